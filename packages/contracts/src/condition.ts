@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { DEVICE_FIELDS } from './device-info.ts'
+import { Duration } from './duration.ts'
+import { SlugId } from './primitives.ts'
+
+/** Window counts are exact up to this many occurrences, so a higher `count` is refused on applying (forms.md). */
+export const KEPT_OCCURRENCES = 50
+
+const scalar = z.union([z.string(), z.number(), z.boolean()])
+const dateOperand = z.union([
+  z.iso.datetime({ offset: true }),
+  z.string().regex(/^-\d{1,6}[smhd]$/, 'must be an ISO instant or an age such as -30d'),
+])
+const count = z.number().int().min(0).max(KEPT_OCCURRENCES)
+
+const oneOperator = (keys: readonly string[]) => (leaf: object) =>
+  keys.filter((key) => Object.hasOwn(leaf, key) && (leaf as Record<string, unknown>)[key] !== undefined).length === 1
+
+const TRAIT_OPERATORS = [
+  'is',
+  'isNot',
+  'in',
+  'notIn',
+  'contains',
+  'startsWith',
+  'exists',
+  'atLeast',
+  'atMost',
+  'moreThan',
+  'lessThan',
+  'before',
+  'after',
+] as const
+export const TraitLeaf = z
+  .strictObject({
+    trait: z.string().min(1),
+    is: scalar.optional(),
+    isNot: scalar.optional(),
+    in: z.array(scalar).min(1).optional(),
+    notIn: z.array(scalar).min(1).optional(),
+    contains: z.string().optional(),
+    startsWith: z.string().optional(),
+    exists: z.boolean().optional(),
+    atLeast: z.number().optional(),
+    atMost: z.number().optional(),
+    moreThan: z.number().optional(),
+    lessThan: z.number().optional(),
+    before: dateOperand.optional(),
+    after: dateOperand.optional(),
+  })
+  .refine(oneOperator(TRAIT_OPERATORS), { message: `needs exactly one of ${TRAIT_OPERATORS.join(', ')}` })
+export type TraitLeaf = z.infer<typeof TraitLeaf>
+
+const FACT_OPERATORS = ['is', 'isNot', 'in', 'notIn', 'exists'] as const
+export const DeviceLeaf = z
+  .strictObject({
+    device: z.enum(DEVICE_FIELDS),
+    is: z.string().optional(),
+    isNot: z.string().optional(),
+    in: z.array(z.string()).min(1).optional(),
+    notIn: z.array(z.string()).min(1).optional(),
+    exists: z.boolean().optional(),
+  })
+  .refine(oneOperator(FACT_OPERATORS), { message: `needs exactly one of ${FACT_OPERATORS.join(', ')}` })
+export type DeviceLeaf = z.infer<typeof DeviceLeaf>
+
+const countryCode = z.string().regex(/^[A-Z]{2}$/, 'must be a country code such as DE')
+/** `{ country: DE }`, or `{ country: { in: [DE, AT] } }` for the other operators. */
+export const CountryLeaf = z.strictObject({
+  country: z.union([
+    countryCode,
+    z
+      .strictObject({
+        is: countryCode.optional(),
+        isNot: countryCode.optional(),
+        in: z.array(countryCode).min(1).optional(),
+        notIn: z.array(countryCode).min(1).optional(),
+        exists: z.boolean().optional(),
+      })
+      .refine(oneOperator(FACT_OPERATORS), { message: `needs exactly one of ${FACT_OPERATORS.join(', ')}` }),
+  ]),
+})
+export type CountryLeaf = z.infer<typeof CountryLeaf>
+
+const COUNT_OPERATORS = ['atLeast', 'atMost', 'exactly'] as const
+export const EventLeaf = z
+  .strictObject({
+    event: z.string().min(1),
+    atLeast: count.optional(),
+    atMost: count.optional(),
+    exactly: count.optional(),
+    within: Duration.optional(),
+  })
+  .refine(oneOperator(COUNT_OPERATORS), { message: `needs exactly one of ${COUNT_OPERATORS.join(', ')}` })
+export type EventLeaf = z.infer<typeof EventLeaf>
+
+export const SegmentLeaf = z.strictObject({ segment: SlugId })
+export type SegmentLeaf = z.infer<typeof SegmentLeaf>
+
+/** A tree of `all`, `any`, `not` over leaves (forms.md, Conditions). */
+export type Condition =
+  | { readonly all: readonly Condition[] }
+  | { readonly any: readonly Condition[] }
+  | { readonly not: Condition }
+  | TraitLeaf
+  | DeviceLeaf
+  | CountryLeaf
+  | EventLeaf
+  | SegmentLeaf
+
+const BRANCHES: readonly [string, () => z.ZodType<Condition>][] = [
+  ['all', () => z.strictObject({ all: z.array(Condition) })],
+  ['any', () => z.strictObject({ any: z.array(Condition) })],
+  ['not', () => z.strictObject({ not: Condition })],
+  ['trait', () => TraitLeaf],
+  ['device', () => DeviceLeaf],
+  ['country', () => CountryLeaf],
+  ['event', () => EventLeaf],
+  ['segment', () => SegmentLeaf],
+]
+
+/** Chooses the branch by its key first, so that a fault is told of the leaf that was meant, not of all of them. */
+export const Condition: z.ZodType<Condition> = z.unknown().transform((input, context): Condition => {
+  const keys = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.keys(input) : []
+  const branch = BRANCHES.find(([key]) => keys.includes(key))
+  if (!branch) {
+    context.addIssue({
+      code: 'custom',
+      message: `must be one of ${BRANCHES.map(([key]) => key).join(', ')}`,
+    })
+    return z.NEVER
+  }
+  const parsed = branch[1]().safeParse(input)
+  if (parsed.success) return parsed.data
+  for (const issue of parsed.error.issues) {
+    context.addIssue({ code: 'custom', path: issue.path, message: issue.message })
+  }
+  return z.NEVER
+})

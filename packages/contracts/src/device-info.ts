@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+/** The 16 members of `$deviceInfo`, by the name they have on the wire (the contract's Device info table). */
+export const DEVICE_FIELDS = [
+  '$countryCode',
+  '$timezone',
+  '$deviceOs',
+  '$deviceOsVersion',
+  '$sdkVersion',
+  '$app',
+  '$appVersion',
+  '$deviceLanguage',
+  '$userLanguage',
+  '$deviceId',
+  '$urlOrScreenName',
+  '$deviceType',
+  '$deviceSize',
+  '$preferredTheme',
+  '$browser',
+  '$browserVersion',
+] as const
+export type DeviceField = (typeof DEVICE_FIELDS)[number]
+
+/** Members whose values are a closed list. */
+export const DEVICE_FIELD_VALUES: Partial<Record<DeviceField, readonly string[]>> = {
+  $deviceOs: ['iOS', 'Android', 'Windows'],
+  $deviceType: ['web', 'native'],
+  $deviceSize: ['desktop', 'tablet', 'mobile'],
+  $preferredTheme: ['light', 'dark'],
+}
+
+/** Known personal fields; with the device fields they are what a project's `allowedFields` chooses from. */
+export const PII_FIELDS = [
+  'email',
+  'phone',
+  'name',
+  'firstName',
+  'lastName',
+  'address',
+  'birthday',
+  'gender',
+  'ipAddress',
+] as const
+export type PiiField = (typeof PII_FIELDS)[number]
+
+export const KNOWN_FIELDS: readonly string[] = [...DEVICE_FIELDS, ...PII_FIELDS]
+/** What a project keeps where it says nothing (decisions.md, Identify, allow-list). */
+export const DEFAULT_ALLOWED_FIELDS: readonly string[] = [...DEVICE_FIELDS, 'email', 'name']
+
+/** Device facts in a record: already checked and filtered; `$countryCode` upper case. */
+export const DeviceFacts = z.partialRecord(z.enum(DEVICE_FIELDS), z.string())
+export type DeviceFacts = z.infer<typeof DeviceFacts>

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { DeviceFacts } from './device-info.ts'
+import { Instant, Month, SlugId, Uuid } from './primitives.ts'
+import { slugMap, TraitValue } from './traits.ts'
+
+/**
+ * What services ask each other over HTTP on their internal ports: JSON, never published, `Authorization: Bearer` with a
+ * shared token. Questions of admission are batched: one request carries many, answers come in the same order.
+ */
+export const INTERNAL_ROUTES = {
+  /** metering: room under limits. */
+  reserve: '/internal/reservations',
+  /** metering: give back what certainly was not published. */
+  release: '/internal/reservations/release',
+  /** trait-registry: claim names and slugs not known to the gateway. */
+  claim: '/internal/claims',
+  /** user-projector: does the user exist, behind the barrier. */
+  lookUpUsers: '/internal/users/look-up',
+  /** user-projector: one user's read model, `POST` with {@link UserQuery}; 404 where there is none. */
+  readUser: '/internal/users/read',
+  /** form-trigger-evaluator: one user's queue, `POST` with {@link UserQuery}. */
+  readQueue: '/internal/queue/read',
+  /** metering: this month's counters of a project, `POST` with {@link UsageQuery}. */
+  readUsage: '/internal/usage/read',
+  /** trait-registry: a page of definitions, `POST` with {@link DefinitionsQuery}. */
+  readDefinitions: '/internal/definitions/read',
+} as const
+
+const place = { organization: SlugId, project: SlugId }
+/** Where the record will be: its id, and its partition of `user-events`, whose owner settles what never lands. */
+const rider = { recordId: Uuid, partition: z.number().int().min(0) }
+
+export const ReserveRequest = z.object({
+  reservations: z
+    .array(
+      z.discriminatedUnion('kind', [
+        /** One tracked event under the organization's `eventsPerMonth`. */
+        z.object({ kind: z.literal('event'), ...rider, ...place, month: Month, limit: z.number().int() }),
+        /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
+        z.object({ kind: z.literal('mau'), ...rider, ...place, month: Month, userId: Uuid, limit: z.number().int() }),
+      ]),
+    )
+    .max(1_000),
+})
+export type ReserveRequest = z.infer<typeof ReserveRequest>
+export type Reservation = ReserveRequest['reservations'][number]
+/** `counted`: the user already counts this month, nothing was reserved. */
+export const ReserveVerdict = z.enum(['granted', 'counted', 'exhausted'])
+export type ReserveVerdict = z.infer<typeof ReserveVerdict>
+export const ReserveAnswer = z.object({ verdicts: z.array(ReserveVerdict) })
+
+export const ReleaseRequest = z.object({ recordIds: z.array(Uuid).max(1_000) })
+export type ReleaseRequest = z.infer<typeof ReleaseRequest>
+
+export const ClaimRequest = z.object({
+  claims: z
+    .array(
+      z.object({
+        kind: z.enum(['trait', 'event']),
+        ...rider,
+        ...place,
+        /** In the order in which new ones are to be admitted. */
+        slugs: z.array(z.object({ slug: z.string(), name: z.string() })).min(1),
+        /** Cap on the project's unique names of this kind. Absent: unlimited, or not checked (environment `T`). */
+        limit: z.number().int().optional(),
+        /** Slugs marked disabled do not count toward the cap on traits. */
+        disabled: z.array(z.string()).default([]),
+      }),
+    )
+    .max(1_000),
+})
+export type ClaimRequest = z.infer<typeof ClaimRequest>
+export type Claim = ClaimRequest['claims'][number]
+/**
+ * `registered`: folded from a record. `claimed`: another request brings it in just now. `new`: this request brings it in
+ * (who gets this says `newEvent: true`). `no-room`: the cap is reached.
+ */
+export const ClaimVerdict = z.enum(['registered', 'claimed', 'new', 'no-room'])
+export type ClaimVerdict = z.infer<typeof ClaimVerdict>
+/** For each claim, for each of its slugs, in order. */
+export const ClaimAnswer = z.object({ verdicts: z.array(z.array(ClaimVerdict)) })
+
+export const UserQuery = z.object({ ...place, userId: Uuid })
+export type UserQuery = z.infer<typeof UserQuery>
+
+export const LookUpUsersRequest = z.object({
+  users: z.array(UserQuery.extend({ partition: z.number().int().min(0) })).max(1_000),
+})
+export type LookUpUsersRequest = z.infer<typeof LookUpUsersRequest>
+export type UserLookUp = LookUpUsersRequest['users'][number]
+export const LookUpUsersAnswer = z.object({ exists: z.array(z.boolean()) })
+
+/** The user projector's read model of one user. */
+export const UserReadModel = z.object({
+  userId: Uuid,
+  userName: z.string(),
+  traits: slugMap(TraitValue),
+  country: z.string().nullable(),
+  device: DeviceFacts,
+  firstSeenAt: Instant,
+  lastSeenAt: Instant,
+  events: slugMap(z.object({ count: z.number().int(), firstAt: Instant, lastAt: Instant })),
+  segments: z.array(z.string()),
+})
+export type UserReadModel = z.infer<typeof UserReadModel>
+
+/** A row of the evaluator's queue that is not over yet. */
+export const WaitingForm = z.object({
+  queuedId: Uuid,
+  formId: SlugId,
+  state: z.enum(['waiting', 'offered']),
+  queuedAt: Instant,
+  showFrom: Instant,
+  expiresAt: Instant.nullable(),
+  priority: z.number().int(),
+})
+export type WaitingForm = z.infer<typeof WaitingForm>
+export const QueueAnswer = z.object({ waiting: z.array(WaitingForm) })
+
+export const UsageQuery = z.object({ ...place, month: Month })
+export type UsageQuery = z.infer<typeof UsageQuery>
+export const UsageAnswer = z.object({
+  month: Month,
+  events: z.number().int(),
+  monthlyActiveUsers: z.number().int(),
+  uniqueEvents: z.number().int(),
+  uniqueTraits: z.number().int(),
+})
+export type UsageAnswer = z.infer<typeof UsageAnswer>
+
+export const DefinitionsQuery = z.object({
+  kind: z.enum(['trait', 'event']),
+  ...place,
+  limit: z.number().int().min(1).max(1_000),
+  after: z.string().optional(),
+})
+export type DefinitionsQuery = z.infer<typeof DefinitionsQuery>
+export const Definition = z.object({
+  slug: z.string(),
+  name: z.string(),
+  firstSeenAt: Instant,
+  lastSeenAt: Instant,
+  count: z.number().int(),
+})
+export type Definition = z.infer<typeof Definition>
+export const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })

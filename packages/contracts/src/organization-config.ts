@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import { Condition, KEPT_OCCURRENCES } from './condition.ts'
+import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from './device-info.ts'
+import { Duration } from './duration.ts'
+import { Environment, Instant, KeyKind, SlugId } from './primitives.ts'
+
+const limit = z.number().int().min(0).optional()
+const anyInstant = z.iso.datetime({ offset: true })
+
+export const Plan = z.strictObject({
+  /** The organization's, environment `P`, each month. Absent: unlimited; likewise below. */
+  eventsPerMonth: limit,
+  /** Each project's own, as the two below. */
+  monthlyActiveUsers: limit,
+  uniqueEvents: limit,
+  uniqueTraits: limit,
+})
+export type Plan = z.infer<typeof Plan>
+
+const RateLimit = z.strictObject({ perSecond: z.number().positive(), burst: z.number().int().positive() })
+export type RateLimit = z.infer<typeof RateLimit>
+export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 100, burst: 200 }
+
+const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), enabled: z.boolean().default(true) })
+
+export const Trigger = z.union([
+  z.strictObject({
+    /** Name or slug of the event. */
+    event: z.string().min(1),
+    count: z.number().int().min(1).max(KEPT_OCCURRENCES).optional(),
+    within: Duration.optional(),
+    since: z.literal('session').optional(),
+  }),
+  z.strictObject({ firstSeen: z.strictObject({ after: Duration }) }),
+  z.strictObject({ visit: z.strictObject({}) }),
+])
+export type Trigger = z.infer<typeof Trigger>
+
+export const Frequency = z.strictObject({
+  repeat: z
+    .union([
+      z.enum(['once', 'always']),
+      z.strictObject({ every: Duration }),
+      z.strictObject({ times: z.number().int().min(1) }),
+    ])
+    .default('once'),
+})
+
+/** A form (forms.md, A form). */
+export const Form = z.strictObject({
+  id: SlugId,
+  name: z.string().optional(),
+  enabled: z.boolean().default(true),
+  startsAt: anyInstant.optional(),
+  endsAt: anyInstant.optional(),
+  triggers: z.array(Trigger).default([]),
+  audience: Condition.optional(),
+  /** Percent, sticky for each form and user. */
+  sample: z.number().min(0).max(100).default(100),
+  frequency: Frequency.default({ repeat: 'once' }),
+  cooldown: z.strictObject({ ignore: z.boolean() }).default({ ignore: false }),
+  /** Higher is shown first. */
+  priority: z.number().int().default(0),
+  /** May be shown no earlier than this after the event. */
+  delay: Duration.default('0s'),
+  /** Absent: never. */
+  expiresAfter: Duration.optional(),
+})
+export type Form = z.infer<typeof Form>
+
+export const Segment = z.strictObject({ id: SlugId, name: z.string().optional(), where: Condition })
+export type Segment = z.infer<typeof Segment>
+
+const keyCommon = { name: z.string().min(1), kind: KeyKind, environment: Environment }
+/** A key as the catalog holds it: never the key, only its SHA-256 in hex. */
+export const KeyEntry = z.strictObject({
+  ...keyCommon,
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex characters'),
+})
+export type KeyEntry = z.infer<typeof KeyEntry>
+/** A key as the workspace file may write it: by hash, or by the name of an environment variable, `$NAME`. */
+export const KeyInFile = z.union([
+  KeyEntry,
+  z.strictObject({
+    ...keyCommon,
+    secret: z.string().regex(/^\$[A-Z_][A-Z0-9_]*$/, 'must name an environment variable, as $NAME'),
+  }),
+])
+
+const projectCommon = {
+  id: SlugId,
+  /** May an SDK key bring new trait slugs (event names) into the project? */
+  clientCreatedTraits: z.boolean().default(true),
+  clientCreatedEvents: z.boolean().default(true),
+  /** Which of the known device and PII fields are kept. */
+  allowedFields: z.array(z.enum(KNOWN_FIELDS)).default([...DEFAULT_ALLOWED_FIELDS]),
+  requireUserSignature: z.boolean().default(false),
+  formCooldown: Duration.default('0s'),
+  sdk: z
+    .strictObject({
+      pingAgainInSeconds: z.number().int().min(0).default(60),
+      pingOnNextPageVisit: z.boolean().default(false),
+      onPageDelaySeconds: z.number().min(0).default(0),
+    })
+    .prefault({}),
+  rateLimits: z
+    .strictObject({ admin: RateLimit.default(DEFAULT_RATE_LIMIT), sdk: RateLimit.default(DEFAULT_RATE_LIMIT) })
+    .prefault({}),
+  traits: z.array(SlugSwitch).default([]),
+  events: z.array(SlugSwitch).default([]),
+  segments: z.array(Segment).default([]),
+  forms: z.array(Form).default([]),
+}
+
+/** A project as the catalog holds it. `signingSecret` is AES-256-GCM under NEXTVISIT_SECRET_KEY, base64. */
+export const ProjectConfig = z.strictObject({
+  ...projectCommon,
+  signingSecret: z.string().optional(),
+  keys: z.array(KeyEntry).default([]),
+})
+export type ProjectConfig = z.infer<typeof ProjectConfig>
+
+export const OrganizationConfig = z.strictObject({
+  id: SlugId,
+  plan: Plan.prefault({}),
+  projects: z.array(ProjectConfig).default([]),
+})
+export type OrganizationConfig = z.infer<typeof OrganizationConfig>
+
+/** A project as the workspace file writes it: secrets by the name of an environment variable. */
+export const ProjectInFile = z.strictObject({
+  ...projectCommon,
+  signingSecret: z
+    .string()
+    .regex(/^\$[A-Z_][A-Z0-9_]*$/, 'must name an environment variable, as $NAME')
+    .optional(),
+  keys: z.array(KeyInFile).default([]),
+})
+export const OrganizationInFile = z.strictObject({
+  id: SlugId,
+  plan: Plan.prefault({}),
+  projects: z.array(ProjectInFile).default([]),
+})
+/** The workspace file (decisions.md, The workspace file), before references, uniqueness and cycles are checked. */
+export const WorkspaceFile = z.strictObject({ organizations: z.array(OrganizationInFile) })
+export type WorkspaceFile = z.infer<typeof WorkspaceFile>
+
+/**
+ * One record an organization and revision on the topic `catalog`. Of two that follow the same revision the first in
+ * the log wins: a record counts only where `revision` is one more than what the reader holds. `config: null` removes.
+ */
+export const OrganizationConfigured = z.object({
+  type: z.literal('OrganizationConfigured'),
+  id: z.uuid(),
+  organization: SlugId,
+  revision: z.number().int().min(1),
+  config: OrganizationConfig.nullable(),
+  appliedAt: Instant,
+  /** Who applied it, as the operating system names them. */
+  appliedBy: z.string(),
+})
+export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>

@@ -1,0 +1,3 @@
+export type * from './log-connection.ts'
+export type * from './publisher.ts'
+export type * from './record-consumer.ts'

@@ -1,0 +1,20 @@
+/** How to reach the log. Everything in this package takes one; only this package knows kafkajs. */
+export interface LogConnection {
+  readonly brokers: readonly string[]
+  /** Names the process in the broker's logs. */
+  readonly clientId: string
+  readonly tls?: boolean
+  readonly sasl?: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'
+    readonly username: string
+    readonly password: string
+  }
+}
+
+/** What this package needs of a logger (pino fits). */
+export interface Logger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+  debug(fields: object, message: string): void
+}

@@ -1,0 +1,31 @@
+/** One record on its way to the log. The partition is given, because reservations are settled by its owner. */
+export interface RecordToPublish {
+  readonly topic: string
+  readonly partition: number
+  readonly key: string
+  readonly value: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * What became of a record.
+ * - `published`: in the log with `acks=all`.
+ * - `not-published`: certainly not in the log (queue full, taken out of the queue at the deadline, stopped); safe to
+ *   give its reservations back.
+ * - `unknown`: it was in a request whose answer did not come; it may be in the log or not. Never sent again by us.
+ */
+export type PublishOutcome =
+  | { readonly outcome: 'published'; readonly offset: bigint }
+  | { readonly outcome: 'not-published'; readonly reason: 'queue-full' | 'deadline' | 'stopped' }
+  | { readonly outcome: 'unknown'; readonly cause: Error }
+
+export interface Publisher {
+  /** Connects; rejects if no broker answers within the connect deadline. */
+  readonly start: () => Promise<void>
+  /** Never rejects. `deadlineAt` is a `performance.now()` instant after which the caller no longer waits. */
+  readonly publish: (record: RecordToPublish, deadlineAt: number) => Promise<PublishOutcome>
+  /** Whether the last exchange with the broker went well. */
+  readonly isConnected: () => boolean
+  /** Lets what is in flight finish within `withinMs`, refuses the rest. */
+  readonly stop: (withinMs: number) => Promise<void>
+}

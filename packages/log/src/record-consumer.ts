@@ -1,0 +1,52 @@
+/** One record as fetched. */
+export interface FetchedRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint
+  /** The broker's or producer's timestamp, ms since the epoch. */
+  readonly timestampMs: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What one fetch of one partition returned. Offsets have holes, so where the fetch began is told beside the records. */
+export interface FetchedBatch {
+  readonly topic: string
+  readonly partition: number
+  readonly fetchedFrom: bigint
+  /** One past the last offset of this fetch. */
+  readonly nextOffset: bigint
+  readonly highWatermark: bigint
+  readonly records: readonly FetchedRecord[]
+}
+
+export interface Watermarks {
+  readonly low: bigint
+  /** One past the last record: the log's end. */
+  readonly high: bigint
+}
+
+export interface RecordConsumerHandlers {
+  /**
+   * Where to begin, asked at every assignment, before the first fetch. A position outside the watermarks is the
+   * handler's to refuse (it is given them): throw, and the consumer stops with an alarm. kafkajs would reset in silence.
+   */
+  readonly positions: (
+    topic: string,
+    partitions: ReadonlyMap<number, Watermarks>,
+  ) => Promise<ReadonlyMap<number, bigint>>
+  /** Called for one batch of a partition at a time. A throw stops this consumer for good (`onCrash`). */
+  readonly onBatch: (batch: FetchedBatch) => Promise<void>
+  /** Partitions that this process owns now, after each rebalance; empty when it owns none. */
+  readonly onAssigned?: (assigned: ReadonlyMap<string, readonly number[]>) => void
+  /** The consumer is dead and will not come back: exit the process. */
+  readonly onCrash: (error: Error) => void
+}
+
+export interface RecordConsumer {
+  readonly start: () => Promise<void>
+  /** Leaves the group; a batch under way is let finish. */
+  readonly stop: () => Promise<void>
+  readonly assigned: () => ReadonlyMap<string, readonly number[]>
+}

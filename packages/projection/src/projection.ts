@@ -1,0 +1,56 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { Db, Statement } from '@nextvisit/database'
+import type { ZodType } from 'zod'
+
+/** A fact with where it stands in the log. */
+export interface Recorded<Fact> {
+  readonly fact: Fact
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint
+  /** The record's time in Kafka, ms since the epoch. */
+  readonly timestampMs: number
+  /** Redis channel of a gateway that waits for an answer to this record. */
+  readonly replyTo?: string | undefined
+  readonly traceparent?: string | undefined
+}
+
+/** What a fold may look at beside its draft and its record. */
+export interface FoldContext {
+  readonly catalog: CatalogView
+  /** A rebuild queues, delivers and publishes nothing. */
+  readonly isRebuild: boolean
+  /** The partition that is being folded. */
+  readonly partition: number
+}
+
+/**
+ * A read model as a fold over the log: load → evolve* → commit → after. Each consumer service is one of these.
+ *
+ * Read-modify-write only rows whose facts all share a partition; everything else adds
+ * (`ON CONFLICT … SET n = t.n + excluded.n`).
+ */
+export interface Projection<Fact, Draft> {
+  /** Names the checkpoint and the consumer group. */
+  readonly name: string
+  readonly topics: readonly string[]
+  /** What does not parse is dead-lettered and never reaches evolve. */
+  readonly schema: ZodType<Fact>
+  readonly empty: () => Draft
+  /** The rows these facts touch. Leave out when writes only add. */
+  readonly load?: (db: Db, batch: readonly Recorded<Fact>[]) => Promise<Draft>
+  /** Pure and synchronous: no I/O, no clock, no randomness. May mutate and return the draft it was given. */
+  readonly evolve: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
+  /**
+   * The statements that go into the transaction which moves the checkpoint: rows and outbox. Sorted by key, and so are
+   * the rows inside each `unnest`, so that two owners never deadlock.
+   */
+  readonly save: (draft: Draft) => readonly Statement[]
+  /** May be lost in a crash: replies, cache eviction, metrics. Not called in a rebuild. */
+  readonly after?: (draft: Draft) => Promise<void>
+  /**
+   * What time alone does to this partition's rows, as of `instant`; committed like a batch, under the same fence. Runs
+   * only once the checkpoint has passed the log's end as it was at `instant`.
+   */
+  readonly tick?: (db: Db, instant: Date, context: FoldContext) => Promise<readonly Statement[]>
+}
