@@ -1,1 +1,2 @@
 export * from './sql.ts'
+export * from './service-prisma-config.ts'

@@ -1,0 +1,94 @@
+/**
+ * `pnpm generate`: makes the Prisma client of every service that has a `prisma/schema.prisma`, where it changed.
+ *
+ * Every service's schema begins with these blocks; no more is needed for code that Node runs as it stands:
+ *
+ *     generator client {
+ *       provider = "prisma-client"
+ *       output   = "../generated/prisma"
+ *     }
+ *
+ *     datasource db {
+ *       provider = "postgresql"
+ *     }
+ *
+ * and its code says `import { PrismaClient } from '../generated/prisma/client.ts'`.
+ */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+const PARALLEL = 2
+const servicesDirectory = path.resolve(import.meta.dirname, '../../../services')
+const prismaPackage = createRequire(import.meta.url).resolve('prisma/package.json')
+const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
+
+/** Prisma 7 fetches its schema engine before any command, and asks for updates. `generate` needs neither. */
+const environment = {
+  // oxlint-disable-next-line node/no-process-env -- inherited, not read
+  ...process.env,
+  PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+  PRISMA_HIDE_UPDATE_MESSAGE: '1',
+  CHECKPOINT_DISABLE: '1',
+}
+
+/** What the generated client depends on: the schema, the Prisma that reads it and the service's config. */
+async function fingerprint(directory: string): Promise<string> {
+  const files = [path.join(directory, 'prisma/schema.prisma'), path.join(directory, 'prisma.config.ts'), prismaPackage]
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(await readFile(file)).update('\0')
+  return hash.digest('hex')
+}
+
+async function generateClient(service: string): Promise<void> {
+  const directory = path.join(servicesDirectory, service)
+  const generated = path.join(directory, 'generated')
+  const stamp = path.join(generated, 'prisma.sha256')
+  const wanted = await fingerprint(directory)
+  const isCurrent = existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted
+  if (isCurrent && existsSync(path.join(generated, 'prisma/client.ts')))
+    return report(service, 'Prisma client is current')
+  await rm(stamp, { force: true })
+  await promisify(execFile)(process.execPath, [prismaCli, 'generate', '--no-hints'], {
+    cwd: directory,
+    env: environment,
+  })
+  await mkdir(generated, { recursive: true })
+  await writeFile(stamp, wanted)
+  report(service, 'Prisma client generated')
+}
+
+function report(service: string, what: string): void {
+  console.log(`${service}: ${what}`)
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && 'stderr' in error && typeof error.stderr === 'string' && error.stderr.trim()) {
+    return error.stderr.trim()
+  }
+  return String(error)
+}
+
+async function generateAll(): Promise<boolean> {
+  const entries = await readdir(servicesDirectory)
+  const waiting = entries.filter((name) => existsSync(path.join(servicesDirectory, name, 'prisma/schema.prisma')))
+  let isComplete = true
+  async function work(): Promise<void> {
+    for (let service = waiting.shift(); service !== undefined; service = waiting.shift()) {
+      try {
+        await generateClient(service)
+      } catch (error) {
+        isComplete = false
+        console.error(`${service}: could not generate its Prisma client; see prisma/schema.prisma.\n${reasonOf(error)}`)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: PARALLEL }, work))
+  return isComplete
+}
+
+if (!(await generateAll())) process.exitCode = 1

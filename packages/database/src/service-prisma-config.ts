@@ -1,0 +1,13 @@
+import type { PrismaConfig } from 'prisma/config'
+
+/**
+ * What a service's `prisma.config.ts` exports: `export default servicePrismaConfig('metering', process.env['DATABASE_URL'])`.
+ * `pnpm generate` needs no database; Prisma's own CLI, where someone has its engines, gets the service's schema of it.
+ */
+export function servicePrismaConfig(schema: string, databaseUrl?: string): PrismaConfig {
+  const config: PrismaConfig = { schema: 'prisma/schema.prisma', migrations: { path: 'prisma/migrations' } }
+  if (!databaseUrl) return config
+  const url = new URL(databaseUrl)
+  url.searchParams.set('schema', schema)
+  return { ...config, datasource: { url: url.href } }
+}

@@ -1,0 +1,3 @@
+import { servicePrismaConfig } from '@nextvisit/database'
+
+export default servicePrismaConfig('metering', process.env['DATABASE_URL'])
