@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Environment, KeyKind } from '@nextvisit/contracts'
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_LENGTH = 32
+const CHECKSUM_LENGTH = 6
+const API_KEY = /^(nv_(admin|sdk)_(P|T)_[0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
+
+export interface ParsedApiKey {
+  readonly kind: KeyKind
+  readonly environment: Environment
+}
+
+/**
+ * A new key, `nv_<admin|sdk>_<P|T>_<32 base62><checksum>` (decisions.md, Keys). `random` is at least 32 bytes from a
+ * cryptographic source; the same bytes give the same key.
+ */
+export function createApiKey(kind: KeyKind, environment: Environment, random: Uint8Array): string {
+  if (random.length < SECRET_LENGTH) throw new RangeError('createApiKey needs at least 32 random bytes')
+  // 256 bits folded to 32 digits (190 bits): the bias is far below anything that can be observed.
+  const secret = base62(BigInt(`0x${Buffer.from(random).toString('hex')}`), SECRET_LENGTH)
+  const head = `nv_${kind}_${environment}_${secret}`
+  return head + checksumOf(head)
+}
+
+/** What a key says of itself, or undefined where it is malformed or mistyped. Says nothing of whether it is valid. */
+export function parseApiKey(text: string): ParsedApiKey | undefined {
+  const match = API_KEY.exec(text)
+  if (!match?.[1] || match[4] !== checksumOf(match[1])) return undefined
+  return { kind: match[2] === 'admin' ? 'admin' : 'sdk', environment: match[3] === 'P' ? 'P' : 'T' }
+}
+
+/** SHA-256 of a key, hex: the only form in which it is stored or published. */
+export function hashApiKey(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function checksumOf(head: string): string {
+  return base62(BigInt(crc32(head)), CHECKSUM_LENGTH)
+}
+
+/** The last `length` base-62 digits of a number, padded with `0`. */
+function base62(value: bigint, length: number): string {
+  const digits: string[] = []
+  for (let rest = value; digits.length < length; rest /= 62n) digits.push(BASE62.charAt(Number(rest % 62n)))
+  return digits.toReversed().join('')
+}

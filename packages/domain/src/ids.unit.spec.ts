@@ -1,0 +1,31 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { projectNamespace, userIdOf, uuidV5 } from './ids.ts'
+
+describe('ids', () => {
+  it('derives UUIDs as RFC 9562 does (its own example)', () => {
+    expect(uuidV5('www.example.com', '6ba7b810-9dad-11d1-80b4-00c04fd430c8')).toBe(
+      '2ed6657d-e927-568b-95e1-2665a8aea6a2',
+    )
+  })
+
+  it('gives a user the same id for ever (decisions.md, Identify, userId)', () => {
+    expect(userIdOf('acme', 'shop', 'ada')).toBe('c5c477c8-0fa7-5cd7-b79b-052599051c5b')
+    expect(userIdOf('acme', 'shop', 'ada')).toBe(uuidV5('ada', projectNamespace('acme', 'shop')))
+  })
+
+  it('takes the userName exactly as given: no trimming, case kept', () => {
+    const names = ['ada', 'Ada', ' ada', 'ada ', 'a\u0308', '\u00e4']
+    expect(new Set(names.map((name) => userIdOf('acme', 'shop', name))).size).toBe(names.length)
+  })
+
+  it('keeps users of different projects apart', () => {
+    const id = fc.stringMatching(/^[a-z0-9-]{1,63}$/)
+    fc.assert(
+      fc.property(id, id, id, id, fc.string({ unit: 'binary' }), (o1, p1, o2, p2, userName) => {
+        const same = o1 === o2 && p1 === p2
+        expect(userIdOf(o1, p1, userName) === userIdOf(o2, p2, userName)).toBe(same)
+      }),
+    )
+  })
+})

@@ -1,0 +1,58 @@
+const MINUTE_MS = 60_000
+const MAX_AHEAD_MS = 5 * MINUTE_MS
+const MAX_PAST_MS = 365 * 24 * 60 * MINUTE_MS
+const MAX_TRIGGER_AGE_MS = 15 * MINUTE_MS
+
+const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:Z|([+-])(\d\d):?(\d\d))$/
+
+export type OccurredAt =
+  | {
+      readonly outcome: 'ok'
+      /** As `Date.toISOString()` writes it. */
+      readonly occurredAt: string
+      /** False when it lies more than 15 minutes before `receivedMs`. */
+      readonly evaluateTriggers: boolean
+    }
+  /** `reason` is the second half of a sentence that begins with the member's name. */
+  | { readonly outcome: 'rejected'; readonly reason: string }
+
+/**
+ * When an event happened, by what its caller says (decisions.md, Track event): a date and time, seconds and fraction
+ * optional, with `Z`, `±hh:mm` or `±hhmm`, cut to the millisecond. Limits are inclusive.
+ */
+export function parseOccurredAt(text: string, receivedMs: number): OccurredAt {
+  const instantMs = instantOf(text)
+  if (instantMs === undefined)
+    return rejected('must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z')
+  if (instantMs - receivedMs > MAX_AHEAD_MS) return rejected('must be no more than 5 minutes in the future')
+  if (receivedMs - instantMs > MAX_PAST_MS) return rejected('must be no more than 365 days in the past')
+  return {
+    outcome: 'ok',
+    occurredAt: new Date(instantMs).toISOString(),
+    evaluateTriggers: receivedMs - instantMs <= MAX_TRIGGER_AGE_MS,
+  }
+}
+
+/** Milliseconds since the epoch, or undefined for what is no such text or no such day. `Date.parse` takes too much. */
+function instantOf(text: string): number | undefined {
+  const match = DATE_TIME.exec(text)
+  if (!match) return undefined
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+    .slice(1, 7)
+    .map((part) => Number(part ?? 0))
+  const millisecond = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'))
+  const offsetHour = Number(match[9] ?? 0)
+  const offsetMinute = Number(match[10] ?? 0)
+  if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return undefined
+  const localMs = Date.UTC(year, month - 1, day, hour, minute, second, millisecond)
+  const local = new Date(localMs)
+  // The 30th of February is the 2nd of March to Date.UTC, and the year 26 is 1926.
+  if (local.getUTCFullYear() !== year || local.getUTCMonth() !== month - 1 || local.getUTCDate() !== day)
+    return undefined
+  const sign = match[8] === '-' ? -1 : 1
+  return localMs - sign * (offsetHour * 60 + offsetMinute) * MINUTE_MS
+}
+
+function rejected(reason: string): OccurredAt {
+  return { outcome: 'rejected', reason }
+}
