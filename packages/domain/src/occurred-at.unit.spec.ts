@@ -86,9 +86,9 @@ describe('parseOccurredAt (decisions.md, Track event, occurredAt)', () => {
 
   it('refuses anything else, and never throws', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) =>
-        expect(parseOccurredAt(text, RECEIVED).outcome).toBe('rejected'),
-      ),
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(parseOccurredAt(text, RECEIVED).outcome).toBe('rejected')
+      }),
     )
   })
 })
