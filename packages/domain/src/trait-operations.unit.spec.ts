@@ -1,0 +1,132 @@
+import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { applyTraitOperations, customTraitSlugs } from './trait-operations.ts'
+
+const given = (traits: Record<string, TraitValue>) => ({
+  when: (operations: TraitOperations) => {
+    const { traits: after, skippedIncrements } = applyTraitOperations(new Map(Object.entries(traits)), operations)
+    return { traits: Object.fromEntries(after), skippedIncrements }
+  },
+})
+
+describe('applyTraitOperations (decisions.md, Identify)', () => {
+  it('sets and overwrites', () => {
+    const after = given({ plan: 'free', seats: 1 }).when({ set: { plan: 'pro', tags: ['a', null] } })
+    expect(after.traits).toEqual({ plan: 'pro', seats: 1, tags: ['a', null] })
+  })
+
+  it('sets once only what is not set, and null is set', () => {
+    const after = given({ plan: 'free', source: null }).when({ setOnce: { plan: 'pro', source: 'ad', since: 2026 } })
+    expect(after.traits).toEqual({ plan: 'free', source: null, since: 2026 })
+  })
+
+  it('increments and decrements from what is there, and from 0 where nothing is', () => {
+    const after = given({ logins: 2 }).when({ increment: { logins: 3, fresh: 1.5 }, decrement: { credit: 4 } })
+    expect(after.traits).toEqual({ logins: 5, fresh: 1.5, credit: -4 })
+  })
+
+  it.each([['a text'], [true], [null], [[1]]])('skips the increment of %j', (value) => {
+    const after = given({ logins: value }).when({ increment: { logins: 1 }, decrement: { logins: 1 } })
+    expect(after).toEqual({ traits: { logins: value }, skippedIncrements: ['logins', 'logins'] })
+  })
+
+  it('skips an increment whose sum JSON could not hold', () => {
+    const after = given({ big: 1e308 }).when({ increment: { big: 1e308 } })
+    expect(after).toEqual({ traits: { big: 1e308 }, skippedIncrements: ['big'] })
+  })
+
+  it('applies set, setOnce, increment, decrement, unset in this order, whatever the order in the request', () => {
+    const after = given({}).when({
+      unset: ['gone'],
+      decrement: { n: 1 },
+      increment: { n: 5 },
+      setOnce: { n: 100, gone: 1 },
+      set: { n: 10 },
+    })
+    expect(after.traits).toEqual({ n: 14 })
+  })
+
+  it('takes __proto__ and constructor for slugs like any other', () => {
+    const operations = JSON.parse(
+      '{"set":{"__proto__":"x","constructor":1},"increment":{"constructor":2,"toString":1}}',
+    )
+    const after = applyTraitOperations(new Map(), operations as TraitOperations)
+    expect([...after.traits]).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 3],
+      ['toString', 1],
+    ])
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined()
+  })
+
+  it('agrees with a model that looks at one slug at a time, and leaves what it was given alone', () => {
+    fc.assert(
+      fc.property(someTraits, someOperations, (before, operations) => {
+        const kept = structuredClone([...before])
+        const { traits, skippedIncrements } = applyTraitOperations(before, operations)
+        for (const slug of SLUGS) {
+          const expected = modelOfOneSlug(slug, before, operations)
+          const skipped = skippedIncrements.filter((name) => name === slug).length
+          expect({ isSet: traits.has(slug), value: traits.get(slug), skipped }).toEqual(expected)
+        }
+        expect([...before]).toEqual(kept)
+      }),
+    )
+  })
+})
+
+describe('customTraitSlugs (decisions.md, Identify, allow-list)', () => {
+  it('names each custom slug of every operator once; unset and known fields register nothing', () => {
+    const slugs = customTraitSlugs({
+      set: { plan: 'pro', email: 'a@b.c', $deviceOs: 'iOS' },
+      setOnce: { plan: 'free', source: 'ad' },
+      increment: { logins: 1 },
+      decrement: { credit: 1 },
+      unset: ['old'],
+    })
+    expect(slugs).toEqual(['plan', 'source', 'logins', 'credit'])
+  })
+})
+
+const SLUGS = ['a', 'b', 'c', '__proto__', 'constructor']
+const someSlug = fc.constantFrom(...SLUGS)
+const someNumber = fc.oneof(fc.integer({ min: -9, max: 9 }), fc.constantFrom(1e308, -1e308, 0.5))
+const someValue: fc.Arbitrary<TraitValue> = fc.oneof(
+  someNumber,
+  fc.constantFrom<TraitValue[]>('text', true, null, [1, 'x']),
+)
+const someTraits = fc.array(fc.tuple(someSlug, someValue)).map((entries) => new Map(entries))
+const members = <T>(value: fc.Arbitrary<T>) =>
+  fc.array(fc.tuple(someSlug, value)).map((entries): Record<string, T> => Object.fromEntries(entries))
+const someOperations: fc.Arbitrary<TraitOperations> = fc.record(
+  {
+    set: members(someValue),
+    setOnce: members(someValue),
+    increment: members(someNumber),
+    decrement: members(someNumber),
+    unset: fc.array(someSlug),
+  },
+  { requiredKeys: [] },
+)
+
+/** Written as a chain of cases for one slug, so that it shares nothing with the code but the rules. */
+function modelOfOneSlug(slug: string, before: ReadonlyMap<string, TraitValue>, operations: TraitOperations) {
+  const own = <T>(from: Readonly<Record<string, T>> | undefined) =>
+    from && Object.hasOwn(from, slug) ? { value: from[slug] as T } : undefined
+  const start = before.has(slug) ? { value: before.get(slug) as TraitValue } : undefined
+  let now = own(operations.set) ?? start ?? own(operations.setOnce)
+  let skipped = 0
+  for (const [step, sign] of [
+    [own(operations.increment), 1],
+    [own(operations.decrement), -1],
+  ] as const) {
+    if (!step) continue
+    if (!now) now = { value: 0 + sign * step.value }
+    else if (typeof now.value === 'number' && Math.abs(now.value + sign * step.value) <= Number.MAX_VALUE)
+      now = { value: now.value + sign * step.value }
+    else skipped += 1
+  }
+  if (operations.unset?.includes(slug)) now = undefined
+  return { isSet: now !== undefined, value: now?.value, skipped }
+}
