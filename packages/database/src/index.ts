@@ -1,2 +1,13 @@
+export { applyMigrations, type MigrationsOptions } from './apply-migrations.ts'
+export { type AdapterOptions, createAdapter, transactionOptions } from './create-adapter.ts'
+export { isConnectionFailure, isRetryable, sqlStateOf } from './database-errors.ts'
+export { MigrationError, SilentConnectionError } from './errors.ts'
+export { prepareServiceSchema, type ServiceSchemaOptions } from './prepare-service-schema.ts'
+export {
+  type AllSchemasOptions,
+  prepareAllSchemas,
+  type ServiceDatabase,
+  serviceDatabases,
+} from './service-databases.ts'
+export { servicePrismaConfig } from './service-prisma-config.ts'
 export * from './sql.ts'
-export * from './service-prisma-config.ts'

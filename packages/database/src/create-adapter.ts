@@ -1,0 +1,79 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import net from 'node:net'
+import { SilentConnectionError } from './errors.ts'
+import { plainIdentifier } from './identifiers.ts'
+
+export interface AdapterOptions {
+  /** `postgresql://role:password@host:port/database`; `sslmode` says whether and how TLS is used. */
+  readonly url: string
+  readonly schema: string
+  /** Of this process. The sum over all processes stays under the server's `max_connections`. */
+  readonly maxConnections?: number
+  /** Names the connections in `pg_stat_activity`. */
+  readonly applicationName: string
+  /** How long Postgres may say nothing during a statement before the connection is given up. */
+  readonly silentConnectionMs?: number
+  /** An idle connection was lost. Nothing failed: the next query opens another. */
+  readonly onConnectionLost?: (error: Error) => void
+}
+
+const STATEMENT_TIMEOUT_MS = 5_000
+const LOCK_TIMEOUT_MS = 2_000
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
+const CONNECT_TIMEOUT_MS = 5_000
+/** Below the silence limit, so that a connection without work is closed in peace. */
+const IDLE_TIMEOUT_MS = 10_000
+const SILENT_CONNECTION_MS = 12_000
+
+/**
+ * For `new PrismaClient({ adapter, transactionOptions })`. Prisma's own timers are far away: one that goes off while
+ * adapter-pg commits crashes the process. Postgres' timeouts and the silence limit bound the work instead.
+ */
+export const transactionOptions = { maxWait: 60_000, timeout: 600_000 } as const
+
+/**
+ * A service's connections to its schema. All settings of Postgres that matter to services are here: every server
+ * default is "without limit".
+ */
+export function createAdapter(options: AdapterOptions): PrismaPg {
+  const { schema, applicationName, maxConnections = 5, silentConnectionMs = SILENT_CONNECTION_MS } = options
+  return new PrismaPg(
+    {
+      ...sessionOf(options.url, schema),
+      application_name: applicationName,
+      max: maxConnections,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      idleTimeoutMillis: Math.min(IDLE_TIMEOUT_MS, silentConnectionMs / 2),
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      lock_timeout: LOCK_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      stream: () => createSocket(silentConnectionMs),
+    },
+    { schema, onPoolError: options.onConnectionLost ?? (() => {}) },
+  )
+}
+
+/**
+ * The schema for raw SQL (Prisma's `schema` option covers the ORM only), and UTC: adapter-pg sends and reads every
+ * instant without its zone, so any other session time zone would shift them.
+ */
+function sessionOf(url: string, schema: string): { connectionString: string; options: string } {
+  const target = new URL(url)
+  // pg lets what the address says win, so its options have to be joined with ours.
+  const given = target.searchParams.get('options')
+  target.searchParams.delete('options')
+  target.searchParams.delete('schema')
+  const ours = `-c search_path=${plainIdentifier(schema)} -c TimeZone=UTC`
+  return { connectionString: target.href, options: given ? `${given} ${ours}` : ours }
+}
+
+/**
+ * A server that froze or a network that swallows packets answers nothing at all, not even a timeout; TCP would wait a
+ * quarter of an hour. Postgres' own timeouts are shorter than this silence, so whoever is silent longer is gone.
+ */
+function createSocket(silentMs: number): net.Socket {
+  const socket = new net.Socket()
+  return socket.setTimeout(silentMs, () => socket.destroy(new SilentConnectionError(silentMs)))
+}

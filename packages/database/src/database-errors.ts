@@ -1,0 +1,69 @@
+import { SilentConnectionError } from './errors.ts'
+
+/** Postgres is going, starting, full, or cut the session off: 57P01 to 57P05, class 08, class 53, 25P03. */
+const AWAY = /^(?:08...|53...|57P0[1-5]|25P03)$/
+/** Serialization failure, deadlock, lock timeout, statement timeout. */
+const CONTENDED = /^(?:40001|40P01|55P03|57014)$/
+const SOCKET_CODES = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+])
+/** Can't reach, timed out, closed, too many connections; P2024 and P2028: no connection or transaction in time. */
+const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037'])
+const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'])
+/** What pg throws without any code. */
+const MESSAGES =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/
+
+/**
+ * The SQLSTATE that Postgres gave, out of whatever Prisma or pg threw: `NV001` for a `RAISE … USING ERRCODE = 'NV001'`.
+ * Undefined where the error did not come from Postgres.
+ */
+export function sqlStateOf(error: unknown): string | undefined {
+  for (const link of linksOf(error)) {
+    if (typeof link['originalCode'] === 'string') return link['originalCode']
+    // pg's own errors; `severity` tells them from Prisma's P1001 and Node's EPIPE, which look alike.
+    if (typeof link['severity'] === 'string' && typeof link['code'] === 'string') return link['code']
+  }
+  return undefined
+}
+
+/**
+ * Postgres was away, or the connection was lost or not to be had. Whether a statement (or a COMMIT) had its effect is
+ * then unknown; trying again later may succeed.
+ */
+export function isConnectionFailure(error: unknown): boolean {
+  const state = sqlStateOf(error)
+  if (state !== undefined) return AWAY.test(state)
+  return linksOf(error).some(
+    (link) =>
+      link instanceof SilentConnectionError ||
+      isOneOf(SOCKET_CODES, link['code']) ||
+      isOneOf(PRISMA_CODES, link['code']) ||
+      isOneOf(ADAPTER_KINDS, link['kind']) ||
+      (typeof link['message'] === 'string' && MESSAGES.test(link['message'])),
+  )
+}
+
+/** The same work may succeed later: a connection failure, or it stood in somebody's way (locks, deadlock, timeout). */
+export function isRetryable(error: unknown): boolean {
+  return isConnectionFailure(error) || CONTENDED.test(sqlStateOf(error) ?? '')
+}
+
+function isOneOf(values: ReadonlySet<string>, value: unknown): boolean {
+  return typeof value === 'string' && values.has(value)
+}
+
+/** The error, what Prisma keeps of its driver's error (in `meta`), and their causes. */
+function linksOf(error: unknown, depth = 0): Record<string, unknown>[] {
+  if (typeof error !== 'object' || error === null || depth > 5) return []
+  const link = error as Record<string, unknown>
+  const meta = link['meta'] as Record<string, unknown> | undefined
+  return [link, ...linksOf(meta?.['driverAdapterError'], depth + 1), ...linksOf(link['cause'], depth + 1)]
+}

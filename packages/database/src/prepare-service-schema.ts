@@ -1,0 +1,71 @@
+import type { Client } from 'pg'
+import { applyMigrations } from './apply-migrations.ts'
+import { sqlStateOf } from './database-errors.ts'
+import { plainIdentifier } from './identifiers.ts'
+import { ensureDatabase, withClient, withLock } from './with-client.ts'
+
+export interface ServiceSchemaOptions {
+  /** Of a role that may create schemas and roles. Where its database does not exist, it is created. */
+  readonly adminUrl: string
+  readonly schema: string
+  /** The service's login role. Roles are shared by all databases of a server, and so is the password. */
+  readonly role: string
+  readonly password: string
+  /** In this order, each with its own table of what was applied. */
+  readonly migrations: readonly { readonly directory: string; readonly table: string }[]
+}
+
+/** "NVGR": serializes the changes of rights in a database. Not the migrations' lock, which is taken inside. */
+const GRANTS_LOCK = 0x4e_56_47_52
+/** Roles are shared by all databases, a lock is not: somebody else made or changed the role at the same moment. */
+const ROLE_RACES = ['23505', '42710', 'XX000']
+const ROLE_ATTEMPTS = 5
+
+/**
+ * Makes a service's schema, its login role and that role's rights, and applies its migrations. The role reads and
+ * writes rows of this schema; it creates nothing and sees no other schema. May be run again at any time, and for several
+ * services at once.
+ */
+export async function prepareServiceSchema(options: ServiceSchemaOptions): Promise<void> {
+  const { adminUrl, migrations } = options
+  const schema = plainIdentifier(options.schema)
+  const role = plainIdentifier(options.role)
+  await ensureDatabase(adminUrl)
+  await withClient(adminUrl, (client) =>
+    withLock(client, GRANTS_LOCK, async () => {
+      await prepareRole(client, role, options.password)
+      for (const { directory, table } of migrations) await applyMigrations({ url: adminUrl, schema, directory, table })
+      const bookkeeping = migrations.map(({ table }) => `${schema}.${plainIdentifier(table)}`)
+      await client.query(grants({ schema, role, bookkeeping }))
+    }),
+  )
+}
+
+async function prepareRole(client: Client, role: string, password: string, attempt = 1): Promise<void> {
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role])
+    const verb = rowCount === 0 ? 'CREATE' : 'ALTER'
+    await client.query(`${verb} ROLE ${role} LOGIN PASSWORD ${client.escapeLiteral(password)}`)
+  } catch (error) {
+    if (attempt === ROLE_ATTEMPTS || !ROLE_RACES.includes(sqlStateOf(error) ?? '')) throw error
+    await prepareRole(client, role, password, attempt + 1)
+  }
+}
+
+/** One string, so one transaction: a service that runs meanwhile never lacks a right it had. */
+function grants({ schema, role, bookkeeping }: { schema: string; role: string; bookkeeping: string[] }): string {
+  const rows = 'SELECT, INSERT, UPDATE, DELETE'
+  return `
+    CREATE SCHEMA IF NOT EXISTS ${schema};
+    REVOKE ALL ON SCHEMA ${schema} FROM PUBLIC;
+    REVOKE CREATE ON SCHEMA ${schema} FROM ${role};
+    GRANT USAGE ON SCHEMA ${schema} TO ${role};
+    GRANT ${rows} ON ALL TABLES IN SCHEMA ${schema} TO ${role};
+    GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${role};
+    ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT ${rows} ON TABLES TO ${role};
+    ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT USAGE, SELECT ON SEQUENCES TO ${role};
+    ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT EXECUTE ON FUNCTIONS TO ${role};
+    ${bookkeeping.map((table) => `REVOKE ALL ON TABLE ${table} FROM ${role};`).join('\n')}
+  `
+}

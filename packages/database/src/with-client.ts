@@ -1,0 +1,52 @@
+import { Client } from 'pg'
+import { sqlStateOf } from './database-errors.ts'
+import { plainIdentifier } from './identifiers.ts'
+
+const LOCK_WAIT_MS = 60_000
+
+/** Runs `work` on one connection of its own. For migrations and roles; services use the adapter. */
+export async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5_000 })
+  // Without a listener a connection that is cut between two queries would end the process; the next query fails anyway.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Runs `work` while this connection alone holds `lock` in its database; the lock goes with the connection. */
+export async function withLock<Result>(client: Client, lock: number, work: () => Promise<Result>): Promise<Result> {
+  await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`)
+  await client.query('SELECT pg_advisory_lock($1)', [lock])
+  await client.query('SET lock_timeout = 0')
+  try {
+    return await work()
+  } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [lock]).catch(() => {})
+  }
+}
+
+/** Makes the database that the address names, where the server has none by that name. */
+export async function ensureDatabase(url: string): Promise<void> {
+  try {
+    await withClient(url, async () => {})
+  } catch (error) {
+    if (sqlStateOf(error) !== '3D000') throw error
+    await createDatabase(url)
+  }
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const server = new URL(url)
+  const name = plainIdentifier(decodeURIComponent(server.pathname.slice(1)))
+  server.pathname = '/postgres'
+  try {
+    await withClient(server.href, (client) => client.query(`CREATE DATABASE ${name}`))
+  } catch (error) {
+    // Somebody else made it meanwhile.
+    if (!['42P04', '23505'].includes(sqlStateOf(error) ?? '')) throw error
+  }
+}
