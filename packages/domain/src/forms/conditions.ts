@@ -1,0 +1,133 @@
+import {
+  type Condition,
+  type CountryLeaf,
+  durationMs,
+  type EventLeaf,
+  type TraitLeaf,
+  type TraitScalar,
+  type TraitValue,
+} from '@nextvisit/contracts'
+import { eventSlug } from '../event-slug.ts'
+import { countWithin, type UserState } from './user-state.ts'
+
+/** A condition made ready: whether it holds on a user's state at an instant (ms). */
+export type Predicate = (user: UserState, now: number) => boolean
+
+/**
+ * A tree of `all`, `any`, `not` over leaves as one predicate (forms.md, Conditions). `segment`: membership of a segment,
+ * by its id.
+ */
+export function compileCondition(condition: Condition, segment: (id: string) => Predicate): Predicate {
+  const compile = (child: Condition) => compileCondition(child, segment)
+  if ('all' in condition) {
+    const parts = condition.all.map(compile)
+    return (user, now) => parts.every((holds) => holds(user, now))
+  }
+  if ('any' in condition) {
+    const parts = condition.any.map(compile)
+    return (user, now) => parts.some((holds) => holds(user, now))
+  }
+  if ('not' in condition) {
+    const holds = compile(condition.not)
+    return (user, now) => !holds(user, now)
+  }
+  if ('segment' in condition) return segment(condition.segment)
+  if ('event' in condition) return eventPredicate(condition, eventSlug(condition.event))
+  if ('country' in condition) return countryPredicate(condition)
+  if ('device' in condition) {
+    const test = membershipTest(condition) ?? never
+    return (user, now) => test(user.device[condition.device], now)
+  }
+  const test = traitTest(condition)
+  return (user, now) => test(user.traits.get(condition.trait), now)
+}
+
+/** A missing trait is `undefined`. It fails every operator but `isNot`, `notIn` and `exists: false`. */
+type Test = (value: TraitValue | undefined, now: number) => boolean
+
+const never: Test = () => false
+
+interface Membership {
+  readonly is?: TraitScalar | undefined
+  readonly isNot?: TraitScalar | undefined
+  readonly in?: readonly TraitScalar[] | undefined
+  readonly notIn?: readonly TraitScalar[] | undefined
+  readonly exists?: boolean | undefined
+}
+
+/** Values are equal when type and value are; a list equals nothing. */
+function membershipTest(leaf: Membership): Test | undefined {
+  if (leaf.is !== undefined) return (value) => value === leaf.is
+  if (leaf.isNot !== undefined) return (value) => value !== leaf.isNot
+  if (leaf.in) return isAmong(leaf.in)
+  if (leaf.notIn) {
+    const isExcluded = isAmong(leaf.notIn)
+    return (value, now) => !isExcluded(value, now)
+  }
+  if (leaf.exists !== undefined) return (value) => (value !== undefined) === leaf.exists
+  return undefined
+}
+
+function isAmong(wanted: readonly TraitScalar[]): Test {
+  const values = new Set<unknown>(wanted)
+  return (value) => values.has(value)
+}
+
+/** A value of the wrong type is as good as missing. */
+function traitTest(leaf: TraitLeaf): Test {
+  const { contains, startsWith, atLeast, atMost, moreThan, lessThan, before, after } = leaf
+  if (contains !== undefined) {
+    return (value) => (typeof value === 'string' || Array.isArray(value)) && value.includes(contains)
+  }
+  if (startsWith !== undefined) return (value) => typeof value === 'string' && value.startsWith(startsWith)
+  if (atLeast !== undefined) return numberTest((value) => value >= atLeast)
+  if (atMost !== undefined) return numberTest((value) => value <= atMost)
+  if (moreThan !== undefined) return numberTest((value) => value > moreThan)
+  if (lessThan !== undefined) return numberTest((value) => value < lessThan)
+  if (before !== undefined) return dateTest(before, (value, bound) => value < bound)
+  if (after !== undefined) return dateTest(after, (value, bound) => value > bound)
+  return membershipTest(leaf) ?? never
+}
+
+function numberTest(holds: (value: number) => boolean): Test {
+  return (value) => typeof value === 'number' && holds(value)
+}
+
+/** `operand`: an ISO instant, or an age such as `-30d`, counted back from now. */
+function dateTest(operand: string, holds: (value: number, bound: number) => boolean): Test {
+  const ageMs = operand.startsWith('-') ? durationMs(operand.slice(1)) : undefined
+  const instant = Date.parse(operand)
+  return (value, now) => {
+    const at = typeof value === 'string' ? parseTraitDate(value) : undefined
+    return at !== undefined && holds(at, ageMs === undefined ? instant : now - ageMs)
+  }
+}
+
+const ISO_DATE = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/
+
+/** A trait's text as an instant: an ISO date or date and time, UTC unless it says otherwise. */
+function parseTraitDate(text: string): number | undefined {
+  const [matched, day, time, , , offset] = ISO_DATE.exec(text) ?? []
+  if (!matched || !day) return undefined
+  // `Date.parse` rolls 31 February over into March, and refuses `+0200`.
+  const midnight = new Date(`${day}T00:00:00Z`)
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined
+  if (!time) return midnight.getTime()
+  const at = Date.parse(offset ? matched.replace(/([+-]\d{2})(\d{2})$/, '$1:$2') : `${matched}Z`)
+  return Number.isNaN(at) ? undefined : at
+}
+
+function countryPredicate({ country }: CountryLeaf): Predicate {
+  const test = membershipTest(typeof country === 'string' ? { is: country } : country) ?? never
+  return (user, now) => test(user.device.$countryCode, now)
+}
+
+function eventPredicate(leaf: EventLeaf, slug: string): Predicate {
+  const { atLeast = 0, atMost = Number.POSITIVE_INFINITY, exactly, within } = leaf
+  const windowMs = within === undefined ? undefined : durationMs(within)
+  return (user, now) => {
+    const history = user.events.get(slug)
+    const count = windowMs === undefined ? (history?.total ?? 0) : countWithin(history, now, windowMs)
+    return exactly === undefined ? count >= atLeast && count <= atMost : count === exactly
+  }
+}

@@ -1,0 +1,112 @@
+import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
+import { compileCondition, type Predicate } from './conditions.ts'
+import { type CompiledTrigger, compileTrigger } from './triggers.ts'
+
+/** A form made ready for evaluation: text turned into ms and predicates once for each catalog revision. */
+export interface CompiledForm {
+  readonly id: string
+  readonly isEnabled: boolean
+  readonly startsAt: number
+  readonly endsAt: number
+  readonly triggers: readonly CompiledTrigger[]
+  readonly audience: Predicate
+  /** Percent. */
+  readonly sample: number
+  readonly repeat: 'always' | { readonly times: number } | { readonly everyMs: number }
+  /** At least this since any form was last shown; 0 where the form ignores the project's. */
+  readonly cooldownMs: number
+  readonly priority: number
+  readonly delayMs: number
+  readonly expiresAfterMs?: number | undefined
+}
+
+/** A project's forms by what sets them off. Disabled forms are in it: that they did not reach a user has a reason too. */
+export interface FormIndex {
+  readonly byId: ReadonlyMap<string, CompiledForm>
+  /** Forms that a tracked event of this slug may set off. */
+  readonly onEvent: (slug: string) => readonly CompiledForm[]
+  /** Forms that a visit may set off. */
+  readonly onVisit: readonly CompiledForm[]
+  /** Whether an evaluated event of this slug could queue a form: only then is an answer worth waiting for. */
+  readonly reactsTo: (slug: string) => boolean
+  /** Likewise for visits. A visit may bring back what any event has queued, so one enabled form is enough. */
+  readonly reactsToVisits: () => boolean
+}
+
+const compiled = new WeakMap<ProjectConfig, FormIndex>()
+
+/** A project's forms, compiled once for each configuration object. */
+export function compileForms(project: ProjectConfig): FormIndex {
+  const known = compiled.get(project)
+  if (known) return known
+  const index = buildIndex(project)
+  compiled.set(project, index)
+  return index
+}
+
+function buildIndex(project: ProjectConfig): FormIndex {
+  const segment = segmentsOf(project)
+  const forms = project.forms.map((form): CompiledForm => {
+    const audience = form.audience ? compileCondition(form.audience, segment) : always
+    return compileForm(form, audience, durationMs(project.formCooldown))
+  })
+  const slugs = forms.flatMap((form) =>
+    form.triggers.flatMap(({ events }) => (typeof events === 'object' ? events.slug : [])),
+  )
+  const onAnySlug = forms.filter((form) => form.triggers.some(({ events }) => events === 'every'))
+  const bySlug = new Map([...new Set(slugs)].map((slug) => [slug, forms.filter((form) => isSetOffBy(form, slug))]))
+  const onEvent = (slug: string) => bySlug.get(slug) ?? onAnySlug
+  return {
+    byId: new Map(forms.map((form) => [form.id, form])),
+    onEvent,
+    onVisit: forms.filter((form) => form.triggers.some(({ onVisits }) => onVisits)),
+    reactsTo: (slug) => onEvent(slug).some(({ isEnabled }) => isEnabled),
+    reactsToVisits: () => forms.some(({ isEnabled }) => isEnabled),
+  }
+}
+
+function isSetOffBy(form: CompiledForm, slug: string): boolean {
+  return form.triggers.some(({ events }) => events === 'every' || (typeof events === 'object' && events.slug === slug))
+}
+
+function compileForm(form: Form, audience: Predicate, formCooldownMs: number): CompiledForm {
+  return {
+    id: form.id,
+    isEnabled: form.enabled,
+    startsAt: form.startsAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(form.startsAt),
+    endsAt: form.endsAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(form.endsAt),
+    triggers: form.triggers.map((trigger) => compileTrigger(trigger)),
+    audience,
+    sample: form.sample,
+    repeat: compileRepeat(form.frequency.repeat),
+    cooldownMs: form.cooldown.ignore ? 0 : formCooldownMs,
+    priority: form.priority,
+    delayMs: durationMs(form.delay),
+    expiresAfterMs: form.expiresAfter === undefined ? undefined : durationMs(form.expiresAfter),
+  }
+}
+
+function compileRepeat(repeat: Form['frequency']['repeat']): CompiledForm['repeat'] {
+  if (repeat === 'always') return repeat
+  if (repeat === 'once') return { times: 1 }
+  return 'times' in repeat ? repeat : { everyMs: durationMs(repeat.every) }
+}
+
+const always: Predicate = () => true
+const nobody: Predicate = () => false
+
+/** A segment's own tree, evaluated where it is named. Unknown ones and cycles are refused on applying; here: nobody. */
+function segmentsOf(project: ProjectConfig): (id: string) => Predicate {
+  const trees = new Map(project.segments.map(({ id, where }) => [id, where]))
+  const predicates = new Map<string, Predicate>()
+  const segment = (id: string): Predicate => {
+    const known = predicates.get(id)
+    if (known) return known
+    predicates.set(id, nobody)
+    const tree = trees.get(id)
+    const predicate = tree ? compileCondition(tree, segment) : nobody
+    predicates.set(id, predicate)
+    return predicate
+  }
+  return segment
+}

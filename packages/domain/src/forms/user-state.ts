@@ -1,0 +1,82 @@
+import { type DeviceFacts, KEPT_OCCURRENCES, type TraitValue } from '@nextvisit/contracts'
+import type { OpenForm } from './queue.ts'
+
+/** All instants of the form rules are ms since the epoch: they come from records, never from a clock. */
+
+/** What is kept of one event of one user. */
+export interface EventHistory {
+  readonly total: number
+  /** `occurredAt` of the latest {@link KEPT_OCCURRENCES}, ascending. */
+  readonly latest: readonly number[]
+  /** SDK track events of this slug in the session that began at `startedAt`. */
+  readonly session?: { readonly startedAt: number; readonly count: number } | undefined
+}
+
+/** How often and when last a form was shown to a user. */
+export interface Shown {
+  readonly times: number
+  readonly lastAt: number
+}
+
+/** What the rules know of a user, after everything that was answered before (forms.md, When a record is evaluated). */
+export interface UserState {
+  readonly userId: string
+  readonly traits: ReadonlyMap<string, TraitValue>
+  readonly device: DeviceFacts
+  /** The first admitted identify; absent for a user whose events came through unchecked. */
+  readonly firstSeenAt?: number | undefined
+  readonly sessionStartedAt?: number | undefined
+  readonly lastSdkContactAt?: number | undefined
+  /** By slug. */
+  readonly events: ReadonlyMap<string, EventHistory>
+  /** Waiting and offered forms, by form id: there is one slot for each. */
+  readonly open: ReadonlyMap<string, OpenForm>
+  /** Delivered forms, by form id. */
+  readonly shown: ReadonlyMap<string, Shown>
+}
+
+const SESSION_GAP_MS = 30 * 60_000
+
+/** The first visit ever, and one 30 minutes or more after the last SDK contact, starts a session (forms.md). */
+export function startsSession(
+  user: Pick<UserState, 'sessionStartedAt' | 'lastSdkContactAt'>,
+  visitAt: number,
+): boolean {
+  if (user.sessionStartedAt === undefined || user.lastSdkContactAt === undefined) return true
+  return visitAt - user.lastSdkContactAt >= SESSION_GAP_MS
+}
+
+/**
+ * One more occurrence. `sessionStartedAt`: the session it counts for; absent for an admin track event, and before the
+ * first visit.
+ */
+export function withOccurrence(
+  history: EventHistory | undefined,
+  occurredAt: number,
+  sessionStartedAt: number | undefined,
+): EventHistory {
+  const latest = [...(history?.latest ?? [])]
+  let place = latest.length
+  while (place > 0 && (latest[place - 1] ?? 0) > occurredAt) place -= 1
+  latest.splice(place, 0, occurredAt)
+  return {
+    total: (history?.total ?? 0) + 1,
+    latest: latest.slice(-KEPT_OCCURRENCES),
+    session:
+      sessionStartedAt === undefined
+        ? history?.session
+        : { startedAt: sessionStartedAt, count: countOfSession(history, sessionStartedAt) + 1 },
+  }
+}
+
+/** How often it happened within `windowMs` at `instant`: in (instant − windowMs, instant]. Exact up to 50. */
+export function countWithin(history: EventHistory | undefined, instant: number, windowMs: number): number {
+  if (!history) return 0
+  return history.latest.filter((at) => at > instant - windowMs && at <= instant).length
+}
+
+/** How often it happened in the session that began at `sessionStartedAt`. */
+export function countOfSession(history: EventHistory | undefined, sessionStartedAt: number | undefined): number {
+  if (sessionStartedAt === undefined || history?.session?.startedAt !== sessionStartedAt) return 0
+  return history.session.count
+}
