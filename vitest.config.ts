@@ -1,12 +1,31 @@
 import { defineConfig } from 'vitest/config'
 
+/** A spec's file name says what it costs; `vitest --project unit` runs what needs nothing. */
+function specs(cost: 'unit' | 'int' | 'e2e') {
+  return {
+    name: cost,
+    include: [`packages/*/src/**/*.${cost}.spec.ts`, `services/*/src/**/*.${cost}.spec.ts`],
+  }
+}
+
+const realParts = { globalSetup: ['packages/testing/src/global-setup.ts'], hookTimeout: 120_000 }
+
 export default defineConfig({
   test: {
-    include: ['packages/*/src/**/*.spec.ts', 'services/*/src/**/*.spec.ts'],
-    globalSetup: ['packages/testing/src/global-setup.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    fileParallelism: true,
     maxWorkers: 2,
+    projects: [
+      { test: { ...specs('unit') } },
+      { test: { ...specs('int'), ...realParts, testTimeout: 60_000 } },
+      /** Each brings up a whole stack: one at a time, after everything else. */
+      {
+        test: {
+          ...specs('e2e'),
+          ...realParts,
+          testTimeout: 180_000,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 })

@@ -1,16 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type PartOptions, startKafka, startPostgres, startRedis } from '@nextvisit/local-stack'
 import type { TestProject } from 'vitest/node'
-
-/** Hands the addresses of real parts down to the specs. */
-export default function setup(project: TestProject): void {
-  project.provide('kafkaBrokers', '127.0.0.1:19092')
-  project.provide('databaseUrl', 'postgresql://postgres:pw@127.0.0.1:15432/postgres')
-  project.provide('redisUrl', 'redis://127.0.0.1:16379')
-}
+import { readTestConfig } from './config.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
+    /** 'host:port', comma separated. */
     kafkaBrokers: string
+    /** A superuser's, of a database that specs make their own ones beside. */
     databaseUrl: string
     redisUrl: string
   }
+}
+
+export interface StartedPart {
+  readonly address: string
+  readonly stop: () => Promise<void>
+}
+
+interface RealParts {
+  readonly kafka: StartedPart
+  readonly postgres: StartedPart
+  readonly redis: StartedPart
+}
+
+/** Vitest runs this once for each project, in a module graph of its own; they share one set of parts. */
+const shared = globalThis as { nextvisitTestParts?: Promise<RealParts> }
+
+/** Starts real parts, or finds those that the environment names, and hands their addresses down to the specs. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  shared.nextvisitTestParts ??= startParts()
+  const { kafka, postgres, redis } = await shared.nextvisitTestParts
+  project.provide('kafkaBrokers', kafka.address)
+  project.provide('databaseUrl', postgres.address)
+  project.provide('redisUrl', redis.address)
+  return async () => {
+    if (shared.nextvisitTestParts === undefined) return
+    delete shared.nextvisitTestParts
+    await Promise.all([kafka.stop(), postgres.stop(), redis.stop()])
+  }
+}
+
+async function startParts(): Promise<RealParts> {
+  const config = readTestConfig()
+  const isComplete =
+    config.kafkaBrokers !== undefined && config.databaseUrl !== undefined && config.redisUrl !== undefined
+  const start = isComplete || !(await wantsContainers(config.parts)) ? startLocally : startAsContainer
+  const [kafka, postgres, redis] = await Promise.all([
+    given(config.kafkaBrokers) ?? start('kafka'),
+    given(config.databaseUrl) ?? start('postgres'),
+    given(config.redisUrl) ?? start('redis'),
+  ])
+  return { kafka, postgres, redis }
+}
+
+function given(address: string | undefined): StartedPart | undefined {
+  return address === undefined ? undefined : { address, stop: () => Promise.resolve() }
+}
+
+async function wantsContainers(parts: ReturnType<typeof readTestConfig>['parts']): Promise<boolean> {
+  if (parts !== 'auto') return parts === 'docker'
+  const { hasImages } = await import('./container-parts.ts')
+  return hasImages()
+}
+
+async function startAsContainer(part: keyof RealParts): Promise<StartedPart> {
+  const containers = await import('./container-parts.ts')
+  if (part === 'kafka') return containers.startKafkaContainer()
+  return part === 'postgres' ? containers.startPostgresContainer() : containers.startRedisContainer()
+}
+
+async function startLocally(part: keyof RealParts): Promise<StartedPart> {
+  const folder = await mkdtemp(path.join(tmpdir(), `nextvisit-test-${part}-`))
+  const options = { dataDirectory: path.join(folder, part), logFile: path.join(folder, `${part}.log`), durable: false }
+  const { address, stop } = await startLocalPart(part, options)
+  return {
+    address,
+    stop: async () => {
+      await stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startLocalPart(part: keyof RealParts, options: PartOptions): Promise<StartedPart> {
+  if (part === 'kafka') {
+    const kafka = await startKafka(options)
+    return { address: kafka.brokers, stop: kafka.stop }
+  }
+  const server = part === 'postgres' ? await startPostgres({ ...options, password: 'test' }) : await startRedis(options)
+  return { address: server.url, stop: server.stop }
 }

@@ -1,0 +1,7 @@
+export * from './errors.ts'
+export { dockerAnswers } from './docker.ts'
+export { freePort } from './free-port.ts'
+export type { Part, PartOptions } from './part.ts'
+export * from './start-kafka.ts'
+export * from './start-postgres.ts'
+export * from './start-redis.ts'

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { javaCommand } from './config.ts'
+import { StackError } from './errors.ts'
+
+const run = promisify(execFile)
+const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
+const DOWNLOAD_WITHIN_MS = 300_000
+
+/** Whether Java 17 or newer answers. */
+export async function hasJava17(): Promise<boolean> {
+  try {
+    const { stderr } = await run(javaCommand(), ['-version'])
+    return Number(/version "(\d+)/.exec(stderr)?.[1]) >= 17
+  } catch {
+    return false
+  }
+}
+
+/** Whether Maven answers. Java 17 is asked for on its own. */
+export async function hasMaven(): Promise<boolean> {
+  return run('mvn', ['--version']).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Puts the jars that a pom.xml depends on, and theirs, into the folder. */
+export async function copyDependencies(pom: string, folder: string): Promise<void> {
+  await maven(['--file', pom, `${DEPENDENCY_PLUGIN}:copy-dependencies`, `-DoutputDirectory=${folder}`])
+}
+
+/** Puts one jar (`group:artifact:version`) into the folder. */
+export async function copyArtifact(artifact: string, folder: string): Promise<void> {
+  await maven([`${DEPENDENCY_PLUGIN}:copy`, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`])
+}
+
+async function maven(args: readonly string[]): Promise<void> {
+  try {
+    await run('mvn', ['--quiet', '--batch-mode', ...args], { cwd: '/', timeout: DOWNLOAD_WITHIN_MS })
+  } catch (cause) {
+    const output = cause instanceof Error && 'stdout' in cause ? String(cause.stdout) : String(cause)
+    const reason = output.split('\n').find((line) => line.includes('[ERROR]')) ?? 'no answer'
+    throw new StackError(
+      'DOWNLOAD_FAILED',
+      `Maven could not fetch what is needed: ${reason.replace('[ERROR]', '').trim()}\nCheck the network (and Maven's settings), then start again.`,
+      { cause },
+    )
+  }
+}

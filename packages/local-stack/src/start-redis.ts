@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { cached } from './cached.ts'
+import { containerPlan, dockerAnswers } from './docker.ts'
+import { StackError } from './errors.ts'
+import { launchOnPort } from './free-port.ts'
+import { copyArtifact, hasJava17, hasMaven } from './maven.ts'
+import { startOwnedProcess, type ProcessPlan } from './owned-process.ts'
+import { asPart, type Part, type PartOptions } from './part.ts'
+import { readZipEntry } from './zip-entry.ts'
+
+const run = promisify(execFile)
+const READY = /Ready to accept connections/i
+const EMBEDDED_REDIS = 'com.github.codemonstur:embedded-redis:1.4.4'
+
+/** The server's name inside that jar. It reports 6.2.11 on x64. */
+const SERVER_IN_JAR = new Map([
+  ['linux-x64', 'redis-server-6.2.6-v5-linux-amd64'],
+  ['linux-arm64', 'redis-server-6.2.7-linux-arm64'],
+  ['darwin-x64', 'redis-server-6.2.6-v5-darwin-amd64'],
+  ['darwin-arm64', 'redis-server-6.2.6-v5-darwin-arm64'],
+])
+
+export interface Redis extends Part {
+  readonly url: string
+}
+
+/**
+ * Starts a real Redis on loopback: the `redis-server` on the PATH, else the one inside a jar of Maven's, else a container.
+ * Rejects with a StackError that says what to install where there is none of them.
+ */
+export async function startRedis(options: PartOptions): Promise<Redis> {
+  const server = await redisServer()
+  const { port, launched } = await launchOnPort(options.port, async (port) =>
+    startOwnedProcess(server === undefined ? redisContainer(port, options) : await redisHere(server, port, options)),
+  )
+  return { ...asPart('Redis', launched, port, options), url: `redis://127.0.0.1:${port}` }
+}
+
+/** A server that runs on this machine, or undefined where Redis has to be a container. */
+async function redisServer(): Promise<string | undefined> {
+  if (await runs('redis-server')) return 'redis-server'
+  const fromJar = await redisFromJar()
+  if (fromJar !== undefined && (await runs(fromJar))) return fromJar
+  if (await dockerAnswers()) return undefined
+  throw new StackError(
+    'REQUIREMENT_MISSING',
+    'Redis needs redis-server, or Java 17 with Maven, or a running Docker engine, and this machine has none of them. Install one (Debian: apt install redis-server), or set REDIS_URL to use a Redis that runs elsewhere.',
+  )
+}
+
+async function redisFromJar(): Promise<string | undefined> {
+  const name = SERVER_IN_JAR.get(`${process.platform}-${process.arch}`)
+  if (name === undefined || !(await hasJava17()) || !(await hasMaven())) return undefined
+  const folder = await cached(`redis-${process.platform}-${process.arch}`, async (folder) => {
+    await copyArtifact(EMBEDDED_REDIS, folder)
+    const jar = path.join(folder, (await readdir(folder))[0] ?? '')
+    const server = readZipEntry(await readFile(jar), name)
+    if (server === undefined) throw new StackError('DOWNLOAD_FAILED', `${EMBEDDED_REDIS} has no ${name} in it.`)
+    await writeFile(path.join(folder, 'redis-server'), server)
+    await chmod(path.join(folder, 'redis-server'), 0o755)
+    await rm(jar)
+  })
+  return path.join(folder, 'redis-server')
+}
+
+async function runs(server: string): Promise<boolean> {
+  return run(server, ['--version']).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function redisHere(server: string, port: number, options: PartOptions): Promise<ProcessPlan> {
+  await mkdir(options.dataDirectory, { recursive: true })
+  return {
+    name: 'Redis',
+    command: server,
+    args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', options.dataDirectory, ...persistence(options)],
+    logFile: options.logFile,
+    readyLine: READY,
+  }
+}
+
+function redisContainer(port: number, options: PartOptions): ProcessPlan {
+  return containerPlan({
+    name: 'Redis',
+    image: 'redis:7',
+    dataDirectory: options.dataDirectory,
+    volumePath: '/data',
+    port: { host: port, container: 6379 },
+    args: ['redis-server', ...persistence(options)],
+    logFile: options.logFile,
+    readyLine: READY,
+  })
+}
+
+function persistence(options: PartOptions): string[] {
+  return ['--save', '', '--appendonly', options.durable === false ? 'no' : 'yes']
+}

@@ -1,0 +1,71 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
+
+/**
+ * What must end when this process ends: a process id with the signal that makes it end quickly, or a container's name.
+ */
+export type Charge =
+  | { readonly pid: number; readonly signal: 'TERM' | 'QUIT' | 'KILL' }
+  | { readonly container: string }
+
+/**
+ * Each line read is the whole list of charges, so the last one counts and a new watchdog needs no history. The end of
+ * the input means that this process is gone, however it went: no signal handler runs after `kill -9`.
+ */
+const SCRIPT = `
+trap '' INT TERM HUP QUIT
+charges=''
+while read -r line; do charges=$line; done
+for charge in $charges; do
+  case $charge in
+    container:*) docker rm --force --volumes "\${charge#container:}" ;;
+    *) kill -s "\${charge%%:*}" "\${charge#*:}" ;;
+  esac
+done
+for second in 1 2 3 4 5; do
+  alive=''
+  for charge in $charges; do
+    case $charge in container:*) ;; *) kill -s 0 "\${charge#*:}" && alive=yes ;; esac
+  done
+  [ -n "$alive" ] || exit 0
+  sleep 1
+done
+for charge in $charges; do
+  case $charge in container:*) ;; *) kill -s KILL "\${charge#*:}" ;; esac
+done
+`
+
+const charges = new Set<Charge>()
+let watchdog: ChildProcess | undefined
+
+/** From now on the charge ends with this process. Returns what to call once it has ended by itself. */
+export function watchOver(charge: Charge): () => void {
+  charges.add(charge)
+  tellWatchdog()
+  return () => {
+    charges.delete(charge)
+    tellWatchdog()
+  }
+}
+
+function tellWatchdog(): void {
+  watchdog ??= startWatchdog()
+  const line = [...charges].map((charge) =>
+    'container' in charge ? `container:${charge.container}` : `${charge.signal}:${charge.pid}`,
+  )
+  watchdog.stdin?.write(`${line.join(' ')}\n`)
+}
+
+/** One for all charges, in a process group of its own so that Ctrl-C passes it by. It does not keep this process alive. */
+function startWatchdog(): ChildProcess {
+  const child = spawn('sh', ['-c', SCRIPT], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  child.unref()
+  const input = child.stdin as Socket
+  input.unref()
+  input.on('error', () => {}) // it was killed: the next one is told below
+  child.once('exit', () => {
+    watchdog = undefined
+    if (charges.size > 0) tellWatchdog()
+  })
+  return child
+}
