@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { chooseForm } from './choose-form.ts'
+import { DAY, formIndex, HOUR, MINUTE, NOW, openForm, SECOND, userState } from './form-fixtures.ts'
+import type { OpenForm } from './queue.ts'
+import type { UserState } from './user-state.ts'
+
+const waitingFor = (...forms: Partial<OpenForm>[]): Partial<UserState> => ({
+  open: new Map(forms.map((form) => [form.formId ?? 'nps', openForm(form)])),
+})
+const threeForms = formIndex([{ id: 'a' }, { id: 'b' }, { id: 'c' }])
+
+const offeredFor = (ago: number) => waitingFor({ formId: 'a', state: 'offered', offeredAt: NOW - ago })
+
+function choose(index: ReturnType<typeof formIndex>, user: Partial<UserState>): [string | undefined, boolean] {
+  const { offer, moreWaiting } = chooseForm(index, userState(user), NOW)
+  return [offer?.formId, moreWaiting]
+}
+
+describe('a visit', () => {
+  it('offers nothing where nothing waits', () => {
+    expect(choose(threeForms, {})).toEqual([undefined, false])
+  })
+
+  it('offers the highest priority, then the earliest queued, then by form id, and says that more wait', () => {
+    const early = { queuedAt: NOW - DAY }
+    expect(choose(threeForms, waitingFor({ formId: 'a', ...early }, { formId: 'b', priority: 1 }))).toEqual(['b', true])
+    expect(choose(threeForms, waitingFor({ formId: 'a' }, { formId: 'b', ...early }))).toEqual(['b', true])
+    expect(choose(threeForms, waitingFor({ formId: 'b' }, { formId: 'a' }))).toEqual(['a', true])
+    expect(choose(threeForms, waitingFor({ formId: 'a' }))).toEqual(['a', false])
+  })
+
+  it('offers no form before its delay is over', () => {
+    expect(choose(threeForms, waitingFor({ formId: 'a', showFrom: NOW + 1 }))).toEqual([undefined, true])
+    expect(choose(threeForms, waitingFor({ formId: 'a', showFrom: NOW }))).toEqual(['a', false])
+  })
+
+  it('offers no form that has expired', () => {
+    expect(choose(threeForms, waitingFor({ formId: 'a', expiresAt: NOW }))).toEqual([undefined, false])
+    expect(choose(threeForms, waitingFor({ formId: 'a', expiresAt: NOW + 1 }))).toEqual(['a', false])
+  })
+
+  it('offers no form that is no longer live or was removed', () => {
+    const index = formIndex([
+      { id: 'a', enabled: false },
+      { id: 'b', endsAt: new Date(NOW).toISOString() },
+    ])
+    expect(choose(index, waitingFor({ formId: 'a' }, { formId: 'b' }, { formId: 'gone' }))).toEqual([undefined, false])
+  })
+
+  it('checks the audience again', () => {
+    const index = formIndex([{ id: 'a', audience: { trait: 'plan', is: 'pro' } }])
+    expect(choose(index, waitingFor({ formId: 'a' }))[0]).toBeUndefined()
+    expect(choose(index, { ...waitingFor({ formId: 'a' }), traits: new Map([['plan', 'pro']]) })[0]).toBe('a')
+  })
+
+  it('checks the cooldown again, for the forms that keep it', () => {
+    const index = formIndex(
+      [
+        { id: 'a', priority: 9 },
+        { id: 'b', cooldown: { ignore: true } },
+      ],
+      { formCooldown: '1h' },
+    )
+    const shown = new Map([['other', { times: 1, lastAt: NOW - HOUR + 1 }]])
+    expect(choose(index, { ...waitingFor({ formId: 'a', priority: 9 }, { formId: 'b' }), shown })).toEqual(['b', true])
+    expect(choose(index, { ...waitingFor({ formId: 'a' }), shown })).toEqual([undefined, true])
+  })
+
+  it('does not offer what another visit was offered less than 30 seconds ago', () => {
+    expect(choose(threeForms, offeredFor(30 * SECOND - 1))).toEqual([undefined, false])
+    expect(choose(threeForms, offeredFor(30 * SECOND))).toEqual(['a', false])
+  })
+
+  it('takes an open offer for shown when it checks the cooldown', () => {
+    const index = formIndex([{ id: 'a' }, { id: 'b' }], { formCooldown: '1h' })
+    const user = waitingFor(
+      { formId: 'a', state: 'offered', offeredAt: NOW - SECOND },
+      { formId: 'b', queuedAt: NOW - MINUTE },
+    )
+    expect(choose(index, user)).toEqual([undefined, true])
+  })
+})

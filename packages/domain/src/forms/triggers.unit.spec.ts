@@ -1,0 +1,116 @@
+import type { Trigger } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import { DAY, eventOccasion, formIndex, history, HOUR, MINUTE, NOW, userState, visitOccasion } from './form-fixtures.ts'
+import { evaluateForms } from './evaluate-forms.ts'
+import type { Occasion } from './triggers.ts'
+import { startsSession, type UserState } from './user-state.ts'
+
+const checkouts = (...times: number[]) => ({ events: new Map([['checkout', history(times)]]) })
+const inSession = (count: number, startedAt: number) => ({
+  events: new Map([
+    [
+      'checkout',
+      history(
+        Array.from({ length: count }, () => NOW),
+        startedAt,
+      ),
+    ],
+  ]),
+  sessionStartedAt: NOW - MINUTE,
+})
+const sdk = eventOccasion({ source: 'sdk' })
+const weekly: Trigger = { event: 'checkout', count: 3, within: '7d' }
+const sessional: Trigger = { event: 'checkout', count: 2, since: 'session' }
+const threeDays: Trigger = { firstSeen: { after: '3d' } }
+
+type Row = readonly [what: string, trigger: Trigger, user: Partial<UserState>, occasion: Occasion, matches: boolean]
+
+/** forms.md, A form (triggers) and When a record is evaluated. `user` is the state after the record. */
+const rows: readonly Row[] = [
+  ['this event', { event: 'checkout' }, checkouts(NOW), eventOccasion(), true],
+  ['this event by its name', { event: 'Checkout!' }, checkouts(NOW), eventOccasion(), true],
+  ['another event', { event: 'checkout' }, checkouts(NOW), eventOccasion({ slug: 'search' }), false],
+  ['a visit is no event', { event: 'checkout' }, checkouts(NOW), visitOccasion(), false],
+  ['count reached in the window', weekly, checkouts(NOW - 7 * DAY + 1, NOW - HOUR, NOW), eventOccasion(), true],
+  ['a window is open at its start', weekly, checkouts(NOW - 7 * DAY, NOW - HOUR, NOW), eventOccasion(), false],
+  [
+    'more than the count: a level, not an edge',
+    weekly,
+    checkouts(NOW - 3, NOW - 2, NOW - 1, NOW),
+    eventOccasion(),
+    true,
+  ],
+  [
+    'the window of an event ahead of the clock ends at its own time',
+    { event: 'checkout', count: 2, within: '1h' },
+    checkouts(NOW - MINUTE, NOW + MINUTE),
+    eventOccasion({ occurredAt: NOW + MINUTE }),
+    true,
+  ],
+  [
+    'the window of a late event ends when it was received',
+    { event: 'checkout', count: 2, within: '10m' },
+    checkouts(NOW - 12 * MINUTE, NOW - 11 * MINUTE),
+    eventOccasion({ occurredAt: NOW - 11 * MINUTE }),
+    false,
+  ],
+  [
+    'no window: backdated ones count',
+    { event: 'checkout', count: 2 },
+    checkouts(NOW - 300 * DAY, NOW),
+    eventOccasion(),
+    true,
+  ],
+  ['no window: count not reached', { event: 'checkout', count: 2 }, checkouts(NOW), eventOccasion(), false],
+  ['this session', sessional, inSession(2, NOW - MINUTE), sdk, true],
+  ['this session, too few', sessional, inSession(1, NOW - MINUTE), sdk, false],
+  ['an earlier session', sessional, inSession(2, NOW - HOUR), sdk, false],
+  ['an admin event never fires since: session', sessional, inSession(2, NOW - MINUTE), eventOccasion(), false],
+  ['no session yet', sessional, { ...inSession(2, NOW), sessionStartedAt: undefined }, sdk, false],
+  ['first seen, exactly that long ago', threeDays, { firstSeenAt: NOW - 3 * DAY }, eventOccasion(), true],
+  ['first seen, by a visit', threeDays, { firstSeenAt: NOW - 3 * DAY }, visitOccasion({ startsSession: false }), true],
+  ['first seen, a moment less ago', threeDays, { firstSeenAt: NOW - 3 * DAY + 1 }, eventOccasion(), false],
+  ['never seen', threeDays, { firstSeenAt: undefined }, eventOccasion(), false],
+  ['a visit that starts a session', { visit: {} }, {}, visitOccasion(), true],
+  ['a visit within a session', { visit: {} }, {}, visitOccasion({ startsSession: false }), false],
+  ['an event is no visit', { visit: {} }, {}, sdk, false],
+]
+
+describe('the triggers of forms.md', () => {
+  it.each(rows)('%s', (_what, trigger, user, occasion, matches) => {
+    const decisions = evaluateForms(formIndex([{ triggers: [trigger] }]), userState(user), occasion)
+    expect(decisions.length > 0).toBe(matches)
+  })
+
+  it('are alternatives: any one is enough, and two queue once', () => {
+    const index = formIndex([{ triggers: [{ event: 'checkout' }, threeDays] }])
+    expect(evaluateForms(index, userState({ firstSeenAt: 0, ...checkouts(NOW) }), eventOccasion())).toHaveLength(1)
+  })
+})
+
+describe('a session', () => {
+  it.each([
+    ['the first visit ever', {}, true],
+    ['the first visit, after SDK events', { lastSdkContactAt: NOW - 1 }, true],
+    ['30 minutes after the last contact', { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE }, true],
+    ['a moment less', { sessionStartedAt: NOW - DAY, lastSdkContactAt: NOW - 30 * MINUTE + 1 }, false],
+  ])('%s', (_what, user, starts) => expect(startsSession(user, NOW)).toBe(starts))
+})
+
+describe('what the gateway asks of a form index', () => {
+  it('is whether an event of this slug could queue a form', () => {
+    const index = formIndex([{ id: 'on' }, { id: 'off', enabled: false, triggers: [{ event: 'search' }] }])
+    expect(['checkout', 'search', 'other', '__proto__'].map(index.reactsTo)).toEqual([true, false, false, false])
+  })
+
+  it('says yes to every event where a form reacts to firstSeen', () => {
+    const index = formIndex([{ triggers: [threeDays] }])
+    expect(index.reactsTo('anything')).toBe(true)
+  })
+
+  it('is whether a visit could bring a form back', () => {
+    expect(formIndex([{}]).reactsToVisits()).toBe(true)
+    expect(formIndex([{ enabled: false }]).reactsToVisits()).toBe(false)
+    expect(formIndex([]).reactsToVisits()).toBe(false)
+  })
+})

@@ -1,0 +1,65 @@
+import { KEPT_OCCURRENCES } from '@nextvisit/contracts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { history } from './form-fixtures.ts'
+import { countOfSession, countWithin, withOccurrence } from './user-state.ts'
+
+const instants = fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 120 })
+const naiveCount = (all: readonly number[], from: number, to: number) =>
+  all.filter((at) => from < at && at <= to).length
+
+describe('what is kept of an event', () => {
+  it('is its total and its 50 latest times, in order, however they arrive', () => {
+    fc.assert(
+      fc.property(instants, (all) => {
+        const kept = history(all)
+        expect(kept.total).toBe(all.length)
+        expect(kept.latest).toEqual(all.toSorted((a, b) => a - b).slice(-KEPT_OCCURRENCES))
+      }),
+    )
+  })
+
+  it('counts a window exactly up to 50 for events that arrive in order', () => {
+    fc.assert(
+      fc.property(
+        instants,
+        fc.integer({ min: 0, max: 200 }),
+        fc.integer({ min: 1, max: 600 }),
+        (all, ahead, windowMs) => {
+          const inOrder = all.toSorted((a, b) => a - b)
+          const instant = (inOrder.at(-1) ?? 0) + ahead
+          const naive = naiveCount(inOrder, instant - windowMs, instant)
+          expect(countWithin(history(inOrder), instant, windowMs)).toBe(Math.min(naive, KEPT_OCCURRENCES))
+        },
+      ),
+    )
+  })
+
+  it('counts any window exactly while no more than 50 have happened', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 50 }),
+        fc.nat(600),
+        fc.nat(600),
+        (all, instant, windowMs) => {
+          expect(countWithin(history(all), instant, windowMs)).toBe(naiveCount(all, instant - windowMs, instant))
+        },
+      ),
+    )
+  })
+
+  it('never changes a history that was handed out', () => {
+    const before = Object.freeze(history([1, 2]))
+    expect(withOccurrence(before, 0, undefined).latest).toEqual([0, 1, 2])
+    expect(before.latest).toEqual([1, 2])
+  })
+
+  it('counts a session until another one begins, and admin events for none', () => {
+    const first = history([1, 2], 1)
+    expect(countOfSession(first, 1)).toBe(2)
+    expect(countOfSession(withOccurrence(first, 3, undefined), 1)).toBe(2)
+    expect(countOfSession(first, 5)).toBe(0)
+    expect(countOfSession(withOccurrence(first, 6, 5), 5)).toBe(1)
+    expect(countOfSession(first, undefined)).toBe(0)
+  })
+})
