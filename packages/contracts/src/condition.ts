@@ -7,11 +7,13 @@ import { SlugId } from './primitives.ts'
 export const KEPT_OCCURRENCES = 50
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
-const dateOperand = z.union([
-  z.iso.datetime({ offset: true }),
-  z.string().regex(/^-\d{1,6}[smhd]$/, 'must be an ISO instant or an age such as -30d'),
-])
-const count = z.number().int().min(0).max(KEPT_OCCURRENCES)
+const dateOperand = z.union(
+  [z.iso.datetime({ offset: true }), z.string().regex(/^-\d{1,6}[smhd]$/)],
+  'must be an ISO instant or an age such as -30d',
+)
+/** Said where a count is higher than can be answered exactly. */
+export const COUNT_TOO_HIGH = `must be at most ${KEPT_OCCURRENCES}: no more times of an event are kept`
+const count = z.number().int().min(0).max(KEPT_OCCURRENCES, COUNT_TOO_HIGH)
 
 const oneOperator = (keys: readonly string[]) => (leaf: object) =>
   keys.filter((key) => Object.hasOwn(leaf, key) && (leaf as Record<string, unknown>)[key] !== undefined).length === 1
@@ -132,8 +134,7 @@ export const Condition: z.ZodType<Condition> = z.unknown().transform((input, con
   }
   const parsed = branch[1]().safeParse(input)
   if (parsed.success) return parsed.data
-  for (const issue of parsed.error.issues) {
-    context.addIssue({ code: 'custom', path: issue.path, message: issue.message })
-  }
+  // Passed on whole, so that who reports them can name an unknown member's own place.
+  context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
   return z.NEVER
 })

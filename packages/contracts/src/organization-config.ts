@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { Condition, KEPT_OCCURRENCES } from './condition.ts'
+import { Condition, COUNT_TOO_HIGH, KEPT_OCCURRENCES } from './condition.ts'
 import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from './device-info.ts'
 import { Duration } from './duration.ts'
 import { Environment, Instant, KeyKind, SlugId } from './primitives.ts'
 
 const limit = z.number().int().min(0).optional()
-const anyInstant = z.iso.datetime({ offset: true })
+const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
 
 export const Plan = z.strictObject({
   /** The organization's, environment `P`, each month. Absent: unlimited; likewise below. */
@@ -23,26 +23,32 @@ export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 100, burst: 200 }
 
 const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), enabled: z.boolean().default(true) })
 
-export const Trigger = z.union([
-  z.strictObject({
-    /** Name or slug of the event. */
-    event: z.string().min(1),
-    count: z.number().int().min(1).max(KEPT_OCCURRENCES).optional(),
-    within: Duration.optional(),
-    since: z.literal('session').optional(),
-  }),
-  z.strictObject({ firstSeen: z.strictObject({ after: Duration }) }),
-  z.strictObject({ visit: z.strictObject({}) }),
-])
+export const Trigger = z.union(
+  [
+    z.strictObject({
+      /** Name or slug of the event. */
+      event: z.string().min(1),
+      count: z.number().int().min(1).max(KEPT_OCCURRENCES, COUNT_TOO_HIGH).optional(),
+      within: Duration.optional(),
+      since: z.literal('session').optional(),
+    }),
+    z.strictObject({ firstSeen: z.strictObject({ after: Duration }) }),
+    z.strictObject({ visit: z.strictObject({}) }),
+  ],
+  'must be one of event, firstSeen, visit',
+)
 export type Trigger = z.infer<typeof Trigger>
 
 export const Frequency = z.strictObject({
   repeat: z
-    .union([
-      z.enum(['once', 'always']),
-      z.strictObject({ every: Duration }),
-      z.strictObject({ times: z.number().int().min(1) }),
-    ])
+    .union(
+      [
+        z.enum(['once', 'always']),
+        z.strictObject({ every: Duration }),
+        z.strictObject({ times: z.number().int().min(1) }),
+      ],
+      'must be once, always, { every: 30d } or { times: 3 }',
+    )
     .default('once'),
 })
 
@@ -79,13 +85,16 @@ export const KeyEntry = z.strictObject({
 })
 export type KeyEntry = z.infer<typeof KeyEntry>
 /** A key as the workspace file may write it: by hash, or by the name of an environment variable, `$NAME`. */
-export const KeyInFile = z.union([
-  KeyEntry,
-  z.strictObject({
-    ...keyCommon,
-    secret: z.string().regex(/^\$[A-Z_][A-Z0-9_]*$/, 'must name an environment variable, as $NAME'),
-  }),
-])
+export const KeyInFile = z.union(
+  [
+    KeyEntry,
+    z.strictObject({
+      ...keyCommon,
+      secret: z.string().regex(/^\$[A-Z_][A-Z0-9_]*$/, 'must name an environment variable, as $NAME'),
+    }),
+  ],
+  'needs exactly one of secret and sha256',
+)
 
 const projectCommon = {
   id: SlugId,
