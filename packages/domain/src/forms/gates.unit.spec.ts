@@ -85,11 +85,12 @@ const rows: readonly Row[] = [
 ]
 
 describe('the gates of forms.md', () => {
-  it.each(rows)('%s: %s', (...row: Row) => {
-    const [, , form, user, expected, formCooldown = '0s'] = row
-    const [decision] = evaluateForms(formIndex([form], { formCooldown }), userState(user), eventOccasion())
-    expect(decision?.outcome === 'refused' ? decision.reason : decision?.outcome).toBe(expected)
-  })
+  for (const [gate, what, form, user, expected, formCooldown = '0s'] of rows) {
+    it(`${gate}: ${what}`, () => {
+      const [decision] = evaluateForms(formIndex([form], { formCooldown }), userState(user), eventOccasion())
+      expect(decision?.outcome === 'refused' ? decision.reason : decision?.outcome).toBe(expected)
+    })
+  }
 
   it('records the first gate that fails, in the order of the table', () => {
     const reasons = []
