@@ -33,20 +33,17 @@ export interface ContainerOptions {
 /** `docker run` as an owned process. */
 export function containerPlan(options: ContainerOptions): ProcessPlan {
   const container = containerName(options.name, options.dataDirectory)
-  const environment = Object.entries(options.environment ?? {}).flatMap(([name, value]) => [
-    '--env',
-    `${name}=${value}`,
-  ])
+  const environment = Object.entries(options.environment ?? {}).map(([name, value]) => `--env=${name}=${value}`)
   return {
     name: options.name,
     command: 'docker',
     args: [
       'run',
       '--rm',
-      ...['--name', container],
-      ...['--label', 'nextvisit.local-stack=true'],
-      ...['--publish', `127.0.0.1:${options.port.host}:${options.port.container}`],
-      ...['--volume', `${container}:${options.volumePath}`],
+      `--name=${container}`,
+      '--label=nextvisit.local-stack=true',
+      `--publish=127.0.0.1:${options.port.host}:${options.port.container}`,
+      `--volume=${container}:${options.volumePath}`,
       ...environment,
       options.image,
       ...(options.args ?? []),

@@ -61,8 +61,8 @@ export interface Kafka extends Part {
  */
 export async function startKafka(options: PartOptions): Promise<Kafka> {
   const jars = await kafkaJars()
-  const { port, launched } = await launchOnPort(options.port, async (port) =>
-    startOwnedProcess(jars === undefined ? kafkaContainer(port, options) : await kafkaJvm(jars, port, options)),
+  const { port, launched } = await launchOnPort(options.port, async (free) =>
+    startOwnedProcess(jars === undefined ? kafkaContainer(free, options) : await kafkaJvm(jars, free, options)),
   )
   return { ...asPart('Kafka', launched, port, options), brokers: `127.0.0.1:${port}` }
 }

@@ -33,8 +33,8 @@ export async function startPostgres(options: PartOptions & { readonly password: 
   const binaries = await postgresBinaries(user)
   const cluster = path.join(options.dataDirectory, 'cluster')
   if (!existsSync(cluster)) await initialize(binaries, options, user)
-  const { port, launched } = await launchOnPort(options.port, (port) =>
-    startOwnedProcess(serverPlan(binaries, cluster, port, options, user)),
+  const { port, launched } = await launchOnPort(options.port, (free) =>
+    startOwnedProcess(serverPlan(binaries, cluster, free, options, user)),
   )
   const url = `postgresql://postgres:${encodeURIComponent(options.password)}@127.0.0.1:${port}/postgres`
   return { ...asPart('Postgres', launched, port, options), url }
@@ -57,7 +57,10 @@ function serverPlan(
     name: 'Postgres',
     command: path.join(binaries, 'postgres'),
     args: [
-      ...['-D', folderAs(cluster, user), '-p', String(port)],
+      '-D',
+      folderAs(cluster, user),
+      '-p',
+      String(port),
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     cwd: cluster,
@@ -92,14 +95,10 @@ async function initialize(
   if (user !== undefined)
     await Promise.all([unfinished, secrets, passwordFile].map((file) => chown(file, user.uid, user.gid)))
   try {
-    await run(
-      path.join(binaries, 'initdb'),
-      [
-        ...['--pgdata', folderAs(unfinished, user), '--username', 'postgres', '--pwfile', passwordFile],
-        ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'],
-      ],
-      { cwd: unfinished, ...user },
-    )
+    const where = `--pgdata=${folderAs(unfinished, user)}`
+    const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
+    const how = ['--encoding=UTF8', '--locale=C', '--no-sync']
+    await run(path.join(binaries, 'initdb'), [where, ...access, ...how], { cwd: unfinished, ...user })
     await rename(unfinished, path.join(options.dataDirectory, 'cluster'))
   } catch (cause) {
     throw initializeFailed(options.dataDirectory, cause)

@@ -33,8 +33,8 @@ export interface Redis extends Part {
  */
 export async function startRedis(options: PartOptions): Promise<Redis> {
   const server = await redisServer()
-  const { port, launched } = await launchOnPort(options.port, async (port) =>
-    startOwnedProcess(server === undefined ? redisContainer(port, options) : await redisHere(server, port, options)),
+  const { port, launched } = await launchOnPort(options.port, async (free) =>
+    startOwnedProcess(server === undefined ? redisContainer(free, options) : await redisHere(server, free, options)),
   )
   return { ...asPart('Redis', launched, port, options), url: `redis://127.0.0.1:${port}` }
 }
@@ -54,13 +54,13 @@ async function redisServer(): Promise<string | undefined> {
 async function redisFromJar(): Promise<string | undefined> {
   const name = SERVER_IN_JAR.get(`${process.platform}-${process.arch}`)
   if (name === undefined || !(await hasJava17()) || !(await hasMaven())) return undefined
-  const folder = await cached(`redis-${process.platform}-${process.arch}`, async (folder) => {
-    await copyArtifact(EMBEDDED_REDIS, folder)
-    const jar = path.join(folder, (await readdir(folder))[0] ?? '')
+  const folder = await cached(`redis-${process.platform}-${process.arch}`, async (made) => {
+    await copyArtifact(EMBEDDED_REDIS, made)
+    const jar = path.join(made, (await readdir(made))[0] ?? '')
     const server = readZipEntry(await readFile(jar), name)
     if (server === undefined) throw new StackError('DOWNLOAD_FAILED', `${EMBEDDED_REDIS} has no ${name} in it.`)
-    await writeFile(path.join(folder, 'redis-server'), server)
-    await chmod(path.join(folder, 'redis-server'), 0o755)
+    await writeFile(path.join(made, 'redis-server'), server)
+    await chmod(path.join(made, 'redis-server'), 0o755)
     await rm(jar)
   })
   return path.join(folder, 'redis-server')
