@@ -1,0 +1,26 @@
+import type { UsageAnswer, UsageQuery } from '@nextvisit/contracts'
+import type { PrismaClient } from '../generated/prisma/client.ts'
+import { counterOf } from './counter.ts'
+
+/**
+ * A month's counters as the plan's limits see them: events are the organization's, the others the project's own. Unique
+ * names are those in use up to that month; traits without the `disabledTraits`, which take no room under the cap.
+ */
+export async function readUsage(
+  prisma: PrismaClient,
+  { organization, project, month }: UsageQuery,
+  disabledTraits: ReadonlySet<string>,
+): Promise<UsageAnswer> {
+  const countOf = async (kind: 'event' | 'mau') => {
+    const counter = await prisma.counter.findFirst({ where: counterOf(kind, { organization, project }, month) })
+    return Number(counter?.count ?? 0)
+  }
+  const inUse = { organization, project, firstMonth: { lte: month } }
+  const [events, monthlyActiveUsers, uniqueEvents, uniqueTraits] = await Promise.all([
+    countOf('event'),
+    countOf('mau'),
+    prisma.uniqueName.count({ where: { ...inUse, kind: 'event' } }),
+    prisma.uniqueName.count({ where: { ...inUse, kind: 'trait', slug: { notIn: [...disabledTraits] } } }),
+  ])
+  return { month, events, monthlyActiveUsers, uniqueEvents, uniqueTraits }
+}

@@ -1,0 +1,67 @@
+import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { customTraitSlugs } from '@nextvisit/domain'
+import type { Projection } from '@nextvisit/projection'
+import { CLAIM_LIFETIME_MS, deleteClaims, dropUnriddenClaims, hasClaimsUntil, markTick } from './claim-rows.ts'
+import { addDefinitions, type DefinitionDelta } from './definition-rows.ts'
+
+/** What a batch adds, by the definition's key. */
+export type RegistryDraft = Map<string, DefinitionDelta>
+
+export interface RegistryProjectionOptions {
+  /** Of `user-events`: a claim is dropped only when every one of them has been looked at. */
+  readonly partitionCount: number
+}
+
+/**
+ * The definitions of traits and events. Folding any record that carries a name registers it and ends its claim, whatever
+ * that record's own verdict said. Rows are shared by partitions: everything here adds, nothing is read first.
+ */
+export function createRegistryProjection(options: RegistryProjectionOptions): Projection<UserFact, RegistryDraft> {
+  return {
+    name: 'trait-registry',
+    topics: [TOPICS.userEvents],
+    schema: UserFact,
+    empty: () => new Map(),
+
+    evolve: (draft, { fact }) => {
+      if (fact.type === 'EventTracked') addName(draft, fact, 'event', fact.slug, fact.eventName)
+      if (fact.type === 'IdentifyRequested')
+        for (const slug of customTraitSlugs(fact.operations)) addName(draft, fact, 'trait', slug, slug)
+      return draft
+    },
+
+    save: (draft) => {
+      const deltas = [...draft.values()]
+      return deltas.length > 0 ? [addDefinitions(deltas), deleteClaims(deltas)] : []
+    },
+
+    tick: async (db, instant, { partition, isRebuild }) => {
+      const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
+      if (isRebuild || !(await hasClaimsUntil(db, deadline))) return []
+      return [markTick(partition, instant), dropUnriddenClaims(partition, options.partitionCount)]
+    },
+  }
+}
+
+function addName(
+  draft: RegistryDraft,
+  fact: EventTracked | IdentifyRequested,
+  kind: DefinitionDelta['kind'],
+  slug: string,
+  name: string,
+): void {
+  const { organization, project, received, id } = fact
+  const key = `${organization}/${project}/${kind}/${slug}`
+  const before = draft.get(key)
+  const own = { organization, project, kind, slug, name, firstSeenAt: received, firstRecordId: id }
+  const earliest = before && isEarlier(before, own) ? before : own
+  const lastSeenAt = before && before.lastSeenAt > received ? before.lastSeenAt : received
+  draft.set(key, { ...earliest, lastSeenAt, count: (before?.count ?? 0) + 1 })
+}
+
+type Earliest = Pick<DefinitionDelta, 'firstSeenAt' | 'firstRecordId'>
+
+/** By (received, id), as the rows are. */
+function isEarlier(a: Earliest, b: Earliest): boolean {
+  return a.firstSeenAt === b.firstSeenAt ? a.firstRecordId < b.firstRecordId : a.firstSeenAt < b.firstSeenAt
+}
