@@ -1,0 +1,113 @@
+/**
+ * Pieces of a service's configuration, joined with `.and()` and read by `readConfig`. Their messages say what would be
+ * right and never repeat a value, which may be secret.
+ */
+import { z } from 'zod'
+
+const host = (fallback: string) => z.string().default(fallback)
+const port = z.coerce
+  .number('must be a port from 0 to 65535')
+  .int('must be a port from 0 to 65535')
+  .min(0, 'must be a port from 0 to 65535')
+  .max(65_535, 'must be a port from 0 to 65535')
+const flag = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true')
+
+function commaSeparated(example: string, isGood: (item: string) => boolean) {
+  const message = `must be ${example}; several separated by commas`
+  return z
+    .string(message)
+    .transform((text) => text.split(',').map((item) => item.trim()))
+    .refine((items) => items.every(isGood), message)
+}
+
+function hasProtocol(text: string, protocols: readonly string[]): boolean {
+  return URL.canParse(text) && protocols.includes(new URL(text).protocol)
+}
+
+/** A required address with one of these protocols, such as `redis://host:6379`. */
+function address(example: string, protocols: readonly string[]) {
+  const message = `must be an address like ${example}`
+  return z.string(message).refine((text) => hasProtocol(text, protocols), message)
+}
+
+const databaseAddress = address('postgresql://role:password@host:5432/database', ['postgresql:', 'postgres:'])
+
+/** `kafka`: a connection for `@nextvisit/log`, but for the `clientId`. */
+export const kafkaConfig = z
+  .object({
+    KAFKA_BROKERS: commaSeparated('host:port', (item) => /^[^\s:/]+:\d+$/.test(item)),
+    KAFKA_TLS: flag.default(false),
+    KAFKA_SASL_MECHANISM: z
+      .enum(['plain', 'scram-sha-256', 'scram-sha-512'], 'must be plain, scram-sha-256 or scram-sha-512')
+      .optional(),
+    KAFKA_SASL_USERNAME: z.string().optional(),
+    KAFKA_SASL_PASSWORD: z.string().optional(),
+  })
+  .transform((env, context) => {
+    const connection = { brokers: env.KAFKA_BROKERS, tls: env.KAFKA_TLS }
+    const mechanism = env.KAFKA_SASL_MECHANISM
+    if (mechanism === undefined) return { kafka: connection }
+    const { KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = env
+    if (username === undefined || password === undefined) {
+      const missing = username === undefined ? 'KAFKA_SASL_USERNAME' : 'KAFKA_SASL_PASSWORD'
+      context.addIssue({ code: 'custom', path: [missing], message: 'is needed with KAFKA_SASL_MECHANISM' })
+      return z.NEVER
+    }
+    return { kafka: { ...connection, sasl: { mechanism, username, password } } }
+  })
+
+/** `redisUrl` */
+export const redisConfig = z
+  .object({ REDIS_URL: address('redis://host:6379', ['redis:', 'rediss:']) })
+  .transform((env) => ({ redisUrl: env.REDIS_URL }))
+
+/** `databaseUrl`: the service's own variable wins over the one that all services share. */
+export function databaseConfig(specificName: string) {
+  return z
+    .object({ [specificName]: databaseAddress.optional(), DATABASE_URL: databaseAddress.optional() })
+    .transform((env, context) => {
+      const databaseUrl = env[specificName] ?? env['DATABASE_URL']
+      if (databaseUrl !== undefined) return { databaseUrl }
+      const message = 'must be an address like postgresql://role:password@host:5432/database; DATABASE_URL will do'
+      context.addIssue({ code: 'custom', path: [specificName], message })
+      return z.NEVER
+    })
+}
+
+// Every service that asks or is asked has the same one. Short ones could be guessed.
+const token = z.string('must be a secret of 16 characters or more').min(16, 'must be a secret of 16 characters or more')
+
+/** `internalToken`: for a process that asks other services but is not asked. */
+export const internalTokenConfig = z
+  .object({ INTERNAL_TOKEN: token })
+  .transform((env) => ({ internalToken: env.INTERNAL_TOKEN }))
+
+/** `internalServer`: host, port and token of a service's internal port. */
+export const internalServerConfig = z
+  .object({
+    // Never published: a container sets 0.0.0.0 and keeps the port to its network.
+    INTERNAL_HOST: host('127.0.0.1'),
+    // 0 takes any free port.
+    INTERNAL_PORT: port,
+    INTERNAL_TOKEN: token,
+  })
+  .transform((env) => ({
+    internalServer: { host: env.INTERNAL_HOST, port: env.INTERNAL_PORT, token: env.INTERNAL_TOKEN },
+  }))
+
+/** Base addresses of a service's replicas, such as `METERING_URLS`: `http://127.0.0.1:7103,http://127.0.0.1:7113`. */
+export const serviceAddresses = commaSeparated('an address like http://host:port', (item) =>
+  hasProtocol(item, ['http:', 'https:']),
+)
+
+/** `logLevel` */
+export const logConfig = z
+  .object({
+    LOG_LEVEL: z
+      .enum(
+        ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+        'must be debug, info, warn, error or silent',
+      )
+      .default('info'),
+  })
+  .transform((env) => ({ logLevel: env.LOG_LEVEL }))

@@ -1,0 +1,54 @@
+import { hostname } from 'node:os'
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+const MAX_STRING = 300
+
+/**
+ * A service's log: one line of JSON an entry, to stdout.
+ *
+ * What a customer sent must never get here. So fields pass by their kind: numbers, booleans, short strings and errors.
+ * Objects, such as records and bodies, are left out whatever they are called, and so is all that an error carries beside
+ * its type, code, message and stack.
+ */
+export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: { service, instance: `${hostname()}:${process.pid}` },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      log: (fields: object) => Object.fromEntries(Object.entries(fields).flatMap(passField)),
+    },
+    // Errors are described above, by the same rule under any name.
+    serializers: { err: (err: unknown) => err },
+  }
+  return destination ? pino(options, destination) : pino(options)
+}
+
+function passField([name, value]: [string, unknown]): [string, unknown][] {
+  if (value instanceof Error) return [[name, describeError(value)]]
+  if (typeof value === 'string') return [[name, shorten(value)]]
+  if (typeof value === 'bigint') return [[name, String(value)]]
+  return typeof value === 'number' || typeof value === 'boolean' || value === null ? [[name, value]] : []
+}
+
+function describeError(error: Error, depth = 0): object {
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {}
+  const cause = error.cause instanceof Error && depth < 3 ? { cause: describeError(error.cause, depth + 1) } : {}
+  return { type: error.name, ...code, message: messageOf(error), stack: framesOf(error), ...cause }
+}
+
+/** JSON.parse quotes what it could not read. */
+function messageOf(error: Error): string {
+  return error instanceof SyntaxError ? 'Syntax error' : shorten(error.message)
+}
+
+/** Without the head, which repeats the message. */
+function framesOf(error: Error): string {
+  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
+  return frames.map((line) => line.trim()).join('\n')
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_STRING ? `${text.slice(0, MAX_STRING)}…` : text
+}

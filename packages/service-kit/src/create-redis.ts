@@ -1,0 +1,89 @@
+import { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+
+export interface RedisConnectionOptions {
+  readonly url: string
+  /** Names the connection in Redis' client list and in the log. */
+  readonly name: string
+  readonly logger: Logger
+  /** After this a command fails. It may still be carried out: nothing in Redis may have to be exact. */
+  readonly commandTimeoutMs?: number
+}
+
+export interface RedisConnection {
+  readonly client: Redis
+  /** Waits a moment for Redis, but succeeds without it: it is only ever a help. */
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const COMMAND_TIMEOUT_MS = 100
+const CONNECT_TIMEOUT_MS = 500
+const MAX_RECONNECT_DELAY_MS = 1_000
+const PING_EVERY_MS = 1_000
+/** Silence after a command (the ping, if no other) before the connection is given up and made anew. */
+const SILENT_MS = 1_500
+
+/**
+ * For commands. While Redis is away they fail at once, and on a frozen Redis after `commandTimeoutMs`; ioredis' defaults
+ * would queue them without bound and wait without end.
+ */
+export function createRedis(options: RedisConnectionOptions): RedisConnection {
+  return createConnection(options, COMMAND_TIMEOUT_MS)
+}
+
+/**
+ * For subscriptions, which ioredis makes again after each outage. What was published meanwhile is gone; while
+ * `client.status` is not `ready`, nothing can be received.
+ */
+export function createRedisSubscriber(options: RedisConnectionOptions): RedisConnection {
+  return createConnection(options, SILENT_MS)
+}
+
+function createConnection(
+  { url, name, logger, commandTimeoutMs }: RedisConnectionOptions,
+  defaultTimeoutMs: number,
+): RedisConnection {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    connectionName: name,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: commandTimeoutMs ?? defaultTimeoutMs,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENT_MS,
+    keepAlive: 10_000,
+    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), MAX_RECONNECT_DELAY_MS),
+    // After a failover the old primary is a replica: it takes no writes, a new connection finds the new primary.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  })
+  logOutages(client, { name, logger })
+  let pings: NodeJS.Timeout | undefined
+
+  return {
+    client,
+    start: async () => {
+      // A connection without traffic would not notice that its Redis froze; a subscriber has none of its own.
+      pings = setInterval(() => void client.ping().catch(() => {}), PING_EVERY_MS)
+      await client.connect().catch(() => {})
+    },
+    stop: async () => {
+      clearInterval(pings)
+      client.disconnect()
+    },
+  }
+}
+
+/** One line when Redis goes and one when it comes back; an outage makes many errors a second. */
+function logOutages(client: Redis, { name, logger }: { name: string; logger: Logger }): void {
+  let isAway = false
+  client.on('error', (err: Error) => {
+    if (!isAway) logger.warn({ err, connection: name }, 'Redis is away; going on without it')
+    isAway = true
+  })
+  client.on('ready', () => {
+    if (isAway) logger.info({ connection: name }, 'Redis is back')
+    isAway = false
+  })
+}

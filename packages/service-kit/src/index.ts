@@ -1,0 +1,35 @@
+export {
+  databaseConfig,
+  internalServerConfig,
+  internalTokenConfig,
+  kafkaConfig,
+  logConfig,
+  redisConfig,
+  serviceAddresses,
+} from './config-pieces.ts'
+export { createLogger } from './create-logger.ts'
+export {
+  createRedis,
+  createRedisSubscriber,
+  type RedisConnection,
+  type RedisConnectionOptions,
+} from './create-redis.ts'
+export { ConfigError, InternalCallError, ListenError } from './errors.ts'
+export {
+  type CallOptions,
+  type CallOutcome,
+  createInternalClient,
+  type InternalClient,
+  type InternalClientOptions,
+} from './internal-client.ts'
+export { type CallContext, type InternalRoute, internalRoute, type NotFound, notFound } from './internal-route.ts'
+export {
+  createInternalServer,
+  type Health,
+  type InternalServer,
+  type InternalServerOptions,
+} from './internal-server.ts'
+export { createMetrics } from './metrics.ts'
+export { type Environment, readConfig } from './read-config.ts'
+export { type RunningService, runService, type RunServiceOptions, type ServicePart } from './run-service.ts'
+export type { Logger } from 'pino'

@@ -1,0 +1,123 @@
+import { z, type ZodType } from 'zod'
+import { InternalCallError } from './errors.ts'
+
+export interface InternalClientOptions {
+  /** Of the service's replicas. One is asked until it refuses a connection. */
+  readonly baseUrls: readonly string[]
+  readonly token: string
+  /** The longest that a call may take, over all addresses. */
+  readonly timeoutMs: number
+}
+
+export interface CallOptions {
+  /** What is left of the caller's budget, if that is less than `timeoutMs`. The other side learns it too. */
+  readonly remainingMs?: number
+  readonly signal?: AbortSignal
+}
+
+export type CallOutcome<Answer> =
+  | { readonly outcome: 'answered'; readonly answer: Answer }
+  | { readonly outcome: 'not-found' }
+  /** Away, too slow, or not as agreed. The other side may still have done what was asked. */
+  | { readonly outcome: 'unavailable'; readonly cause: Error }
+
+export interface InternalClient {
+  readonly call: <Answer>(
+    path: string,
+    body: object,
+    answerSchema: ZodType<Answer>,
+    options?: CallOptions,
+  ) => Promise<CallOutcome<Answer>>
+}
+
+/** Nothing was sent on this connection, so another address may be asked. */
+const NOT_CONNECTED = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+const Refusal = z.object({ error: z.string(), message: z.string() })
+
+/** Asks another service on its internal port. Never throws for what the other side or the network does. */
+export function createInternalClient({ baseUrls, token, timeoutMs }: InternalClientOptions): InternalClient {
+  let preferred = 0
+
+  async function call<Answer>(
+    path: string,
+    body: object,
+    answerSchema: ZodType<Answer>,
+    { remainingMs = timeoutMs, signal }: CallOptions = {},
+  ): Promise<CallOutcome<Answer>> {
+    const deadline = performance.now() + Math.min(remainingMs, timeoutMs)
+    const payload = JSON.stringify(body)
+    let cause = new InternalCallError('No address of the service is known.')
+    for (const _ of baseUrls) {
+      const leftMs = Math.floor(deadline - performance.now())
+      if (leftMs <= 0 || signal?.aborted) return unavailable(new InternalCallError('The budget is used up.', { cause }))
+      try {
+        return await ask(new URL(path, baseUrls[preferred]), { payload, leftMs, signal, answerSchema })
+      } catch (error) {
+        // Whatever it was, the next call begins with another address.
+        preferred = (preferred + 1) % baseUrls.length
+        cause = new InternalCallError('The service can not be reached.', { cause: error })
+        if (!isNotConnected(error)) return unavailable(cause)
+      }
+    }
+    return unavailable(cause)
+  }
+
+  async function ask<Answer>(url: URL, { payload, leftMs, signal, answerSchema }: Question<Answer>) {
+    const timeout = AbortSignal.timeout(leftMs)
+    const response = await fetch(url, {
+      method: 'POST',
+      body: payload,
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token}`,
+        'x-deadline-ms': String(leftMs),
+      },
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    })
+    const answer: unknown = await response.json()
+    return response.ok ? readAnswer(answer, answerSchema) : readRefusal(response.status, answer)
+  }
+
+  return { call }
+}
+
+interface Question<Answer> {
+  readonly payload: string
+  readonly leftMs: number
+  readonly signal: AbortSignal | undefined
+  readonly answerSchema: ZodType<Answer>
+}
+
+function readAnswer<Answer>(answer: unknown, schema: ZodType<Answer>): CallOutcome<Answer> {
+  const result = schema.safeParse(answer)
+  if (result.success) return { outcome: 'answered', answer: result.data }
+  return unavailable(
+    new InternalCallError('The service answered in a form that is not agreed.', { cause: result.error }),
+  )
+}
+
+function readRefusal(status: number, answer: unknown): CallOutcome<never> {
+  const refusal = Refusal.safeParse(answer)
+  // A wrong address answers 404 as well, but not with this word.
+  if (status === 404 && refusal.data?.error === 'NOT_FOUND') return { outcome: 'not-found' }
+  return unavailable(
+    new InternalCallError(`The service answered ${status}: ${refusal.data?.message ?? 'no reason given'}`),
+  )
+}
+
+function unavailable(cause: Error): CallOutcome<never> {
+  return { outcome: 'unavailable', cause }
+}
+
+/** `fetch` throws a TypeError whose cause is the connection's error. */
+function isNotConnected(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && NOT_CONNECTED.has(String(cause.code))
+}

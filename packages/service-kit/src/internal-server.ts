@@ -1,0 +1,166 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import { ListenError } from './errors.ts'
+import { type InternalRoute, isNotFound } from './internal-route.ts'
+
+export type Health = { readonly status: 'available' } | { readonly status: 'unavailable'; readonly because: string }
+
+export interface InternalServerOptions {
+  readonly host: string
+  /** 0 takes any free port; `start` says which. */
+  readonly port: number
+  readonly token: string
+  readonly routes: readonly InternalRoute[]
+  /** Does this process make progress? Where not, whoever watches it starts another. */
+  readonly isLive: () => Health | Promise<Health>
+  /** Would a request succeed now? */
+  readonly isReady: () => Health | Promise<Health>
+  /** prom-client's registry fits. */
+  readonly metrics: { readonly contentType: string; metrics: () => Promise<string> }
+  readonly logger: Logger
+}
+
+export interface InternalServer {
+  readonly start: () => Promise<{ port: number }>
+  /** Answers what it is at, then closes. */
+  readonly stop: () => Promise<void>
+}
+
+const MAX_BODY = '1mb'
+const DEFAULT_DEADLINE_MS = 2_000
+const MAX_DEADLINE_MS = 60_000
+const HEALTH_WITHIN_MS = 2_000
+/** Longer than any client keeps a connection, so that none is closed under a request on its way. */
+const KEEP_ALIVE_MS = 65_000
+const CLOSE_WITHIN_MS = 3_000
+
+/** A service's internal port: `/livez`, `/readyz`, `/metrics`, and its routes behind the bearer token. */
+export function createInternalServer(options: InternalServerOptions): InternalServer {
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
+    createApp(options),
+  )
+  return {
+    start: () => listen(server, options),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS).unref()
+      }),
+  }
+}
+
+function listen(server: Server, { host, port }: InternalServerOptions): Promise<{ port: number }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => {
+      const message = `Could not listen on ${host}:${port}; choose another INTERNAL_PORT or end what holds it.`
+      reject(new ListenError(message, { cause }))
+    })
+    server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
+  })
+}
+
+function createApp({ token, routes, isLive, isReady, metrics, logger }: InternalServerOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.get('/livez', answerHealth(isLive))
+  app.get('/readyz', answerHealth(isReady))
+  app.get('/metrics', async (_request, response) => {
+    const text = await metrics.metrics()
+    response.type(metrics.contentType).send(text)
+  })
+  const readBody = express.json({ limit: MAX_BODY, inflate: false })
+  for (const route of routes) app.post(route.path, checkToken(token), readBody, answerCall(route, logger))
+  app.use((_request, response) => refuse(response, 404, 'NO_SUCH_ROUTE', 'There is no such route on this port.'))
+  app.use(answerBadBody)
+  return app
+}
+
+function answerHealth(check: () => Health | Promise<Health>): RequestHandler {
+  return async (_request, response) => {
+    const health = await healthWithin(check).catch(
+      (error: unknown): Health => ({ status: 'unavailable', because: `the check failed: ${String(error)}` }),
+    )
+    response.status(health.status === 'available' ? 200 : 503).json(health)
+  }
+}
+
+async function healthWithin(check: () => Health | Promise<Health>): Promise<Health> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<Health>((resolve) => {
+    const because = `the check took longer than ${HEALTH_WITHIN_MS} ms`
+    timer = setTimeout(() => resolve({ status: 'unavailable', because }), HEALTH_WITHIN_MS)
+  })
+  try {
+    return await Promise.race([check(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Digests are of equal length, as timingSafeEqual wants, and so the length of the token does not show either. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+function checkToken(token: string): RequestHandler {
+  const expected = digest(`Bearer ${token}`)
+  return (request, response, next) => {
+    if (timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) return next()
+    refuse(response, 401, 'UNAUTHORIZED', 'Send the INTERNAL_TOKEN of this installation as a bearer token.')
+  }
+}
+
+function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
+  return async (request, response) => {
+    const body = route.schema.safeParse(request.body)
+    if (!body.success) {
+      const fault = body.error.issues[0]
+      return refuse(response, 400, 'BAD_REQUEST', `${fault?.path.join('.') || 'body'}: ${fault?.message}`)
+    }
+    const abort = new AbortController()
+    const timer = setTimeout(() => abort.abort(new Error('The deadline passed.')), deadlineOf(request.headers))
+    response.once('close', () => abort.abort(new Error('The caller is gone.')))
+    try {
+      const answer = await route.handle(body.data, { signal: abort.signal })
+      if (isNotFound(answer)) refuse(response, 404, 'NOT_FOUND', 'There is nothing by that name.')
+      else response.json(answer)
+    } catch (err) {
+      const isPassing = abort.signal.aborted || isRetryable(err)
+      logger[isPassing ? 'warn' : 'error']({ err, route: route.path }, 'an internal call failed')
+      if (isPassing) refuse(response, 503, 'UNAVAILABLE', 'This could not be answered now; ask again.')
+      else refuse(response, 500, 'INTERNAL_ERROR', 'This could not be answered; the log of the service says why.')
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function deadlineOf(headers: { [name: string]: string | string[] | undefined }): number {
+  const remainingMs = Number(headers['x-deadline-ms'])
+  return remainingMs > 0 ? Math.min(remainingMs, MAX_DEADLINE_MS) : DEFAULT_DEADLINE_MS
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof Error && 'retryable' in error && error.retryable === true
+}
+
+/** What express.json throws: too large, not JSON, compressed. */
+const answerBadBody: ErrorRequestHandler = (error: { status?: number }, _request, response, _next) => {
+  const status = error.status ?? 500
+  refuse(
+    response,
+    status,
+    status < 500 ? 'BAD_REQUEST' : 'INTERNAL_ERROR',
+    `The body must be JSON of ${MAX_BODY} at most.`,
+  )
+}
+
+function refuse(response: Response, status: number, error: string, message: string): void {
+  response.status(status).json({ status, error, message })
+}

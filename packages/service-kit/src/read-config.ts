@@ -1,0 +1,23 @@
+import type { ZodType } from 'zod'
+import { ConfigError } from './errors.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Reads a service's configuration out of its environment. `schema` is a zod object over variable names, or several
+ * joined: `kafkaConfig.and(redisConfig).and(z.object({ … }))`. An empty variable counts as absent.
+ *
+ * Throws {@link ConfigError}, which lists every variable that is wrong and what would be right, but never its value.
+ */
+export function readConfig<Config>(schema: ZodType<Config>, env: Environment): Config {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const result = schema.safeParse(present)
+  if (result.success) return result.data
+  const faults = result.error.issues.map(({ path, message }) => {
+    const name = String(path[0] ?? 'environment')
+    return `${name} is ${Object.hasOwn(present, name) ? 'wrong' : 'not set'}: ${message}`
+  })
+  throw new ConfigError(
+    `The environment needs a change.\n${[...new Set(faults)].map((fault) => `  ${fault}`).join('\n')}`,
+  )
+}
