@@ -9,6 +9,13 @@ export interface LogConnection {
     readonly username: string
     readonly password: string
   }
+  /** Where to dial a broker instead of the address that it advertises: a tunnel, or a test's fault proxy. */
+  readonly addressFor?: (advertised: BrokerAddress) => BrokerAddress
+}
+
+export interface BrokerAddress {
+  readonly host: string
+  readonly port: number
 }
 
 /** What this package needs of a logger (pino fits). */

@@ -1,0 +1,169 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+
+import { AnswerOverdueError, PartitionUnansweredError, PublisherStoppedError } from './errors.ts'
+import { connectProducer, type IdempotentProducer } from './idempotent-producer.ts'
+import { silentLogger } from './kafka-client.ts'
+import { keepTrying } from './keep-trying.ts'
+import type { LogConnection, Logger } from './log-connection.ts'
+import { createPublishQueue, sizeOf, type WaitingRecord } from './publish-queue.ts'
+import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
+
+export interface PublisherOptions {
+  /** Records that may wait for a request; one more is answered `queue-full`. Default 5,000. */
+  readonly maxQueuedRecords?: number
+  /** Default 16 MiB. */
+  readonly maxQueuedBytes?: number
+  /** How long the broker may take over a request before the producer is thrown away. Default 1,500. */
+  readonly requestTimeoutMs?: number
+  /** Default 3,000. */
+  readonly connectTimeoutMs?: number
+  /** Default 1,000. */
+  readonly maxBatchRecords?: number
+  /** Below the broker's `max.message.bytes`, which bounds a partition's part of a request. Default 900,000. */
+  readonly maxBatchBytes?: number
+  readonly logger?: Logger
+}
+
+/** Deadlines are looked at no more often than this. */
+const sweepSpacingMs = 5
+
+/**
+ * Publishes with one request in flight: whatever arrives meanwhile forms the next one. That is fast, and it is the guard
+ * against kafkajs, whose idempotent producer loses acknowledged records when two of its requests overlap, and when it is
+ * used again after one has failed. So a producer that failed is thrown away, and what it had under way is `unknown`.
+ */
+export function createPublisher(connection: LogConnection, options: PublisherOptions = {}): Publisher {
+  const { requestTimeoutMs = 1_500, connectTimeoutMs = 3_000, logger = silentLogger } = options
+  const queue = createPublishQueue({
+    maxQueuedRecords: options.maxQueuedRecords ?? 5_000,
+    maxQueuedBytes: options.maxQueuedBytes ?? 16 * 1024 * 1024,
+    maxBatchRecords: options.maxBatchRecords ?? 1_000,
+    maxBatchBytes: options.maxBatchBytes ?? 900_000,
+  })
+  const stopping = new AbortController()
+  let producer: IdempotentProducer | undefined
+  let flight: Promise<void> | undefined
+  let inFlight: readonly WaitingRecord[] = []
+  let sweepTimer: NodeJS.Timeout | undefined
+  let sweepAt = Infinity
+
+  const connect = (): Promise<IdempotentProducer> =>
+    connectProducer(connection, { requestTimeoutMs, connectTimeoutMs, logger, onSocketClosed: replaceIdleProducer })
+
+  const reconnect = async (): Promise<void> => {
+    const trying = { message: 'Cannot reach the log; trying again', logger, signal: stopping.signal }
+    const connected = await keepTrying(connect, trying)
+    if (stopping.signal.aborted) return connected.discard(new PublisherStoppedError())
+    producer = connected
+    logger.info({}, 'Connected to the log again')
+    pump()
+  }
+
+  const replaceProducer = (reason: Error): void => {
+    producer?.discard(reason)
+    producer = undefined
+    reconnect().catch(() => {}) // only when stopped
+  }
+
+  /** kafkajs would notice with the next request only; this way the next request finds a connected producer. */
+  const replaceIdleProducer = (): void => {
+    if (producer && !flight) replaceProducer(new Error('The broker closed the connection'))
+  }
+
+  /** The single flight: starts the next request unless one is under way. */
+  const pump = (): void => {
+    if (flight || !producer || queue.waiting().length === 0) return
+    flight = fly(producer).finally(() => {
+      flight = undefined
+      inFlight = []
+      pump()
+    })
+  }
+
+  const fly = async (current: IdempotentProducer): Promise<void> => {
+    await setImmediate() // what else arrives in this turn of the event loop goes along
+    settleOverdue()
+    inFlight = queue.take()
+    if (inFlight.length === 0) return
+    try {
+      const offsets = await current.send(inFlight.map(({ record }) => record))
+      inFlight.forEach((waiting, index) => waiting.settle(answerFor(waiting.record, offsets[index])))
+      if (offsets.includes(undefined)) replaceProducer(new Error('The broker left partitions unanswered'))
+    } catch (error) {
+      const cause = error instanceof Error ? error : new Error(String(error))
+      logger.warn(
+        { err: cause, records: inFlight.length },
+        'A request to the log failed; its records may be there or not',
+      )
+      for (const waiting of inFlight) waiting.settle({ outcome: 'unknown', cause })
+      replaceProducer(cause)
+    }
+  }
+
+  const settleOverdue = (): void => {
+    const now = performance.now()
+    for (const waiting of queue.takeOverdue(now)) waiting.settle({ outcome: 'not-published', reason: 'deadline' })
+    for (const waiting of inFlight) {
+      if (waiting.deadlineAt <= now) waiting.settle({ outcome: 'unknown', cause: new AnswerOverdueError() })
+    }
+  }
+
+  /** One timer for all deadlines, set for the earliest that was known when it was set. */
+  const sweepBy = (deadlineAt: number): void => {
+    if (deadlineAt >= sweepAt) return
+    clearTimeout(sweepTimer)
+    sweepAt = deadlineAt
+    sweepTimer = setTimeout(sweep, Math.max(sweepSpacingMs, deadlineAt - performance.now()))
+  }
+
+  const sweep = (): void => {
+    sweepAt = Infinity
+    settleOverdue()
+    const underWay = inFlight.filter((waiting) => !waiting.isSettled())
+    const deadlines = [...queue.waiting(), ...underWay].map(({ deadlineAt }) => deadlineAt)
+    sweepBy(deadlines.reduce((earliest, deadlineAt) => Math.min(earliest, deadlineAt), Infinity))
+  }
+
+  const publish: Publisher['publish'] = (record, deadlineAt) => {
+    const { promise, resolve } = Promise.withResolvers<PublishOutcome>()
+    let settled = false
+    const settle = (outcome: PublishOutcome): void => {
+      settled = true
+      resolve(outcome)
+    }
+    const waiting = { record, bytes: sizeOf(record), deadlineAt, settle, isSettled: () => settled }
+    if (stopping.signal.aborted) settle({ outcome: 'not-published', reason: 'stopped' })
+    else if (deadlineAt <= performance.now()) settle({ outcome: 'not-published', reason: 'deadline' })
+    else if (!queue.add(waiting)) settle({ outcome: 'not-published', reason: 'queue-full' })
+    else {
+      sweepBy(deadlineAt)
+      pump()
+    }
+    return promise
+  }
+
+  const stop: Publisher['stop'] = async (withinMs) => {
+    stopping.abort()
+    for (const waiting of queue.takeAll()) waiting.settle({ outcome: 'not-published', reason: 'stopped' })
+    await Promise.race([flight, sleep(withinMs, undefined, { ref: false })])
+    const cause = new PublisherStoppedError()
+    for (const waiting of inFlight) waiting.settle({ outcome: 'unknown', cause })
+    clearTimeout(sweepTimer)
+    producer?.discard(cause)
+    producer = undefined
+  }
+
+  return {
+    start: async () => {
+      producer = await connect()
+    },
+    publish,
+    isConnected: () => producer !== undefined,
+    stop,
+  }
+}
+
+function answerFor(record: RecordToPublish, offset: bigint | undefined): PublishOutcome {
+  if (offset !== undefined) return { outcome: 'published', offset }
+  return { outcome: 'unknown', cause: new PartitionUnansweredError(record.topic, record.partition) }
+}

@@ -1,0 +1,102 @@
+/** What this package throws, or hands on as a cause. `retryable`: the same call may succeed later. */
+abstract class LogError extends Error {
+  abstract readonly code: string
+  abstract readonly retryable: boolean
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
+/** No broker answered in time. Check `KAFKA_BROKERS` and that a broker is up. */
+export class BrokerUnreachableError extends LogError {
+  readonly code = 'BROKER_UNREACHABLE'
+  readonly retryable = true
+
+  constructor(withinMs: number, options?: ErrorOptions) {
+    super(`No broker answered within ${withinMs} ms; check the broker addresses and that one is up`, options)
+  }
+}
+
+/** A request was not answered in time; what it asked for may have happened or not. */
+export class RequestOverdueError extends LogError {
+  readonly code = 'REQUEST_OVERDUE'
+  readonly retryable = true
+
+  constructor(withinMs: number) {
+    super(`The broker did not answer within ${withinMs} ms; what was asked may have happened or not`)
+  }
+}
+
+/** The caller's deadline passed while its record was in a request under way. */
+export class AnswerOverdueError extends LogError {
+  readonly code = 'ANSWER_OVERDUE'
+  readonly retryable = true
+
+  constructor() {
+    super("The record was sent, but its answer did not come before the caller's deadline")
+  }
+}
+
+/** The broker answered a request, but said nothing about this record's partition. Check that the partition exists. */
+export class PartitionUnansweredError extends LogError {
+  readonly code = 'PARTITION_UNANSWERED'
+  readonly retryable = true
+
+  constructor(topic: string, partition: number) {
+    super(`The broker's answer left out partition ${partition} of ${topic}; check that the partition exists`)
+  }
+}
+
+/** The publisher was stopped while the record was in a request under way. */
+export class PublisherStoppedError extends LogError {
+  readonly code = 'PUBLISHER_STOPPED'
+  readonly retryable = true
+
+  constructor() {
+    super('The publisher was stopped before the answer to this record came')
+  }
+}
+
+/** A topic does not exist. Create it first: nothing here creates topics on its own. */
+export class TopicMissingError extends LogError {
+  readonly code = 'TOPIC_MISSING'
+  readonly retryable = true
+
+  constructor(topics: readonly string[], options?: ErrorOptions) {
+    super(`Topic missing: ${topics.join(', ')}; create it first`, options)
+  }
+}
+
+/** Whether kafkajs failed because there is no such topic. */
+export function isUnknownTopic(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return ('type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') || isUnknownTopic(error.cause)
+}
+
+/**
+ * A position lies outside the log: the topic was made anew, or its retention passed what was not yet read. kafkajs
+ * would go on from somewhere else in silence; reading stops instead, until someone decides.
+ */
+export class PositionOutsideLogError extends LogError {
+  readonly code = 'POSITION_OUTSIDE_LOG'
+  readonly retryable = false
+
+  constructor(topic: string, partition: number, position: bigint | undefined, options?: ErrorOptions) {
+    super(
+      `Position ${position ?? 'none'} of ${topic}/${partition} is not in the log; was the topic made anew or its retention too short?`,
+      options,
+    )
+  }
+}
+
+/** A consumer that was told to stop: what kafkajs is thrown, so that it neither retries nor logs what went wrong. */
+export class ConsumerHaltedError extends LogError {
+  readonly code = 'CONSUMER_HALTED'
+  readonly retryable = false
+  /** kafkajs' own word. */
+  readonly retriable = false
+
+  constructor() {
+    super('The consumer was halted; see the alarm before this')
+  }
+}

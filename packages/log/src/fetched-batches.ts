@@ -1,0 +1,53 @@
+import type { IHeaders, KafkaMessage } from 'kafkajs'
+
+import type { FetchedBatch, FetchedRecord } from './record-consumer.ts'
+
+/** kafkajs' Batch, with the field that its types leave out. */
+export interface KafkaBatch {
+  readonly topic: string
+  readonly partition: number
+  readonly highWatermark: string
+  /** Where the fetch was told to begin. */
+  readonly fetchedOffset: string
+  readonly messages: readonly KafkaMessage[]
+  readonly lastOffset: () => string
+}
+
+/** What one fetch returned, in batches of at most `maxBatchRecords`; each begins where the one before it ended. */
+export function toFetchedBatches(batch: KafkaBatch, maxBatchRecords: number): readonly FetchedBatch[] {
+  const { topic, partition } = batch
+  const highWatermark = BigInt(batch.highWatermark)
+  const end = BigInt(batch.lastOffset()) + 1n
+  const records = batch.messages.map((message) => toFetchedRecord(topic, partition, message))
+  const batches: FetchedBatch[] = []
+  let fetchedFrom = BigInt(batch.fetchedOffset)
+  for (let at = 0; at === 0 || at < records.length; at += maxBatchRecords) {
+    const nextOffset = records[at + maxBatchRecords]?.offset ?? end
+    const part = records.slice(at, at + maxBatchRecords)
+    batches.push({ topic, partition, fetchedFrom, nextOffset, highWatermark, records: part })
+    fetchedFrom = nextOffset
+  }
+  return batches
+}
+
+function toFetchedRecord(topic: string, partition: number, message: KafkaMessage): FetchedRecord {
+  return {
+    topic,
+    partition,
+    offset: BigInt(message.offset),
+    timestampMs: Number(message.timestamp),
+    key: message.key,
+    value: message.value,
+    headers: message.headers ? toHeaders(message.headers) : {},
+  }
+}
+
+/** Header names are the producer's words: fromEntries makes own properties of all of them. Of equal ones the last wins. */
+function toHeaders(headers: IHeaders): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      const last = Array.isArray(value) ? value.at(-1) : value
+      return last === undefined ? [] : [[name, last.toString()]]
+    }),
+  )
+}

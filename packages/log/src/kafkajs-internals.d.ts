@@ -1,0 +1,65 @@
+/**
+ * What the log reader uses of kafkajs' inside: its public API reads only as a member of a consumer group. The version is
+ * pinned and patched (infra/patches), so this stands still.
+ */
+declare module 'kafkajs/src/cluster/index.js' {
+  import type { KafkaConfig, Logger } from 'kafkajs'
+
+  export interface PartitionToFetch {
+    readonly partition: number
+    readonly fetchOffset: string
+    readonly maxBytes: number
+  }
+
+  export interface FetchRequest {
+    readonly maxWaitTime: number
+    readonly minBytes: number
+    readonly maxBytes: number
+    readonly isolationLevel: number
+    readonly topics: readonly { readonly topic: string; readonly partitions: readonly PartitionToFetch[] }[]
+  }
+
+  export interface PartitionData {
+    readonly partition: number
+    readonly messages: readonly unknown[]
+  }
+
+  export interface Broker {
+    readonly fetch: (request: FetchRequest) => Promise<{
+      readonly responses: readonly { readonly topicName: string; readonly partitions: readonly PartitionData[] }[]
+    }>
+  }
+
+  export default class Cluster {
+    constructor(
+      options: Omit<KafkaConfig, 'logCreator' | 'logLevel'> & {
+        readonly logger: Logger
+        readonly allowAutoTopicCreation: boolean
+        readonly metadataMaxAge: number
+      },
+    )
+    connect(): Promise<void>
+    disconnect(): Promise<void>
+    addTargetTopic(topic: string): Promise<void>
+    refreshMetadata(): Promise<void>
+    /** Partitions by the node that leads them. */
+    findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>
+    findBroker(node: { readonly nodeId: string }): Promise<Broker>
+  }
+}
+
+declare module 'kafkajs/src/consumer/batch.js' {
+  import type { KafkaMessage } from 'kafkajs'
+  import type { PartitionData } from 'kafkajs/src/cluster/index.js'
+
+  export default class Batch {
+    constructor(topic: string, fetchedOffset: string, partitionData: PartitionData)
+    readonly topic: string
+    readonly partition: number
+    readonly highWatermark: string
+    readonly fetchedOffset: string
+    readonly rawMessages: readonly unknown[]
+    readonly messages: readonly KafkaMessage[]
+    lastOffset(): string
+  }
+}

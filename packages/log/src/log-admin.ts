@@ -1,0 +1,121 @@
+import type { GroupDescription } from 'kafkajs'
+
+import { createClientSockets } from './client-sockets.ts'
+import { BrokerUnreachableError, isUnknownTopic, TopicMissingError } from './errors.ts'
+import { createKafka, silentLogger } from './kafka-client.ts'
+import type { LogConnection, Logger } from './log-connection.ts'
+import type { Watermarks } from './record-consumer.ts'
+import { within } from './within.ts'
+
+export interface TopicSettings {
+  readonly partitions: number
+  /** Kafka's own names, e.g. `{ 'retention.ms': '-1' }`. */
+  readonly config?: Readonly<Record<string, string>>
+  /** The broker's default where left out. */
+  readonly replicationFactor?: number
+}
+
+export interface GroupMember {
+  readonly memberId: string
+  readonly clientId: string
+  readonly host: string
+}
+
+export interface LogAdmin {
+  /** Rejects with BrokerUnreachableError. */
+  readonly connect: () => Promise<void>
+  readonly disconnect: () => Promise<void>
+  /** Makes a topic unless it is there; false if it was (its settings stay as they are). */
+  readonly createTopic: (topic: string, settings: TopicSettings) => Promise<boolean>
+  /** 0 if there is no such topic. */
+  readonly partitionCount: (topic: string) => Promise<number>
+  /** Rejects with TopicMissingError. */
+  readonly watermarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
+  /** What a group has committed to Kafka (for dashboards: checkpoints live in Postgres); partitions without are left out. */
+  readonly groupOffsets: (groupId: string, topic: string) => Promise<ReadonlyMap<number, bigint>>
+  /** Ids of the groups that begin with `prefix`. */
+  readonly listGroups: (prefix: string) => Promise<readonly string[]>
+  readonly describeGroup: (
+    groupId: string,
+  ) => Promise<{ readonly state: GroupDescription['state']; readonly members: readonly GroupMember[] }>
+}
+
+export interface LogAdminOptions {
+  readonly logger?: Logger
+  readonly connectTimeoutMs?: number
+  readonly requestTimeoutMs?: number
+}
+
+/** Asks and arranges; reads and writes no records. */
+export function createLogAdmin(connection: LogConnection, options: LogAdminOptions = {}): LogAdmin {
+  const { logger = silentLogger, connectTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
+  const sockets = createClientSockets(connection)
+  const admin = createKafka(connection, sockets, {
+    connectTimeoutMs,
+    requestTimeoutMs,
+    retry: { retries: 5, initialRetryTime: 100, maxRetryTime: 1_000 },
+    logger,
+  }).admin()
+
+  const partitionCount: LogAdmin['partitionCount'] = async (topic) => {
+    if (!(await admin.listTopics()).includes(topic)) return 0
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    return topics[0]?.partitions.length ?? 0
+  }
+
+  return {
+    connect: async () => {
+      const overdue = () => new BrokerUnreachableError(connectTimeoutMs)
+      await within(connectTimeoutMs, admin.connect(), overdue).catch((cause: unknown) => {
+        admin.disconnect().catch(() => {})
+        throw new BrokerUnreachableError(connectTimeoutMs, { cause })
+      })
+    },
+    disconnect: async () => {
+      await admin.disconnect()
+    },
+    createTopic: async (topic, { partitions, config = {}, replicationFactor = -1 }) => {
+      const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
+      return admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor, configEntries }] })
+    },
+    partitionCount,
+    watermarks: async (topic) => {
+      const offsets = await admin.fetchTopicOffsets(topic).catch((error: unknown) => {
+        throw isUnknownTopic(error) ? new TopicMissingError([topic], { cause: error }) : error
+      })
+      return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
+    },
+    groupOffsets: async (groupId, topic) => {
+      const [answer] = await admin.fetchOffsets({ groupId, topics: [topic] })
+      const committed = answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
+      return new Map(committed.map(({ partition, offset }) => [partition, BigInt(offset)]))
+    },
+    listGroups: async (prefix) => {
+      const { groups } = await admin.listGroups()
+      return groups.map(({ groupId }) => groupId).filter((groupId) => groupId.startsWith(prefix))
+    },
+    describeGroup: async (groupId) => {
+      const { groups } = await admin.describeGroups([groupId])
+      const members = groups[0]?.members ?? []
+      return {
+        state: groups[0]?.state ?? 'Unknown',
+        members: members.map(({ memberId, clientId, clientHost }) => ({ memberId, clientId, host: clientHost })),
+      }
+    },
+  }
+}
+
+/** Asks over a connection of its own: kafkajs' admin keeps what it knows for minutes, and would ask former leaders. */
+export async function readWatermarks(
+  connection: LogConnection,
+  topic: string,
+  options?: LogAdminOptions,
+): Promise<ReadonlyMap<number, Watermarks>> {
+  const admin = createLogAdmin(connection, options)
+  await admin.connect()
+  try {
+    return await admin.watermarks(topic)
+  } finally {
+    admin.disconnect().catch(() => {})
+  }
+}

@@ -1,0 +1,133 @@
+import { PositionOutsideLogError } from './errors.ts'
+import { toFetchedBatches, type KafkaBatch } from './fetched-batches.ts'
+import { isInLog } from './is-in-log.ts'
+import { silentLogger } from './kafka-client.ts'
+import { readWatermarks } from './log-admin.ts'
+import { keepTrying } from './keep-trying.ts'
+import type { LogConnection, Logger } from './log-connection.ts'
+import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
+import type { FetchedBatch, Watermarks } from './record-consumer.ts'
+
+export interface ReadOptions {
+  /** `end`: up to the log's end as of the start, records behind it left out. Left out: for ever, until `signal`. */
+  readonly until?: 'end'
+  readonly signal?: AbortSignal
+}
+
+export interface LogReader {
+  /**
+   * Reads the given partitions from the given positions, one batch at a time, in order within each partition. Resolves
+   * at the end or when aborted. Rejects with what `onBatch` throws; with PositionOutsideLogError if a position is not in
+   * the log; and when the log cannot be reached for `giveUpAfterMs`.
+   */
+  readonly readFrom: (
+    topic: string,
+    from: ReadonlyMap<number, bigint>,
+    onBatch: (batch: FetchedBatch) => void | Promise<void>,
+    options?: ReadOptions,
+  ) => Promise<void>
+}
+
+export interface LogReaderOptions {
+  readonly connectTimeoutMs?: number
+  readonly requestTimeoutMs?: number
+  readonly maxWaitMs?: number
+  readonly maxBytesPerPartition?: number
+  readonly maxBatchRecords?: number
+  /** Default: 30 s when reading to the end, never when following. */
+  readonly giveUpAfterMs?: number
+  readonly logger?: Logger
+}
+
+/** Reads without a consumer group: nothing is committed, no one is waited for, and a slow reader loses no session. */
+export function createLogReader(connection: LogConnection, options: LogReaderOptions = {}): LogReader {
+  const { logger = silentLogger, maxBatchRecords = 1_000 } = options
+  const fetcherOptions = {
+    connectTimeoutMs: options.connectTimeoutMs ?? 3_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
+    maxWaitMs: options.maxWaitMs ?? 100,
+    maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
+    logger,
+  }
+
+  const readFrom: LogReader['readFrom'] = async (topic, from, onBatch, { until, signal = neverAborted() } = {}) => {
+    const giveUpAfterMs = options.giveUpAfterMs ?? (until === 'end' ? 30_000 : Infinity)
+    const trying = { message: 'Cannot read the log; trying again', logger, signal, giveUpAfterMs }
+    let fetcher: LogFetcher | undefined
+    const closeFetcher = (): void => {
+      fetcher?.close(new Error('The reader let go of this connection'))
+      fetcher = undefined
+    }
+    const fetch = async (positions: ReadonlyMap<number, bigint>): Promise<readonly KafkaBatch[]> => {
+      try {
+        fetcher ??= await connectFetcher(connection, topic, fetcherOptions)
+        return await fetcher.fetch(positions)
+      } catch (error) {
+        closeFetcher()
+        throw error
+      }
+    }
+
+    signal.addEventListener('abort', closeFetcher)
+    try {
+      const watermarks = await keepTrying(() => readWatermarks(connection, topic, fetcherOptions), trying)
+      const cursor = createCursor(topic, from, watermarks, until)
+      while (cursor.positions().size > 0) {
+        const fetched = await keepTrying(() => fetch(cursor.positions()), trying)
+        for (const batch of fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))) {
+          const wanted = cursor.advance(batch)
+          if (wanted) await onBatch(wanted)
+          signal.throwIfAborted()
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted || error !== signal.reason) throw error
+    } finally {
+      signal.removeEventListener('abort', closeFetcher)
+      closeFetcher()
+    }
+  }
+
+  return { readFrom }
+}
+
+interface Cursor {
+  /** Where to fetch next; partitions that are read to the end are gone. */
+  readonly positions: () => ReadonlyMap<number, bigint>
+  /** Moves past the batch, and returns what of it lies before the end. */
+  readonly advance: (batch: FetchedBatch) => FetchedBatch | undefined
+}
+
+function createCursor(
+  topic: string,
+  from: ReadonlyMap<number, bigint>,
+  watermarks: ReadonlyMap<number, Watermarks>,
+  until: 'end' | undefined,
+): Cursor {
+  const positions = new Map<number, bigint>()
+  const ends = new Map<number, bigint>()
+  for (const [partition, position] of from) {
+    const marks = watermarks.get(partition)
+    if (!isInLog(position, marks)) throw new PositionOutsideLogError(topic, partition, position)
+    if (until === 'end') ends.set(partition, marks.high)
+    if (until !== 'end' || position < marks.high) positions.set(partition, position)
+  }
+
+  const advance: Cursor['advance'] = (batch) => {
+    const { partition, records } = batch
+    if (!positions.has(partition)) return undefined
+    const end = ends.get(partition)
+    if (end === undefined || batch.nextOffset < end) {
+      positions.set(partition, batch.nextOffset)
+      return batch
+    }
+    positions.delete(partition)
+    return { ...batch, nextOffset: end, records: records.filter(({ offset }) => offset < end) }
+  }
+
+  return { positions: () => positions, advance }
+}
+
+function neverAborted(): AbortSignal {
+  return new AbortController().signal
+}

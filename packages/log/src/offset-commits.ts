@@ -1,0 +1,50 @@
+import type { OffsetsByTopicPartition } from 'kafkajs'
+
+import type { Logger } from './log-connection.ts'
+
+type Commit = (offsets: OffsetsByTopicPartition) => Promise<void>
+
+export interface OffsetCommits {
+  /** Notes how far a partition has been handled; committed a little later, with whatever else was noted. */
+  readonly note: (topic: string, partition: number, nextOffset: bigint, commit: Commit) => void
+  readonly flush: () => Promise<void>
+  /** Forgets what was noted: the partitions may be another member's now. */
+  readonly forget: () => void
+}
+
+const commitAfterMs = 250
+
+/**
+ * Commits offsets to Kafka, for lag dashboards only: the checkpoints that count live with the rows. So it waits for
+ * nothing, and a failure is not worth more than a debug line.
+ */
+export function createOffsetCommits(logger: Logger): OffsetCommits {
+  const noted = new Map<string, { topic: string; partition: number; offset: string }>()
+  let commit: Commit | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    if (!commit || noted.size === 0) return
+    const topics = Map.groupBy(noted.values(), ({ topic }) => topic)
+    const offsets = Array.from(topics, ([topic, ofTopic]) => ({
+      topic,
+      partitions: ofTopic.map(({ partition, offset }) => ({ partition, offset })),
+    }))
+    noted.clear()
+    await commit({ topics: offsets }).catch((error: unknown) => {
+      logger.debug({ err: error }, 'Could not commit offsets to Kafka; only lag dashboards miss them')
+    })
+  }
+
+  return {
+    note: (topic, partition, nextOffset, commitOffsets) => {
+      commit = commitOffsets
+      noted.set(`${topic}/${partition}`, { topic, partition, offset: nextOffset.toString() })
+      timer ??= setTimeout(() => void flush(), commitAfterMs)
+    },
+    flush,
+    forget: () => noted.clear(),
+  }
+}

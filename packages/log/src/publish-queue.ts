@@ -1,0 +1,83 @@
+import type { PublishOutcome, RecordToPublish } from './publisher.ts'
+
+/** A record whose caller waits. `settle` answers the caller once; later calls do nothing. */
+export interface WaitingRecord {
+  readonly record: RecordToPublish
+  readonly bytes: number
+  /** A `performance.now()` instant. */
+  readonly deadlineAt: number
+  readonly settle: (outcome: PublishOutcome) => void
+  readonly isSettled: () => boolean
+}
+
+export interface PublishQueue {
+  /** False when the record does not fit in any more. */
+  readonly add: (waiting: WaitingRecord) => boolean
+  /** The oldest records that fit into one request, in order of arrival; at least one if there is any. */
+  readonly take: () => readonly WaitingRecord[]
+  /** Takes out the records whose deadline has come. */
+  readonly takeOverdue: (now: number) => readonly WaitingRecord[]
+  readonly takeAll: () => readonly WaitingRecord[]
+  readonly waiting: () => readonly WaitingRecord[]
+}
+
+export interface PublishQueueLimits {
+  readonly maxQueuedRecords: number
+  readonly maxQueuedBytes: number
+  readonly maxBatchRecords: number
+  readonly maxBatchBytes: number
+}
+
+/** Records that wait for the next request: first in, first out, bounded in records and bytes. */
+export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
+  let queued: WaitingRecord[] = []
+  let queuedBytes = 0
+
+  const add = (waiting: WaitingRecord): boolean => {
+    if (queued.length >= limits.maxQueuedRecords || queuedBytes + waiting.bytes > limits.maxQueuedBytes) return false
+    queued.push(waiting)
+    queuedBytes += waiting.bytes
+    return true
+  }
+
+  const take = (): readonly WaitingRecord[] => {
+    let records = 0
+    let bytes = 0
+    for (const waiting of queued) {
+      if (records === limits.maxBatchRecords) break
+      if (records > 0 && bytes + waiting.bytes > limits.maxBatchBytes) break
+      records += 1
+      bytes += waiting.bytes
+    }
+    queuedBytes -= bytes
+    return queued.splice(0, records)
+  }
+
+  const takeOverdue = (now: number): readonly WaitingRecord[] => {
+    const overdue = queued.filter(({ deadlineAt }) => deadlineAt <= now)
+    if (overdue.length === 0) return overdue
+    queued = queued.filter(({ deadlineAt }) => deadlineAt > now)
+    queuedBytes -= sumOfBytes(overdue)
+    return overdue
+  }
+
+  const takeAll = (): readonly WaitingRecord[] => {
+    const all = queued
+    queued = []
+    queuedBytes = 0
+    return all
+  }
+
+  return { add, take, takeOverdue, takeAll, waiting: () => queued }
+}
+
+/** What a record takes up in a request, roughly: its strings and what the format adds. */
+export function sizeOf({ key, value, headers }: RecordToPublish): number {
+  let bytes = 64 + Buffer.byteLength(key) + Buffer.byteLength(value)
+  for (const [name, header] of Object.entries(headers)) bytes += 4 + name.length + Buffer.byteLength(header)
+  return bytes
+}
+
+function sumOfBytes(records: readonly WaitingRecord[]): number {
+  return records.reduce((sum, { bytes }) => sum + bytes, 0)
+}
