@@ -34,6 +34,8 @@ export type ServiceDatabase = (typeof serviceDatabases)[number]
 export interface AllSchemasOptions {
   /** See {@link prepareServiceSchema}. */
   readonly adminUrl: string
+  /** The same for services that have a server of their own, by their variable. */
+  readonly ownAdminUrls?: ReadonlyMap<string, string>
   /** What the roles' passwords are derived from. Whoever shares the server has to share it: roles are shared too. */
   readonly passwordSecret: string
   /** `coreMigrations` of `@nextvisit/projection`; applied before a service's own. */
@@ -44,9 +46,10 @@ export interface AllSchemasOptions {
 
 /** Prepares every service's schema; returns each service's own database address, by the variable that carries it. */
 export async function prepareAllSchemas(options: AllSchemasOptions): Promise<ReadonlyMap<string, string>> {
-  const { adminUrl, passwordSecret, coreMigrations, servicesDirectory } = options
+  const { passwordSecret, coreMigrations, servicesDirectory } = options
   const urls = new Map<string, string>()
   for (const { service, schema, role, environmentVariable } of serviceDatabases) {
+    const adminUrl = options.ownAdminUrls?.get(environmentVariable) ?? options.adminUrl
     const password = createHmac('sha256', passwordSecret).update(role).digest('base64url')
     const own = path.join(servicesDirectory, service, 'prisma/migrations')
     const migrations = [

@@ -1,13 +1,71 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { serviceDatabases } from '@nextvisit/database'
+import { StackError } from './errors.ts'
+
+/** The folder of the checkout. */
+export const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
+
+/** Parts that run elsewhere and are used instead of being started. */
+export interface ExternalParts {
+  /** 'host:port', comma separated. */
+  readonly kafkaBrokers?: string
+  /** Of a role that may create schemas and roles. */
+  readonly databaseUrl?: string
+  /** The same for one service's own server, by its variable (METERING_DATABASE_URL); wins. */
+  readonly databaseUrls?: ReadonlyMap<string, string>
+  readonly redisUrl?: string
+}
+
+export interface StartConfig {
+  readonly gatewayPort: number
+  readonly dataDirectory: string
+  readonly workspaceFile: string | undefined
+  readonly external: ExternalParts
+}
+
+/** What `pnpm start` reads. Throws INVALID_SETTING. */
+export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): StartConfig {
+  const given = (name: string): string | undefined => environment[name] || undefined
+  const workspaceFile = given('NEXTVISIT_WORKSPACE')
+  const kafkaBrokers = given('KAFKA_BROKERS')
+  const databaseUrl = given('DATABASE_URL')
+  const redisUrl = given('REDIS_URL')
+  const databaseUrls = serviceDatabases.flatMap(({ environmentVariable }): [string, string][] => {
+    const url = given(environmentVariable)
+    return url === undefined ? [] : [[environmentVariable, url]]
+  })
+  return {
+    gatewayPort: portOf(given('GATEWAY_PORT') ?? '8080'),
+    dataDirectory: path.resolve(given('NEXTVISIT_DATA') ?? path.join(CHECKOUT, '.nextvisit')),
+    workspaceFile: workspaceFile && path.resolve(workspaceFile),
+    external: {
+      databaseUrls: new Map(databaseUrls),
+      ...(kafkaBrokers && { kafkaBrokers }),
+      ...(databaseUrl && { databaseUrl }),
+      ...(redisUrl && { redisUrl }),
+    },
+  }
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port
+  throw new StackError('INVALID_SETTING', `GATEWAY_PORT is ${text}; it has to be a port number, 1 to 65535.`)
+}
+
+/** What processes that we start inherit. */
+export function inheritedEnvironment(): NodeJS.ProcessEnv {
+  return process.env
+}
 
 /** Where downloads are kept for all checkouts of this user. */
 export function cacheFolder(): string {
-  return path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'nextvisit')
+  return path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'nextvisit')
 }
 
 /** The `java` to run: JAVA_HOME's, or the one on the PATH. */
 export function javaCommand(): string {
   const home = process.env['JAVA_HOME']
-  return home === undefined || home === '' ? 'java' : path.join(home, 'bin', 'java')
+  return home ? path.join(home, 'bin', 'java') : 'java'
 }

@@ -27,6 +27,7 @@ export interface ContainerOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
   readonly logFile: string
+  readonly signal?: AbortSignal | undefined
   readonly readyLine: RegExp
 }
 
@@ -50,6 +51,7 @@ export function containerPlan(options: ContainerOptions): ProcessPlan {
     ],
     container,
     logFile: options.logFile,
+    signal: options.signal,
     readyLine: options.readyLine,
   }
 }

@@ -26,6 +26,8 @@ export interface ProcessPlan {
   /** Set where the command is `docker run`: signals go to the container, since killing the command leaves it running. */
   readonly container?: string
   readonly onLine?: (line: string) => void
+  /** Gives up waiting for it to be ready, and ends it. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface OwnedProcess {
@@ -92,23 +94,29 @@ export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess
     clearTimeout(killer)
   }
 
-  const outcome = await firstOf(ready, exited, READY_WITHIN_MS)
+  const outcome = await firstOf(ready, exited, plan.signal)
   if (outcome === 'ready') return { pid, exited, kill, stop }
   kill('SIGKILL')
-  throw outcome === 'late' ? notReady(plan) : endedEarly(plan, await exited, lastLines)
+  const how = await exited
+  if (outcome === 'aborted') throw new StackError('INTERRUPTED', `${plan.name} was stopped before it was ready.`)
+  throw outcome === 'late' ? notReady(plan) : endedEarly(plan, how, lastLines)
 }
 
 async function firstOf(
   ready: Promise<void>,
   exited: Promise<string>,
-  withinMs: number,
-): Promise<'ready' | 'ended' | 'late'> {
-  const { promise: late, resolve } = Promise.withResolvers<'late'>()
-  const timer = setTimeout(() => resolve('late'), withinMs)
+  signal = new AbortController().signal,
+): Promise<'ready' | 'ended' | 'late' | 'aborted'> {
+  const { promise: given, resolve: giveUp } = Promise.withResolvers<'late' | 'aborted'>()
+  const timer = setTimeout(() => giveUp('late'), READY_WITHIN_MS)
+  const abort = (): void => giveUp('aborted')
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort)
   try {
-    return await Promise.race([ready.then(() => 'ready' as const), exited.then(() => 'ended' as const), late])
+    return await Promise.race([ready.then(() => 'ready' as const), exited.then(() => 'ended' as const), given])
   } finally {
     clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
   }
 }
 

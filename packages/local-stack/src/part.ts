@@ -11,6 +11,8 @@ export interface PartOptions {
   readonly port?: number
   /** False for tests: nothing is forced to disk, and `stop` deletes the data. */
   readonly durable?: boolean
+  /** Gives up the start and ends what it began. */
+  readonly signal?: AbortSignal
 }
 
 /** A running part. */

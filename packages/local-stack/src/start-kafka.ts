@@ -113,6 +113,7 @@ async function kafkaJvm(jars: string, port: number, options: PartOptions): Promi
     command: javaCommand(),
     args: [...JVM_FLAGS, '-cp', classPath, 'kafka.Kafka', settings],
     logFile: options.logFile,
+    signal: options.signal,
     readyLine: READY,
   }
 }
@@ -142,6 +143,7 @@ function kafkaContainer(port: number, options: PartOptions): ProcessPlan {
     port: { host: port, container: 9092 },
     environment: { ...Object.fromEntries(environment), CLUSTER_ID, KAFKA_HEAP_OPTS: '-Xms256m -Xmx512m' },
     logFile: options.logFile,
+    signal: options.signal,
     readyLine: READY,
   })
 }

@@ -66,6 +66,7 @@ function serverPlan(
     cwd: cluster,
     user,
     logFile: options.logFile,
+    signal: options.signal,
     readyLine: /database system is ready to accept connections/,
     stopSignal: 'SIGINT',
     endSignal: 'QUIT',

@@ -80,6 +80,7 @@ async function redisHere(server: string, port: number, options: PartOptions): Pr
     command: server,
     args: ['--port', String(port), '--bind', '127.0.0.1', '--dir', options.dataDirectory, ...persistence(options)],
     logFile: options.logFile,
+    signal: options.signal,
     readyLine: READY,
   }
 }
@@ -93,6 +94,7 @@ function redisContainer(port: number, options: PartOptions): ProcessPlan {
     port: { host: port, container: 6379 },
     args: ['redis-server', ...persistence(options)],
     logFile: options.logFile,
+    signal: options.signal,
     readyLine: READY,
   })
 }

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { StackError } from './errors.ts'
+
+const NEEDED_BYTES = 512 * 2 ** 20
+
+/**
+ * Makes the folder, sees that it has room and takes it for this process. Returns what gives it back. A process that was
+ * killed left its lock behind: it counts only while that very process runs.
+ */
+export async function takeDataDirectory(folder: string): Promise<() => Promise<void>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
+    throw unusable(folder, cause)
+  })
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize < NEEDED_BYTES) throw noSpace(folder, bavail * bsize)
+  return takeLock(folder)
+}
+
+async function takeLock(folder: string): Promise<() => Promise<void>> {
+  const file = path.join(folder, 'lock')
+  const mine = `${process.pid} ${startOf(process.pid)}`
+  for (;;) {
+    try {
+      await writeFile(file, mine, { flag: 'wx', mode: 0o600 })
+      return () => rm(file, { force: true })
+    } catch (error) {
+      const cause = error as NodeJS.ErrnoException
+      if (cause.code !== 'EEXIST') throw unusable(folder, cause)
+    }
+    const holder = await readFile(file, 'utf8').catch(() => '')
+    const pid = Number.parseInt(holder, 10)
+    if (pid > 0 && holder === `${pid} ${startOf(pid)}`) {
+      throw new StackError(
+        'ALREADY_RUNNING',
+        `Nextvisit is running with this data folder already (${folder}, process ${pid}). Stop it, or set NEXTVISIT_DATA and GATEWAY_PORT for a second one.`,
+      )
+    }
+    await rm(file, { force: true })
+  }
+}
+
+/** When a process started, in whatever unit the system tells; 'gone' if it is not there. Process ids are used again. */
+function startOf(pid: number): string {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'gone'
+  }
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  } catch {
+    return 'unknown' // no /proc here: the id has to do
+  }
+}
+
+function noSpace(folder: string, bytes: number): StackError {
+  return new StackError(
+    'NO_SPACE',
+    `The disk is full: ${Math.floor(bytes / 2 ** 20)} MB are left under ${folder}, and ${NEEDED_BYTES / 2 ** 20} MB are needed. Make room, or set NEXTVISIT_DATA to a folder on another disk.`,
+  )
+}
+
+function unusable(folder: string, cause: NodeJS.ErrnoException): StackError {
+  if (cause.code === 'ENOSPC') return noSpace(folder, 0)
+  return new StackError(
+    'FOLDER_UNUSABLE',
+    `The data folder ${folder} cannot be written (${cause.code}). Set NEXTVISIT_DATA to a folder of yours.`,
+    { cause },
+  )
+}

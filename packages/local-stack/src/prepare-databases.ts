@@ -1,0 +1,41 @@
+import path from 'node:path'
+import { prepareAllSchemas, serviceDatabases } from '@nextvisit/database'
+import { coreMigrations } from '@nextvisit/projection'
+import { CHECKOUT, type ExternalParts } from './config.ts'
+import type { StackSecrets } from './stack-secrets.ts'
+
+/** Whether the environment names a database for every service. */
+export function needsNoPostgres(external: ExternalParts): boolean {
+  return (
+    external.databaseUrl !== undefined ||
+    serviceDatabases.every(({ environmentVariable }) => external.databaseUrls?.has(environmentVariable))
+  )
+}
+
+/**
+ * Prepares every service's schema and role; returns each service's own address, by its variable. `postgresUrl` is that
+ * of the Postgres we started, if we did.
+ */
+export async function prepareDatabases(
+  postgresUrl: string | undefined,
+  external: ExternalParts,
+  secrets: StackSecrets,
+): Promise<ReadonlyMap<string, string>> {
+  const ownAdminUrls = external.databaseUrls ?? new Map<string, string>()
+  const [anOwnUrl] = ownAdminUrls.values()
+  const adminUrl = external.databaseUrl ?? (postgresUrl && databaseOf(postgresUrl)) ?? anOwnUrl ?? ''
+  return prepareAllSchemas({
+    adminUrl,
+    ownAdminUrls,
+    // Roles belong to the server: another checkout that uses the same one has to come to the same passwords.
+    passwordSecret: (external.databaseUrl && new URL(external.databaseUrl).password) || secrets.databasePassword,
+    coreMigrations,
+    servicesDirectory: path.join(CHECKOUT, 'services'),
+  })
+}
+
+function databaseOf(url: string): string {
+  const own = new URL(url)
+  own.pathname = '/nextvisit'
+  return own.href
+}

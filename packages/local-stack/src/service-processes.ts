@@ -1,0 +1,77 @@
+import path from 'node:path'
+import { serviceDatabases } from '@nextvisit/database'
+import { CHECKOUT, inheritedEnvironment } from './config.ts'
+import { freePort } from './free-port.ts'
+import type { ProcessPlan } from './owned-process.ts'
+import type { StackSecrets } from './stack-secrets.ts'
+
+/** One of the five services as a process. */
+export interface ServiceProcess {
+  readonly name: string
+  readonly plan: ProcessPlan
+  /** Answers 200 once a request would succeed. */
+  readonly readyUrl: string
+}
+
+export interface ServicesOptions {
+  readonly dataDirectory: string
+  readonly gatewayPort: number
+  readonly secrets: StackSecrets
+  readonly kafkaBrokers: string
+  readonly redisUrl: string
+  /** Each service's own, by its variable. */
+  readonly databaseUrls: ReadonlyMap<string, string>
+  readonly onLine: (service: string, line: string) => void
+}
+
+/** The gateway and the four consumers, which share what they need and no more: a consumer knows its own database only. */
+export async function serviceProcesses(
+  options: ServicesOptions,
+): Promise<{ readonly gateway: ServiceProcess; readonly consumers: readonly ServiceProcess[] }> {
+  const addresses: [string, string][] = []
+  const consumers: ServiceProcess[] = []
+  for (const { service, environmentVariable } of serviceDatabases) {
+    const internalPort = await freePort()
+    const url = options.databaseUrls.get(environmentVariable)
+    addresses.push([environmentVariable.replace('DATABASE_URL', 'URLS'), `http://127.0.0.1:${internalPort}`])
+    consumers.push(serviceProcess(service, internalPort, options, { [environmentVariable]: url }))
+  }
+  const gateway = serviceProcess('gateway', await freePort(), options, {
+    GATEWAY_PORT: String(options.gatewayPort),
+    ...Object.fromEntries(addresses),
+  })
+  return { gateway, consumers }
+}
+
+function serviceProcess(
+  name: string,
+  internalPort: number,
+  options: ServicesOptions,
+  own: NodeJS.ProcessEnv,
+): ServiceProcess {
+  const inherited = { ...inheritedEnvironment() }
+  delete inherited['DATABASE_URL']
+  for (const { environmentVariable } of serviceDatabases) delete inherited[environmentVariable]
+  return {
+    name,
+    readyUrl: `http://127.0.0.1:${internalPort}/readyz`,
+    plan: {
+      name,
+      command: process.execPath,
+      args: [path.join(CHECKOUT, 'services', name, 'src/main.ts')],
+      cwd: path.join(CHECKOUT, 'services', name),
+      env: {
+        ...inherited,
+        KAFKA_BROKERS: options.kafkaBrokers,
+        REDIS_URL: options.redisUrl,
+        INTERNAL_HOST: '127.0.0.1',
+        INTERNAL_PORT: String(internalPort),
+        INTERNAL_TOKEN: options.secrets.internalToken,
+        NEXTVISIT_SECRET_KEY: options.secrets.secretKey,
+        ...own,
+      },
+      logFile: path.join(options.dataDirectory, 'logs', `${name}.log`),
+      onLine: (line) => options.onLine(name, line),
+    },
+  }
+}

@@ -1,0 +1,236 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { OrganizationConfig } from '@nextvisit/contracts'
+import { serviceDatabases } from '@nextvisit/database'
+import { CHECKOUT, type ExternalParts } from './config.ts'
+import { createTopics } from './create-topics.ts'
+import { takeDataDirectory } from './data-directory.ts'
+import { StackError } from './errors.ts'
+import { isPortFree } from './free-port.ts'
+import { createLogSummary } from './log-summary.ts'
+import { startOwnedProcess } from './owned-process.ts'
+import type { Part, PartOptions } from './part.ts'
+import { needsNoPostgres, prepareDatabases } from './prepare-databases.ts'
+import { createProcessTable, type ProcessTable } from './process-table.ts'
+import { serviceProcesses, type ServiceProcess } from './service-processes.ts'
+import { readStackSecrets, type StackSecrets } from './stack-secrets.ts'
+import { startKafka } from './start-kafka.ts'
+import { startPostgres } from './start-postgres.ts'
+import { startRedis } from './start-redis.ts'
+import { waitUntilReady } from './wait-until-ready.ts'
+import { applyOrganizations, readWorkspace } from './workspace-step.ts'
+
+export interface StackOptions {
+  /** Where everything is kept between starts. One stack at a time. */
+  readonly dataDirectory: string
+  readonly gatewayPort: number
+  /** Default: the demo's. */
+  readonly workspaceFile?: string | undefined
+  /** Parts to use instead of starting them. */
+  readonly external?: ExternalParts
+  /** False for tests: nothing is forced to disk (what a killed process wrote is there all the same), nothing is kept. */
+  readonly durable?: boolean
+  /** One line for each step, and for what happens later. */
+  readonly onProgress?: (line: string) => void
+  /** Gives up the start and ends what it began. */
+  readonly signal?: AbortSignal
+}
+
+/** A running stack. Its processes are named postgres, kafka, redis, gateway, and as the consumer services are. */
+export interface Stack {
+  readonly gatewayUrl: string
+  /** The demo's. */
+  readonly keys: { readonly admin: string; readonly sdk: string }
+  readonly organizations: readonly OrganizationConfig[]
+  readonly brokers: readonly string[]
+  /** Each service's own, by its variable (METERING_DATABASE_URL). */
+  readonly databaseUrls: ReadonlyMap<string, string>
+  readonly redisUrl: string
+  readonly processes: ProcessTable['processes']
+  /** As somebody else would; the process is started again. */
+  readonly kill: ProcessTable['kill']
+  readonly stop: () => Promise<void>
+}
+
+export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
+
+const CONSUMERS = serviceDatabases.map(({ service }) => service)
+/** Services first, then what they use. */
+const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
+const PORT_FREE_WITHIN_MS = 3_000
+
+/**
+ * Brings up everything on this machine: Postgres, Kafka, Redis, schemas, topics, the workspace and the five services.
+ * Rejects with a StackError that says what to do; nothing is left running then.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const release = await takeDataDirectory(options.dataDirectory)
+  const giveUp = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, giveUp.signal]) : giveUp.signal
+  const report = options.onProgress ?? (() => {})
+  const table = createProcessTable({ report: (line) => report(`! ${line}`), signal })
+  const stop = async (): Promise<void> => {
+    giveUp.abort()
+    for (const names of STOP_ORDER) await table.stop(names)
+    await release()
+  }
+  try {
+    const stack = await bringUp({ ...options, table, report, giveUp, signal })
+    return { ...stack, processes: table.processes, kill: table.kill, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+interface Start extends StackOptions {
+  readonly table: ProcessTable
+  readonly report: (line: string) => void
+  readonly giveUp: AbortController
+  readonly signal: AbortSignal
+}
+
+async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' | 'stop'>> {
+  const secrets = await readStackSecrets(start.dataDirectory)
+  const organizations = await readWorkspace(start.workspaceFile ?? DEMO_WORKSPACE, secrets)
+  await requirePort(start.gatewayPort)
+  const [kafkaBrokers, databaseUrls, redisUrl] = await allOrNone(start, [
+    prepareLog(start, organizations, secrets),
+    prepareRows(start, secrets),
+    start.external?.redisUrl ?? startPart(start, 'Redis', startRedis).then((redis) => redis.url),
+    step(start, 'Prisma clients', () => generateClients(start.signal)),
+  ])
+  await startServices(start, { secrets, kafkaBrokers, databaseUrls, redisUrl })
+  return {
+    gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,
+    keys: { admin: secrets.adminKey, sdk: secrets.sdkKey },
+    organizations,
+    brokers: kafkaBrokers.split(','),
+    databaseUrls,
+    redisUrl,
+  }
+}
+
+/** Kafka with its topics and the catalog in it. */
+async function prepareLog(
+  start: Start,
+  organizations: readonly OrganizationConfig[],
+  secrets: StackSecrets,
+): Promise<string> {
+  const brokers = start.external?.kafkaBrokers ?? (await startPart(start, 'Kafka', startKafka)).brokers
+  const connection = { brokers: brokers.split(','), clientId: 'local-stack' }
+  await step(start, 'Topics', () => createTopics(connection))
+  await step(start, 'Workspace', () => applyOrganizations(connection, organizations, secrets))
+  return brokers
+}
+
+/** Postgres with every service's schema in it. */
+async function prepareRows(start: Start, secrets: StackSecrets): Promise<ReadonlyMap<string, string>> {
+  const { external = {} } = start
+  const password = secrets.databasePassword
+  const postgres = needsNoPostgres(external)
+    ? undefined
+    : await startPart(start, 'Postgres', (options) => startPostgres({ ...options, password }))
+  return step(start, 'Schemas', () => prepareDatabases(postgres?.url, external, secrets))
+}
+
+async function startServices(
+  start: Start,
+  parts: {
+    readonly secrets: StackSecrets
+    readonly kafkaBrokers: string
+    readonly databaseUrls: ReadonlyMap<string, string>
+    readonly redisUrl: string
+  },
+): Promise<void> {
+  const onLine = createLogSummary((line) => start.report(`! ${line}`))
+  const { dataDirectory, gatewayPort } = start
+  const { consumers, gateway } = await serviceProcesses({ ...parts, dataDirectory, gatewayPort, onLine })
+  await allOrNone(
+    start,
+    consumers.map((consumer) => startService(start, consumer)),
+  )
+  await startService(start, gateway)
+}
+
+async function startService(start: Start, service: ServiceProcess): Promise<void> {
+  await step(start, service.name, async () => {
+    const supervised = await start.table.start(service.name, (signal) => startOwnedProcess({ ...service.plan, signal }))
+    await waitUntilReady(service, supervised, start.signal)
+  })
+}
+
+/** Starts a part and keeps it running on the port that it got. */
+async function startPart<P extends Part>(
+  start: Start,
+  name: string,
+  launch: (options: PartOptions) => Promise<P>,
+): Promise<P> {
+  const key = name.toLowerCase()
+  const options = {
+    dataDirectory: path.join(start.dataDirectory, key),
+    logFile: path.join(start.dataDirectory, 'logs', `${key}.log`),
+    durable: start.durable ?? true,
+  }
+  const { promise, resolve } = Promise.withResolvers<P>()
+  let port: number | undefined
+  await step(start, name, () =>
+    start.table.start(key, async (signal) => {
+      const part = await launch({ ...options, signal, ...(port !== undefined && { port }) })
+      port = part.port
+      resolve(part)
+      return part
+    }),
+  )
+  return promise
+}
+
+async function generateClients(signal: AbortSignal): Promise<void> {
+  const script = path.join(CHECKOUT, 'packages/database/src/generate-clients.ts')
+  await promisify(execFile)(process.execPath, [script], { signal }).catch((cause: Error & { stderr?: string }) => {
+    throw new StackError(
+      'STEP_FAILED',
+      `Prisma's clients could not be made: ${cause.stderr?.trim() || cause.message}`,
+      {
+        cause,
+      },
+    )
+  })
+}
+
+/** A gateway that was just stopped may hold its port for a moment. */
+async function requirePort(port: number): Promise<void> {
+  const until = performance.now() + PORT_FREE_WITHIN_MS
+  while (!(await isPortFree(port))) {
+    if (performance.now() > until) {
+      throw new StackError(
+        'PORT_TAKEN',
+        `Port ${port} is taken by another program. Stop that one, or choose another port: GATEWAY_PORT=${port + 1} npx -y pnpm start`,
+      )
+    }
+    await sleep(200)
+  }
+}
+
+async function step<T>(start: Start, name: string, work: () => Promise<T>): Promise<T> {
+  const startedAt = performance.now()
+  const result = await work()
+  start.report(`✓ ${name.padEnd(24)} ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+  return result
+}
+
+/** All results, or the first error once every other one has given up too. */
+async function allOrNone<const T extends readonly unknown[]>(
+  { giveUp }: Start,
+  tasks: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  try {
+    return await Promise.all(tasks)
+  } catch (error) {
+    giveUp.abort()
+    await Promise.allSettled(tasks)
+    throw error
+  }
+}

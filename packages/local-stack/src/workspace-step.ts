@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises'
+import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/catalog'
+import type { OrganizationConfig } from '@nextvisit/contracts'
+import type { LogConnection } from '@nextvisit/log'
+import { inheritedEnvironment } from './config.ts'
+import { StackError } from './errors.ts'
+import type { StackSecrets } from './stack-secrets.ts'
+
+/** The file's organizations. Throws BROKEN_WORKSPACE with every fault and its line. */
+export async function readWorkspace(file: string, secrets: StackSecrets): Promise<readonly OrganizationConfig[]> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new StackError(
+      'BROKEN_WORKSPACE',
+      `The workspace file ${file} cannot be read (${cause.code}). Set NEXTVISIT_WORKSPACE to one that can, or unset it for the demo.`,
+      { cause },
+    )
+  })
+  const parsed = parseWorkspaceFile(text, {
+    ...inheritedEnvironment(),
+    DEMO_ADMIN_KEY: secrets.adminKey,
+    DEMO_SDK_KEY: secrets.sdkKey,
+    NEXTVISIT_SECRET_KEY: secrets.secretKey,
+  })
+  if (parsed.outcome === 'ok') return parsed.organizations
+  const faults = parsed.faults.map(({ line, path, message }) => `\n  ${file}:${line}  ${path}  ${message}`)
+  throw new StackError(
+    'BROKEN_WORKSPACE',
+    `The workspace file is not valid; mend it and start again:${faults.join('')}`,
+  )
+}
+
+/** Brings the catalog to what the file says. */
+export async function applyOrganizations(
+  connection: LogConnection,
+  organizations: readonly OrganizationConfig[],
+  secrets: StackSecrets,
+): Promise<void> {
+  const applied = await applyWorkspace({
+    connection,
+    organizations,
+    appliedBy: 'pnpm start',
+    secretKey: secrets.secretKey,
+  })
+  if (applied.outcome === 'refused') throw new StackError('BROKEN_WORKSPACE', applied.reason)
+  if (applied.outcome === 'not-applied') {
+    throw new StackError('STEP_FAILED', 'Somebody else applied a workspace file at the same moment. Start again.')
+  }
+}
