@@ -1,0 +1,103 @@
+import type { EventTracked, Unchecked } from '@nextvisit/contracts'
+import type { TrackBody } from '../bodies/track-body.ts'
+import { admissionDeadline } from '../budget.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { CheckedRequest } from '../route.ts'
+import type { Admission, RecordPlace } from './admission.ts'
+import type { NameClaims } from './claim-names.ts'
+import type { Reservations } from './reserve.ts'
+import type { UserExists } from './user-exists.ts'
+
+export interface EventAdmissionParts {
+  readonly userExists: UserExists
+  readonly reservations: Reservations
+  readonly names: NameClaims
+}
+
+export type AdmitEvent = (
+  request: CheckedRequest,
+  body: TrackBody,
+  place: RecordPlace,
+) => Promise<Admission<EventTracked>>
+
+/**
+ * Policy for a tracked event, in this order (decisions.md, Track event): user exists (404), event disabled (400), the
+ * organization's event limit (402), the project's cap on unique events (400).
+ */
+export function createAdmitEvent({ userExists, reservations, names }: EventAdmissionParts): AdmitEvent {
+  return async (request, body, place) => {
+    const { project, requestId } = request
+    const { kind: source, environment } = request.key.entry
+    const { organization, project: projectId } = project
+    const deadlineAt = admissionDeadline(request.deadlineAt)
+    const received = new Date(request.receivedMs).toISOString()
+    const rider = { recordId: requestId, partition: place.partition, organization, project: projectId }
+    const unchecked: Unchecked[] = []
+
+    const existence = await userExists({ organization, project: projectId, ...place }, deadlineAt)
+    if (existence === 'missing') return refuse(404, 'User not found')
+    if (existence === 'unchecked') unchecked.push('user')
+
+    if (project.disabledEvents.has(body.slug))
+      return refuse(400, 'eventName names an event that is disabled in this project')
+
+    const { eventsPerMonth } = project.plan
+    const isLimited = environment === 'P' && eventsPerMonth !== undefined
+    if (isLimited) {
+      const month = received.slice(0, 7)
+      const verdict = await reservations.reserveEvent(
+        { kind: 'event', ...rider, month, limit: eventsPerMonth },
+        deadlineAt,
+      )
+      if (verdict === 'exhausted') return refuse(402, 'Event tracking limit reached for this organization')
+      if (verdict === 'unchecked') unchecked.push('event-limit')
+    }
+    // Even a reservation that was not answered may have been made.
+    const release = () => isLimited && reservations.release(requestId)
+
+    const policy = newEventPolicy(request)
+    const slugs = [{ slug: body.slug, name: body.eventName }]
+    const claimed = await names.claim({ kind: 'event', ...rider, slugs, disabled: [], ...policy.cap }, deadlineAt)
+    const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(body.slug) : undefined
+    if (claimed.outcome === 'unchecked') unchecked.push('event-name')
+    if (verdict === 'no-room') {
+      release()
+      return policy.refusal
+    }
+
+    const fact: EventTracked = {
+      type: 'EventTracked',
+      id: requestId,
+      organization,
+      project: projectId,
+      userId: place.userId,
+      received,
+      environment,
+      source,
+      keyed: false,
+      ...body,
+      newEvent: verdict === 'new',
+      metered: environment === 'P',
+      unchecked,
+    }
+    const settle = async (published: 'published' | 'not-published' | 'unknown') => {
+      if (published === 'published') names.remember({ kind: 'event', ...rider }, [body.slug])
+      if (published === 'not-published') release()
+    }
+    return { outcome: 'admitted', fact, settle }
+  }
+}
+
+/**
+ * The room for a name that is new: none for an SDK key where the project does not let clients create events, else the
+ * plan's cap in `P`, else any. And what who finds no room is told.
+ */
+function newEventPolicy({ key, project }: CheckedRequest): { cap: { limit?: number }; refusal: Refusal } {
+  if (key.entry.kind === 'sdk' && !project.config.clientCreatedEvents) {
+    const refusal = refuse(400, 'eventName must name an event that this project knows: clients do not create new ones')
+    return { cap: { limit: 0 }, refusal }
+  }
+  const { uniqueEvents } = project.plan
+  const refusal = refuse(400, 'Unique tracked events limit reached for your plan')
+  return { cap: key.entry.environment === 'P' && uniqueEvents !== undefined ? { limit: uniqueEvents } : {}, refusal }
+}

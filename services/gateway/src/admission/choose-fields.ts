@@ -1,0 +1,70 @@
+import type { CatalogProject } from '@nextvisit/catalog'
+import { type DeviceFacts, KNOWN_FIELDS } from '@nextvisit/contracts'
+import { checkDeviceValue, isDeviceField } from '../bodies/device-info.ts'
+import type { IdentifyBody } from '../bodies/identify-body.ts'
+import type { TraitChange } from '../bodies/trait-changes.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+
+const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
+
+/** What a project keeps of an identify, and the names (never the values) of what it does not. */
+export interface ChosenFields {
+  readonly outcome: 'ok'
+  readonly changes: readonly TraitChange[]
+  readonly device: DeviceFacts
+  readonly droppedTraits: readonly string[]
+  readonly filteredFields: readonly string[]
+}
+
+/** A slug that is neither a device field nor a known personal one: only these count toward the cap on traits. */
+export function isCustomSlug(slug: string): boolean {
+  return !knownFields.has(slug)
+}
+
+/**
+ * Disabled slugs and known fields that the project does not keep are left out, of `$deviceInfo` and of every operator
+ * alike; a device field inside an operator becomes a device fact (decisions.md, Identify, allow-list).
+ */
+export function chooseFields(project: CatalogProject, body: IdentifyBody): ChosenFields | Refusal {
+  const droppedTraits = new Set<string>()
+  const filteredFields = new Set<string>()
+  const changes: TraitChange[] = []
+  const set: [string, string][] = []
+  const setOnce: [string, string][] = []
+  for (const change of body.changes) {
+    const { slug } = change
+    if (isDeviceField(slug)) {
+      const checked = checkDeviceChange(slug, change)
+      if (checked.outcome === 'refused') return checked
+      if (checked.value !== undefined) (change.operator === 'set' ? set : setOnce).push([slug, checked.value])
+    }
+    if (project.disabledTraits.has(slug)) droppedTraits.add(slug)
+    else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
+    else if (!isDeviceField(slug)) changes.push(change)
+  }
+  // What says the most is said last: `$deviceInfo` over `$set` over `$setOnce`.
+  const device = Object.entries({ ...Object.fromEntries([...setOnce, ...set]), ...body.device }).filter(([field]) => {
+    if (droppedTraits.has(field)) return false
+    if (!project.allowedFields.has(field)) filteredFields.add(field)
+    return project.allowedFields.has(field)
+  })
+  return {
+    outcome: 'ok',
+    changes,
+    device: Object.fromEntries(device),
+    droppedTraits: [...droppedTraits],
+    filteredFields: [...filteredFields],
+  }
+}
+
+/** The value of a device field inside a trait operation; none for `null` and for `$unset`: a device fact only changes. */
+function checkDeviceChange(
+  slug: Parameters<typeof checkDeviceValue>[0],
+  change: TraitChange,
+): { readonly outcome: 'ok'; readonly value: string | undefined } | Refusal {
+  const where = `userAttributes.$${change.operator}.${slug}`
+  if (change.operator === 'increment' || change.operator === 'decrement')
+    return refuse(400, `${where} must not be counted: it is a device field`)
+  if (change.operator === 'unset' || change.value === null) return { outcome: 'ok', value: undefined }
+  return checkDeviceValue(slug, change.value, where)
+}

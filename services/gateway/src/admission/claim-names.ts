@@ -1,0 +1,44 @@
+import type { Claim, ClaimVerdict } from '@nextvisit/contracts'
+import { LRUCache } from 'lru-cache'
+import type { BatchedCall } from './batched-call.ts'
+
+const MAX_KNOWN_NAMES = 200_000
+
+type Place = Pick<Claim, 'organization' | 'project' | 'kind'>
+
+/** Verdicts by slug, for the slugs that were not known already; or nothing where trait-registry is away. */
+export type Claimed =
+  | { readonly outcome: 'claimed'; readonly verdicts: ReadonlyMap<string, ClaimVerdict> }
+  | { readonly outcome: 'unchecked' }
+
+export interface NameClaims {
+  /** Claims those of the slugs that this gateway does not know, in their order. */
+  readonly claim: (claim: Claim, deadlineAt: number) => Promise<Claimed>
+  /** To be called only after the ack of a record that carried them (design.md, Trait-registry). */
+  readonly remember: (place: Place, slugs: Iterable<string>) => void
+}
+
+export function createNameClaims(ask: BatchedCall<Claim, readonly ClaimVerdict[]>): NameClaims {
+  const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
+  return {
+    claim: async (claim, deadlineAt) => {
+      const slugs = claim.slugs.filter(({ slug }) => known.get(keyOf(claim, slug)) === undefined)
+      if (slugs.length === 0) return { outcome: 'claimed', verdicts: new Map() }
+      const asked = await ask({ ...claim, slugs }, deadlineAt)
+      if (asked.outcome === 'away' || asked.answer.length !== slugs.length) return { outcome: 'unchecked' }
+      const { answer } = asked
+      return {
+        outcome: 'claimed',
+        verdicts: new Map(slugs.map(({ slug }, index) => [slug, answer[index] ?? 'claimed'])),
+      }
+    },
+    remember: (place, slugs) => {
+      for (const slug of slugs) known.set(keyOf(place, slug), true)
+    },
+  }
+}
+
+/** Ids hold no `/`, so the slug may hold anything. */
+function keyOf({ organization, project, kind }: Place, slug: string): string {
+  return `${organization}/${project}/${kind}/${slug}`
+}

@@ -1,0 +1,64 @@
+import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
+import { getAlpha2Codes } from 'i18n-iso-countries'
+import { LRUCache } from 'lru-cache'
+import { type Refusal, refuse } from '../refusal.ts'
+import { isJsonObject, memberOf } from './json-object.ts'
+
+// XK is a code that its users agreed on; ISO has not assigned it.
+const ASSIGNED_COUNTRIES = new Set(Object.keys(getAlpha2Codes()).filter((code) => code !== 'XK'))
+const deviceFields: ReadonlySet<string> = new Set(DEVICE_FIELDS)
+
+/** Building a DateTimeFormat is slow, and callers name the same few zones again and again. */
+const knownTimezones = new LRUCache<string, true>({ max: 1_000 })
+
+export function isDeviceField(name: string): name is DeviceField {
+  return deviceFields.has(name)
+}
+
+export type CheckedDeviceValue = { readonly outcome: 'ok'; readonly value: string } | Refusal
+
+/** One device field against the contract's Device info table. `where` names it in the message. */
+export function checkDeviceValue(field: DeviceField, value: unknown, where: string): CheckedDeviceValue {
+  if (field === '$countryCode') return checkCountry(value)
+  if (typeof value !== 'string') return refuse(400, `${where} must be a string`)
+  if (field === '$timezone' && !isTimezone(value))
+    return refuse(400, `${where} must be an IANA time zone such as Europe/Berlin`)
+  const allowed = DEVICE_FIELD_VALUES[field]
+  if (allowed && !allowed.includes(value)) return refuse(400, `${where} must be one of ${allowed.join(', ')}`)
+  return { outcome: 'ok', value }
+}
+
+export type ParsedDeviceInfo = { readonly outcome: 'ok'; readonly device: DeviceFacts } | Refusal
+
+/** `$deviceInfo` of a body, `undefined` for none. Unknown members are dropped (decisions.md, Identify). */
+export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {
+  if (input === undefined) return { outcome: 'ok', device: {} }
+  if (!isJsonObject(input)) return refuse(400, '$deviceInfo must be an object')
+  const device: Partial<Record<DeviceField, string>> = {}
+  for (const field of DEVICE_FIELDS) {
+    const value = memberOf(input, field)
+    if (value === undefined) continue
+    const checked = checkDeviceValue(field, value, `$deviceInfo.${field}`)
+    if (checked.outcome === 'refused') return checked
+    device[field] = checked.value
+  }
+  return { outcome: 'ok', device }
+}
+
+function checkCountry(value: unknown): CheckedDeviceValue {
+  const code = typeof value === 'string' ? value.toUpperCase() : ''
+  return ASSIGNED_COUNTRIES.has(code) ? { outcome: 'ok', value: code } : refuse(400, 'invalid country passed')
+}
+
+function isTimezone(name: string): boolean {
+  // Intl takes offsets such as +01:00 too.
+  if (!/^[A-Za-z]/.test(name)) return false
+  if (knownTimezones.has(name)) return true
+  try {
+    void new Intl.DateTimeFormat('en', { timeZone: name })
+  } catch {
+    return false
+  }
+  knownTimezones.set(name, true)
+  return true
+}

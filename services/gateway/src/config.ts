@@ -1,0 +1,46 @@
+import {
+  internalServerConfig,
+  kafkaConfig,
+  logConfig,
+  readConfig,
+  redisConfig,
+  serviceAddresses,
+} from '@nextvisit/service-kit'
+import { z } from 'zod'
+
+const gatewayConfig = z
+  .object({
+    // Published by whoever runs it: a container sets 0.0.0.0.
+    GATEWAY_HOST: z.string().default('127.0.0.1'),
+    GATEWAY_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_080),
+    /** Requests at once; one more is answered 503. */
+    GATEWAY_MAX_IN_FLIGHT: z.coerce.number('must be a number of requests').int().min(1).default(4_000),
+    USER_PROJECTOR_URLS: serviceAddresses,
+    TRAIT_REGISTRY_URLS: serviceAddresses,
+    METERING_URLS: serviceAddresses,
+    FORM_TRIGGER_EVALUATOR_URLS: serviceAddresses,
+    NEXTVISIT_SECRET_KEY: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/i, 'must be 32 bytes as 64 hex characters')
+      .optional(),
+  })
+  .transform((env) => ({
+    host: env.GATEWAY_HOST,
+    port: env.GATEWAY_PORT,
+    maxInFlight: env.GATEWAY_MAX_IN_FLIGHT,
+    owners: {
+      userProjector: env.USER_PROJECTOR_URLS,
+      traitRegistry: env.TRAIT_REGISTRY_URLS,
+      metering: env.METERING_URLS,
+      formTriggerEvaluator: env.FORM_TRIGGER_EVALUATOR_URLS,
+    },
+    secretKey: env.NEXTVISIT_SECRET_KEY,
+  }))
+
+const schema = gatewayConfig.and(kafkaConfig).and(redisConfig).and(internalServerConfig).and(logConfig)
+export type GatewayConfig = z.infer<typeof schema>
+
+/** Throws ConfigError, which lists every variable that is wrong. */
+export function readGatewayConfig(): GatewayConfig {
+  return readConfig(schema, process.env)
+}

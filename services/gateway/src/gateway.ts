@@ -1,0 +1,101 @@
+import type { RequestListener } from 'node:http'
+import type { CatalogView } from '@nextvisit/catalog'
+import type { LogConnection, Publisher } from '@nextvisit/log'
+import type { RedisConnection } from '@nextvisit/service-kit'
+import { createAdmitEvent } from './admission/admit-event.ts'
+import { createAdmitIdentify } from './admission/admit-identify.ts'
+import { createUserExists } from './admission/user-exists.ts'
+import { createApp } from './app.ts'
+import { createAwaitReply } from './await-reply.ts'
+import type { AnswerRequestParts } from './http/answer-request.ts'
+import { createIngest } from './ingest.ts'
+import type { Logger } from './logger.ts'
+import { createOwners, type OwnersOptions } from './owners.ts'
+import { createRecordLog, type RecordLog } from './publish-record.ts'
+import { createMemoryRateLimiter } from './rate-limit/memory-rate-limiter.ts'
+import { whyNotReady } from './readiness.ts'
+import { createReplies, type Replies } from './replies.ts'
+import type { Route } from './route.ts'
+import { createGetUsage } from './routes/get-usage.ts'
+import { createGetUser } from './routes/get-user.ts'
+import { createIdentifyUser } from './routes/identify-user.ts'
+import { createListDefinitions } from './routes/list-definitions.ts'
+import { createTrackEvent } from './routes/track-event.ts'
+import { createVisit } from './routes/visit.ts'
+import { createUserMarkers } from './user-markers.ts'
+import { createCheckSignature } from './user-signature.ts'
+
+export interface GatewayParts {
+  /** Names this process among gateways: the channel of its replies. */
+  readonly instanceId: string
+  readonly catalog: CatalogView
+  readonly connection: LogConnection
+  readonly publisher: Publisher
+  readonly redis: RedisConnection['client']
+  /** A connection of its own: one that subscribes takes no other commands. */
+  readonly subscriber: RedisConnection['client']
+  readonly owners: Omit<OwnersOptions, 'logger'>
+  readonly secretKey: string | undefined
+  readonly maxInFlight: number
+  readonly onAnswered: AnswerRequestParts['onAnswered']
+  readonly logger: Logger
+  /** Default `user-events`. */
+  readonly topic?: string
+  /** Before every key in Redis. Default `nextvisit:`. */
+  readonly redisPrefix?: string
+}
+
+export interface Gateway {
+  readonly listener: RequestListener
+  /** The route table, for OpenAPI. */
+  readonly routes: readonly Route[]
+  readonly log: RecordLog
+  readonly replies: Replies
+  readonly whyNotReady: () => readonly string[]
+  /** Ends timers; connections belong to who made them. */
+  readonly stop: () => void
+}
+
+/** Wires the gateway together; opens nothing. */
+export function createGateway(parts: GatewayParts): Gateway {
+  const { catalog, logger } = parts
+  const log = createRecordLog(parts)
+  const owners = createOwners({ ...parts.owners, logger })
+  const replies = createReplies(parts.subscriber, parts.instanceId, logger)
+  const { awaitReply, stop: stopAwaiting } = createAwaitReply(replies, logger)
+  const markers = createUserMarkers(parts.redis, parts.redisPrefix ?? 'nextvisit:')
+  const ingest = createIngest(log)
+  const admitIdentify = createAdmitIdentify({ ...owners, markers })
+  const admitEvent = createAdmitEvent({ ...owners, userExists: createUserExists(markers, owners.lookUpUser) })
+  const checkSignature = createCheckSignature(parts.secretKey)
+  const routes: readonly Route[] = [
+    createIdentifyUser(admitIdentify, ingest),
+    createTrackEvent('admin', admitEvent, ingest, awaitReply),
+    createVisit({ admitIdentify, ingest, awaitReply, checkSignature, log, logger }),
+    createTrackEvent('sdk', admitEvent, ingest, awaitReply),
+    ...createGetUser(owners),
+    createGetUsage(owners),
+    createListDefinitions('trait', owners),
+    createListDefinitions('event', owners),
+  ]
+  const reasons = () => whyNotReady(log, catalog, Date.now())
+  return {
+    listener: createApp({
+      routes,
+      catalog,
+      rateLimiter: createMemoryRateLimiter(() => performance.now()),
+      maxInFlight: parts.maxInFlight,
+      onAnswered: parts.onAnswered,
+      whyNotReady: reasons,
+      logger,
+    }),
+    routes,
+    log,
+    replies,
+    whyNotReady: reasons,
+    stop: () => {
+      owners.stop()
+      stopAwaiting()
+    },
+  }
+}

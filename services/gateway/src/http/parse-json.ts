@@ -1,0 +1,59 @@
+import { isStorable } from '@nextvisit/contracts'
+import { isJsonObject, type JsonObject } from '../bodies/json-object.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+
+const MAX_DEPTH = 8
+
+// Keeps a byte order mark, which JSON.parse then refuses.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Refusal
+
+/** The JSON object in a body (decisions.md, Order of checks: JSON). */
+export function parseJson(bytes: Uint8Array): ParsedJson {
+  const text = decode(bytes)
+  if (text === undefined) return refuse(400, 'The body must be UTF-8')
+  // Before JSON.parse: what recurses over a parsed value could overflow the stack.
+  if (isDeeperThan(text, MAX_DEPTH)) return refuse(400, `The body must not be nested deeper than ${MAX_DEPTH}`)
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return refuse(400, 'The body must be JSON')
+  }
+  if (!isJsonObject(body)) return refuse(400, 'The body must be a JSON object')
+  // Past fatal UTF-8 only an escape brings in such a character: look closer only where there is one.
+  if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(body))
+    return refuse(400, 'The body must hold no U+0000 and no lone surrogates in its strings')
+  return { outcome: 'ok', body }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Counts brackets outside strings; right for JSON, and for what is not JSON it does not matter. */
+export function isDeeperThan(text: string, maxDepth: number): boolean {
+  let depth = 0
+  let isInString = false
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i)
+    if (isInString) {
+      if (code === BACKSLASH) i += 1
+      else if (code === QUOTE) isInString = false
+    } else if (code === QUOTE) isInString = true
+    // `[` and `{` differ by 0x20, as do their counterparts.
+    else if ((code | 0x20) === 0x7b) {
+      depth += 1
+      if (depth > maxDepth) return true
+    } else if ((code | 0x20) === 0x7d) depth -= 1
+  }
+  return false
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { createCatalogView } from '@nextvisit/catalog'
+import { createPublisher } from '@nextvisit/log'
+import {
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  createRedis,
+  createRedisSubscriber,
+  runService,
+} from '@nextvisit/service-kit'
+import { readGatewayConfig } from './config.ts'
+import { createGateway } from './gateway.ts'
+import { createHttpServer } from './http/http-server.ts'
+import { createRequestMetrics } from './request-metrics.ts'
+
+const config = readGatewayConfig()
+const logger = createLogger('gateway', config.logLevel)
+const instanceId = randomUUID()
+const connection = { ...config.kafka, clientId: `nextvisit-gateway-${instanceId}` }
+const metrics = createMetrics('gateway')
+
+const catalog = createCatalogView(connection, { serviceName: 'gateway', logger })
+const publisher = createPublisher(connection, { logger })
+const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
+const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })
+const gateway = createGateway({
+  instanceId,
+  catalog,
+  connection,
+  publisher,
+  redis: redis.client,
+  subscriber: subscriber.client,
+  owners: { ...config.owners, token: config.internalServer.token },
+  secretKey: config.secretKey,
+  maxInFlight: config.maxInFlight,
+  onAnswered: createRequestMetrics(metrics),
+  logger,
+})
+const internalServer = createInternalServer({
+  ...config.internalServer,
+  routes: [],
+  isLive: () => ({ status: 'available' }),
+  isReady: () => {
+    const reasons = gateway.whyNotReady()
+    return reasons.length === 0 ? { status: 'available' } : { status: 'unavailable', because: reasons.join('; ') }
+  },
+  metrics,
+  logger,
+})
+const server = createHttpServer(config.host, config.port, gateway.listener)
+
+runService({
+  logger,
+  parts: [
+    { name: 'internal server', ...internalServer },
+    { name: 'redis', ...redis },
+    { name: 'replies', ...subscriber },
+    { name: 'log', ...gateway.log },
+    // Not waited for: until it was read, requests are answered 503 and /readyz says why.
+    { name: 'catalog', start: async () => void catalog.start().catch(() => undefined), stop: catalog.stop },
+    { name: 'owners', start: () => Promise.resolve(), stop: async () => gateway.stop() },
+    {
+      name: 'server',
+      start: async () => {
+        const { port } = await server.start()
+        logger.info({ host: config.host, port }, 'listening')
+      },
+      stop: server.stop,
+    },
+  ],
+})

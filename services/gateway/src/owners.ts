@@ -1,0 +1,142 @@
+import {
+  ClaimAnswer,
+  DefinitionsAnswer,
+  type DefinitionsQuery,
+  INTERNAL_ROUTES,
+  LookUpUsersAnswer,
+  QueueAnswer,
+  ReserveAnswer,
+  UsageAnswer,
+  type UsageQuery,
+  type UserQuery,
+  UserReadModel,
+} from '@nextvisit/contracts'
+import { type CallOutcome, createInternalClient } from '@nextvisit/service-kit'
+import { z } from 'zod'
+import { createBatchedCall } from './admission/batched-call.ts'
+import { createNameClaims, type NameClaims } from './admission/claim-names.ts'
+import { createReservations, type Reservations } from './admission/reserve.ts'
+import { type Breaker, createBreaker } from './breaker.ts'
+import { REQUEST_BUDGET_MS } from './budget.ts'
+import type { Logger } from './logger.ts'
+
+export interface OwnersOptions {
+  readonly token: string
+  /** Base addresses of each owner's replicas. */
+  readonly userProjector: readonly string[]
+  readonly traitRegistry: readonly string[]
+  readonly metering: readonly string[]
+  readonly formTriggerEvaluator: readonly string[]
+  readonly logger: Logger
+}
+
+/** What a read found; `away` where its owner could not say. */
+export type Read<Answer> =
+  | { readonly outcome: 'found'; readonly value: Answer }
+  | { readonly outcome: 'missing' | 'away' }
+
+/** The services that the gateway asks, each behind a breaker of its own. */
+export interface Owners {
+  readonly lookUpUser: ReturnType<typeof createLookUp>
+  readonly reservations: Reservations
+  readonly names: NameClaims
+  readonly readUser: (query: UserQuery, timeoutMs: number) => Promise<Read<UserReadModel>>
+  readonly readQueue: (query: UserQuery, timeoutMs: number) => Promise<Read<z.infer<typeof QueueAnswer>>>
+  readonly readUsage: (query: UsageQuery, timeoutMs: number) => Promise<Read<z.infer<typeof UsageAnswer>>>
+  readonly readDefinitions: (
+    query: DefinitionsQuery,
+    timeoutMs: number,
+  ) => Promise<Read<z.infer<typeof DefinitionsAnswer>>>
+  readonly stop: () => void
+}
+
+type Ask = <Answer>(path: string, body: object, schema: z.ZodType<Answer>, timeoutMs: number) => Promise<Read<Answer>>
+
+interface Owner {
+  readonly ask: Ask
+  readonly stop: () => void
+}
+
+export function createOwners(options: OwnersOptions): Owners {
+  const ownerOf = (name: string, baseUrls: readonly string[]) =>
+    createOwner(name, baseUrls, options.token, options.logger)
+  const userProjector = ownerOf('user-projector', options.userProjector)
+  const traitRegistry = ownerOf('trait-registry', options.traitRegistry)
+  const metering = ownerOf('metering', options.metering)
+  const evaluator = ownerOf('form-trigger-evaluator', options.formTriggerEvaluator)
+  return {
+    lookUpUser: createLookUp(userProjector.ask),
+    reservations: createMetering(metering.ask),
+    names: createRegistry(traitRegistry.ask),
+    readUser: (query, timeoutMs) => userProjector.ask(INTERNAL_ROUTES.readUser, query, UserReadModel, timeoutMs),
+    readQueue: (query, timeoutMs) => evaluator.ask(INTERNAL_ROUTES.readQueue, query, QueueAnswer, timeoutMs),
+    readUsage: (query, timeoutMs) => metering.ask(INTERNAL_ROUTES.readUsage, query, UsageAnswer, timeoutMs),
+    readDefinitions: (query, timeoutMs) =>
+      traitRegistry.ask(INTERNAL_ROUTES.readDefinitions, query, DefinitionsAnswer, timeoutMs),
+    stop: () => [userProjector, traitRegistry, metering, evaluator].forEach((owner) => owner.stop()),
+  }
+}
+
+function createOwner(name: string, baseUrls: readonly string[], token: string, logger: Logger): Owner {
+  const client = createInternalClient({ baseUrls, token, timeoutMs: REQUEST_BUDGET_MS })
+  const call = async (
+    path: string,
+    body: object,
+    schema: z.ZodType,
+    timeoutMs: number,
+  ): Promise<CallOutcome<unknown>> => {
+    const result = await client.call(path, body, schema, { remainingMs: timeoutMs })
+    if (result.outcome === 'unavailable') throw result.cause
+    return result
+  }
+  const breaker: Breaker<Parameters<typeof call>, CallOutcome<unknown>> = createBreaker(name, call, logger)
+  const ask: Ask = async <Answer>(path: string, body: object, schema: z.ZodType<Answer>, timeoutMs: number) => {
+    try {
+      const result = (await breaker.fire(path, body, schema, timeoutMs)) as CallOutcome<Answer>
+      return result.outcome === 'answered' ? { outcome: 'found', value: result.answer } : { outcome: 'missing' }
+    } catch {
+      return { outcome: 'away' }
+    }
+  }
+  return { ask, stop: breaker.stop }
+}
+
+/** The value, for questions that always have one. A batched call takes a throw as its owner being away. */
+async function valueOf<Answer>(read: Promise<Read<Answer>>): Promise<Answer> {
+  const found = await read
+  if (found.outcome !== 'found') throw new Error('The owner is away')
+  return found.value
+}
+
+function createLookUp(ask: Ask) {
+  return createBatchedCall<z.infer<typeof UserQuery> & { readonly partition: number }, boolean>({
+    keyOf: ({ userId }) => userId,
+    ask: async (users, timeoutMs) =>
+      (await valueOf(ask(INTERNAL_ROUTES.lookUpUsers, { users }, LookUpUsersAnswer, timeoutMs))).exists,
+  })
+}
+
+function createMetering(ask: Ask): Reservations {
+  return createReservations(
+    createBatchedCall({
+      ask: async (reservations, timeoutMs) =>
+        (await valueOf(ask(INTERNAL_ROUTES.reserve, { reservations }, ReserveAnswer, timeoutMs))).verdicts,
+    }),
+    createBatchedCall<string, true>({
+      ask: async (recordIds, timeoutMs) => {
+        await valueOf(ask(INTERNAL_ROUTES.release, { recordIds }, z.unknown(), timeoutMs))
+        return recordIds.map(() => true)
+      },
+    }),
+  )
+}
+
+function createRegistry(ask: Ask): NameClaims {
+  return createNameClaims(
+    createBatchedCall({
+      bytesOf: (claim) => Buffer.byteLength(JSON.stringify(claim)),
+      ask: async (claims, timeoutMs) =>
+        (await valueOf(ask(INTERNAL_ROUTES.claim, { claims }, ClaimAnswer, timeoutMs))).verdicts,
+    }),
+  )
+}

@@ -1,0 +1,16 @@
+/** Why a request is not done: becomes `{ status, error, message }`. `message` names what is wrong and what would be right. */
+export interface Refusal {
+  readonly outcome: 'refused'
+  readonly status: number
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Refusal {
+  return { outcome: 'refused', status, message, ...(headers && { headers }) }
+}
+
+/** Something that the answer needs is away, or too much is asked: come again. */
+export function busy(message: string, retryAfterSeconds = 1): Refusal {
+  return refuse(503, message, { 'Retry-After': String(retryAfterSeconds) })
+}

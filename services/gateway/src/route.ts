@@ -1,0 +1,47 @@
+import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
+import type { KeyKind } from '@nextvisit/contracts'
+import type { JsonObject } from './bodies/json-object.ts'
+import type { Refusal } from './refusal.ts'
+
+/** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
+export interface CheckedRequest {
+  /** Equal to `X-Request-Id`, and the id of the record that the request becomes. */
+  readonly requestId: string
+  /** The gateway's clock when it had read the request, ms since the epoch. */
+  readonly receivedMs: number
+  /** The end of the request's one budget, a `performance.now()` instant. */
+  readonly deadlineAt: number
+  readonly key: CatalogKey
+  readonly project: CatalogProject
+  /** Empty for a route without a body. */
+  readonly body: JsonObject
+  /** What stands for `{name}` in the route's pattern, decoded. */
+  readonly pathParameters: ReadonlyMap<string, string>
+  readonly query: URLSearchParams
+}
+
+export interface Answer {
+  readonly outcome: 'answered'
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object
+  /** Done once the answer is written; the caller does not wait for it. Must not reject. */
+  readonly afterwards?: () => Promise<void>
+}
+
+/** One row of the route table: it drives the server, Express and OpenAPI alike. */
+export interface Route {
+  readonly method: 'GET' | 'POST'
+  /** With `{name}` for a part that varies. */
+  readonly pattern: string
+  /** Which kind of key it takes. Routes for SDK keys answer CORS. */
+  readonly keyKind: KeyKind
+  /** Dispatched by the HTTP server itself, before Express (design.md, decision 5). Its pattern is fixed. */
+  readonly isIngestion: boolean
+  /** Knows neither Express nor Node's http. */
+  readonly handle: (request: CheckedRequest) => Promise<Answer | Refusal>
+}
+
+export function answer(status: number, body: object): Answer {
+  return { outcome: 'answered', status, body }
+}

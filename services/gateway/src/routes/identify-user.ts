@@ -1,0 +1,25 @@
+import type { AdmitIdentify } from '../admission/admit-identify.ts'
+import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import type { Ingest } from '../ingest.ts'
+import { answer, type Route } from '../route.ts'
+
+/** `POST /v2/admin/identify-user` (contract, Identify user). */
+export function createIdentifyUser(admitIdentify: AdmitIdentify, ingest: Ingest): Route {
+  return {
+    method: 'POST',
+    pattern: '/v2/admin/identify-user',
+    keyKind: 'admin',
+    isIngestion: true,
+    handle: async (request) => {
+      const parsed = parseIdentifyBody(request.body)
+      if (parsed.outcome === 'refused') return parsed
+      const { value: body } = parsed
+      const result = await ingest(request, {
+        userName: body.userName,
+        admit: (place) => admitIdentify(request, body, place),
+      })
+      if (result.outcome === 'refused') return result
+      return answer(200, { message: 'ok', userId: result.fact.userId })
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import type { EventTracked, KeyKind } from '@nextvisit/contracts'
+import { compileForms } from '@nextvisit/domain'
+import type { AdmitEvent } from '../admission/admit-event.ts'
+import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
+import type { AwaitReply } from '../await-reply.ts'
+import type { Ingest } from '../ingest.ts'
+import { type Answer, answer, type CheckedRequest, type Route } from '../route.ts'
+
+/** `POST /v2/admin/track-event` (contract, Track event) and its twin for SDK keys (decisions.md, Beyond the document). */
+export function createTrackEvent(
+  keyKind: KeyKind,
+  admitEvent: AdmitEvent,
+  ingest: Ingest,
+  awaitReply: AwaitReply,
+): Route {
+  return {
+    method: 'POST',
+    pattern: `/v2/${keyKind}/track-event`,
+    keyKind,
+    isIngestion: true,
+    handle: async (request) => {
+      const parsed = parseTrackBody(request.body, request.receivedMs)
+      if (parsed.outcome === 'refused') return parsed
+      const { value: body } = parsed
+      const { result, reply } = await awaitReply(request, canSetOffForm(request, body), (replyTo) =>
+        ingest(request, { userName: body.userName, admit: (place) => admitEvent(request, body, place), replyTo }),
+      )
+      if (result.outcome === 'refused') return result
+      if (reply === 'none') return recorded(result.fact, 0)
+      return reply !== 'later' && reply.kind === 'track'
+        ? recorded(result.fact, reply.formsQueued)
+        : evaluatedLater(result.fact)
+    },
+  }
+}
+
+function canSetOffForm({ project }: CheckedRequest, body: TrackBody): boolean {
+  return body.evaluateTriggers && compileForms(project.config).reactsTo(body.slug)
+}
+
+function recorded(fact: EventTracked, formsQueued: number): Answer {
+  return trackAnswer(fact, fact.evaluateTriggers, formsQueued, messageOf(fact, formsQueued))
+}
+
+/** The event is safe in the log; that triggers were not evaluated is true at this moment. */
+function evaluatedLater(fact: EventTracked): Answer {
+  return trackAnswer(fact, false, 0, 'Event recorded. Form triggers are evaluated later.')
+}
+
+function messageOf(fact: EventTracked, formsQueued: number): string {
+  if (!fact.evaluateTriggers) return 'Event recorded. It is older than 15 minutes, so form triggers were not evaluated.'
+  if (formsQueued === 0) return 'Event recorded.'
+  return `Event recorded. ${formsQueued} form${formsQueued === 1 ? '' : 's'} queued for the user's next visit.`
+}
+
+function trackAnswer(fact: EventTracked, triggersEvaluated: boolean, formsQueued: number, message: string): Answer {
+  const { id: requestId, occurredAt, newEvent } = fact
+  return answer(202, { requestId, occurredAt, newEvent, triggersEvaluated, formsQueued, message })
+}

@@ -1,0 +1,85 @@
+import type { IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
+import { compileForms, uuidV5 } from '@nextvisit/domain'
+import type { AdmitIdentify } from '../admission/admit-identify.ts'
+import type { RecordPlace } from '../admission/admission.ts'
+import type { AwaitReply } from '../await-reply.ts'
+import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import { REQUEST_BUDGET_MS } from '../budget.ts'
+import type { Ingest } from '../ingest.ts'
+import type { Logger } from '../logger.ts'
+import type { RecordLog } from '../publish-record.ts'
+import { refuse } from '../refusal.ts'
+import type { Route } from '../route.ts'
+import type { CheckSignature } from '../user-signature.ts'
+
+export interface VisitParts {
+  readonly admitIdentify: AdmitIdentify
+  readonly ingest: Ingest
+  readonly awaitReply: AwaitReply
+  readonly checkSignature: CheckSignature
+  readonly log: RecordLog
+  readonly logger: Logger
+}
+
+/** `POST /v2/sdk/identify-user`, the visit: brings back the form to show (decisions.md, Beyond the document). */
+export function createVisit(parts: VisitParts): Route {
+  const { admitIdentify, ingest, awaitReply, checkSignature } = parts
+  return {
+    method: 'POST',
+    pattern: '/v2/sdk/identify-user',
+    keyKind: 'sdk',
+    isIngestion: true,
+    handle: async (request) => {
+      const parsed = parseIdentifyBody(request.body)
+      if (parsed.outcome === 'refused') return parsed
+      const { value: body } = parsed
+      const { project } = request
+      if (!checkSignature(project, body))
+        return refuse(401, 'userSignature must be the HMAC-SHA256 of userName, in hex')
+      const { result, reply } = await awaitReply(request, compileForms(project.config).reactsToVisits(), (replyTo) =>
+        ingest(request, { userName: body.userName, admit: (place) => admitIdentify(request, body, place), replyTo }),
+      )
+      if (result.outcome === 'refused') return result
+      const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
+      const offer = visit?.offer
+      const { sdk } = project.config
+      return {
+        outcome: 'answered',
+        status: 200,
+        body: {
+          message: 'ok',
+          userId: result.fact.userId,
+          pingAgainIn: sdk.pingAgainInSeconds,
+          pingOnNextPageVisit: sdk.pingOnNextPageVisit || visit?.moreWaiting === true,
+          onPageDelay: sdk.onPageDelaySeconds,
+          ...(offer && { nextFeedbackId: offer.formId }),
+        },
+        ...(offer && { afterwards: () => confirmOffer(parts, result.fact, result.place, offer) }),
+      }
+    },
+  }
+}
+
+/** Makes the offered form delivered. What gets lost here is offered again (forms.md, The queue). */
+async function confirmOffer(
+  { log, logger }: VisitParts,
+  visit: IdentifyRequested,
+  place: RecordPlace,
+  { queuedId, formId }: NonNullable<VisitReply['offer']>,
+): Promise<void> {
+  const { organization, project, userId, received } = visit
+  const fact: VisitAnswered = {
+    type: 'VisitAnswered',
+    id: uuidV5(queuedId, visit.id),
+    organization,
+    project,
+    userId,
+    received,
+    visitId: visit.id,
+    formId,
+    queuedId,
+  }
+  const published = await log.publish(fact, place, { deadlineAt: performance.now() + REQUEST_BUDGET_MS })
+  if (published !== 'published')
+    logger.warn({ requestId: visit.id, published }, 'A form was handed out but not confirmed: it may be shown again')
+}
