@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TOPICS } from '@nextvisit/contracts'
+import {
+  createRecordConsumer,
+  type FetchedBatch,
+  type LogConnection,
+  type Logger,
+  readWatermarks,
+} from '@nextvisit/log'
+import type { CatalogView } from './catalog-view.ts'
+import { CatalogViewStoppedError } from './errors.ts'
+import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
+import { recordsOf } from './read-catalog.ts'
+import { viewGroup } from './view-group.ts'
+
+export interface CatalogViewOptions {
+  /** Names this process to `nextvisit apply`, which waits for it. */
+  readonly serviceName: string
+  readonly logger: Logger
+  /** How often the log's end is asked for. Default 2,000. */
+  readonly currentEveryMs?: number
+  /** Default: `catalog`. */
+  readonly topic?: string
+}
+
+export interface LiveCatalogView extends CatalogView {
+  /** Resolves once everything up to the log's end has been read, however long the log is away. */
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+  /** Whether it was known to hold everything up to the log's end no longer ago than this (decisions.md, Keys). */
+  readonly isCurrentWithin: (ms: number) => boolean
+}
+
+const FOLLOW_AGAIN_AFTER_MS = 1_000
+
+/**
+ * Follows the catalog topic from its first record and holds it in memory. While the log is away it answers from what it
+ * holds, and goes on from there when the log is back.
+ */
+export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
+  const { serviceName, logger, currentEveryMs = 2_000, topic = TOPICS.catalog } = options
+  const groupId = viewGroup(topic, serviceName, randomUUID())
+  const state = emptyCatalog()
+  const listeners: ((organization: string) => void)[] = []
+  const stopping = new AbortController()
+  const firstCurrent = Promise.withResolvers<void>()
+  /** One past the last record that was read. */
+  let position = 0n
+  /** The log's end as it was at an instant: once the position has reached it, the view is current as of then. */
+  let mark = { end: 0n, atMs: 0 }
+  let currentAsOfMs = 0
+  let running: Promise<unknown> = Promise.resolve()
+
+  const confirmMark = (): void => {
+    if (mark.atMs === 0 || position < mark.end) return
+    currentAsOfMs = mark.atMs
+    firstCurrent.resolve()
+  }
+
+  const onBatch = async (batch: FetchedBatch): Promise<void> => {
+    const records = batch.records.filter((record) => record.offset >= position)
+    for (const record of recordsOf(records, onUnreadable)) {
+      if (!foldCatalog(state, record)) continue
+      logger.info({ organization: record.organization, revision: record.revision }, 'The catalog has a new revision')
+      for (const listener of listeners) listener(record.organization)
+    }
+    if (batch.nextOffset > position) position = batch.nextOffset
+    confirmMark()
+  }
+
+  const onUnreadable = (offset: bigint, reason: string): void => {
+    logger.error({ topic, offset: String(offset), reason }, 'Skipped a catalog record that cannot be read')
+  }
+
+  /** One life of the consumer; rejects where it can't start or has ended for good. */
+  const followOnce = async (): Promise<void> => {
+    const ended = Promise.withResolvers<void>()
+    const consumer = createRecordConsumer(
+      connection,
+      { groupId, topics: [topic], logger },
+      {
+        // One record back: there is something to read, so the group tells again how far this view has read.
+        positions: async () => new Map([[0, position > 0n ? position - 1n : 0n]]),
+        onBatch,
+        onCrash: ended.reject,
+      },
+    )
+    const onStop = (): void => ended.resolve()
+    stopping.signal.addEventListener('abort', onStop)
+    try {
+      await Promise.race([consumer.start(), ended.promise])
+      await ended.promise
+    } finally {
+      stopping.signal.removeEventListener('abort', onStop)
+      await consumer.stop()
+    }
+  }
+
+  const follow = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await followOnce().catch((error: unknown) => {
+        logger.error({ err: error, topic }, 'Cannot follow the catalog; trying again, keeping what is known')
+      })
+      await pause(FOLLOW_AGAIN_AFTER_MS)
+    }
+  }
+
+  const watchEnd = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await readEnd().catch((error: unknown) => {
+        logger.warn({ err: error, topic }, "Cannot see the catalog's end; trying again")
+      })
+      await pause(currentEveryMs)
+    }
+  }
+
+  const readEnd = async (): Promise<void> => {
+    const [positionBefore, atMs] = [position, Date.now()]
+    const end = (await readWatermarks(connection, topic)).get(0)?.high
+    if (end === undefined) return
+    if (end >= positionBefore) {
+      mark = { end, atMs }
+      return confirmMark()
+    }
+    // What is held may be of a log that is gone, so it is not confirmed.
+    logger.error(
+      { topic },
+      'The catalog topic is shorter than what was read of it: was it replaced? Restart this service',
+    )
+  }
+
+  const pause = (ms: number): Promise<void> =>
+    sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+
+  return {
+    ...lookupsOf(state),
+    onChange: (listener) => listeners.push(listener),
+    currentAsOfMs: () => currentAsOfMs,
+    isCurrentWithin: (ms) => Date.now() - currentAsOfMs <= ms,
+    start: () => {
+      running = Promise.all([follow(), watchEnd()])
+      return firstCurrent.promise
+    },
+    stop: async () => {
+      stopping.abort()
+      firstCurrent.reject(new CatalogViewStoppedError())
+      firstCurrent.promise.catch(() => {})
+      await running
+    },
+  }
+}

@@ -1,0 +1,118 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
+
+/** One line of the difference that an apply makes. */
+export interface Change {
+  readonly sign: '+' | '~' | '-'
+  /** `acme` or `acme/shop`. */
+  readonly where: string
+  /** `form nps`, `plan.eventsPerMonth 100 → 200`, `key backend (revoked)`. */
+  readonly what: string
+}
+
+/** As a line: `~ acme plan.eventsPerMonth 100 → 200`. */
+export function changeLine({ sign, where, what }: Change): string {
+  return `${sign} ${where} ${what}`
+}
+
+/** What applying `wanted` would change, in a fixed order; empty where nothing would. */
+export function diffOrganization(
+  id: string,
+  held: OrganizationConfig | null | undefined,
+  wanted: OrganizationConfig | null,
+): readonly Change[] {
+  if (!wanted) return held ? [{ sign: '-', where: id, what: 'organization' }] : []
+  const own: readonly Change[] = held ? [] : [{ sign: '+', where: id, what: 'organization' }]
+  const projects = diffNamed(held?.projects ?? [], wanted.projects, (project) => project.id)
+  return [
+    ...own,
+    ...membersOf({ plan: held?.plan ?? {} }, { plan: wanted.plan }).map(
+      (what): Change => ({ sign: '~', where: id, what }),
+    ),
+    ...projects.flatMap(({ name, before, after }): readonly Change[] => {
+      const where = `${id}/${name}`
+      if (!after) return [{ sign: '-', where, what: `project${before?.keys.length ? ' (its keys are revoked)' : ''}` }]
+      const added: readonly Change[] = before ? [] : [{ sign: '+', where, what: 'project' }]
+      return [...added, ...diffProject(where, before, after)]
+    }),
+  ]
+}
+
+function diffProject(where: string, held: ProjectConfig | undefined, wanted: ProjectConfig): readonly Change[] {
+  const { keys, segments, forms, traits, events, signingSecret, ...settings } = wanted
+  const before = held && settingsOf(held)
+  // Of a new project the settings are part of what is new.
+  const changed = before ? membersOf(before, settings) : []
+  return [
+    ...changed.map((what): Change => ({ sign: '~', where, what })),
+    ...diffSigningSecret(where, held?.signingSecret, signingSecret),
+    ...diffList(where, 'key', held?.keys ?? [], keys, (key) => key.name),
+    ...diffList(where, 'segment', held?.segments ?? [], segments, (segment) => segment.id),
+    ...diffList(where, 'form', held?.forms ?? [], forms, (form) => form.id),
+    ...diffList(where, 'trait', held?.traits ?? [], traits, (trait) => trait.slug),
+    ...diffList(where, 'event', held?.events ?? [], events, (event) => event.slug),
+  ]
+}
+
+function settingsOf(project: ProjectConfig): object {
+  const { keys: _k, segments: _s, forms: _f, traits: _t, events: _e, signingSecret: _g, ...settings } = project
+  return settings
+}
+
+/** What is encrypted is never shown. */
+function diffSigningSecret(where: string, held: string | undefined, wanted: string | undefined): readonly Change[] {
+  if (held === wanted) return []
+  const sign = held === undefined ? '+' : wanted === undefined ? '-' : '~'
+  return [{ sign, where, what: sign === '~' ? 'signingSecret (another one)' : 'signingSecret' }]
+}
+
+function diffList<Item extends object>(
+  where: string,
+  noun: string,
+  held: readonly Item[],
+  wanted: readonly Item[],
+  nameOf: (item: Item) => string,
+): readonly Change[] {
+  return diffNamed(held, wanted, nameOf).flatMap(({ name, before, after }): readonly Change[] => {
+    if (!after) return [{ sign: '-', where, what: `${noun} ${name}${noun === 'key' ? ' (revoked)' : ''}` }]
+    if (!before) return [{ sign: '+', where, what: `${noun} ${name}` }]
+    return membersOf(before, after).map((what) => ({ sign: '~', where, what: `${noun} ${name} ${what}` }))
+  })
+}
+
+/** By name, in the order of the file, what was removed last. The order of a list itself means nothing. */
+function diffNamed<Item>(held: readonly Item[], wanted: readonly Item[], nameOf: (item: Item) => string) {
+  const before = new Map(held.map((item) => [nameOf(item), item]))
+  const after = new Map(wanted.map((item) => [nameOf(item), item]))
+  const names = new Set([...after.keys(), ...before.keys()])
+  return [...names].map((name) => ({ name, before: before.get(name), after: after.get(name) }))
+}
+
+/** `priority 0 → 10` for every member that differs, those of plain settings by their path. */
+function membersOf(before: object, after: object, path = ''): readonly string[] {
+  const held = new Map(Object.entries(before))
+  const wanted = new Map(Object.entries(after))
+  return [...new Set([...held.keys(), ...wanted.keys()])].flatMap((name) => {
+    const [from, to] = [held.get(name), wanted.get(name)] as [unknown, unknown]
+    if (isDeepStrictEqual(from, to)) return []
+    const whole = path === '' ? name : `${path}.${name}`
+    return isSettings(from) && isSettings(to) && NESTED.has(name)
+      ? membersOf(from, to, whole)
+      : [`${whole} ${shown(from)} → ${shown(to)}`]
+  })
+}
+
+/** Members whose own members are settings; anything else that is an object is shown as a whole. */
+const NESTED = new Set(['plan', 'sdk', 'rateLimits', 'admin', 'frequency', 'cooldown'])
+
+function isSettings(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const SHOWN_CHARACTERS = 80
+
+function shown(value: unknown): string {
+  if (value === undefined) return '(none)'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`
+}

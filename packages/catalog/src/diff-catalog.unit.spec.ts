@@ -1,0 +1,83 @@
+import { OrganizationConfig } from '@nextvisit/contracts'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { changeLine, diffOrganization } from './diff-catalog.ts'
+
+function acme(special: object = {}, project: object = {}): OrganizationConfig {
+  return OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project }], ...special })
+}
+
+function linesOf(held: OrganizationConfig | null, wanted: OrganizationConfig | null): readonly string[] {
+  return diffOrganization('acme', held, wanted).map(changeLine)
+}
+
+const key = { name: 'backend', kind: 'admin', environment: 'P', sha256: 'a'.repeat(64) }
+
+describe('the difference', () => {
+  it('tells what is new, changed and gone', () => {
+    const held = acme(
+      { plan: { eventsPerMonth: 100 } },
+      { keys: [key], forms: [{ id: 'nps' }, { id: 'old' }], sdk: { pingAgainInSeconds: 30 }, signingSecret: 'x' },
+    )
+    const wanted = acme(
+      { plan: { eventsPerMonth: 200, uniqueTraits: 5 } },
+      {
+        segments: [{ id: 'pro', where: { trait: 'plan', is: 'pro' } }],
+        forms: [
+          { id: 'nps', priority: 10, audience: { segment: 'pro' }, frequency: { repeat: 'always' } },
+          { id: 'new' },
+        ],
+        formCooldown: '1h',
+        signingSecret: 'y',
+      },
+    )
+    expect(linesOf(held, wanted)).toEqual([
+      '~ acme plan.eventsPerMonth 100 → 200',
+      '~ acme plan.uniqueTraits (none) → 5',
+      '~ acme/shop formCooldown 0s → 1h',
+      '~ acme/shop sdk.pingAgainInSeconds 30 → 60',
+      '~ acme/shop signingSecret (another one)',
+      '- acme/shop key backend (revoked)',
+      '+ acme/shop segment pro',
+      '~ acme/shop form nps frequency.repeat once → always',
+      '~ acme/shop form nps priority 0 → 10',
+      '~ acme/shop form nps audience (none) → {"segment":"pro"}',
+      '+ acme/shop form new',
+      '- acme/shop form old',
+    ])
+  })
+
+  it('names all that comes with a new organization', () => {
+    expect(linesOf(null, acme({}, { keys: [key], forms: [{ id: 'nps' }] }))).toEqual([
+      '+ acme organization',
+      '+ acme/shop project',
+      '+ acme/shop key backend',
+      '+ acme/shop form nps',
+    ])
+  })
+
+  it('says that the keys of what is removed are revoked', () => {
+    expect(linesOf(acme({}, { keys: [key] }), acme({ projects: [] }))).toEqual([
+      '- acme/shop project (its keys are revoked)',
+    ])
+    expect(linesOf(acme(), null)).toEqual(['- acme organization'])
+    expect(linesOf(null, null)).toEqual([])
+  })
+
+  it('never shows a signing secret', () => {
+    const lines = linesOf(acme({}, { signingSecret: 'before' }), acme({}, { signingSecret: 'after' }))
+    expect(lines.join()).not.toMatch(/before|after/)
+  })
+
+  it('is empty where only the order of named things differs', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.stringMatching(/^[a-z]{1,5}$/)), fc.infiniteStream(fc.nat()), (ids, weights) => {
+        const shuffled = ids
+          .map((id) => ({ id, weight: weights.next().value as number }))
+          .toSorted((a, b) => a.weight - b.weight)
+        const forms = (names: readonly { id: string }[]) => ({ forms: names.map(({ id }) => ({ id })) })
+        expect(linesOf(acme({}, forms(ids.map((id) => ({ id })))), acme({}, forms(shuffled)))).toEqual([])
+      }),
+    )
+  })
+})

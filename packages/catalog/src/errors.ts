@@ -1,0 +1,26 @@
+/** The catalog topic is missing, or has more than the one partition that gives its records their order. */
+export class CatalogTopicError extends Error {
+  override readonly name = 'CatalogTopicError'
+  readonly code = 'CATALOG_TOPIC_UNUSABLE'
+  readonly retryable: boolean
+
+  constructor(topic: string, partitions: number) {
+    super(
+      partitions === 0
+        ? `There is no topic ${topic}; create the topics with \`nextvisit topics create\`.`
+        : `Topic ${topic} has ${partitions} partitions and must have exactly one; its records would have no order.`,
+    )
+    this.retryable = partitions === 0
+  }
+}
+
+/** The view was stopped before it had read the catalog. */
+export class CatalogViewStoppedError extends Error {
+  override readonly name = 'CatalogViewStoppedError'
+  readonly code = 'CATALOG_VIEW_STOPPED'
+  readonly retryable = false
+
+  constructor() {
+    super('The catalog view was stopped before it had read the catalog.')
+  }
+}

@@ -1,0 +1,84 @@
+import type { z } from 'zod'
+import type { Path } from './read-yaml.ts'
+
+/** Something wrong at a place in the file; the line is looked up from the path. */
+export interface Problem {
+  readonly path: Path
+  readonly message: string
+}
+
+type Issue = z.core.$ZodIssue
+
+/** What zod found, in words for whoever wrote the file: each unknown member by itself, unions as the form that was meant. */
+export function explainIssue(issue: Issue, root: unknown): readonly Problem[] {
+  const path = pathOf(issue)
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a member that is known here' }))
+    case 'invalid_union': {
+      const meant = issue.errors.filter((errors) => isMeant(errors, valueAt(root, path)))
+      if (meant.length !== 1) return [{ path, message: sentence(issue, root) }]
+      return (meant[0] ?? []).flatMap((inner) => explainIssue({ ...inner, path: [...path, ...inner.path] }, root))
+    }
+    default:
+      return [{ path, message: sentence(issue, root) }]
+  }
+}
+
+/** Whether the writer meant this branch of a union: nothing that it requires is missing, and it is of its type. */
+function isMeant(issues: readonly Issue[], value: unknown): boolean {
+  return issues.every(
+    (issue) =>
+      issue.code === 'unrecognized_keys' || (issue.path.length > 0 && valueAt(value, pathOf(issue)) !== undefined),
+  )
+}
+
+function sentence(issue: Issue, root: unknown): string {
+  if (issue.path.length === 0 && issue.code === 'invalid_type') return 'the file must begin with organizations:'
+  if (valueAt(root, pathOf(issue)) === undefined) return 'is missing'
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected === 'int' ? 'must be a whole number' : `must be ${NOUNS[issue.expected] ?? issue.expected}`
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`
+    case 'too_small':
+      return issue.message.startsWith('Too small') ? `must be ${atLeast(issue)}` : issue.message
+    case 'too_big':
+      return issue.message.startsWith('Too big') ? `must be ${atMost(issue)}` : issue.message
+    default:
+      return issue.message
+  }
+}
+
+const NOUNS: Partial<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  number: 'a number',
+  object: 'a mapping of members',
+  string: 'a text (quote it if it looks like something else)',
+}
+
+function atLeast(issue: z.core.$ZodIssueTooSmall): string {
+  if (issue.origin === 'array') return `a list of at least ${issue.minimum}`
+  if (issue.origin === 'string') return `at least ${issue.minimum} characters long`
+  return issue.inclusive === false ? `more than ${issue.minimum}` : `at least ${issue.minimum}`
+}
+
+function atMost(issue: z.core.$ZodIssueTooBig): string {
+  if (issue.origin === 'array') return `a list of at most ${issue.maximum}`
+  if (issue.origin === 'string') return `at most ${issue.maximum} characters long`
+  return issue.inclusive === false ? `less than ${issue.maximum}` : `at most ${issue.maximum}`
+}
+
+function pathOf(issue: Issue): Path {
+  return issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string | number, unknown>)[step]
+  }
+  return value
+}

@@ -1,0 +1,20 @@
+import type { OrganizationConfig } from '@nextvisit/contracts'
+import type { CatalogView } from './catalog-view.ts'
+import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
+
+/** A view that never changes and is always current, each organization at revision 1: for tests and rebuilds. */
+export function staticCatalog(configs: readonly OrganizationConfig[]): CatalogView {
+  const state = emptyCatalog()
+  for (const config of configs) {
+    foldCatalog(state, {
+      type: 'OrganizationConfigured',
+      id: '00000000-0000-4000-8000-000000000000',
+      organization: config.id,
+      revision: 1,
+      config,
+      appliedAt: '1970-01-01T00:00:00.000Z',
+      appliedBy: 'static',
+    })
+  }
+  return { ...lookupsOf(state), onChange: () => {}, currentAsOfMs: () => Number.POSITIVE_INFINITY }
+}
