@@ -1,0 +1,220 @@
+import type { EvaluatorReply, Form, UserFact, VisitReply } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import type { FoldContext, Recorded } from '@nextvisit/projection'
+import { describe, expect, it } from 'vitest'
+import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from './evaluator-fixtures.ts'
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+
+const projection = createFormTriggerProjection({ publishReplies: async () => {} })
+
+/** One user's story, told in one batch; the fold is pure, so no database is needed. */
+function fold(context: FoldContext, ...records: (UserFact | Recorded<UserFact>)[]) {
+  const draft = records
+    .map((record) => ('fact' in record ? record : recorded(record)))
+    .reduce((before, record) => projection.evolve(before, record, context), projection.empty())
+  const rows = [...draft.users.values()].flatMap((user) => [...user.rows.values()])
+  return {
+    queue: rows.map(({ formId, state }) => `${formId} ${state}`),
+    rows,
+    decisions: [...draft.decisions.values()].map(({ formId, outcome }) => `${formId} ${outcome}`),
+    facts: draft.facts.map(({ type, formId }) => `${type} ${formId}`),
+    factIds: draft.facts.map(({ id }) => id),
+    replies: draft.replies.map(({ reply }) => reply),
+    channels: draft.replies.map(({ channel }) => channel),
+  }
+}
+
+const offersOf = (replies: readonly EvaluatorReply[]) =>
+  replies.filter((reply): reply is VisitReply => reply.kind === 'visit').map(({ offer }) => offer?.formId)
+
+/** A visit and the gateway's word that it was answered with what waits in `queuedId`. */
+function confirmed(shown: ReturnType<typeof visit>, queuedId: string, formId = 'nps') {
+  return visitAnswered({ visitId: shown.id, queuedId, formId, received: shown.received, userId: shown.userId })
+}
+
+describe('a tracked event', () => {
+  const context = contextOf([nps])
+
+  it('queues the forms it sets off, once, and says how many', () => {
+    const story = fold(context, eventTracked(), eventTracked())
+    expect(story.queue).toEqual(['nps waiting'])
+    expect(story.facts).toEqual(['FormQueued nps'])
+    expect(story.replies).toMatchObject([{ kind: 'track', formsQueued: 1 }, { formsQueued: 0 }])
+    expect(story.channels).toEqual([GATEWAY, GATEWAY])
+    expect(story.decisions).toEqual(['nps repeat-exhausted'])
+  })
+
+  it('only counts when it was too old', () => {
+    const form: Partial<Form> = { ...nps, triggers: [{ event: 'checkout_completed', count: 2 }] }
+    const old = eventTracked({ evaluateTriggers: false, occurredAt: at(-60 * MINUTE) })
+    const story = fold(contextOf([form]), old, old, eventTracked())
+    expect(story.replies).toMatchObject([{ formsQueued: 0 }, { formsQueued: 0 }, { formsQueued: 1 }])
+    expect(story.queue).toEqual(['nps waiting'])
+  })
+
+  it('sees the traits of the identify just before', () => {
+    const form: Partial<Form> = { ...nps, audience: { trait: 'plan', is: 'pro' } }
+    const free = identifyRequested({ operations: { set: { plan: 'free' } } })
+    const pro = identifyRequested({ operations: { set: { plan: 'pro' } } })
+    expect(fold(contextOf([form]), free, eventTracked()).decisions).toEqual(['nps not-in-audience'])
+    expect(fold(contextOf([form]), free, pro, eventTracked()).decisions).toEqual(['nps queued'])
+  })
+
+  it('does not mix users', () => {
+    const story = fold(context, eventTracked({ userName: 'ada' }), eventTracked({ userName: 'bob' }))
+    expect(story.rows.map(({ userId }) => userId)).toEqual([userIdFixture('ada'), userIdFixture('bob')])
+  })
+
+  it('queues nothing twice when the very same record comes again, and is answered like the first', () => {
+    const event = eventTracked()
+    const always = contextOf([{ ...nps, frequency: { repeat: 'always' } }])
+    const queued = fold(always, event)
+    const answer = confirmed(visit(), queued.rows[0]!.id)
+    const story = fold(always, event, visit(), answer, event)
+    expect(story.queue).toEqual(['nps delivered'])
+    expect(story.facts).toEqual(['FormQueued nps', 'FormDelivered nps'])
+    expect(story.replies.at(-1)).toMatchObject({ formsQueued: 1 })
+    expect(story.decisions).toEqual(['nps queued'])
+  })
+
+  it('counts for a session from an SDK key only', () => {
+    const form: Partial<Form> = { ...nps, triggers: [{ event: 'checkout_completed', count: 2, since: 'session' }] }
+    const admin = eventTracked()
+    const sdk = eventTracked({ source: 'sdk' })
+    expect(fold(contextOf([form]), visit(), admin, sdk).queue).toEqual([])
+    expect(fold(contextOf([form]), visit(), sdk, sdk).queue).toEqual(['nps waiting'])
+    const later = at(60 * MINUTE)
+    const nextSession = [visit({ received: later }), eventTracked({ source: 'sdk', received: later })]
+    expect(fold(contextOf([form]), visit(), sdk, ...nextSession).queue).toEqual([])
+  })
+
+  it('of a project that the catalog does not hold is counted, and answered', () => {
+    const story = fold(context, eventTracked({ project: 'unknown' }))
+    expect(story.replies).toMatchObject([{ kind: 'track', formsQueued: 0 }])
+  })
+})
+
+describe('an admin identify', () => {
+  it('evaluates nothing and shows nothing', () => {
+    const form: Partial<Form> = { ...nps, triggers: [{ firstSeen: { after: '0s' } }, { event: 'Checkout Completed' }] }
+    const story = fold(contextOf([form]), eventTracked(), identifyRequested())
+    expect(story.queue).toEqual(['nps waiting'])
+    expect(story.replies).toHaveLength(1)
+  })
+})
+
+describe('a visit', () => {
+  const context = contextOf([nps, { ...nps, id: 'ces', priority: 5 }])
+
+  it('is offered one form, the most urgent, and told that more wait', () => {
+    const story = fold(context, eventTracked(), visit({ received: at(SECOND) }))
+    expect(story.queue).toEqual(['nps waiting', 'ces offered'])
+    expect(story.replies.at(-1)).toMatchObject({ kind: 'visit', offer: { formId: 'ces' }, moreWaiting: true })
+  })
+
+  it('is never offered what another visit was', () => {
+    const story = fold(context, eventTracked(), visit(), visit(), visit())
+    expect(offersOf(story.replies)).toEqual(['ces', 'nps', undefined])
+  })
+
+  it('may show a form that it has just queued', () => {
+    const story = fold(contextOf([{ ...nps, triggers: [{ visit: {} }] }]), visit())
+    expect(offersOf(story.replies)).toEqual(['nps'])
+  })
+
+  it('sets off visit forms only when it starts a session', () => {
+    const welcome = contextOf([{ ...nps, triggers: [{ visit: {} }], frequency: { repeat: 'always' } }])
+    const first = visit()
+    const queuedId = fold(welcome, first).rows[0]!.id
+    const soon = visit({ received: at(29 * MINUTE) })
+    const story = fold(welcome, first, confirmed(first, queuedId), soon, visit({ received: at(59 * MINUTE) }))
+    expect(offersOf(story.replies)).toEqual(['nps', undefined, 'nps'])
+  })
+
+  it('that nobody waits for leaves the forms where they are', () => {
+    const story = fold(context, eventTracked(), { ...recorded(visit()), replyTo: undefined })
+    expect(story.queue).toEqual(['nps waiting', 'ces waiting'])
+    expect(story.replies).toHaveLength(1)
+  })
+})
+
+describe('an offer', () => {
+  const context = contextOf([nps])
+  const event = eventTracked()
+  const queuedId = fold(context, event).rows[0]!.id
+
+  it('is delivered by the answer, shown when the visit was received', () => {
+    const shown = visit({ received: at(MINUTE) })
+    const story = fold(context, event, shown, confirmed(shown, queuedId))
+    expect(story.rows).toMatchObject([{ state: 'delivered', visitId: shown.id, shownAt: Date.parse(at(MINUTE)) }])
+    expect(story.facts).toEqual(['FormQueued nps', 'FormDelivered nps'])
+  })
+
+  it('waits again when 30 seconds brought no answer', () => {
+    const story = fold(context, event, visit(), visit({ received: at(30 * SECOND) }))
+    expect(offersOf(story.replies)).toEqual(['nps', 'nps'])
+  })
+
+  it('is delivered by an answer that comes late, even when it was offered again', () => {
+    const first = visit()
+    const second = visit({ received: at(31 * SECOND) })
+    const story = fold(context, event, first, second, confirmed(first, queuedId), confirmed(second, queuedId))
+    expect(story.rows).toMatchObject([{ state: 'delivered', shownAt: Date.parse(second.received) }])
+    expect(story.facts).toEqual(['FormQueued nps', 'FormDelivered nps', 'FormDelivered nps'])
+    expect(new Set(story.factIds).size).toBe(3)
+  })
+
+  it('is delivered once by the same answer', () => {
+    const shown = visit()
+    const story = fold(context, event, shown, confirmed(shown, queuedId), confirmed(shown, queuedId))
+    expect(story.facts).toEqual(['FormQueued nps', 'FormDelivered nps'])
+  })
+
+  it('of a row nobody knows is passed over', () => {
+    const shown = visit()
+    const story = fold(context, event, confirmed(shown, userIdFixture('nobody')))
+    expect(story.queue).toEqual(['nps waiting'])
+  })
+})
+
+describe('a form that has expired', () => {
+  it('gives its slot and its turn back at once, without waiting for a tick', () => {
+    const context = contextOf([{ ...nps, expiresAfter: '1m' }])
+    const story = fold(context, eventTracked(), eventTracked({ received: at(MINUTE) }))
+    expect(story.queue).toEqual(['nps expired', 'nps waiting'])
+    expect(story.facts).toEqual(['FormQueued nps', 'FormExpired nps', 'FormQueued nps'])
+  })
+})
+
+describe('a rebuild', () => {
+  it('folds activity, and queues, offers, delivers and answers nothing', () => {
+    const context = { ...contextOf([nps]), isRebuild: true }
+    const shown = visit()
+    const records = [identifyRequested(), eventTracked(), shown, confirmed(shown, userIdFixture('row'))]
+    const draft = records
+      .map((fact) => recorded(fact))
+      .reduce((d, r) => projection.evolve(d, r, context), projection.empty())
+    const [user] = draft.users.values()
+    expect(user?.events.get('checkout_completed')?.total).toBe(1)
+    expect([user?.rows.size, draft.facts, draft.replies, draft.decisions.size]).toEqual([0, [], [], 0])
+  })
+})
+
+describe('forms queued for later', () => {
+  it('are told with their times and the revision that decided', () => {
+    const context = contextOf([{ ...nps, delay: '2h', expiresAfter: '1d', priority: 7 }])
+    const event = eventTracked()
+    const draft = projection.evolve(projection.empty(), recorded(event), context)
+    expect(draft.facts).toMatchObject([
+      {
+        type: 'FormQueued',
+        causeId: event.id,
+        at: event.received,
+        priority: 7,
+        showFrom: at(120 * MINUTE),
+        expiresAt: at(24 * 60 * MINUTE),
+        catalogRevision: 1,
+      },
+    ])
+  })
+})

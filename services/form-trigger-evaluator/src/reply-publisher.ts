@@ -1,0 +1,35 @@
+import type { Logger, RedisConnection } from '@nextvisit/service-kit'
+import type { AddressedReply } from './forms-draft.ts'
+
+/** Publishes the replies of a batch in one round trip. */
+export type PublishReplies = (replies: readonly AddressedReply[]) => Promise<void>
+
+/**
+ * Replies over Redis pub/sub. They may be lost: a gateway that hears nothing answers "later". So a failing Redis never
+ * fails a batch; the log says when replies begin to be lost and when they arrive again.
+ */
+export function createReplyPublisher(redis: RedisConnection['client'], logger: Logger): PublishReplies {
+  let isLosing = false
+
+  return async (replies) => {
+    const error = await publishAll(redis, replies)
+    if (error && !isLosing) logger.warn({ err: error }, 'replies are lost; gateways answer without them')
+    if (!error && isLosing) logger.info({}, 'replies arrive again')
+    isLosing = error !== undefined
+  }
+}
+
+/** The first error, if there was one. */
+async function publishAll(
+  redis: RedisConnection['client'],
+  replies: readonly AddressedReply[],
+): Promise<Error | undefined> {
+  const pipeline = redis.pipeline()
+  for (const { channel, reply } of replies) pipeline.publish(channel, JSON.stringify(reply))
+  try {
+    const results = (await pipeline.exec()) ?? []
+    return results.find(([error]) => error)?.[0] ?? undefined
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
