@@ -1,5 +1,5 @@
 import { OrganizationConfig, type OrganizationConfigured } from '@nextvisit/contracts'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
 import { staticCatalog } from './static-catalog.ts'

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
 import { awaitViews } from './await-views.ts'
 import { createCatalogView, type LiveCatalogView } from './create-catalog-view.ts'
-import { changeLine } from './diff-catalog.ts'
+import { type Change, changeLine } from './diff-catalog.ts'
 import { CatalogTopicError } from './errors.ts'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 import { readCatalog } from './read-catalog.ts'
@@ -54,9 +54,13 @@ async function recordsInLog(): Promise<bigint> {
   return (await readCatalog(connection, topic)).end
 }
 
+function complain(_fields: object, message: string): void {
+  complaints.push(message)
+}
+
+const logger: Logger = { info: () => {}, debug: () => {}, warn: complain, error: complain }
+
 async function startView(serviceName = 'gateway', currentEveryMs = 200): Promise<LiveCatalogView> {
-  const complain = (_fields: object, message: string): number => complaints.push(message)
-  const logger: Logger = { info: () => {}, debug: () => {}, warn: complain, error: complain }
   const view = createCatalogView(connection, { serviceName, logger, topic, currentEveryMs })
   views.push(view)
   await view.start()
@@ -82,7 +86,7 @@ describe('applying a workspace file', () => {
 
   it('tells the difference before it publishes, and publishes nothing in a dry run', async () => {
     const told: string[] = []
-    const onDifference: ApplyOptions['onDifference'] = (changes) => told.push(...changes.map(changeLine))
+    const onDifference = (changes: readonly Change[]): void => void told.push(...changes.map(changeLine))
     expect(await apply(file('{ id: acme }'), { dryRun: true, onDifference })).toMatchObject({ outcome: 'dry-run' })
     expect(told).toEqual(['+ acme organization'])
     expect(await recordsInLog()).toBe(0n)
@@ -171,7 +175,12 @@ describe('a view of the catalog', () => {
     if (revoked.outcome !== 'applied') throw new Error(revoked.outcome)
     const report = await awaitViews({ connection, topic, end: revoked.end })
     expect(report.lagging).toEqual([])
-    expect(report.current.map((name) => name.split('.')[0]).toSorted()).toEqual(['gateway', 'gateway', 'metering'])
+    expect(Map.groupBy(report.current, (name) => name.split('.')[0])).toMatchObject(
+      new Map([
+        ['gateway', { length: 2 }],
+        ['metering', { length: 1 }],
+      ]),
+    )
     expect(all.map((view) => view.keyByHash(hashApiKey(ADMIN_KEY)))).toEqual([undefined, undefined, undefined])
   })
 
@@ -218,7 +227,6 @@ describe('a view of the catalog', () => {
 
   it('that is stopped before the log answered says so', async () => {
     const nowhere = { ...connection, brokers: ['127.0.0.1:1'] }
-    const logger: Logger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {} }
     const view = createCatalogView(nowhere, { serviceName: 'gateway', logger, topic })
     const started = view.start()
     started.catch(() => {})
