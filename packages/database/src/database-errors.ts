@@ -1,10 +1,9 @@
-import { SilentConnectionError } from './errors.ts'
-
 /** Postgres is going, starting, full, or cut the session off: 57P01 to 57P05, class 08, class 53, 25P03. */
 const AWAY = /^(?:08...|53...|57P0[1-5]|25P03)$/
 /** Serialization failure, deadlock, lock timeout, statement timeout. */
 const CONTENDED = /^(?:40001|40P01|55P03|57014)$/
-const SOCKET_CODES = new Set([
+const CODES = new Set([
+  // Node's
   'EAI_AGAIN',
   'ECONNREFUSED',
   'ECONNRESET',
@@ -13,9 +12,17 @@ const SOCKET_CODES = new Set([
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
+  // Prisma's: can't reach, timed out, closed, no connection in time, no transaction in time, too many connections
+  'P1001',
+  'P1002',
+  'P1008',
+  'P1017',
+  'P2024',
+  'P2028',
+  'P2037',
+  // SilentConnectionError, which Prisma replaces by an error of its own with the same code
+  'DATABASE_SILENT',
 ])
-/** Can't reach, timed out, closed, too many connections; P2024 and P2028: no connection or transaction in time. */
-const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037'])
 const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'])
 /** What pg throws without any code. */
 const MESSAGES =
@@ -43,9 +50,7 @@ export function isConnectionFailure(error: unknown): boolean {
   if (state !== undefined) return AWAY.test(state)
   return linksOf(error).some(
     (link) =>
-      link instanceof SilentConnectionError ||
-      isOneOf(SOCKET_CODES, link['code']) ||
-      isOneOf(PRISMA_CODES, link['code']) ||
+      isOneOf(CODES, link['code']) ||
       isOneOf(ADAPTER_KINDS, link['kind']) ||
       (typeof link['message'] === 'string' && MESSAGES.test(link['message'])),
   )

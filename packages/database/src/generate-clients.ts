@@ -1,7 +1,8 @@
 /**
- * `pnpm generate`: makes the Prisma client of every service that has a `prisma/schema.prisma`, where it changed.
+ * `pnpm generate`: makes the Prisma client of every service and package that has a `prisma/schema.prisma`, where it
+ * changed.
  *
- * Every service's schema begins with these blocks; no more is needed for code that Node runs as it stands:
+ * Every schema begins with these blocks; no more is needed for code that Node runs as it stands:
  *
  *     generator client {
  *       provider = "prisma-client"
@@ -23,7 +24,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 
 const PARALLEL = 2
-const servicesDirectory = path.resolve(import.meta.dirname, '../../../services')
+const root = path.resolve(import.meta.dirname, '../../..')
 const prismaPackage = createRequire(import.meta.url).resolve('prisma/package.json')
 const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
 
@@ -36,22 +37,22 @@ const environment = {
   CHECKPOINT_DISABLE: '1',
 }
 
-/** What the generated client depends on: the schema, the Prisma that reads it and the service's config. */
+/** What the generated client depends on: the schema and the Prisma that reads it. */
 async function fingerprint(directory: string): Promise<string> {
-  const files = [path.join(directory, 'prisma/schema.prisma'), path.join(directory, 'prisma.config.ts'), prismaPackage]
   const hash = createHash('sha256')
-  for (const file of files) hash.update(await readFile(file)).update('\0')
+  for (const file of [path.join(directory, 'prisma/schema.prisma'), prismaPackage]) hash.update(await readFile(file))
   return hash.digest('hex')
 }
 
-async function generateClient(service: string): Promise<void> {
-  const directory = path.join(servicesDirectory, service)
+/** `owner`: the folder of a service or a package, from the root. */
+async function generateClient(owner: string): Promise<void> {
+  const directory = path.join(root, owner)
   const generated = path.join(directory, 'generated')
   const stamp = path.join(generated, 'prisma.sha256')
   const wanted = await fingerprint(directory)
   const isCurrent = existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted
   if (isCurrent && existsSync(path.join(generated, 'prisma/client.ts')))
-    return report(service, 'Prisma client is current')
+    return report(owner, 'Prisma client is current')
   await rm(stamp, { force: true })
   await promisify(execFile)(process.execPath, [prismaCli, 'generate', '--no-hints'], {
     cwd: directory,
@@ -59,11 +60,11 @@ async function generateClient(service: string): Promise<void> {
   })
   await mkdir(generated, { recursive: true })
   await writeFile(stamp, wanted)
-  report(service, 'Prisma client generated')
+  report(owner, 'Prisma client generated')
 }
 
-function report(service: string, what: string): void {
-  console.log(`${service}: ${what}`)
+function report(owner: string, what: string): void {
+  console.log(`${owner}: ${what}`)
 }
 
 function reasonOf(error: unknown): string {
@@ -73,17 +74,24 @@ function reasonOf(error: unknown): string {
   return String(error)
 }
 
+async function findOwners(): Promise<string[]> {
+  const owners: string[] = []
+  for (const folder of ['packages', 'services']) {
+    for (const name of await readdir(path.join(root, folder))) owners.push(path.join(folder, name))
+  }
+  return owners.filter((owner) => existsSync(path.join(root, owner, 'prisma/schema.prisma')))
+}
+
 async function generateAll(): Promise<boolean> {
-  const entries = await readdir(servicesDirectory)
-  const waiting = entries.filter((name) => existsSync(path.join(servicesDirectory, name, 'prisma/schema.prisma')))
+  const waiting = await findOwners()
   let isComplete = true
   async function work(): Promise<void> {
-    for (let service = waiting.shift(); service !== undefined; service = waiting.shift()) {
+    for (let owner = waiting.shift(); owner !== undefined; owner = waiting.shift()) {
       try {
-        await generateClient(service)
+        await generateClient(owner)
       } catch (error) {
         isComplete = false
-        console.error(`${service}: could not generate its Prisma client; see prisma/schema.prisma.\n${reasonOf(error)}`)
+        console.error(`${owner}: could not generate its Prisma client; see prisma/schema.prisma.\n${reasonOf(error)}`)
       }
     }
   }

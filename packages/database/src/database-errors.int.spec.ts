@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { createAdapter, isConnectionFailure, isRetryable, sqlStateOf, transactionOptions } from './index.ts'
+import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { withClient } from './with-client.ts'
+
+describe('what a client throws', () => {
+  let database: TestDatabase
+  let prisma: PrismaClient
+
+  beforeAll(async () => {
+    database = await createTestDatabase(inject('databaseUrl'))
+    prisma = connect(database.url)
+    await prisma.$executeRaw`CREATE TABLE kept (n int PRIMARY KEY)`
+  })
+  afterAll(async () => {
+    await prisma.$disconnect()
+    await database.drop()
+  })
+
+  function connect(url: string): PrismaClient {
+    const adapter = createAdapter({ url, schema: 'public', applicationName: 'errors-spec', maxConnections: 2 })
+    return new PrismaClient({ adapter, transactionOptions })
+  }
+  async function classify(work: () => Promise<unknown>) {
+    const error: unknown = await work().then(
+      () => 'nothing was thrown',
+      (thrown: unknown) => thrown,
+    )
+    return {
+      sqlState: sqlStateOf(error),
+      isConnectionFailure: isConnectionFailure(error),
+      isRetryable: isRetryable(error),
+    }
+  }
+  const bug = { isConnectionFailure: false, isRetryable: false }
+  const contended = { isConnectionFailure: false, isRetryable: true }
+  const away = { isConnectionFailure: true, isRetryable: true }
+
+  it('carries the code that a statement of a transaction raised, and left nothing behind', async () => {
+    const stale = () =>
+      prisma.$transaction([
+        prisma.$executeRaw`INSERT INTO kept VALUES (1)`,
+        prisma.$executeRaw`DO $$ BEGIN RAISE EXCEPTION 'stale' USING ERRCODE = 'NV001'; END $$`,
+      ])
+    expect(await classify(stale)).toEqual({ sqlState: 'NV001', ...bug })
+    expect(await prisma.$queryRaw`SELECT * FROM kept`).toEqual([])
+  })
+
+  it.each([
+    ['a bad statement', '42601', 'SELEC'],
+    ['a missing table', '42P01', 'SELECT * FROM nowhere'],
+    ['a broken constraint', '23505', 'INSERT INTO kept VALUES (7), (7)'],
+  ])('says that %s is not worth another try', async (_, sqlState, statement) => {
+    expect(await classify(() => prisma.$executeRawUnsafe(statement))).toEqual({ sqlState, ...bug })
+  })
+
+  it('says that a lock or a statement which took too long may do better later', async () => {
+    const slow = () =>
+      prisma.$transaction([
+        prisma.$executeRaw`SET LOCAL statement_timeout = 50`,
+        prisma.$executeRaw`SELECT 1 FROM pg_sleep(5)`,
+      ])
+    expect(await classify(slow)).toEqual({ sqlState: '57014', ...contended })
+    await withClient(database.url, async (client) => {
+      await client.query('BEGIN; LOCK TABLE kept')
+      expect(await classify(() => prisma.$executeRaw`INSERT INTO kept VALUES (2)`)).toEqual({
+        sqlState: '55P03',
+        ...contended,
+      })
+      await client.query('ROLLBACK')
+    })
+  })
+
+  it('knows a connection that the server ended, idle or at work', async () => {
+    const endsItself = () => prisma.$executeRaw`SELECT pg_terminate_backend(pg_backend_pid())`
+    expect(await classify(endsItself)).toEqual({ sqlState: '57P01', ...away })
+    const endsBetween = () => prisma.$transaction([prisma.$executeRaw`SELECT 1`, endsItself(), endsItself()])
+    expect(await classify(endsBetween)).toMatchObject(away)
+  })
+
+  it('knows a server that refuses, by every kind of call', async () => {
+    const refused = connect('postgresql://postgres:pw@127.0.0.1:1/postgres')
+    expect(await classify(() => refused.$queryRaw`SELECT 1`)).toMatchObject(away)
+    expect(await classify(() => refused.thing.findMany())).toMatchObject(away)
+    const both = () => refused.$transaction([refused.$executeRaw`SELECT 1`, refused.$executeRaw`SELECT 1`])
+    expect(await classify(both)).toMatchObject(away)
+    const named = connect('postgresql://postgres:pw@localhost:1/postgres')
+    expect(await classify(() => named.$queryRaw`SELECT 1`)).toMatchObject(away)
+    expect(
+      await classify(() => withClient('postgresql://postgres:pw@localhost:1/postgres', async () => {})),
+    ).toMatchObject(away)
+  })
+
+  it('knows that no connection was to be had in time', async () => {
+    const hold = () =>
+      prisma.$transaction([
+        prisma.$executeRaw`SET LOCAL statement_timeout = 0`,
+        prisma.$executeRaw`SELECT 1 FROM pg_sleep(7)`,
+      ])
+    const held = Promise.all([hold(), hold()])
+    const sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = 'errors-spec'"
+    await expect.poll(async () => (await database.run(sleeping)).length).toBe(2)
+    expect(await classify(() => prisma.$transaction([prisma.$executeRaw`SELECT 1`]))).toMatchObject(away)
+    await held
+  })
+
+  it('takes wrong credentials and a missing database for what they are', async () => {
+    const url = new URL(database.url)
+    url.password = 'wrong'
+    expect(await classify(() => connect(url.href).$queryRaw`SELECT 1`)).toEqual({ sqlState: '28P01', ...bug })
+    const nowhere = new URL(database.url)
+    nowhere.pathname = '/missing_test'
+    expect(await classify(() => connect(nowhere.href).$queryRaw`SELECT 1`)).toEqual({ sqlState: '3D000', ...bug })
+  })
+})
