@@ -33,21 +33,21 @@ export interface Occurrences extends EventHistory {
 export function upsertOccurrences(rows: readonly Occurrences[]): Statement {
   return sql`
     INSERT INTO event_occurrences
-      (organization, project, user_id, slug, total, latest, session_started_at, session_count)
-    SELECT organization, project, user_id, slug, total, latest::timestamptz[], session_started_at, session_count
+      (organization, project, user_id, slug, total, latest_ms, session_started_at, session_count)
+    SELECT organization, project, user_id, slug, total, latest_ms::bigint[], session_started_at, session_count
     FROM unnest(
       ${rows.map(({ user }) => user.organization)}::text[],
       ${rows.map(({ user }) => user.project)}::text[],
       ${rows.map(({ user }) => user.userId)}::uuid[],
       ${rows.map((row) => row.slug)}::text[],
       ${rows.map((row) => row.total)}::bigint[],
-      ${rows.map((row) => `{${row.latest.map(isoOf).join()}}`)}::text[],
+      ${rows.map((row) => `{${row.latest.join()}}`)}::text[],
       ${rows.map((row) => isoOf(row.session?.startedAt))}::timestamptz[],
       ${rows.map((row) => row.session?.count ?? 0)}::int[]
-    ) AS given (organization, project, user_id, slug, total, latest, session_started_at, session_count)
+    ) AS given (organization, project, user_id, slug, total, latest_ms, session_started_at, session_count)
     ORDER BY 1, 2, 3, 4
     ON CONFLICT (organization, project, user_id, slug) DO UPDATE SET
-      total = excluded.total, latest = excluded.latest, session_started_at = excluded.session_started_at,
+      total = excluded.total, latest_ms = excluded.latest_ms, session_started_at = excluded.session_started_at,
       session_count = excluded.session_count`
 }
 

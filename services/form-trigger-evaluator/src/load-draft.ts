@@ -19,7 +19,7 @@ interface StoredUser extends UserKey {
 interface StoredOccurrences extends UserKey {
   readonly slug: string
   readonly total: bigint
-  readonly latest: Date[]
+  readonly latestMs: string
   readonly sessionStartedAt: Date | null
   readonly sessionCount: number
 }
@@ -71,14 +71,14 @@ async function loadUsers(db: Db, asked: Sql, { users }: FormsDraft): Promise<voi
 /** Every event of the user, as any audience may ask for any. */
 async function loadOccurrences(db: Db, asked: Sql, { users }: FormsDraft): Promise<void> {
   const rows = await db.$queryRaw<StoredOccurrences[]>(sql`
-    SELECT organization, project, user_id AS "userId", slug, total, latest, session_started_at AS "sessionStartedAt",
-           session_count AS "sessionCount"
+    SELECT organization, project, user_id AS "userId", slug, total, array_to_string(latest_ms, ',') AS "latestMs",
+           session_started_at AS "sessionStartedAt", session_count AS "sessionCount"
     FROM event_occurrences JOIN ${asked} USING (organization, project, user_id)`)
   for (const row of rows) {
     const startedAt = msOf(row.sessionStartedAt)
     users.get(userKeyOf(row))?.events.set(row.slug, {
       total: Number(row.total),
-      latest: row.latest.map((at) => at.getTime()),
+      latest: row.latestMs.split(',').map(Number),
       session: startedAt === undefined ? undefined : { startedAt, count: row.sessionCount },
     })
   }

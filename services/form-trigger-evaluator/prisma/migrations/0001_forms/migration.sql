@@ -19,8 +19,8 @@ CREATE TABLE event_occurrences (
   user_id            uuid NOT NULL,
   slug               text NOT NULL,
   total              bigint NOT NULL,
-  -- occurredAt of the 50 latest, ascending.
-  latest             timestamptz(3)[] NOT NULL,
+  -- occurredAt of the 50 latest, ascending, in ms since the epoch: read by the million, and cheap to.
+  latest_ms          bigint[] NOT NULL,
   -- SDK events in the session that began then: of the user's present session only where the two are equal.
   session_started_at timestamptz(3),
   session_count      integer NOT NULL,
