@@ -18,7 +18,7 @@ CREATE TABLE user_events (
   organization text NOT NULL,
   project      text NOT NULL,
   user_id      uuid NOT NULL,
-  slug         text COLLATE "C" NOT NULL,
+  slug         text NOT NULL,
   count        bigint NOT NULL,
   first_at     timestamptz(3) NOT NULL,
   last_at      timestamptz(3) NOT NULL,

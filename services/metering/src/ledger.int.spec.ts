@@ -1,0 +1,261 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import type { Reservation, ReserveVerdict, UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { applyMigrations, createAdapter, transactionOptions } from '@nextvisit/database'
+import * as fc from 'fast-check'
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { release, reserve } from './ledger.ts'
+import { meteringProjection } from './metering-projection.ts'
+
+const RECEIVED = '2026-11-02T10:00:00.000Z'
+const NOW = new Date(RECEIVED)
+const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
+
+let prisma: PrismaClient
+beforeAll(async () => {
+  const url = new URL(inject('databaseUrl'))
+  const admin = new PrismaClient({
+    adapter: createAdapter({ url: url.href, schema: 'public', applicationName: 'spec' }),
+  })
+  url.pathname = `/metering_test_${randomUUID().slice(0, 8)}`
+  await admin.$executeRawUnsafe(`CREATE DATABASE ${url.pathname.slice(1)}`)
+  await admin.$disconnect()
+  await applyMigrations({
+    url: url.href,
+    schema: 'metering',
+    directory: path.join(import.meta.dirname, '../prisma/migrations'),
+  })
+  const adapter = createAdapter({ url: url.href, schema: 'metering', applicationName: 'spec', maxConnections: 8 })
+  prisma = new PrismaClient({ adapter, transactionOptions })
+})
+afterAll(() => prisma.$disconnect())
+
+/** Each test has an organization of its own, so none sees another's counters. */
+function newPlace() {
+  return { organization: `acme-${randomUUID().slice(0, 8)}`, project: 'shop' }
+}
+type Place = ReturnType<typeof newPlace>
+const byOrganization = (a: Place, b: Place) => (a.organization < b.organization ? -1 : 1)
+
+function event(place: Place, limit: number, recordId: string = randomUUID()): Reservation {
+  return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', limit }
+}
+
+function mau(place: Place, limit: number, userName: string, recordId: string = randomUUID()): Reservation {
+  return { kind: 'mau', ...place, recordId, partition: 0, month: '2026-11', userId: userIdFixture(userName), limit }
+}
+
+async function fold(facts: readonly UserFact[]): Promise<void> {
+  const draft = facts.reduce(
+    (before, fact) =>
+      meteringProjection.evolve(
+        before,
+        { fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: NOW.getTime() },
+        context,
+      ),
+    meteringProjection.empty(),
+  )
+  await prisma.$transaction(meteringProjection.save(draft).map((statement) => prisma.$executeRaw(statement)))
+}
+
+async function tick(instant: Date): Promise<void> {
+  const statements = await meteringProjection.tick?.(prisma, instant, context)
+  await prisma.$transaction((statements ?? []).map((statement) => prisma.$executeRaw(statement)))
+}
+
+async function counterOf({ organization }: Place, kind: 'event' | 'mau') {
+  const row = await prisma.counter.findFirst({ where: { organization, kind } })
+  const reservations = await prisma.reservation.count({ where: { organization, kind } })
+  return { count: Number(row?.count ?? 0), pending: Number(row?.pending ?? 0), reservations }
+}
+
+const later = (ms: number) => new Date(NOW.getTime() + ms)
+
+describe('reserving (design.md, Metering)', () => {
+  it('grants in order until the limit, and a refused one uses up nothing', async () => {
+    const place = newPlace()
+    const verdicts = await reserve(prisma, [event(place, 2), event(place, 2), event(place, 2)], NOW)
+    expect(verdicts).toEqual(['granted', 'granted', 'exhausted'])
+    expect(await counterOf(place, 'event')).toEqual({ count: 0, pending: 2, reservations: 2 })
+    expect(await reserve(prisma, [event(place, 2), event(place, 3)], NOW)).toEqual(['exhausted', 'exhausted'])
+    expect(await reserve(prisma, [event(place, 3)], NOW)).toEqual(['granted'])
+  })
+
+  it('draws on the organization for events, whatever the project, and on the project for active users', async () => {
+    const place = newPlace()
+    const other = { ...place, project: 'blog' }
+    expect(await reserve(prisma, [event(place, 1), event(other, 1)], NOW)).toEqual(['granted', 'exhausted'])
+    expect(await reserve(prisma, [mau(place, 1, 'ada'), mau(other, 1, 'ada')], NOW)).toEqual(['granted', 'granted'])
+  })
+
+  it('changes no verdict when the same record asks again, and takes no second unit', async () => {
+    const place = newPlace()
+    const asked = [event(place, 1), mau(place, 1, 'ada')]
+    expect(await reserve(prisma, asked, NOW)).toEqual(['granted', 'granted'])
+    expect(await reserve(prisma, [...asked, ...asked], NOW)).toEqual(['granted', 'granted', 'granted', 'granted'])
+    expect(await counterOf(place, 'event')).toEqual({ count: 0, pending: 1, reservations: 1 })
+    expect(await counterOf(place, 'mau')).toEqual({ count: 0, pending: 1, reservations: 1 })
+  })
+
+  it('takes one unit for the parallel first identifies of a user, and none for a user who counts already', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place, userName: 'ada' })])
+    const asked = [mau(place, 2, 'ada'), mau(place, 2, 'bob'), mau(place, 2, 'bob'), mau(place, 2, 'eve')]
+    expect(await reserve(prisma, asked, NOW)).toEqual(['counted', 'granted', 'granted', 'exhausted'])
+    expect(await counterOf(place, 'mau')).toEqual({ count: 1, pending: 1, reservations: 1 })
+  })
+
+  it('lets exactly K of N parallel questions pass at a limit with room for K', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 }), async (folded, room) => {
+        const place = newPlace()
+        await fold(Array.from({ length: folded }, () => eventTracked({ ...place })))
+        const asks = Array.from({ length: 16 }, () => [event(place, folded + room), event(place, folded + room)])
+        const verdicts = await Promise.all(asks.map((batch) => reserve(prisma, batch, NOW)))
+        expect(verdicts.flat().filter((verdict) => verdict === 'granted')).toHaveLength(room)
+        expect(await counterOf(place, 'event')).toEqual({ count: folded, pending: room, reservations: room })
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+describe('giving back', () => {
+  it('frees the unit of a record that was not published', async () => {
+    const place = newPlace()
+    const recordId = randomUUID()
+    await reserve(prisma, [event(place, 1, recordId), mau(place, 1, 'ada', recordId)], NOW)
+    await release(prisma, [recordId, randomUUID()])
+    expect(await counterOf(place, 'event')).toEqual({ count: 0, pending: 0, reservations: 0 })
+    expect(await counterOf(place, 'mau')).toEqual({ count: 0, pending: 0, reservations: 0 })
+  })
+
+  it('keeps a unit that another record of the user still needs', async () => {
+    const place = newPlace()
+    const [first, second] = [mau(place, 1, 'ada'), mau(place, 1, 'ada')]
+    await reserve(prisma, [first, second], NOW)
+    await release(prisma, [first.recordId])
+    expect(await counterOf(place, 'mau')).toEqual({ count: 0, pending: 1, reservations: 1 })
+    await release(prisma, [second.recordId])
+    expect(await counterOf(place, 'mau')).toEqual({ count: 0, pending: 0, reservations: 0 })
+  })
+
+  it('keeps the unit of a record that asked twice, since its first publish may be in the log', async () => {
+    const place = newPlace()
+    const retried = event(place, 1)
+    await reserve(prisma, [retried], NOW)
+    await reserve(prisma, [retried], NOW)
+    await release(prisma, [retried.recordId])
+    expect(await reserve(prisma, [event(place, 1)], NOW)).toEqual(['exhausted'])
+    await fold([eventTracked({ ...place, id: retried.recordId })])
+    expect(await counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
+  })
+
+  it('drops what was not folded for 60 s, of the partition that ticks', async () => {
+    const place = newPlace()
+    await reserve(prisma, [event(place, 9), { ...event(place, 9), partition: 1 }], NOW)
+    await reserve(prisma, [event(place, 9)], later(1_000))
+    await tick(later(59_999))
+    expect(await counterOf(place, 'event')).toMatchObject({ pending: 3, reservations: 3 })
+    await tick(later(60_000))
+    expect(await counterOf(place, 'event')).toMatchObject({ pending: 2, reservations: 2 })
+  })
+
+  it('begins the 60 s again when a record asks again', async () => {
+    const place = newPlace()
+    const retried = event(place, 1)
+    await reserve(prisma, [retried], NOW)
+    await reserve(prisma, [retried], later(30_000))
+    await tick(later(60_000))
+    expect(await counterOf(place, 'event')).toMatchObject({ pending: 1 })
+  })
+})
+
+describe('folding (design.md, who folds a limit grants it)', () => {
+  it('turns a reservation into a count', async () => {
+    const place = newPlace()
+    const tracked = eventTracked({ ...place })
+    const identified = identifyRequested({ ...place, userName: 'ada' })
+    await reserve(prisma, [event(place, 9, tracked.id), mau(place, 9, 'ada', identified.id), mau(place, 9, 'ada')], NOW)
+    await fold([tracked, identified])
+    expect(await counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
+    expect(await counterOf(place, 'mau')).toEqual({ count: 1, pending: 0, reservations: 0 })
+  })
+
+  it('counts what nobody reserved, only metered events, and a user once a month', async () => {
+    const place = newPlace()
+    await fold([
+      eventTracked({ ...place }),
+      eventTracked({ ...place, metered: false, environment: 'T' }),
+      identifyRequested({ ...place, environment: 'T' }),
+    ])
+    await fold([identifyRequested({ ...place, source: 'sdk' }), identifyRequested({ ...place, userName: 'bob' })])
+    expect(await counterOf(place, 'event')).toMatchObject({ count: 1 })
+    expect(await counterOf(place, 'mau')).toMatchObject({ count: 2 })
+  })
+})
+
+describe('everything at once', () => {
+  /** What one caller does with its record, as the gateway would. */
+  async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
+    const tracked = eventTracked({ ...place })
+    const identified = identifyRequested({ ...place, userName: `user-${Math.floor(Math.random() * 5)}` })
+    const asked = [event(place, limit, tracked.id), mau(place, limit, identified.userName, identified.id)]
+    const [forEvent, forUser] = (await reserve(prisma, asked, NOW)) as [ReserveVerdict, ReserveVerdict]
+    if (fate === 'repeat') await reserve(prisma, asked, NOW)
+    if (fate === 'release') await release(prisma, [tracked.id, identified.id])
+    if (fate !== 'publish' && fate !== 'repeat') return []
+    const landed = [...(forEvent === 'exhausted' ? [] : [tracked]), ...(forUser === 'exhausted' ? [] : [identified])]
+    await fold(landed)
+    return landed
+  }
+
+  it('never deadlocks, in whatever order batches and folds name counters, made already or not', async () => {
+    for (let round = 0; round < 30; round += 1) {
+      const [known, ...fresh] = Array.from({ length: 4 }, newPlace).toSorted(byOrganization) as [Place, ...Place[]]
+      const first = event(known, 1_000)
+      await reserve(prisma, [first], NOW)
+      const shuffled = () => [known, ...fresh].toSorted(() => Math.random() - 0.5)
+      await Promise.all([
+        reserve(prisma, [...shuffled().map((place) => event(place, 1_000)), first], NOW),
+        fold(shuffled().map((place) => eventTracked({ ...place }))),
+        release(prisma, [first.recordId]),
+        fold([eventTracked({ ...known, id: first.recordId }), ...fresh.map((place) => eventTracked({ ...place }))]),
+        reserve(prisma, [first, ...shuffled().map((place) => event(place, 1_000))], NOW),
+      ])
+      for (const place of fresh) expect(await counterOf(place, 'event')).toMatchObject({ count: 2, pending: 2 })
+    }
+  })
+
+  it('keeps every sum exact, never passes a limit and never deadlocks', async () => {
+    const fates = fc.array(fc.constantFrom('publish', 'release', 'lose', 'repeat'), { minLength: 20, maxLength: 60 })
+    await fc.assert(
+      fc.asyncProperty(fates, fc.integer({ min: 1, max: 30 }), async (lives, limit) => {
+        const places = [newPlace(), newPlace()] as const
+        const landed = await Promise.all([
+          ...lives.map((fate, index) => liveOneRecord(places[index % 2] as Place, limit, fate as 'publish')),
+          tick(later(59_000)).then(() => []),
+        ])
+        for (const place of places) {
+          const own = landed.flat().filter((fact) => fact.organization === place.organization)
+          const events = own.filter((fact) => fact.type === 'EventTracked').length
+          const users = new Set(own.filter((fact) => fact.type === 'IdentifyRequested').map((fact) => fact.userId)).size
+          const [eventCounter, mauCounter] = [await counterOf(place, 'event'), await counterOf(place, 'mau')]
+          expect(eventCounter).toMatchObject({ count: events, pending: eventCounter.reservations })
+          expect(mauCounter).toMatchObject({ count: users, pending: mauCounter.reservations })
+          expect(eventCounter.count + eventCounter.pending).toBeLessThanOrEqual(limit)
+          expect(mauCounter.count + mauCounter.pending).toBeLessThanOrEqual(limit)
+        }
+        await tick(later(60_000))
+        for (const place of places) {
+          expect(await counterOf(place, 'event')).toMatchObject({ pending: 0, reservations: 0 })
+          expect(await counterOf(place, 'mau')).toMatchObject({ pending: 0, reservations: 0 })
+        }
+      }),
+      { numRuns: 10 },
+    )
+  })
+})

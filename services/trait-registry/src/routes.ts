@@ -1,0 +1,20 @@
+import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
+import type { PrismaClient } from '../generated/prisma/client.ts'
+import { claimNames } from './claim-rows.ts'
+import { readDefinitions } from './queries.ts'
+
+export interface RoutesOptions {
+  readonly prisma: PrismaClient
+  readonly now: () => Date
+}
+
+/** What other services may ask of this one. */
+export function createRoutes({ prisma, now }: RoutesOptions): InternalRoute[] {
+  return [
+    internalRoute(INTERNAL_ROUTES.claim, ClaimRequest, async ({ claims }) => ({
+      verdicts: await claimNames(prisma, claims, now()),
+    })),
+    internalRoute(INTERNAL_ROUTES.readDefinitions, DefinitionsQuery, (query) => readDefinitions(prisma, query)),
+  ]
+}
