@@ -1,0 +1,69 @@
+/** `pnpm test`: everything that has to hold. Arguments narrow the specs, as they do for vitest. */
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { startVitest } from 'vitest/node'
+import { type Counts, createSummaryReporter } from './summary-reporter.ts'
+
+const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
+const WITHIN_MS = 15 * 60_000
+const tool = (name: string): string => path.join(CHECKOUT, 'node_modules/.bin', name)
+
+/** Each counts as one. */
+const CHECKS: readonly { readonly name: string; readonly command: readonly [string, ...string[]] }[] = [
+  { name: 'Prisma clients', command: [process.execPath, 'packages/database/src/generate-clients.ts'] },
+  { name: 'Format', command: [tool('biome'), 'format'] },
+  { name: 'Lint', command: [tool('oxlint'), '--type-aware', '--deny-warnings'] },
+  { name: 'Types', command: [tool('tsc'), '--noEmit', '-p', 'tsconfig.base.json'] },
+]
+
+async function passes({ name, command: [file, ...args] }: (typeof CHECKS)[number]): Promise<boolean> {
+  const startedAt = performance.now()
+  const report = (mark: string): void =>
+    console.log(`${mark} ${name.padEnd(16)} ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+  try {
+    await promisify(execFile)(file, args, { cwd: CHECKOUT, maxBuffer: 64 * 2 ** 20 })
+    report('✓')
+    return true
+  } catch (error) {
+    report('✗')
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string }
+    console.log(`${stdout}${stderr}`.trim() || message)
+    return false
+  }
+}
+
+async function runSpecs(filters: readonly string[]): Promise<Counts> {
+  const summary = createSummaryReporter()
+  const options = { watch: false, root: CHECKOUT, silent: 'passed-only', reporters: ['default', summary] } as const
+  try {
+    const vitest = await startVitest('test', [...filters], { ...options, reporters: [...options.reporters] })
+    await vitest.close()
+  } catch (error) {
+    console.error(error)
+  }
+  const counts = summary.counts()
+  const isSilent = counts.passed + counts.failed === 0
+  if (isSilent) console.log('✗ No spec ran.')
+  return isSilent || (process.exitCode && counts.failed === 0) ? { ...counts, failed: counts.failed + 1 } : counts
+}
+
+function conclude({ passed, failed, skipped }: Counts): never {
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  process.exit(failed > 0 ? 1 : 0)
+}
+
+let passed = 0
+let failed = 0
+const overdue = setTimeout(() => {
+  console.log(`✗ Not done within ${WITHIN_MS / 60_000} minutes.`)
+  conclude({ passed, failed: failed + 1, skipped: 0 })
+}, WITHIN_MS)
+
+for (const check of CHECKS) {
+  if (await passes(check)) passed += 1
+  else failed += 1
+}
+const specs = await runSpecs(process.argv.slice(2))
+clearTimeout(overdue)
+conclude({ passed: passed + specs.passed, failed: failed + specs.failed, skipped: specs.skipped })
