@@ -4,6 +4,25 @@ import { createAdapter, isConnectionFailure, isRetryable, sqlStateOf, transactio
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 import { withClient } from './with-client.ts'
 
+function connect(url: string): PrismaClient {
+  const adapter = createAdapter({ url, schema: 'public', applicationName: 'errors-spec', maxConnections: 2 })
+  return new PrismaClient({ adapter, transactionOptions })
+}
+async function classify(work: () => Promise<unknown>) {
+  const error: unknown = await work().then(
+    () => 'nothing was thrown',
+    (thrown: unknown) => thrown,
+  )
+  return {
+    sqlState: sqlStateOf(error),
+    isConnectionFailure: isConnectionFailure(error),
+    isRetryable: isRetryable(error),
+  }
+}
+const bug = { isConnectionFailure: false, isRetryable: false }
+const contended = { isConnectionFailure: false, isRetryable: true }
+const away = { isConnectionFailure: true, isRetryable: true }
+
 describe('what a client throws', () => {
   let database: TestDatabase
   let prisma: PrismaClient
@@ -18,32 +37,16 @@ describe('what a client throws', () => {
     await database.drop()
   })
 
-  function connect(url: string): PrismaClient {
-    const adapter = createAdapter({ url, schema: 'public', applicationName: 'errors-spec', maxConnections: 2 })
-    return new PrismaClient({ adapter, transactionOptions })
+  function inTransaction(...statements: string[]): Promise<unknown> {
+    return prisma.$transaction(statements.map((statement) => prisma.$executeRawUnsafe(statement)))
   }
-  async function classify(work: () => Promise<unknown>) {
-    const error: unknown = await work().then(
-      () => 'nothing was thrown',
-      (thrown: unknown) => thrown,
-    )
-    return {
-      sqlState: sqlStateOf(error),
-      isConnectionFailure: isConnectionFailure(error),
-      isRetryable: isRetryable(error),
-    }
-  }
-  const bug = { isConnectionFailure: false, isRetryable: false }
-  const contended = { isConnectionFailure: false, isRetryable: true }
-  const away = { isConnectionFailure: true, isRetryable: true }
 
   it('carries the code that a statement of a transaction raised, and left nothing behind', async () => {
-    const stale = () =>
-      prisma.$transaction([
-        prisma.$executeRaw`INSERT INTO kept VALUES (1)`,
-        prisma.$executeRaw`DO $$ BEGIN RAISE EXCEPTION 'stale' USING ERRCODE = 'NV001'; END $$`,
-      ])
-    expect(await classify(stale)).toEqual({ sqlState: 'NV001', ...bug })
+    const raise = "DO $$ BEGIN RAISE EXCEPTION 'stale' USING ERRCODE = 'NV001'; END $$"
+    expect(await classify(() => inTransaction('INSERT INTO kept VALUES (1)', raise))).toEqual({
+      sqlState: 'NV001',
+      ...bug,
+    })
     expect(await prisma.$queryRaw`SELECT * FROM kept`).toEqual([])
   })
 
@@ -56,12 +59,8 @@ describe('what a client throws', () => {
   })
 
   it('says that a lock or a statement which took too long may do better later', async () => {
-    const slow = () =>
-      prisma.$transaction([
-        prisma.$executeRaw`SET LOCAL statement_timeout = 50`,
-        prisma.$executeRaw`SELECT 1 FROM pg_sleep(5)`,
-      ])
-    expect(await classify(slow)).toEqual({ sqlState: '57014', ...contended })
+    const slow = ['SET LOCAL statement_timeout = 50', 'SELECT 1 FROM pg_sleep(5)']
+    expect(await classify(() => inTransaction(...slow))).toEqual({ sqlState: '57014', ...contended })
     await withClient(database.url, async (client) => {
       await client.query('BEGIN; LOCK TABLE kept')
       expect(await classify(() => prisma.$executeRaw`INSERT INTO kept VALUES (2)`)).toEqual({
@@ -73,10 +72,9 @@ describe('what a client throws', () => {
   })
 
   it('knows a connection that the server ended, idle or at work', async () => {
-    const endsItself = () => prisma.$executeRaw`SELECT pg_terminate_backend(pg_backend_pid())`
-    expect(await classify(endsItself)).toEqual({ sqlState: '57P01', ...away })
-    const endsBetween = () => prisma.$transaction([prisma.$executeRaw`SELECT 1`, endsItself(), endsItself()])
-    expect(await classify(endsBetween)).toMatchObject(away)
+    const end = 'SELECT pg_terminate_backend(pg_backend_pid())'
+    expect(await classify(() => prisma.$executeRawUnsafe(end))).toEqual({ sqlState: '57P01', ...away })
+    expect(await classify(() => inTransaction('SELECT 1', end, 'SELECT 1'))).toMatchObject(away)
   })
 
   it('knows a server that refuses, by every kind of call', async () => {
@@ -93,12 +91,8 @@ describe('what a client throws', () => {
   })
 
   it('knows that no connection was to be had in time', async () => {
-    const hold = () =>
-      prisma.$transaction([
-        prisma.$executeRaw`SET LOCAL statement_timeout = 0`,
-        prisma.$executeRaw`SELECT 1 FROM pg_sleep(7)`,
-      ])
-    const held = Promise.all([hold(), hold()])
+    const hold = ['SET LOCAL statement_timeout = 0', 'SELECT 1 FROM pg_sleep(7)']
+    const held = Promise.all([inTransaction(...hold), inTransaction(...hold)])
     const sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = 'errors-spec'"
     await expect.poll(async () => (await database.run(sleeping)).length).toBe(2)
     expect(await classify(() => prisma.$transaction([prisma.$executeRaw`SELECT 1`]))).toMatchObject(away)
