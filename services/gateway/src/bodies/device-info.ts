@@ -46,7 +46,8 @@ export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {
 }
 
 function checkCountry(value: unknown): CheckedDeviceValue {
-  const code = typeof value === 'string' ? value.toUpperCase() : ''
+  // Two letters first: in upper case `ß` is `SS`, which is South Sudan.
+  const code = typeof value === 'string' && /^[a-z]{2}$/i.test(value) ? value.toUpperCase() : ''
   return ASSIGNED_COUNTRIES.has(code) ? { outcome: 'ok', value: code } : refuse(400, 'invalid country passed')
 }
 

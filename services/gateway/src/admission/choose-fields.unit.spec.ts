@@ -1,0 +1,86 @@
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { staticCatalog } from '@nextvisit/catalog'
+import { describe, expect, it } from 'vitest'
+import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import { chooseFields, isCustomSlug } from './choose-fields.ts'
+
+function choose(project: { allowedFields?: string[]; traits?: { slug: string; enabled: boolean }[] }, body: object) {
+  const config = organizationConfig({ id: 'acme', projects: [{ id: 'shop', ...project }] })
+  const parsed = parseIdentifyBody({ userName: 'ada', ...body })
+  const shop = staticCatalog([config]).project('acme', 'shop')
+  if (parsed.outcome !== 'ok' || !shop) throw new Error('the body must be right')
+  return chooseFields(shop, parsed.value)
+}
+
+const refused = (text: string) => ({ outcome: 'refused', status: 400, message: expect.stringContaining(text) })
+
+describe('which fields a project keeps (decisions.md, Identify: allow-list)', () => {
+  it('by default keeps every device field, email and name; other known fields are dropped, by name only', () => {
+    const $set = { email: 'a@b.c', name: 'Ada', phone: '1', birthday: 'x', plan: 'pro' }
+    expect(
+      choose({}, { userAttributes: { $set, $unset: ['phone', 'gender'] }, $deviceInfo: { $app: 'shop' } }),
+    ).toEqual({
+      outcome: 'ok',
+      changes: [
+        { operator: 'set', slug: 'email', value: 'a@b.c' },
+        { operator: 'set', slug: 'name', value: 'Ada' },
+        { operator: 'set', slug: 'plan', value: 'pro' },
+      ],
+      device: { $app: 'shop' },
+      droppedTraits: [],
+      filteredFields: ['phone', 'birthday', 'gender'],
+    })
+  })
+
+  it('filters device fields from $deviceInfo and from trait operations alike', () => {
+    const body = {
+      userAttributes: { $set: { $browser: 'Firefox', $deviceOs: 'iOS' } },
+      $deviceInfo: { $countryCode: 'de', $app: 'x' },
+    }
+    expect(choose({ allowedFields: ['$countryCode', '$deviceOs'] }, body)).toMatchObject({
+      changes: [],
+      device: { $countryCode: 'DE', $deviceOs: 'iOS' },
+      filteredFields: ['$browser', '$app'],
+    })
+  })
+
+  it('checks a device field inside a trait operation even where it is not kept', () => {
+    expect(choose({ allowedFields: [] }, { userAttributes: { $set: { $deviceOs: 'BeOS' } } })).toMatchObject(
+      refused('$set.$deviceOs'),
+    )
+    expect(choose({}, { userAttributes: { $set: { $countryCode: 'XX' } } })).toMatchObject(
+      refused('invalid country passed'),
+    )
+    expect(choose({}, { userAttributes: { $increment: { $appVersion: 1 } } })).toMatchObject(
+      refused('$increment.$appVersion'),
+    )
+  })
+
+  it('prefers $deviceInfo to $set to $setOnce', () => {
+    const userAttributes = {
+      $setOnce: { $app: 'c', $browser: 'c', $sdkVersion: 'c' },
+      $set: { $app: 'b', $browser: 'b' },
+    }
+    expect(choose({}, { userAttributes, $deviceInfo: { $app: 'a' } })).toMatchObject({
+      device: { $app: 'a', $browser: 'b', $sdkVersion: 'c' },
+    })
+  })
+
+  it('drops disabled slugs from every operator (contract, Trait policy)', () => {
+    const userAttributes = { $set: { note: 1, plan: 1 }, $increment: { note: 1 }, $unset: ['note'] }
+    expect(choose({ traits: [{ slug: 'note', enabled: false }] }, { userAttributes })).toMatchObject({
+      changes: [{ slug: 'plan' }],
+      droppedTraits: ['note'],
+    })
+  })
+
+  it('takes __proto__ and constructor for ordinary custom slugs', () => {
+    const body = JSON.parse('{"userAttributes":{"$set":{"__proto__":1,"constructor":2}}}')
+    expect(choose({}, body)).toMatchObject({
+      changes: [{ slug: '__proto__' }, { slug: 'constructor' }],
+      filteredFields: [],
+    })
+    expect(isCustomSlug('__proto__')).toBe(true)
+    expect(isCustomSlug('email')).toBe(false)
+  })
+})

@@ -1,0 +1,211 @@
+import { DEVICE_FIELDS } from '@nextvisit/contracts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseIdentifyBody } from './identify-body.ts'
+import { toTraitOperations } from './trait-changes.ts'
+
+/** Bodies as callers send them: through JSON.parse, so that `__proto__` is an own property. */
+const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 'string' ? json : JSON.stringify(json)))
+const withSet = (traits: unknown) => parse({ userName: 'ada', userAttributes: { $set: traits } })
+const device = ($deviceInfo: unknown) => parse({ userName: 'ada', $deviceInfo })
+const text = (member: unknown) => JSON.stringify(member ?? {})
+const refused = (status: number, words: string) => ({
+  outcome: 'refused',
+  status,
+  message: expect.stringContaining(words),
+})
+
+describe('userName (decisions.md, Identify)', () => {
+  it.each([{}, { userName: null }, { userName: '' }, { userName: ' \t\n\u3000' }])(
+    '%j: 401 userName not found',
+    (body) => {
+      expect(parse(body)).toMatchObject({ outcome: 'refused', status: 401, message: 'userName not found' })
+    },
+  )
+
+  it.each([1, true, {}, [[]], 'a'.repeat(256), '😀'.repeat(256)])(
+    'another type or longer than 255: 400',
+    (userName) => {
+      expect(parse({ userName })).toMatchObject(refused(400, 'userName'))
+    },
+  )
+
+  it.each([' Ada ', 'a'.repeat(255), '😀'.repeat(255), '__proto__'])('is taken exactly as given: %s', (userName) => {
+    expect(parse({ userName })).toMatchObject({ outcome: 'ok', value: { userName } })
+  })
+
+  it('is looked at before the rest of the body', () => {
+    expect(parse({ userAttributes: 1 })).toMatchObject({ status: 401 })
+  })
+})
+
+describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
+  it.each([
+    'text',
+    'a'.repeat(500),
+    '😀'.repeat(500),
+    '',
+    0,
+    -1.5,
+    true,
+    null,
+    [[]],
+    [['a', 1, false, null]],
+    [Array.from({ length: 100 }, () => 1)],
+  ])('takes the value %j', (value) => {
+    expect(withSet({ plan: value })).toMatchObject({
+      outcome: 'ok',
+      value: { changes: [{ operator: 'set', slug: 'plan', value }] },
+    })
+  })
+
+  it.each([
+    [{}, 'must be a string, a finite number'],
+    ['a'.repeat(501), 'at most 500'],
+    ['😀'.repeat(501), 'at most 500'],
+    [['a'.repeat(501)], 'at most 500'],
+    [[[]], 'array of strings, numbers'],
+    [[{}], 'must be a string, a finite number'],
+    [Array.from({ length: 101 }, () => 1), 'at most 100'],
+  ])('refuses a value, naming the member', (value, message) => {
+    expect(withSet({ plan: value })).toMatchObject(refused(400, 'userAttributes.$set.plan'))
+    expect(withSet({ plan: value })).toMatchObject(refused(400, message))
+  })
+
+  it('refuses numbers that are not finite', () => {
+    const json = '{"userName":"ada","userAttributes":{"$set":{"n":1e400}}}'
+    expect(parse(json)).toMatchObject(refused(400, 'finite'))
+    expect(parse(json.replace('$set', '$increment'))).toMatchObject(refused(400, 'finite'))
+  })
+
+  it.each(['1', null, true, [[1]]])('$increment and $decrement take numbers only, not %j', (value) => {
+    expect(parse({ userName: 'ada', userAttributes: { $increment: { n: value } } })).toMatchObject(
+      refused(400, '$increment.n'),
+    )
+    expect(parse({ userName: 'ada', userAttributes: { $decrement: { n: value } } })).toMatchObject(
+      refused(400, '$decrement.n'),
+    )
+  })
+
+  it.each(['', 'a'.repeat(101), '😀'.repeat(101)])('refuses a slug that is not 1 to 100 characters', (slug) => {
+    expect(withSet({ [slug]: 1 })).toMatchObject(refused(400, '1 to 100'))
+    expect(parse({ userName: 'ada', userAttributes: { $unset: [slug] } })).toMatchObject(refused(400, '1 to 100'))
+  })
+
+  it.each(['a'.repeat(100), '😀'.repeat(100), ' ', '$x'])('takes any slug of 1 to 100 characters: %s', (slug) => {
+    expect(withSet({ [slug]: 1 })).toMatchObject({ outcome: 'ok' })
+  })
+
+  it.each([
+    { $push: { a: 1 } },
+    { $push: null },
+    { plan: 'pro' },
+    { __proto: 1 },
+    { $set: [] },
+    { $set: 'a' },
+    { $unset: {} },
+    { $unset: [1] },
+    [[]],
+    'a',
+  ])('refuses unknown operators and operands of the wrong kind: %j', (userAttributes) => {
+    expect(parse({ userName: 'ada', userAttributes })).toMatchObject(refused(400, 'userAttributes'))
+  })
+
+  it('takes null as left out (decisions.md, Words)', () => {
+    const body = {
+      userName: 'ada',
+      userAttributes: { $set: null, $unset: null },
+      $deviceInfo: null,
+      userSignature: null,
+    }
+    expect(parse(body)).toMatchObject({ outcome: 'ok', value: { changes: [], device: {} } })
+    expect(parse({ userName: 'ada', userAttributes: null })).toMatchObject({ outcome: 'ok' })
+  })
+
+  it('keeps the order of the parsed object (decisions.md, Identify: unique-traits cap)', () => {
+    const parsed = parse('{"userName":"ada","userAttributes":{"$setOnce":{"b":1,"a":1},"$set":{"c":1},"$unset":["d"]}}')
+    expect(parsed).toMatchObject({
+      outcome: 'ok',
+      value: { changes: [{ slug: 'b' }, { slug: 'a' }, { slug: 'c' }, { slug: 'd' }] },
+    })
+  })
+
+  it('carries any slug and value to the record unchanged, __proto__ among them', () => {
+    const slug = fc.oneof(
+      fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty'),
+      fc.string({ minLength: 1, maxLength: 20 }),
+    )
+    const scalar = fc.oneof(
+      fc.string(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+    )
+    const values = fc.array(fc.tuple(slug, fc.oneof(scalar, fc.array(scalar))))
+    const numbers = fc.array(fc.tuple(slug, fc.integer()))
+    fc.assert(
+      fc.property(values, values, numbers, fc.array(slug), (set, setOnce, increment, unset) => {
+        const attributes = {
+          $set: Object.fromEntries(set),
+          $setOnce: Object.fromEntries(setOnce),
+          $increment: Object.fromEntries(increment),
+          $unset: unset,
+        }
+        const parsed = parse({ userName: 'ada', userAttributes: attributes })
+        if (parsed.outcome !== 'ok') throw new Error(parsed.message)
+        const operations = toTraitOperations(parsed.value.changes)
+        expect(text(operations.set)).toBe(JSON.stringify(attributes.$set))
+        expect(text(operations.setOnce)).toBe(JSON.stringify(attributes.$setOnce))
+        expect(text(operations.increment)).toBe(JSON.stringify(attributes.$increment))
+        expect(operations.unset ?? []).toEqual(unset)
+        expect(Object.getPrototypeOf({})).toBe(Object.prototype)
+      }),
+    )
+  })
+})
+
+describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', () => {
+  it.each(['DE', 'de', 'dE'])('stores the country %s in upper case', ($countryCode) => {
+    expect(device({ $countryCode })).toMatchObject({ value: { device: { $countryCode: 'DE' } } })
+  })
+
+  it.each(['XX', 'XK', 'EU', 'DEU', '', 'D', 'ß', 49, {}, 'DE '])('invalid country: %j', ($countryCode) => {
+    expect(device({ $countryCode })).toMatchObject({ status: 400, message: 'invalid country passed' })
+  })
+
+  it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])(
+    'takes the time zone %s',
+    ($timezone) => {
+      expect(device({ $timezone })).toMatchObject({ outcome: 'ok', value: { device: { $timezone } } })
+    },
+  )
+
+  it.each(['+01:00', '-0500', 'Mars/Olympus', '', 1])('refuses the time zone %j', ($timezone) => {
+    expect(device({ $timezone })).toMatchObject(refused(400, '$deviceInfo.$timezone'))
+  })
+
+  it.each([
+    ['$deviceOs', 'iOS', 'ios'],
+    ['$deviceType', 'web', 'Web'],
+    ['$deviceSize', 'tablet', 'phone'],
+    ['$preferredTheme', 'dark', ''],
+  ])('%s is one of its table', (field, right, wrong) => {
+    expect(device({ [field]: right })).toMatchObject({ value: { device: { [field]: right } } })
+    expect(device({ [field]: wrong })).toMatchObject(refused(400, `$deviceInfo.${field} must be one of`))
+  })
+
+  it('refuses what is no string, naming the member', () => {
+    for (const field of DEVICE_FIELDS.filter((name) => name !== '$countryCode'))
+      expect(device({ [field]: 1 })).toMatchObject(refused(400, `$deviceInfo.${field}`))
+  })
+
+  it('drops unknown members, and takes null as left out', () => {
+    const parsed = device({ $app: 'shop', $battery: 1, other: {}, $browser: null })
+    expect(parsed).toMatchObject({ outcome: 'ok', value: { device: { $app: 'shop' } } })
+    expect(parsed).not.toMatchObject({ value: { device: { $browser: null } } })
+  })
+
+  it.each([{ info: [] }, { info: 'x' }, { info: 1 }])('must be an object: %j', ({ info }) => {
+    expect(device(info)).toMatchObject(refused(400, '$deviceInfo'))
+  })
+})

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { parseTrackBody } from './track-body.ts'
+
+const RECEIVED = Date.parse('2026-11-02T10:00:00.000Z')
+const parse = (body: object) =>
+  parseTrackBody(JSON.parse(JSON.stringify({ userName: 'ada', eventName: 'Checkout', ...body })), RECEIVED)
+const refused = (text: string) => ({ outcome: 'refused', status: 400, message: expect.stringContaining(text) })
+
+describe('the body of a tracked event (contract, Track event)', () => {
+  it.each([undefined, null, '', ' ', 1, {}, 'a'.repeat(256)])('missing or invalid userName: 400', (userName) => {
+    expect(parse({ userName })).toMatchObject(refused('userName'))
+  })
+
+  it.each(['a'.repeat(255), '😀'.repeat(255), ' Ada '])('takes userName exactly as given', (userName) => {
+    expect(parse({ userName })).toMatchObject({ outcome: 'ok', value: { userName } })
+  })
+
+  it.each([undefined, null, '', 1, [[]], 'a'.repeat(101), ' '.repeat(100) + 'a'])(
+    'missing or invalid eventName: 400',
+    (eventName) => {
+      expect(parse({ eventName })).toMatchObject(refused('eventName'))
+    },
+  )
+
+  it.each(['---', '🎉', '   ', '_'])('empty slug: 400 (%j)', (eventName) => {
+    expect(parse({ eventName })).toMatchObject(refused('letter or digit'))
+  })
+
+  it.each(['form:shown', ' FORM:x', 'Form:'])('system event: 400 (%j)', (eventName) => {
+    expect(parse({ eventName })).toMatchObject(refused('form:'))
+  })
+
+  it.each(['a', '1', 'a'.repeat(100), '😀'.repeat(99) + 'a', '__proto__'])('takes the name %j', (eventName) => {
+    expect(parse({ eventName })).toMatchObject({ outcome: 'ok', value: { eventName } })
+  })
+
+  it.each([undefined, null])('occurredAt is received where it is left out', (occurredAt) => {
+    const value = { occurredAt: '2026-11-02T10:00:00.000Z', evaluateTriggers: true }
+    expect(parse({ occurredAt })).toMatchObject({ outcome: 'ok', value })
+  })
+
+  it.each([1, '', 'yesterday', '2026-11-02', '2027-11-02T10:00:00Z', '2025-11-02T09:59:59.999Z'])(
+    'invalid occurredAt: 400 (%j)',
+    (occurredAt) => {
+      expect(parse({ occurredAt })).toMatchObject(refused('occurredAt'))
+    },
+  )
+
+  it('ignores unknown members (decisions.md, Order of checks)', () => {
+    expect(parse({ other: { deep: [1] } })).toMatchObject({ outcome: 'ok' })
+  })
+})

@@ -1,0 +1,62 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isDeeperThan, parseJson } from './parse-json.ts'
+
+const parse = (text: string) => parseJson(Buffer.from(text))
+const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+const refused = (text: string) => ({ outcome: 'refused', status: 400, message: expect.stringContaining(text) })
+
+describe('parseJson (decisions.md, Order of checks: JSON)', () => {
+  it.each(['', 'x', '{', '{"a":1,}', '\uFEFF{}', '{"a":NaN}', "{'a':1}"])('refuses what is not JSON: %j', (text) => {
+    expect(parse(text)).toMatchObject(refused('JSON'))
+  })
+
+  it.each(['[]', '1', '"a"', 'null', 'true'])('refuses what is no object: %s', (text) => {
+    expect(parse(text)).toMatchObject(refused('JSON object'))
+  })
+
+  it('refuses bytes that are not UTF-8', () => {
+    expect(parseJson(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toMatchObject(refused('UTF-8'))
+    expect(parseJson(Buffer.from('{}', 'utf16le'))).toMatchObject(refused('JSON'))
+  })
+
+  it('takes nesting of 8 and refuses 9, and 49,000', () => {
+    expect(parse(nested(8))).toMatchObject({ outcome: 'ok' })
+    expect(parse(nested(9))).toMatchObject(refused('deeper than 8'))
+    expect(parse(nested(49_000))).toMatchObject(refused('deeper than 8'))
+  })
+
+  it('counts no brackets inside strings', () => {
+    expect(parse('{"a":"[[[[[[[[[[{{{{{{\\"[[[[[[[["}')).toMatchObject({ outcome: 'ok' })
+  })
+
+  it.each([
+    '{"a":"\\u0000"}',
+    '{"a":"\\ud800"}',
+    '{"a":"\\uDFFF"}',
+    '{"\\u0000":1}',
+    '{"a":{"b":["\\uD83D"]}}',
+    '{"\\udc00":1}',
+  ])('refuses U+0000 and lone surrogates anywhere: %s', (text) => {
+    expect(parse(text)).toMatchObject(refused('U+0000'))
+  })
+
+  it.each(['{"a":"\\ud83d\\ude00"}', '{"a":"\\\\u0000"}', '{"a":"😀"}'])('takes well-formed strings: %s', (text) => {
+    expect(parse(text)).toMatchObject({ outcome: 'ok' })
+  })
+
+  it('keeps __proto__ an own property', () => {
+    const parsed = parse('{"__proto__":{"a":1}}')
+    expect(parsed.outcome === 'ok' && Object.keys(parsed.body)).toEqual(['__proto__'])
+  })
+
+  it('measures depth as the parsed value has it', () => {
+    const depthOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 12 }), fc.integer({ min: 1, max: 12 }), (text, max) => {
+        expect(isDeeperThan(text, max)).toBe(depthOf(JSON.parse(text)) > max)
+      }),
+    )
+  })
+})
