@@ -1,6 +1,7 @@
 import type { EvaluatorReply, Form, UserFact, VisitReply } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import type { FoldContext, Recorded } from '@nextvisit/projection'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
@@ -216,5 +217,61 @@ describe('forms queued for later', () => {
         catalogRevision: 1,
       },
     ])
+  })
+})
+
+/** Times go on; some visits are answered with the form that the evaluator offered. */
+function tell(context: FoldContext, story: readonly { what: string; afterMs: number }[]) {
+  const draft = projection.empty()
+  let clock = 0
+  for (const { what, afterMs } of story) {
+    clock += afterMs
+    const received = at(clock)
+    const isVisit = what.endsWith('visit')
+    const fact = isVisit ? visit({ received }) : eventTracked({ received, evaluateTriggers: what === 'event' })
+    projection.evolve(draft, recorded(fact), context)
+    const reply = draft.replies.at(-1)?.reply
+    if (what !== 'answered visit' || reply?.kind !== 'visit' || !reply.offer) continue
+    const answer = visitAnswered({ visitId: fact.id, ...reply.offer, received, userId: fact.userId })
+    projection.evolve(draft, recorded(answer), context)
+  }
+  return draft
+}
+
+describe('whatever happens', () => {
+  const always: Partial<Form> = { ...nps, id: 'always', frequency: { repeat: 'always' } }
+  const steps = fc.array(
+    fc.record({
+      what: fc.constantFrom('event', 'visit', 'answered visit', 'late event'),
+      afterMs: fc.integer({ min: 0, max: 40 * SECOND }),
+    }),
+    { maxLength: 40 },
+  )
+
+  it('a form has one open row a user, `once` is once, and each change is told once', () => {
+    const context = contextOf([nps, { ...always, expiresAfter: '1m' }, { ...always, id: 'urgent', priority: 1 }])
+    fc.assert(
+      fc.property(steps, (story) => {
+        const draft = tell(context, story)
+        const rows = [...draft.users.values()].flatMap((user) => [...user.rows.values()])
+        const open = rows.filter(({ state }) => state === 'waiting' || state === 'offered')
+        expect(new Set(open.map(({ formId }) => formId)).size).toBe(open.length)
+        expect(rows.filter(({ formId }) => formId === 'nps').length).toBeLessThan(2)
+        expect(new Set(draft.facts.map(({ id }) => id)).size).toBe(draft.facts.length)
+        expect(draft.facts.filter(({ type }) => type === 'FormQueued').length).toBe(rows.length)
+      }),
+    )
+  })
+
+  it('a form is not shown again before its cooldown is over', () => {
+    const context = contextOf([always, { ...always, id: 'other' }], { formCooldown: '1m' })
+    fc.assert(
+      fc.property(steps, (story) => {
+        const [user] = tell(context, story).users.values()
+        const shown = [...(user?.rows.values() ?? [])].flatMap(({ shownAt }) => shownAt ?? []).toSorted((a, b) => a - b)
+        const gaps = shown.slice(1).map((instant, n) => instant - (shown[n] ?? 0))
+        expect(Math.min(MINUTE, ...gaps)).toBe(MINUTE)
+      }),
+    )
   })
 })

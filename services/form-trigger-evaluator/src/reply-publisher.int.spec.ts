@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { Writable } from 'node:stream'
+import { EvaluatorReply, replyChannel } from '@nextvisit/contracts'
+import { createLogger, createRedis } from '@nextvisit/service-kit'
+import { Redis } from 'ioredis'
+import { afterAll, describe, expect, inject, it } from 'vitest'
+import type { AddressedReply } from './forms-draft.ts'
+import { createReplyPublisher } from './reply-publisher.ts'
+
+const NOWHERE = 'redis://127.0.0.1:1'
+const channel = replyChannel(`test-${randomUUID()}`)
+const stops: (() => unknown)[] = []
+afterAll(() => Promise.all(stops.map((stop) => stop())))
+
+function reply(formsQueued: number): AddressedReply {
+  return { channel, reply: { kind: 'track', recordId: randomUUID(), formsQueued } }
+}
+
+async function publisherTo(url: string) {
+  const lines: string[] = []
+  const log = new Writable({
+    write: (chunk, _encoding, done) => {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  const redis = createRedis({ url, name: 'test-replies', logger: createLogger('test', 'silent') })
+  stops.push(redis.stop)
+  await redis.start()
+  return { publish: createReplyPublisher(redis.client, createLogger('test', 'info', log)), lines }
+}
+
+describe('replies', () => {
+  it('reach the gateway that subscribed, in order', async () => {
+    const subscriber = new Redis(inject('redisUrl'))
+    stops.push(() => subscriber.quit())
+    await subscriber.subscribe(channel)
+    const { publish } = await publisherTo(inject('redisUrl'))
+    const received: EvaluatorReply[] = []
+    subscriber.on('message', (_channel, text: string) => received.push(EvaluatorReply.parse(JSON.parse(text))))
+    await publish([reply(1), reply(2), reply(3)])
+    while (received.length < 3) await once(subscriber, 'message')
+    expect(received).toMatchObject([{ formsQueued: 1 }, { formsQueued: 2 }, { formsQueued: 3 }])
+  })
+
+  it('that cannot be sent are lost: said once, and no batch fails', async () => {
+    const { publish, lines } = await publisherTo(NOWHERE)
+    await publish([reply(1), reply(2)])
+    await publish([reply(3)])
+    expect(lines.filter((line) => line.includes('replies are lost'))).toHaveLength(1)
+  })
+})
