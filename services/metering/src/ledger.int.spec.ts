@@ -198,21 +198,21 @@ describe('folding (design.md, who folds a limit grants it)', () => {
   })
 })
 
-describe('everything at once', () => {
-  /** What one caller does with its record, as the gateway would. */
-  async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
-    const tracked = eventTracked({ ...place })
-    const identified = identifyRequested({ ...place, userName: `user-${Math.floor(Math.random() * 5)}` })
-    const asked = [event(place, limit, tracked.id), mau(place, limit, identified.userName, identified.id)]
-    const [forEvent, forUser] = (await reserve(prisma, asked, NOW)) as [ReserveVerdict, ReserveVerdict]
-    if (fate === 'repeat') await reserve(prisma, asked, NOW)
-    if (fate === 'release') await release(prisma, [tracked.id, identified.id])
-    if (fate !== 'publish' && fate !== 'repeat') return []
-    const landed = [...(forEvent === 'exhausted' ? [] : [tracked]), ...(forUser === 'exhausted' ? [] : [identified])]
-    await fold(landed)
-    return landed
-  }
+/** What one caller does with its record, as the gateway would. */
+async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
+  const tracked = eventTracked({ ...place })
+  const identified = identifyRequested({ ...place, userName: `user-${Math.floor(Math.random() * 5)}` })
+  const asked = [event(place, limit, tracked.id), mau(place, limit, identified.userName, identified.id)]
+  const [forEvent, forUser] = (await reserve(prisma, asked, NOW)) as [ReserveVerdict, ReserveVerdict]
+  if (fate === 'repeat') await reserve(prisma, asked, NOW)
+  if (fate === 'release') await release(prisma, [tracked.id, identified.id])
+  if (fate !== 'publish' && fate !== 'repeat') return []
+  const landed = [...(forEvent === 'exhausted' ? [] : [tracked]), ...(forUser === 'exhausted' ? [] : [identified])]
+  await fold(landed)
+  return landed
+}
 
+describe('everything at once', () => {
   it('never deadlocks, in whatever order batches and folds name counters, made already or not', async () => {
     for (let round = 0; round < 30; round += 1) {
       const [known, ...fresh] = Array.from({ length: 4 }, newPlace).toSorted(byOrganization) as [Place, ...Place[]]

@@ -1,0 +1,287 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import type { Claim, UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { applyMigrations, createAdapter, transactionOptions } from '@nextvisit/database'
+import * as fc from 'fast-check'
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { claimNames } from './claim-rows.ts'
+import { readDefinitions } from './queries.ts'
+import { createRegistryProjection } from './registry-projection.ts'
+
+const NOW = new Date('2026-11-02T10:00:00.000Z')
+const PARTITIONS = 3
+const projection = createRegistryProjection({ partitionCount: PARTITIONS })
+const catalog = staticCatalog([])
+
+let prisma: PrismaClient
+beforeAll(async () => {
+  const url = new URL(inject('databaseUrl'))
+  const admin = new PrismaClient({
+    adapter: createAdapter({ url: url.href, schema: 'public', applicationName: 'spec' }),
+  })
+  url.pathname = `/registry_test_${randomUUID().slice(0, 8)}`
+  await admin.$executeRawUnsafe(`CREATE DATABASE ${url.pathname.slice(1)}`)
+  await admin.$disconnect()
+  await applyMigrations({
+    url: url.href,
+    schema: 'registry',
+    directory: path.join(import.meta.dirname, '../prisma/migrations'),
+  })
+  const adapter = createAdapter({ url: url.href, schema: 'registry', applicationName: 'spec', maxConnections: 8 })
+  prisma = new PrismaClient({ adapter, transactionOptions })
+})
+afterAll(() => prisma.$disconnect())
+
+/** Each test has an organization of its own. */
+function newPlace() {
+  return { organization: `acme-${randomUUID().slice(0, 8)}`, project: 'shop' }
+}
+type Place = ReturnType<typeof newPlace>
+
+function claim(place: Place, slugs: readonly string[], special: Partial<Claim> = {}): Claim {
+  return {
+    kind: 'event',
+    ...place,
+    recordId: randomUUID(),
+    partition: 0,
+    slugs: slugs.map((slug) => ({ slug, name: slug })),
+    disabled: [],
+    ...special,
+  }
+}
+
+const ask = (claims: readonly Claim[], at = NOW) => claimNames(prisma, claims, at)
+const later = (ms: number) => new Date(NOW.getTime() + ms)
+const tracked = (place: Place, slug: string, special: object = {}) =>
+  eventTracked({ ...place, eventName: slug, slug, ...special })
+
+function statementsFor(facts: readonly UserFact[]) {
+  const context = { catalog, isRebuild: false, partition: 0 }
+  const draft = facts.reduce(
+    (before, fact) =>
+      projection.evolve(before, { fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }, context),
+    projection.empty(),
+  )
+  return projection.save(draft)
+}
+
+async function fold(facts: readonly UserFact[]): Promise<void> {
+  await prisma.$transaction(statementsFor(facts).map((statement) => prisma.$executeRaw(statement)))
+}
+
+async function tick(partition: number, instant: Date): Promise<void> {
+  const statements = await projection.tick?.(prisma, instant, { catalog, isRebuild: false, partition })
+  await prisma.$transaction((statements ?? []).map((statement) => prisma.$executeRaw(statement)))
+}
+
+async function tickAll(instant: Date): Promise<void> {
+  for (let partition = 0; partition < PARTITIONS; partition += 1) await tick(partition, instant)
+}
+
+const shuffled = <T>(items: readonly T[]) => items.toSorted(() => Math.random() - 0.5)
+const claimedSlugs = async ({ organization }: Place) =>
+  (await prisma.claim.findMany({ where: { organization }, orderBy: { slug: 'asc' } })).map(({ slug }) => slug)
+const registeredSlugs = async ({ organization }: Place) =>
+  (await prisma.definition.findMany({ where: { organization }, orderBy: { slug: 'asc' } })).map(({ slug }) => slug)
+
+describe('claiming names (design.md, Trait-registry)', () => {
+  it('tells one request that the name is new, the others that it is claimed, and later ones that it is registered', async () => {
+    const place = newPlace()
+    expect(await ask([claim(place, ['signup']), claim(place, ['signup'])])).toEqual([['new'], ['claimed']])
+    expect(await ask([claim(place, ['signup'])])).toEqual([['claimed']])
+    await fold([tracked(place, 'signup')])
+    expect(await ask([claim(place, ['signup'])])).toEqual([['registered']])
+    expect(await claimedSlugs(place)).toEqual([])
+  })
+
+  it('keeps traits and events, and projects, apart', async () => {
+    const place = newPlace()
+    const asked = [
+      claim(place, ['plan']),
+      claim(place, ['plan'], { kind: 'trait' }),
+      claim({ ...place, project: 'blog' }, ['plan']),
+    ]
+    expect(await ask(asked)).toEqual([['new'], ['new'], ['new']])
+  })
+
+  it('admits new slugs in order while there is room', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
+    const verdicts = await ask([
+      claim(place, ['a', 'plan', 'b', 'c'], { kind: 'trait', limit: 3 }),
+      claim(place, ['c', 'a'], { kind: 'trait', limit: 3 }),
+      claim(place, ['d'], { kind: 'trait' }),
+    ])
+    expect(verdicts).toEqual([['new', 'registered', 'new', 'no-room'], ['no-room', 'claimed'], ['new']])
+    expect(await claimedSlugs(place)).toEqual(['a', 'b', 'd'])
+  })
+
+  it('does not count disabled slugs toward the cap', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro', internal_note: 'x' } } })])
+    const asked = claim(place, ['a', 'b'], { kind: 'trait', limit: 2, disabled: ['internal_note'] })
+    expect(await ask([asked])).toEqual([['new', 'no-room']])
+  })
+
+  it('changes no verdict when the same record asks again', async () => {
+    const place = newPlace()
+    const asked = claim(place, ['a', 'b'], { limit: 1 })
+    expect(await ask([asked])).toEqual([['new', 'no-room']])
+    expect(await ask([asked, asked])).toEqual([
+      ['new', 'no-room'],
+      ['new', 'no-room'],
+    ])
+  })
+
+  it('takes slugs such as __proto__ for what they are', async () => {
+    const place = newPlace()
+    const slugs = ['__proto__', 'constructor', '{a,"b\\', "o'brien", 'null', '']
+    expect(await ask([claim(place, slugs)])).toEqual([slugs.map(() => 'new')])
+    await fold(slugs.map((slug) => tracked(place, slug)))
+    expect(await ask([claim(place, slugs)])).toEqual([slugs.map(() => 'registered')])
+  })
+})
+
+describe('claims that nobody rode on', () => {
+  it('are dropped once every partition has seen 60 s go by, and not before', async () => {
+    const place = newPlace()
+    await ask([claim(place, ['ghost'])])
+    await tickAll(later(59_999))
+    expect(await claimedSlugs(place)).toEqual(['ghost'])
+    await tick(1, later(60_000))
+    await tick(0, later(61_000))
+    expect(await claimedSlugs(place)).toEqual(['ghost'])
+    await tick(2, later(60_000))
+    expect(await claimedSlugs(place)).toEqual(['ghost'])
+    await tick(0, later(62_000))
+    expect(await claimedSlugs(place)).toEqual([])
+    expect(await ask([claim(place, ['ghost'])])).toEqual([['new']])
+  })
+
+  it('stay while one partition is behind the others', async () => {
+    const place = newPlace()
+    await tickAll(later(70_000))
+    await ask([claim(place, ['ghost'])], later(20_000))
+    await tick(1, later(80_000))
+    await tick(0, later(90_000))
+    expect(await claimedSlugs(place)).toEqual(['ghost'])
+    await tick(2, later(80_000))
+    await tick(0, later(90_000))
+    expect(await claimedSlugs(place)).toEqual([])
+  })
+
+  it('live on while others ride on them', async () => {
+    const place = newPlace()
+    await ask([claim(place, ['busy'])], later(100_000))
+    expect(await ask([claim(place, ['busy'], { partition: 2 })], later(150_000))).toEqual([['claimed']])
+    await tickAll(later(209_999))
+    await tickAll(later(209_999))
+    expect(await claimedSlugs(place)).toEqual(['busy'])
+    await fold([tracked(place, 'busy')])
+    expect(await claimedSlugs(place)).toEqual([])
+  })
+})
+
+describe('under concurrency', () => {
+  it('lets exactly K of N parallel new names pass at a cap with room for K, and says new once a name', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 10 }), async (registered, room) => {
+        const place = newPlace()
+        await fold(Array.from({ length: registered }, (_, index) => tracked(place, `old-${index}`)))
+        const limit = registered + room
+        const asks = Array.from({ length: 24 }, (_, index) => claim(place, [`name-${index % 12}`], { limit }))
+        const verdicts = (await Promise.all(asks.map((asked) => ask([asked])))).flat(2)
+        expect(verdicts.filter((verdict) => verdict === 'new')).toHaveLength(room)
+        expect(await claimedSlugs(place)).toHaveLength(room)
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  it('stays exact and never deadlocks between claims, folds and ticks, in whatever order they name things', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `name-${index}`)
+    for (let round = 0; round < 20; round += 1) {
+      const places = [newPlace(), newPlace()] as const
+      const ghosts = () => shuffled(places).map((place) => claim(place, shuffled(names), { kind: 'trait' }))
+      await ask(ghosts())
+      const heardNew: string[] = []
+      const live = async () => {
+        const asked = shuffled(places).map((place) => claim(place, shuffled(names), { limit: 5 }))
+        const verdicts = await ask(asked, later(900_000))
+        const ridden = asked.map(({ slugs, organization, project }, index) => {
+          const own = slugs.map(({ slug }, position) => ({ slug, verdict: verdicts[index]?.[position] }))
+          heardNew.push(...own.filter(({ verdict }) => verdict === 'new').map(({ slug }) => `${organization}/${slug}`))
+          const passed = own.filter(({ verdict }) => verdict !== 'no-room')
+          return passed.map(({ slug }) => tracked({ organization, project }, slug))
+        })
+        await fold(shuffled(ridden.flat()))
+      }
+      const claimGhostsAgain = () => ask(ghosts(), later(900_000))
+      await Promise.all([live(), tickAll(later(300_000)), live(), claimGhostsAgain(), live(), tickAll(later(300_000))])
+      expect(new Set(heardNew).size).toBe(heardNew.length)
+      for (const place of places) {
+        expect(await registeredSlugs(place)).toHaveLength(5)
+        expect(await claimedSlugs(place)).toEqual(names)
+      }
+    }
+  })
+
+  it('counts a name once that was folded unasked at the moment it was claimed', async () => {
+    const place = newPlace()
+    await ask([claim(place, ['a'], { limit: 2 })])
+    const [register] = statementsFor([tracked(place, 'a')])
+    if (register) await prisma.$executeRaw(register)
+    expect(await ask([claim(place, ['a', 'b', 'c'], { limit: 2 })])).toEqual([['registered', 'new', 'no-room']])
+  })
+})
+
+describe('definitions', () => {
+  it('are named by the earliest record by (received, id), and count every record', async () => {
+    const place = newPlace()
+    const at = (eventName: string, received: string, id: string = randomUUID()) =>
+      eventTracked({ ...place, eventName, slug: 'signed_up', received, id })
+    const low = '00000000-0000-4000-8000-000000000000'
+    await fold([at('Signed Up', '2026-11-02T12:00:00.000Z')])
+    await fold([at('signed up', '2026-11-02T11:00:00.000Z'), at('SIGNED UP', '2026-11-02T11:00:00.000Z', low)])
+    await fold([at('signed-up', '2026-11-02T13:00:00.000Z')])
+    const page = await readDefinitions(prisma, { kind: 'event', ...place, limit: 10 })
+    expect(page).toEqual({
+      definitions: [
+        {
+          slug: 'signed_up',
+          name: 'SIGNED UP',
+          firstSeenAt: '2026-11-02T11:00:00.000Z',
+          lastSeenAt: '2026-11-02T13:00:00.000Z',
+          count: 4,
+        },
+      ],
+      next: null,
+    })
+  })
+
+  it('of traits come from every operator but unset, custom slugs only', async () => {
+    const place = newPlace()
+    const operations = {
+      set: { plan: 'pro', email: 'ada@example.com' },
+      setOnce: { source: 'ad' },
+      increment: { logins: 1 },
+      decrement: { credit: 1 },
+      unset: ['gone'],
+    }
+    await fold([identifyRequested({ ...place, operations, device: { $deviceOs: 'iOS' } })])
+    expect(await registeredSlugs(place)).toEqual(['credit', 'logins', 'plan', 'source'])
+  })
+
+  it('are read in pages, by slug', async () => {
+    const place = newPlace()
+    await fold(['b', 'a', 'C', 'd'].map((slug) => tracked(place, slug)))
+    const first = await readDefinitions(prisma, { kind: 'event', ...place, limit: 3 })
+    expect(first.definitions.map(({ slug }) => slug)).toEqual(['C', 'a', 'b'])
+    expect(first.next).toBe('b')
+    const second = await readDefinitions(prisma, { kind: 'event', ...place, limit: 3, after: 'b' })
+    expect(second).toMatchObject({ definitions: [{ slug: 'd' }], next: null })
+  })
+})
