@@ -35,9 +35,11 @@ describe('prepareServiceSchema', () => {
     })
   })
 
-  function prepare(schema: keyof typeof roles, password = `it's ${schema}`): Promise<void> {
+  function prepare(schema: keyof typeof roles, { password = `it's ${schema}`, database = name } = {}): Promise<void> {
     const migrations = [{ directory, table: '_core_migrations' }]
-    return prepareServiceSchema({ adminUrl: adminUrl.href, schema, role: roles[schema], password, migrations })
+    const url = new URL(adminUrl)
+    url.pathname = `/${database}`
+    return prepareServiceSchema({ adminUrl: url.href, schema, role: roles[schema], password, migrations })
   }
   function as(schema: keyof typeof roles, statement: string, password = `it's ${schema}`): Promise<unknown[]> {
     const url = new URL(adminUrl)
@@ -75,10 +77,19 @@ describe('prepareServiceSchema', () => {
   )
 
   it('may be run again and again, at the same time, and takes a new password', async () => {
-    await Promise.all(Array.from({ length: 4 }, () => prepare('forms', 'new')))
+    await Promise.all(Array.from({ length: 4 }, () => prepare('forms', { password: 'new' })))
     expect(await as('forms', 'SELECT count(*)::int AS n FROM forms.things', 'new')).toEqual([{ n: 0 }])
     await expect(as('forms', 'SELECT 1')).rejects.toMatchObject({ code: '28P01' })
     await prepare('forms')
+  })
+
+  it('prepares a role that several databases of the server share, at the same time', async () => {
+    const databases = [1, 2, 3, 4].map((n) => `${name}_${n}`)
+    const runs = databases.map((database) => prepare('forms', { database }))
+    await expect(Promise.all(runs)).resolves.toHaveLength(4)
+    await withClient(inject('databaseUrl'), async (client) => {
+      for (const database of databases) await client.query(`DROP DATABASE ${database} WITH (FORCE)`)
+    })
   })
 
   it('gives the rights on what a later migration creates', async () => {

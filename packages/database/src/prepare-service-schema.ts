@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { applyMigrations } from './apply-migrations.ts'
 import { sqlStateOf } from './database-errors.ts'
@@ -19,7 +20,8 @@ export interface ServiceSchemaOptions {
 const GRANTS_LOCK = 0x4e_56_47_52
 /** Roles are shared by all databases, a lock is not: somebody else made or changed the role at the same moment. */
 const ROLE_RACES = ['23505', '42710', 'XX000']
-const ROLE_ATTEMPTS = 5
+const ROLE_ATTEMPTS = 10
+const ROLE_PAUSE_MS = 50
 
 /**
  * Makes a service's schema, its login role and that role's rights, and applies its migrations. The role reads and
@@ -48,6 +50,7 @@ async function prepareRole(client: Client, role: string, password: string, attem
     await client.query(`${verb} ROLE ${role} LOGIN PASSWORD ${client.escapeLiteral(password)}`)
   } catch (error) {
     if (attempt === ROLE_ATTEMPTS || !ROLE_RACES.includes(sqlStateOf(error) ?? '')) throw error
+    await setTimeout(Math.random() * ROLE_PAUSE_MS)
     await prepareRole(client, role, password, attempt + 1)
   }
 }
