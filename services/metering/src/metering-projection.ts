@@ -1,5 +1,5 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { customTraitSlugs } from '@nextvisit/domain'
+import { customTraitSlugs, keyedRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { type CounterKey, counterOf, monthOf } from './counter.ts'
 import { countEvents, countMembers, dropUnfolded, RESERVATION_LIFETIME_MS, settle, type Unit } from './ledger.ts'
@@ -23,6 +23,7 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   name: 'metering',
   topics: [TOPICS.userEvents],
   schema: UserFact,
+  keyed: keyedRecordOf,
   empty: () => ({ counters: new Map(), eventUnits: [], memberUnits: new Map(), usage: new Map(), names: new Map() }),
 
   evolve: (draft, { fact }) => {

@@ -1,4 +1,5 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact, type UserQuery } from '@nextvisit/contracts'
+import { keyedRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { earlier, type FoldedUser, identified, later, seen } from './folded-user.ts'
 import { addEventCounts, type EventCount, readUsers, upsertUsers } from './user-rows.ts'
@@ -25,6 +26,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
     name: 'user-projector',
     topics: [TOPICS.userEvents],
     schema: UserFact,
+    keyed: keyedRecordOf,
     empty: () => draftOf([]),
 
     load: async (db, batch) => {
