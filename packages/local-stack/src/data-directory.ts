@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { StackError } from './errors.ts'
+import { processInfo } from './process-info.ts'
 
 const NEEDED_BYTES = 512 * 2 ** 20
 
@@ -20,7 +20,7 @@ export async function takeDataDirectory(folder: string): Promise<() => Promise<v
 
 async function takeLock(folder: string): Promise<() => Promise<void>> {
   const file = path.join(folder, 'lock')
-  const mine = `${process.pid} ${startOf(process.pid)}`
+  const mine = `${process.pid} ${processInfo(process.pid)?.startedAt}`
   for (;;) {
     try {
       await writeFile(file, mine, { flag: 'wx', mode: 0o600 })
@@ -31,28 +31,13 @@ async function takeLock(folder: string): Promise<() => Promise<void>> {
     }
     const holder = await readFile(file, 'utf8').catch(() => '')
     const pid = Number.parseInt(holder, 10)
-    if (pid > 0 && holder === `${pid} ${startOf(pid)}`) {
+    if (holder === `${pid} ${processInfo(pid)?.startedAt}`) {
       throw new StackError(
         'ALREADY_RUNNING',
         `Nextvisit is running with this data folder already (${folder}, process ${pid}). Stop it, or set NEXTVISIT_DATA and GATEWAY_PORT for a second one.`,
       )
     }
     await rm(file, { force: true })
-  }
-}
-
-/** When a process started, in whatever unit the system tells; 'gone' if it is not there. Process ids are used again. */
-function startOf(pid: number): string {
-  try {
-    process.kill(pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return 'gone'
-  }
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-  } catch {
-    return 'unknown' // no /proc here: the id has to do
   }
 }
 

@@ -37,7 +37,10 @@ export async function copyArtifact(artifact: string, folder: string): Promise<vo
 
 async function maven(args: readonly string[]): Promise<void> {
   try {
-    await run('mvn', ['--quiet', '--batch-mode', ...args], { cwd: '/', timeout: DOWNLOAD_WITHIN_MS })
+    await run('mvn', ['--quiet', '--batch-mode', '-Dstyle.color=never', ...args], {
+      cwd: '/',
+      timeout: DOWNLOAD_WITHIN_MS,
+    })
   } catch (cause) {
     const output = cause instanceof Error && 'stdout' in cause ? String(cause.stdout) : String(cause)
     const reason = output.split('\n').find((line) => line.includes('[ERROR]')) ?? 'no answer'

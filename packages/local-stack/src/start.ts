@@ -1,13 +1,12 @@
 /** `pnpm start`: the whole product on this machine, until Ctrl-C. */
+import { once } from 'node:events'
 import { readStartConfig } from './config.ts'
 import { demoCommands } from './demo-commands.ts'
 import { StackError } from './errors.ts'
 import { startStack, type Stack } from './stack.ts'
-
-const PARENT_CHECK_MS = 1_000
+import { watchLaunchers } from './watch-launchers.ts'
 
 const stopping = new AbortController()
-let stack: Stack | undefined
 
 function requestStop(): void {
   if (stopping.signal.aborted) process.exit(1) // the second Ctrl-C: the watchdog ends what still runs
@@ -16,24 +15,25 @@ function requestStop(): void {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, requestStop)
-const parent = process.ppid
-setInterval(() => {
-  if (process.ppid !== parent && !stopping.signal.aborted) requestStop() // pnpm was killed
-}, PARENT_CHECK_MS).unref()
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // the terminal is gone
+watchLaunchers(() => {
+  if (!stopping.signal.aborted) requestStop()
+})
 
 try {
   const startedAt = performance.now()
   const { signal } = stopping
-  stack = await startStack({ ...readStartConfig(), signal, onProgress: (line) => console.log(line) })
+  const stack = await startStack({ ...readStartConfig(), signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.\n`)
   printDemo(stack)
-  await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  if (!signal.aborted) await once(signal, 'abort')
   await stack.stop()
   console.log('Stopped.')
   process.exit(0)
 } catch (error) {
-  if (!stopping.signal.aborted) console.error(`\n✗ ${error instanceof StackError ? error.message : describe(error)}`)
+  if (stopping.signal.aborted) console.log('Stopped.')
+  else console.error(`\n✗ ${error instanceof StackError ? error.message : describe(error)}`)
   process.exit(1)
 }
 

@@ -22,7 +22,7 @@ for charge in $charges; do
     *) kill -s "\${charge%%:*}" "\${charge#*:}" ;;
   esac
 done
-for second in 1 2 3 4 5; do
+for second in 1 2 3; do
   alive=''
   for charge in $charges; do
     case $charge in container:*) ;; *) kill -s 0 "\${charge#*:}" && alive=yes ;; esac

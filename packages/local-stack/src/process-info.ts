@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+
+export interface ProcessInfo {
+  readonly parent: number
+  /** When it started, in whatever form the system tells: with the id it names one process for ever. */
+  readonly startedAt: string
+  readonly command: string
+}
+
+/** What the system says of a process; undefined where there is none. */
+export function processInfo(pid: number): ProcessInfo | undefined {
+  try {
+    return existsSync('/proc/self/stat') ? fromProc(pid) : fromPs(pid)
+  } catch {
+    return undefined
+  }
+}
+
+function fromProc(pid: number): ProcessInfo {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name before may hold anything
+  const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  return { parent: Number(fields[1]), startedAt: fields[19] ?? '', command }
+}
+
+function fromPs(pid: number): ProcessInfo | undefined {
+  const line = execFileSync('ps', ['-o', 'ppid=', '-o', 'lstart=', '-o', 'command=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { LC_ALL: 'C' },
+  })
+  const match = /^\s*(\d+)\s+(.{24})\s+(.*)/.exec(line)
+  return match ? { parent: Number(match[1]), startedAt: match[2] ?? '', command: match[3] ?? '' } : undefined
+}
