@@ -1,8 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server as NetServer } from 'node:net'
 import { GatewayListenError } from '../errors.ts'
 import { answerClientError } from './client-error.ts'
 
+const GRACE_MS = 300
 const CLOSE_WITHIN_MS = 5_000
 
 export interface HttpServer {
@@ -39,7 +40,9 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
     stop: () =>
       new Promise((resolve) => {
         isStopping = true
-        server.close(() => resolve())
+        // Node's own `close` would also reset connections whose next request is on its way.
+        NetServer.prototype.close.call(server, () => resolve())
+        setTimeout(() => server.closeIdleConnections(), GRACE_MS)
         setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS).unref()
       }),
   }
