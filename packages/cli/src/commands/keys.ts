@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import type { Environment, KeyKind } from '@nextvisit/contracts'
+import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { Command, Option } from 'commander'
+import { print, styled } from '../output.ts'
+
+interface KeyOptions {
+  readonly kind: KeyKind
+  readonly environment: Environment
+  readonly name: string
+}
+
+export function keysCommand(): Command {
+  return new Command('keys').description('Make API keys.').addCommand(
+    new Command('create')
+      .description('Make a key, show it once, and the line that lets it in. Changes nothing.')
+      .addOption(
+        new Option('--kind <kind>', 'admin: secret, for servers; sdk: publishable, for apps and pages')
+          .choices(['admin', 'sdk'])
+          .makeOptionMandatory(),
+      )
+      .addOption(
+        new Option('--environment <environment>', 'P: production; T: test, not metered')
+          .choices(['P', 'T'])
+          .makeOptionMandatory(),
+      )
+      .option('--name <name>', 'what the key is called in the file', 'backend')
+      .addHelpText('after', '\nExample:\n  nextvisit keys create --kind admin --environment P --name backend')
+      .action(createKey),
+  )
+}
+
+function createKey({ kind, environment, name }: KeyOptions): void {
+  const key = createApiKey(kind, environment, randomBytes(32))
+  // A flow mapping takes JSON's form of a text, whatever is in it.
+  const shownName = /^[a-z][\w-]*$/i.test(name) ? name : JSON.stringify(name)
+  print('The key; it is shown this once and kept nowhere:\n')
+  print(`  ${styled('bold', key)}\n`)
+  print("To let it in, put this line below the project's keys: in the workspace file, and apply that:\n")
+  print(`  - { name: ${shownName}, kind: ${kind}, environment: ${environment}, sha256: ${hashApiKey(key)} }`)
+}

@@ -1,0 +1,58 @@
+import { Command } from 'commander'
+import { readEnvironment } from '../config.ts'
+import { print, printTable, styled } from '../output.ts'
+import { readStatus, type Status } from '../status/read-status.ts'
+
+export function statusCommand(): Command {
+  return new Command('status')
+    .description("Show each consumer's lag and dead letters, the catalog's revisions and what runs.")
+    .option('--json', 'for scripts')
+    .addHelpText(
+      'after',
+      `
+Ends with 0 also where consumers lag or parts are away: it is the answer. Asks KAFKA_BROKERS and each service's database
+address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
+
+Example:
+  nextvisit status --json | jq '.consumers[] | {service, lagRecords}'`,
+    )
+    .action(status)
+}
+
+async function status({ json }: { readonly json?: true }): Promise<void> {
+  const current = await readStatus(readEnvironment(), new Date())
+  if (json) return print(JSON.stringify(current, null, 2))
+  printConsumers(current)
+  print()
+  printLog(current)
+}
+
+function printConsumers({ consumers }: Status): void {
+  printTable(
+    ['CONSUMER', 'BEHIND (RECORDS)', 'BEHIND (SECONDS)', 'DEAD LETTERS'],
+    consumers
+      .filter((consumer) => consumer.status === 'available')
+      .map(({ service, lagRecords, lagSeconds, deadLetters }) => [
+        service,
+        lagRecords ?? '?',
+        lagSeconds ?? '?',
+        deadLetters,
+      ]),
+  )
+  for (const consumer of consumers) {
+    if (consumer.status === 'away') print(styled('red', `${consumer.service} is away: ${consumer.because}`))
+  }
+}
+
+function printLog({ log }: Status): void {
+  if (log.status === 'away') return print(styled('red', `The log is away: ${log.because}`))
+  printTable(
+    ['ORGANIZATION', 'REVISION', 'PROJECTS', 'KEYS'],
+    log.organizations.map(({ organization, revision, projects, keys }) => [organization, revision, projects, keys]),
+  )
+  print()
+  printTable(
+    ['RUNNING', 'PROCESSES', 'CATALOG'],
+    log.services.map(({ service, processes, hasCatalog }) => [service, processes, hasCatalog ? 'current' : 'behind']),
+  )
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import path from 'node:path'
+import { serviceDatabases } from '@nextvisit/database'
+import type { LogConnection } from '@nextvisit/log'
+import { type Environment, kafkaConfig, readConfig } from '@nextvisit/service-kit'
+import { z } from 'zod'
+import { CliError, EXIT } from './errors.ts'
+
+const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
+
+/** What the local stack writes for commands while it runs; `environment` is for the demo's keys. */
+const ConnectionFile = z.object({
+  kafkaBrokers: z.union([z.string(), z.array(z.string()).transform((brokers) => brokers.join(','))]).optional(),
+  /** By service. */
+  databaseUrls: z.record(z.string(), z.string()).default({}),
+  redisUrl: z.string().optional(),
+  secretKey: z.string().optional(),
+  environment: z.record(z.string(), z.string()).default({}),
+})
+
+/** The environment; what it leaves open is taken from the local stack's `connection.json`, where there is one. */
+export function readEnvironment(): Environment {
+  const given = Object.entries(process.env).filter(([, value]) => value !== undefined && value !== '')
+  return { ...localStack(), ...Object.fromEntries(given) }
+}
+
+function localStack(): Environment {
+  const file = path.join(process.env['NEXTVISIT_DATA'] || path.join(CHECKOUT, '.nextvisit'), 'connection.json')
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return {}
+  }
+  const parsed = ConnectionFile.safeParse(parseJson(text))
+  if (!parsed.success) throw new CliError(`${file} cannot be read; start the local stack again, or remove it.`)
+  const { kafkaBrokers, databaseUrls, redisUrl, secretKey, environment } = parsed.data
+  const ownUrls = serviceDatabases.map(({ service, environmentVariable }) => [
+    environmentVariable,
+    new Map(Object.entries(databaseUrls)).get(service),
+  ])
+  const named = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, NEXTVISIT_SECRET_KEY: secretKey }
+  return { ...environment, ...named, ...Object.fromEntries(ownUrls) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** How to reach the log. Throws what to do where the environment does not say. */
+export function logConnection(env: Environment): LogConnection {
+  if (env['KAFKA_BROKERS'] === undefined) {
+    throw new CliError(
+      'KAFKA_BROKERS is not set and no local stack runs here. Set it to host:port, or start one with npx -y pnpm start.',
+      EXIT.usage,
+    )
+  }
+  return { ...readConfig(kafkaConfig, env).kafka, clientId: 'nextvisit-cli' }
+}
+
+/** Who runs the command, as the operating system names them. */
+export function operatingUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container's user may have no name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}

@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseWorkspaceFile } from '@nextvisit/catalog'
+import { hashApiKey, parseApiKey } from '@nextvisit/domain'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const MAIN = path.join(import.meta.dirname, 'main.ts')
+const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+interface Ended {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the command as a person would, where no local stack runs and nothing is set but `env`. */
+function nextvisit(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [MAIN, ...args],
+      { env: { NEXTVISIT_DATA: folder, ...env } },
+      (error, stdout, stderr) => {
+        resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr })
+      },
+    )
+  })
+}
+
+describe('nextvisit', () => {
+  it.each([[[]], [['apply']], [['keys', 'create']], [['status']], [['migrate']], [['topics', 'create']]])(
+    'shows for %j what it does, with an example',
+    async (command) => {
+      const { exitCode, stdout } = await nextvisit([...command, '--help'])
+      expect(exitCode).toBe(0)
+      expect(stdout).toContain(`Usage: ${['nextvisit', ...command].join(' ')}`)
+      expect(stdout).toContain('Example:\n  ')
+    },
+  )
+
+  it.each([
+    [['aply'], 'Did you mean apply?'],
+    [['apply'], "missing required argument 'file'"],
+    [['keys', 'create', '--kind', 'root', '--environment', 'P'], 'Allowed choices are admin, sdk'],
+    [['topics', 'create', '--partitions', '0'], 'It must be a whole number, 1 or more.'],
+    [['topics', 'create'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
+    [['migrate'], 'DATABASE_URL is not set.'],
+    [['apply', '/nowhere/workspace.yaml'], '/nowhere/workspace.yaml cannot be read (ENOENT).'],
+  ])('ends %j with 2 and says what to do', async (args, message) => {
+    const { exitCode, stdout, stderr } = await nextvisit(args)
+    expect(exitCode).toBe(2)
+    expect(stdout).toBe('')
+    expect(stderr).toContain(message)
+    expect(stderr).not.toContain('    at ')
+  })
+
+  it('ends with 1 where the log is away, and shows a stack only if asked to', async () => {
+    const env = { KAFKA_BROKERS: '127.0.0.1:1' }
+    const plain = await nextvisit(['topics', 'create'], env)
+    expect(plain).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^No broker answered within .*\n$/) })
+    const verbose = await nextvisit(['--verbose', 'topics', 'create'], env)
+    expect(verbose.stderr).toContain('    at ')
+  })
+
+  it('makes a key and the line that lets it in', async () => {
+    const args = ['keys', 'create', '--kind', 'sdk', '--environment', 'T', '--name', 'web, second']
+    const { exitCode, stdout } = await nextvisit(args)
+    expect(exitCode).toBe(0)
+    const key = /nv_\S+/.exec(stdout)?.[0] ?? ''
+    expect(parseApiKey(key)).toEqual({ kind: 'sdk', environment: 'T' })
+    const line = stdout.split('\n').find((one) => one.startsWith('  - '))
+    const project = ['organizations:', '  - id: acme', '    projects:', '      - id: shop', '        keys:']
+    const parsed = parseWorkspaceFile([...project, `        ${line}`].join('\n'), {})
+    expect(parsed).toMatchObject({
+      outcome: 'ok',
+      organizations: [
+        { projects: [{ keys: [{ name: 'web, second', kind: 'sdk', environment: 'T', sha256: hashApiKey(key) }] }] },
+      ],
+    })
+  })
+
+  it('names every fault of a file with its line, before it looks for the log', async () => {
+    const file = path.join(folder, 'faulty.yaml')
+    await writeFile(file, 'organizations:\n  - id: Acme\n    plan: { colour: red }\n')
+    const { exitCode, stdout, stderr } = await nextvisit(['apply', file])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(stderr).toContain(`${file}:2: organizations[0].id must be 1 to 63 of the characters`)
+    expect(stderr).toContain(`${file}:3: organizations[0].plan.colour is not a member that is known here`)
+    expect(stderr).toContain('has 2 faults. Nothing was changed.')
+  })
+
+  it('finds the demo file in order once its keys are set', async () => {
+    const keys = await Promise.all(
+      ['admin', 'sdk'].map(async (kind) => {
+        const { stdout } = await nextvisit(['keys', 'create', '--kind', kind, '--environment', 'P'])
+        return /nv_\S+/.exec(stdout)?.[0] ?? ''
+      }),
+    )
+    const without = await nextvisit(['apply', DEMO])
+    expect(without.stderr).toMatch(/demo-workspace\.yaml:\d+: .*the environment variable DEMO_ADMIN_KEY is not set/)
+    const [admin = '', sdk = ''] = keys
+    const ended = await nextvisit(['apply', DEMO], { DEMO_ADMIN_KEY: admin, DEMO_SDK_KEY: sdk })
+    expect(ended.stderr).toContain('KAFKA_BROKERS is not set')
+  })
+
+  it('takes what the environment leaves open from the local stack', async () => {
+    const data = await mkdtemp(path.join(folder, 'data-'))
+    const connection = {
+      kafkaBrokers: '127.0.0.1:1',
+      databaseUrls: { metering: 'postgresql://nextvisit_metering:secret@127.0.0.1:2/nextvisit' },
+    }
+    await writeFile(path.join(data, 'connection.json'), JSON.stringify(connection))
+    const { exitCode, stdout } = await nextvisit(['status', '--json'], { NEXTVISIT_DATA: data })
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      log: { status: 'away', because: expect.stringContaining('No broker answered') },
+      consumers: [
+        { service: 'user-projector', status: 'away' },
+        { service: 'trait-registry', status: 'away' },
+        { service: 'metering', status: 'away', because: expect.stringContaining('does not answer at 127.0.0.1:2') },
+        { service: 'form-trigger-evaluator', status: 'away' },
+      ],
+    })
+    expect(stdout).not.toContain('secret')
+  })
+})

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+import { applyCommand } from './commands/apply.ts'
+import { keysCommand } from './commands/keys.ts'
+import { migrateCommand } from './commands/migrate.ts'
+import { statusCommand } from './commands/status.ts'
+import { topicsCommand } from './commands/topics.ts'
+import { ConfigError } from '@nextvisit/service-kit'
+import { CliError, EXIT } from './errors.ts'
+import { complain } from './output.ts'
+
+const program = new Command('nextvisit')
+  .description('Configures and watches Nextvisit. Finds a local stack that runs in this checkout by itself.')
+  .option('--verbose', 'show where an error came from')
+  .addHelpText('after', '\nExample:\n  nextvisit apply infra/demo-workspace.yaml\n\nnextvisit help COMMAND tells more.')
+
+for (const command of [applyCommand(), keysCommand(), statusCommand(), topicsCommand(), migrateCommand()]) {
+  program.addCommand(command)
+}
+for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
+  command.exitOverride().showHelpAfterError('(--help shows how)')
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = report(error)
+}
+
+/** Tells what went wrong in one sentence where we know it; returns the exit code. */
+function report(error: unknown): number {
+  // It has told already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+  const isVerbose = program.opts<{ verbose?: true }>().verbose === true
+  // Errors of ours carry a code and a sentence that says what to do.
+  const isOurs = error instanceof Error && 'code' in error && 'retryable' in error
+  if (isVerbose || !(error instanceof Error)) console.error(error)
+  else complain(isOurs ? error.message : `${error.message}\nThis was not expected; --verbose shows where it came from.`)
+  if (error instanceof ConfigError) return EXIT.usage
+  return error instanceof CliError ? error.exitCode : EXIT.failed
+}

@@ -1,0 +1,35 @@
+import { styleText } from 'node:util'
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Text in a colour where standard output is a terminal that wants colours, plain elsewhere. */
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout })
+}
+
+/** One line on standard output: what the command was asked for. */
+export function print(line = ''): void {
+  console.log(line)
+}
+
+/** One line on standard error: what went wrong and what to do. */
+export function complain(line: string): void {
+  console.error(line)
+}
+
+/** Rows under headings, in columns as wide as they need to be; numbers to the right. */
+export function printTable(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...rows.map((row) => String(row[column] ?? '').length)),
+  )
+  const lineOf = (cells: readonly (string | number)[]): string =>
+    cells
+      .map((cell, column) => {
+        const width = widths[column] ?? 0
+        return typeof cell === 'number' ? String(cell).padStart(width) : cell.padEnd(width)
+      })
+      .join('  ')
+      .trimEnd()
+  print(styled('bold', lineOf(headings)))
+  for (const row of rows) print(lineOf(row))
+}

@@ -1,0 +1,35 @@
+import type { Watermarks } from '@nextvisit/log'
+import type { Checkpoint } from './read-consumer.ts'
+
+export interface Lag {
+  readonly records: number
+  /** Age of the last folded record in the partition that is furthest behind; null where one was never read. */
+  readonly seconds: number | null
+}
+
+/**
+ * How far a consumer is behind the log: what lies between each checkpoint and its partition's end. A partition of its
+ * topics without a checkpoint was never read.
+ */
+export function lagOf(
+  checkpoints: readonly Checkpoint[],
+  watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>,
+  nowMs: number,
+): Lag {
+  const topics = new Set(checkpoints.map((checkpoint) => checkpoint.topic))
+  const byPartition = new Map(
+    checkpoints.map((checkpoint) => [`${checkpoint.topic}/${checkpoint.partition}`, checkpoint]),
+  )
+  const behind = [...watermarks]
+    .filter(([topic]) => topics.has(topic))
+    .flatMap(([topic, partitions]) => [...partitions].map(([partition, marks]) => ({ topic, partition, marks })))
+    .map(({ topic, partition, marks }) => {
+      const checkpoint = byPartition.get(`${topic}/${partition}`)
+      return { records: marks.high - (checkpoint?.nextOffset ?? marks.low), sinceMs: checkpoint?.recordTimeMs }
+    })
+    .filter(({ records }) => records > 0n)
+  const records = Number(behind.reduce((sum, partition) => sum + partition.records, 0n))
+  if (behind.some(({ sinceMs }) => sinceMs === undefined)) return { records, seconds: null }
+  const oldestMs = Math.min(nowMs, ...behind.map(({ sinceMs = nowMs }) => sinceMs))
+  return { records, seconds: Math.round((nowMs - oldestMs) / 1_000) }
+}

@@ -1,0 +1,56 @@
+import { Client } from 'pg'
+
+/** How far a consumer has folded a partition. */
+export interface Checkpoint {
+  readonly topic: string
+  readonly partition: number
+  readonly nextOffset: bigint
+  /** Of the last record that was folded, ms since the epoch; undefined where none was yet. */
+  readonly recordTimeMs: number | undefined
+}
+
+export interface ConsumerAnswer {
+  readonly checkpoints: readonly Checkpoint[]
+  readonly deadLetters: number
+}
+
+const CONNECT_WITHIN_MS = 3_000
+const ANSWER_WITHIN_MS = 5_000
+
+interface CheckpointRow {
+  readonly topic: string
+  readonly partition: number
+  readonly next_offset: string
+  readonly record_time: Date | null
+}
+
+/** What a consumer has in its schema, asked at its own database address. */
+export async function readConsumer(url: string, schema: string): Promise<ConsumerAnswer> {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    query_timeout: ANSWER_WITHIN_MS,
+    application_name: 'nextvisit status',
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const checkpoints = await client.query<CheckpointRow>(
+      `SELECT topic, partition, next_offset, record_time FROM ${client.escapeIdentifier(schema)}.checkpoints`,
+    )
+    const deadLetters = await client.query<{ count: string }>(
+      `SELECT count(*) FROM ${client.escapeIdentifier(schema)}.dead_letters`,
+    )
+    return {
+      checkpoints: checkpoints.rows.map((row) => ({
+        topic: row.topic,
+        partition: row.partition,
+        nextOffset: BigInt(row.next_offset),
+        recordTimeMs: row.record_time?.getTime(),
+      })),
+      deadLetters: Number(deadLetters.rows[0]?.count ?? 0),
+    }
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

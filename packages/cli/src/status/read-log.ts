@@ -1,0 +1,38 @@
+import { awaitViews, readCatalog } from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
+import { createLogAdmin, type LogConnection, type Watermarks } from '@nextvisit/log'
+
+export interface OrganizationStatus {
+  readonly organization: string
+  readonly revision: number
+  readonly projects: number
+  readonly keys: number
+}
+
+export interface LogAnswer {
+  /** By topic and partition. */
+  readonly watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>
+  readonly organizations: readonly OrganizationStatus[]
+  /** Running processes, `<service>.<instance>`, by whether they have read the whole catalog. */
+  readonly services: { readonly current: readonly string[]; readonly lagging: readonly string[] }
+}
+
+/** What the log knows: how far it goes, the catalog, and who runs. */
+export async function readLog(connection: LogConnection): Promise<LogAnswer> {
+  const { state, end } = await readCatalog(connection, TOPICS.catalog)
+  const services = await awaitViews({ connection, end, withinMs: 0 })
+  const admin = createLogAdmin(connection)
+  await admin.connect()
+  try {
+    const topics = [TOPICS.userEvents, TOPICS.formEvents]
+    const watermarks = await Promise.all(topics.map(async (topic) => [topic, await admin.watermarks(topic)] as const))
+    const organizations = [...state.organizations].flatMap(([organization, { revision, config }]) => {
+      if (!config) return []
+      const keys = config.projects.reduce((sum, project) => sum + project.keys.length, 0)
+      return [{ organization, revision, projects: config.projects.length, keys }]
+    })
+    return { watermarks: new Map(watermarks), organizations, services }
+  } finally {
+    await admin.disconnect()
+  }
+}

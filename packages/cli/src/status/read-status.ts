@@ -1,0 +1,95 @@
+import { serviceDatabases } from '@nextvisit/database'
+import type { Environment } from '@nextvisit/service-kit'
+import { logConnection } from '../config.ts'
+import { CliError } from '../errors.ts'
+import { lagOf } from './lag.ts'
+import { ask, type Part } from './part.ts'
+import { readConsumer } from './read-consumer.ts'
+import { type OrganizationStatus, readLog } from './read-log.ts'
+
+export interface ConsumerStatus {
+  readonly service: string
+  /** null while the log is away. */
+  readonly lagRecords: number | null
+  readonly lagSeconds: number | null
+  readonly deadLetters: number
+}
+
+export interface ServiceStatus {
+  readonly service: string
+  readonly processes: number
+  /** Whether every process has read the whole catalog. */
+  readonly hasCatalog: boolean
+}
+
+/** What `nextvisit status --json` prints. */
+export interface Status {
+  readonly at: string
+  readonly log: Part<{
+    readonly organizations: readonly OrganizationStatus[]
+    readonly services: readonly ServiceStatus[]
+  }>
+  readonly consumers: readonly (Part<ConsumerStatus> & { readonly service: string })[]
+}
+
+/** Asks the log and every consumer's database. Never rejects for a part that is away. */
+export async function readStatus(env: Environment, now: Date): Promise<Status> {
+  const [log, answers] = await Promise.all([
+    ask(
+      () => readLog(logConnection(env)),
+      (error) => error.message,
+    ),
+    Promise.all(serviceDatabases.map(async (database) => ({ database, part: await askConsumer(database, env) }))),
+  ])
+  const consumers = answers.map(({ database: { service }, part }): Status['consumers'][number] => {
+    if (part.status === 'away') return { service, ...part }
+    const lag = log.status === 'available' ? lagOf(part.checkpoints, log.watermarks, now.getTime()) : undefined
+    return {
+      service,
+      status: 'available',
+      lagRecords: lag?.records ?? null,
+      lagSeconds: lag?.seconds ?? null,
+      deadLetters: part.deadLetters,
+    }
+  })
+  if (log.status === 'away') return { at: now.toISOString(), log, consumers }
+  const { organizations, services } = log
+  return {
+    at: now.toISOString(),
+    log: { status: 'available', organizations, services: byService(services.current, services.lagging) },
+    consumers,
+  }
+}
+
+function askConsumer({ schema, environmentVariable }: (typeof serviceDatabases)[number], env: Environment) {
+  const url = env[environmentVariable] ?? env['DATABASE_URL']
+  return ask(
+    async () => {
+      if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL`)
+      return readConsumer(url, schema)
+    },
+    (error) => reasonOf(error, url, schema),
+  )
+}
+
+/** What is wrong and what to do, without the address's password. */
+function reasonOf(error: Error, url: string | undefined, schema: string): string {
+  if (error instanceof CliError) return error.message
+  const code = 'code' in error ? String(error.code) : error.message
+  if (code === '42P01' || code === '3F000') return `schema ${schema} is not prepared: run nextvisit migrate`
+  const where = url !== undefined && URL.canParse(url) ? ` at ${new URL(url).host}` : ''
+  return `Postgres does not answer${where} (${code}): see that it is up and that the address is right`
+}
+
+function byService(current: readonly string[], lagging: readonly string[]): readonly ServiceStatus[] {
+  const processes = Map.groupBy([...current, ...lagging], serviceOf)
+  const behind = new Set(lagging.map(serviceOf))
+  return [...processes]
+    .map(([service, names]) => ({ service, processes: names.length, hasCatalog: !behind.has(service) }))
+    .toSorted((a, b) => (a.service < b.service ? -1 : 1))
+}
+
+/** `gateway.1f2e…` → `gateway`. */
+function serviceOf(name: string): string {
+  return name.split('.')[0] ?? name
+}
