@@ -1,0 +1,242 @@
+import { FormFact, type UserFact, type VisitReply } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import * as fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { at, contextOf, MINUTE, nps, PARTITION, SECOND } from './evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from './given-evaluator.ts'
+import { readQueue } from './queries.ts'
+
+let given: GivenEvaluator
+beforeAll(async () => {
+  given = await givenEvaluator(inject('databaseUrl'))
+})
+afterEach(() => given.clear())
+afterAll(() => given.stop())
+
+const ada = { organization: 'acme', project: 'shop', userId: userIdFixture('ada') }
+
+const sdk = (ms: number) => eventTracked({ source: 'sdk', received: at(ms) })
+
+/** Each record in a batch of its own, so that everything goes through the database. */
+async function foldEach(context: ReturnType<typeof contextOf>, ...facts: UserFact[]): Promise<void> {
+  for (const fact of facts) await given.fold(context, fact)
+}
+
+async function offerAt(context: ReturnType<typeof contextOf>, ms: number) {
+  const shown = visit({ received: at(ms) })
+  const [reply] = await given.fold(context, shown)
+  const { offer } = reply as VisitReply
+  const answer = offer && visitAnswered({ visitId: shown.id, ...offer, received: shown.received, userId: shown.userId })
+  return { formId: offer?.formId, answer: answer as UserFact }
+}
+
+describe('what a batch leaves behind', () => {
+  it('is the queue, the decision and the record for form-events', async () => {
+    const event = eventTracked()
+    const context = contextOf([{ ...nps, delay: '1h', expiresAfter: '1d', priority: 3 }])
+    expect(await given.fold(context, event)).toMatchObject([{ kind: 'track', recordId: event.id, formsQueued: 1 }])
+
+    const [row] = await given.prisma.queueRow.findMany()
+    const later = { showFrom: new Date(at(60 * MINUTE)), expiresAt: new Date(at(24 * 60 * MINUTE)) }
+    const cause = { causeId: event.id, catalogRevision: 1, partition: PARTITION }
+    expect(row).toMatchObject({ ...ada, formId: 'nps', state: 'waiting', priority: 3, ...later, ...cause })
+
+    const decision = { formId: 'nps', outcome: 'queued', recordId: event.id, decidedAt: new Date(event.received) }
+    expect(await given.prisma.decision.findMany()).toMatchObject([{ ...ada, ...decision, catalogRevision: 1 }])
+
+    const [told] = await given.outbox()
+    const fact = FormFact.parse(JSON.parse(told?.value ?? ''))
+    expect(told).toMatchObject({
+      topic: 'form-events',
+      key: ada.userId,
+      headers: { ce_id: fact.id, ce_type: 'FormQueued' },
+    })
+    expect(fact).toMatchObject({ ...ada, queuedId: row?.id, causeId: event.id, at: event.received, catalogRevision: 1 })
+  })
+
+  it('is the last decision for each user and form', async () => {
+    const later = eventTracked({ received: at(MINUTE) })
+    await foldEach(contextOf([nps]), eventTracked(), later)
+    expect(await given.prisma.decision.findMany()).toMatchObject([{ outcome: 'repeat-exhausted', recordId: later.id }])
+  })
+
+  it('is a state from which the next batch goes on', async () => {
+    const form = {
+      ...nps,
+      triggers: [{ event: 'checkout_completed', count: 3, within: '7d' }],
+      audience: {
+        all: [
+          { trait: '__proto__', is: 'x' },
+          { device: '$deviceOs' as const, is: 'iOS' },
+        ],
+      },
+    }
+    const operations = { set: JSON.parse('{"__proto__":"x"}') as Record<string, string> }
+    const context = contextOf([form])
+    await foldEach(context, identifyRequested({ operations, device: { $deviceOs: 'iOS' } }))
+    await foldEach(context, eventTracked(), eventTracked({ received: at(MINUTE) }))
+    expect(await given.queue()).toEqual([])
+    await foldEach(context, eventTracked({ received: at(2 * MINUTE) }))
+    expect(await given.queue()).toEqual(['nps waiting'])
+  })
+
+  it('keeps the session and its counts', async () => {
+    const form = { ...nps, triggers: [{ event: 'checkout_completed', count: 2, since: 'session' as const }] }
+    const context = contextOf([form])
+    await foldEach(context, visit(), sdk(SECOND), visit({ received: at(40 * MINUTE) }), sdk(41 * MINUTE))
+    expect(await given.queue()).toEqual([])
+    await foldEach(context, sdk(42 * MINUTE))
+    expect(await given.queue()).toEqual(['nps waiting'])
+  })
+
+  it('does not change when the same record is processed again', async () => {
+    const always = contextOf([{ ...nps, frequency: { repeat: 'always' } }])
+    const event = eventTracked()
+    await foldEach(always, event)
+    await foldEach(always, (await offerAt(always, SECOND)).answer)
+    expect(await given.fold(always, event)).toMatchObject([{ formsQueued: 1 }])
+    expect(await given.queue()).toEqual(['nps delivered'])
+    expect(await given.told()).toEqual(['FormQueued nps', 'FormDelivered nps'])
+  })
+})
+
+describe('an offer', () => {
+  const context = contextOf([nps])
+
+  it('is confirmed by the answer, and counts as shown from then on', async () => {
+    await foldEach(context, eventTracked())
+    const { formId, answer } = await offerAt(context, MINUTE)
+    expect(formId).toBe('nps')
+    expect(await given.queue()).toEqual(['nps offered'])
+    await foldEach(context, answer)
+    const [row] = await given.prisma.queueRow.findMany()
+    expect(row).toMatchObject({ state: 'delivered', shownAt: new Date(at(MINUTE)), offeredAt: null })
+    await foldEach(context, eventTracked({ received: at(2 * MINUTE) }))
+    expect(await given.queue()).toEqual(['nps delivered'])
+    expect(await given.told()).toEqual(['FormQueued nps', 'FormDelivered nps'])
+  })
+
+  it('that is not confirmed within 30 seconds waits again', async () => {
+    await foldEach(context, eventTracked())
+    const { answer } = await offerAt(context, 0)
+    await given.tick(context, 30 * SECOND - 1)
+    expect(await given.queue()).toEqual(['nps offered'])
+    await given.tick(context, 30 * SECOND)
+    expect(await given.queue()).toEqual(['nps waiting'])
+    expect((await offerAt(context, MINUTE)).formId).toBe('nps')
+    await foldEach(context, answer)
+    expect(await given.queue()).toEqual(['nps delivered'])
+  })
+
+  it('frees the slot for the next in the same batch that confirms it', async () => {
+    const always = contextOf([{ ...nps, frequency: { repeat: 'always' } }])
+    await foldEach(always, eventTracked())
+    const { answer } = await offerAt(always, SECOND)
+    await given.fold(always, answer, eventTracked({ received: at(MINUTE) }))
+    expect(await given.queue()).toEqual(['nps delivered', 'nps waiting'])
+  })
+
+  it('is made to one visit only, however visits fall into batches', async () => {
+    const forms = Array.from({ length: 5 }, (_, n) => ({ ...nps, id: `form-${n}` }))
+    const many = contextOf(forms)
+    const split = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 3, maxLength: 3 })
+    await fc.assert(
+      fc.asyncProperty(split, async (sizes) => {
+        await given.clear()
+        await given.fold(many, eventTracked())
+        const offered: (string | undefined)[] = []
+        for (const size of sizes) {
+          const replies = await given.fold(many, ...Array.from({ length: size }, () => visit({ received: at(SECOND) })))
+          offered.push(...replies.map((reply) => (reply as VisitReply).offer?.queuedId))
+        }
+        const handedOut = offered.filter((id) => id !== undefined)
+        expect(new Set(handedOut).size).toBe(handedOut.length)
+        expect(handedOut.length).toBe(Math.min(offered.length, forms.length))
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+describe('a tick', () => {
+  const expiring = contextOf([{ ...nps, expiresAfter: '1m' }])
+
+  it('expires what is due, once, and gives its turn back', async () => {
+    await foldEach(expiring, eventTracked())
+    await given.tick(expiring, MINUTE - 1)
+    expect(await given.queue()).toEqual(['nps waiting'])
+    await given.tick(expiring, MINUTE)
+    await given.tick(expiring, MINUTE)
+    expect(await given.queue()).toEqual(['nps expired'])
+    await foldEach(expiring, eventTracked({ received: at(2 * MINUTE) }))
+    expect(await given.queue()).toEqual(['nps expired', 'nps waiting'])
+    expect(await given.told()).toEqual(['FormQueued nps', 'FormExpired nps', 'FormQueued nps'])
+  })
+
+  it('expires an offer only after it has lapsed', async () => {
+    await foldEach(expiring, eventTracked())
+    await offerAt(expiring, 50 * SECOND)
+    await given.tick(expiring, 70 * SECOND)
+    expect(await given.queue()).toEqual(['nps offered'])
+    await given.tick(expiring, 80 * SECOND)
+    expect(await given.queue()).toEqual(['nps expired'])
+  })
+
+  it('cancels the waiting rows of a form that was disabled or removed', async () => {
+    const three = [nps, { ...nps, id: 'ces' }, { ...nps, id: 'stays' }]
+    await foldEach(contextOf(three), eventTracked(), eventTracked({ userName: 'bob' }))
+    const changed = contextOf([
+      { ...nps, enabled: false },
+      { ...nps, id: 'stays' },
+    ])
+    await given.tick(changed, SECOND)
+    await given.tick(changed, 2 * SECOND)
+    const states = await given.queue()
+    expect(states.filter((state) => state.endsWith('cancelled')).toSorted()).toEqual([
+      'ces cancelled',
+      'ces cancelled',
+      'nps cancelled',
+      'nps cancelled',
+    ])
+    expect(states.filter((state) => state.endsWith('waiting'))).toEqual(['stays waiting', 'stays waiting'])
+    expect((await given.told()).filter((told) => told.startsWith('FormCancelled'))).toHaveLength(4)
+  })
+
+  it('cancels nothing of a project that the catalog does not hold, or that it holds at an earlier revision', async () => {
+    await foldEach(contextOf([nps]), eventTracked(), eventTracked({ project: 'elsewhere' }))
+    await given.tick(contextOf([], { id: 'elsewhere' }), SECOND)
+    expect(await given.queue()).toEqual(['nps waiting'])
+    await given.prisma.$executeRaw(sql`UPDATE queue SET catalog_revision = 2`)
+    await given.tick(contextOf([]), SECOND)
+    expect(await given.queue()).toEqual(['nps waiting'])
+  })
+
+  it("leaves other partitions' rows to their owners", async () => {
+    await foldEach(expiring, eventTracked())
+    await given.tick({ ...expiring, partition: PARTITION + 1 }, 60 * MINUTE)
+    expect(await given.queue()).toEqual(['nps waiting'])
+  })
+
+  it('does nothing in a rebuild', async () => {
+    await foldEach(expiring, eventTracked())
+    await given.tick({ ...expiring, isRebuild: true }, 60 * MINUTE)
+    expect(await given.queue()).toEqual(['nps waiting'])
+  })
+})
+
+describe("a user's queue, read", () => {
+  it('is what is open, in the order in which visits take it', async () => {
+    const forms = [nps, { ...nps, id: 'urgent', priority: 5, expiresAfter: '1d' }, { ...nps, id: 'ces' }]
+    const context = contextOf(forms)
+    await foldEach(context, eventTracked(), eventTracked({ userName: 'bob' }))
+    await offerAt(context, SECOND)
+    const { waiting } = await readQueue(given.prisma, ada)
+    expect(waiting.map(({ formId, state }) => `${formId} ${state}`)).toEqual([
+      'urgent offered',
+      'ces waiting',
+      'nps waiting',
+    ])
+    expect(waiting[0]).toMatchObject({ priority: 5, queuedAt: at(0), showFrom: at(0), expiresAt: at(24 * 60 * MINUTE) })
+  })
+})
