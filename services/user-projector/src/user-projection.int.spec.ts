@@ -1,0 +1,196 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { applyMigrations, createAdapter, transactionOptions } from '@nextvisit/database'
+import * as fc from 'fast-check'
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { readUser } from './queries.ts'
+import { createRoutes } from './routes.ts'
+import { createUserProjection } from './user-projection.ts'
+
+const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
+
+let prisma: PrismaClient
+beforeAll(async () => {
+  const url = new URL(inject('databaseUrl'))
+  const admin = new PrismaClient({
+    adapter: createAdapter({ url: url.href, schema: 'public', applicationName: 'spec' }),
+  })
+  url.pathname = `/users_test_${randomUUID().slice(0, 8)}`
+  await admin.$executeRawUnsafe(`CREATE DATABASE ${url.pathname.slice(1)}`)
+  await admin.$disconnect()
+  await applyMigrations({
+    url: url.href,
+    schema: 'users',
+    directory: path.join(import.meta.dirname, '../prisma/migrations'),
+  })
+  const adapter = createAdapter({ url: url.href, schema: 'users', applicationName: 'spec' })
+  prisma = new PrismaClient({ adapter, transactionOptions })
+})
+afterAll(() => prisma.$disconnect())
+
+/** Each test has an organization of its own. */
+function newPlace() {
+  return { organization: `acme-${randomUUID().slice(0, 8)}`, project: 'shop' }
+}
+type Place = ReturnType<typeof newPlace>
+
+/** One batch, as the runner does it. Answers how many increments were skipped. */
+async function fold(facts: readonly UserFact[]): Promise<number> {
+  let skipped = 0
+  const projection = createUserProjection({ onSkippedIncrements: (count) => (skipped += count) })
+  const batch = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
+  const loaded = (await projection.load?.(prisma, batch)) ?? projection.empty()
+  const draft = batch.reduce((before, record) => projection.evolve(before, record, context), loaded)
+  await prisma.$transaction(projection.save(draft).map((statement) => prisma.$executeRaw(statement)))
+  await projection.after?.(draft)
+  return skipped
+}
+
+function readAda(place: Place): Promise<UserReadModel | undefined> {
+  return readUser(prisma, { ...place, userId: userIdFixture('ada') })
+}
+
+describe('the read model of a user', () => {
+  it('shows what identifies and events came to, over batches', async () => {
+    const place = newPlace()
+    const morning = '2026-11-02T08:00:00.000Z'
+    const evening = '2026-11-02T18:00:00.000Z'
+    await fold([
+      identifyRequested({
+        ...place,
+        received: morning,
+        operations: { set: { plan: 'free', tags: ['a', null, 1.5] }, increment: { logins: 1 } },
+        device: { $countryCode: 'DE', $deviceOs: 'iOS' },
+      }),
+      eventTracked({ ...place, received: morning, occurredAt: '2026-11-01T08:00:00.000Z' }),
+    ])
+    await fold([
+      eventTracked({ ...place, received: evening, occurredAt: '2026-10-30T08:00:00.000Z' }),
+      eventTracked({ ...place, received: evening, source: 'sdk', eventName: 'Opened', slug: 'opened' }),
+      identifyRequested({
+        ...place,
+        received: morning,
+        operations: { set: { plan: 'pro' }, increment: { logins: 2 } },
+      }),
+      visitAnswered({ ...place, visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
+    ])
+    expect(await readAda(place)).toEqual({
+      userId: userIdFixture('ada'),
+      userName: 'ada',
+      traits: { plan: 'pro', tags: ['a', null, 1.5], logins: 3 },
+      country: 'DE',
+      device: { $deviceOs: 'iOS' },
+      firstSeenAt: morning,
+      lastSeenAt: evening,
+      events: {
+        checkout_completed: { count: 2, firstAt: '2026-10-30T08:00:00.000Z', lastAt: '2026-11-01T08:00:00.000Z' },
+        opened: { count: 1, firstAt: evening, lastAt: evening },
+      },
+      segments: [],
+    })
+  })
+
+  it('appears only by an identify, and then knows the events from before', async () => {
+    const place = newPlace()
+    await fold([eventTracked({ ...place, source: 'sdk' }), eventTracked({ ...place })])
+    expect(await readAda(place)).toBeUndefined()
+    await fold([identifyRequested({ ...place })])
+    expect(await readAda(place)).toMatchObject({ events: { checkout_completed: { count: 2 } } })
+  })
+
+  it('is not touched by an admin track event', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    const before = await readAda(place)
+    await fold([eventTracked({ ...place, received: '2026-11-03T10:00:00.000Z' })])
+    expect(await readAda(place)).toMatchObject({ lastSeenAt: before?.lastSeenAt })
+  })
+
+  it('keeps slugs such as __proto__ and the values of numbers', async () => {
+    const place = newPlace()
+    const set = JSON.parse('{"__proto__":"x","constructor":1e308,"tiny":5e-324,"quote\\"":"\\\\","":true,"half":-0.1}')
+    await fold([
+      identifyRequested({ ...place, operations: { set } }),
+      eventTracked({ ...place, eventName: 'constructor', slug: 'constructor' }),
+    ])
+    await fold([identifyRequested({ ...place, operations: { increment: { half: 0.2 } } })])
+    const user = await readAda(place)
+    expect(new Map(Object.entries(user?.traits ?? {}))).toEqual(new Map(Object.entries({ ...set, half: -0.1 + 0.2 })))
+    expect(Object.keys(user?.events ?? {})).toEqual(['constructor'])
+  })
+
+  it('tells of increments that were skipped', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
+    expect(await fold([identifyRequested({ ...place, operations: { increment: { plan: 1, logins: 1 } } })])).toBe(1)
+  })
+
+  it('comes out the same however the records are cut into batches', async () => {
+    const operations: fc.Arbitrary<TraitOperations> = fc.record(
+      {
+        set: fc.dictionary(fc.constantFrom('a', 'b'), fc.oneof(fc.integer(), fc.constantFrom('x', null))),
+        increment: fc.dictionary(fc.constantFrom('a', 'b'), fc.integer({ min: -5, max: 5 })),
+        unset: fc.array(fc.constantFrom('a', 'b'), { maxLength: 1 }),
+      },
+      { requiredKeys: [] },
+    )
+    const received = fc.integer({ min: 10, max: 23 }).map((hour) => `2026-11-02T${hour}:00:00.000Z`)
+    const fact = fc.oneof(
+      fc.record({ received, operations }).map((special) => identifyRequested(special)),
+      fc.record({ received, source: fc.constantFrom('admin', 'sdk') }).map((special) => eventTracked(special)),
+    )
+    const batches = fc.array(fc.array(fact, { minLength: 1, maxLength: 6 }), { maxLength: 5 })
+    await fc.assert(
+      fc.asyncProperty(batches, async (cut) => {
+        const [whole, inBatches] = [newPlace(), newPlace()]
+        await fold(cut.flat().map((one) => ({ ...one, ...whole })))
+        for (const batch of cut) await fold(batch.map((one) => ({ ...one, ...inBatches })))
+        expect(await readAda(inBatches)).toEqual(await readAda(whole))
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+function askedOf(place: Place, userName: string, partition: number) {
+  return { ...place, userId: userIdFixture(userName), partition }
+}
+
+describe('looking users up', () => {
+  async function lookUp(
+    users: ReturnType<typeof askedOf>[],
+    barrier: (partitions: readonly number[]) => Promise<void>,
+  ) {
+    const route = createRoutes({ prisma, barrier }).find(({ path: at }) => at === INTERNAL_ROUTES.lookUpUsers)
+    return route?.handle({ users }, { signal: AbortSignal.timeout(5_000) })
+  }
+
+  it('answers at once for users who are known', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    const answer = await lookUp([askedOf(place, 'ada', 1)], () => Promise.reject(new Error('asked')))
+    expect(answer).toEqual({ exists: [true] })
+  })
+
+  it('waits behind the barrier of the others’ partitions, and answers in order', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    const waitedFor: number[] = []
+    const users = [
+      askedOf(place, 'nobody', 2),
+      askedOf(place, 'ada', 1),
+      askedOf(place, 'late', 3),
+      askedOf({ ...place, project: 'blog' }, 'ada', 2),
+    ]
+    const answer = await lookUp(users, async (partitions) => {
+      waitedFor.push(...partitions)
+      await fold([identifyRequested({ ...place, userName: 'late' })])
+    })
+    expect(answer).toEqual({ exists: [false, true, true, false] })
+    expect(waitedFor).toEqual([2, 3])
+  })
+})
