@@ -8,9 +8,9 @@ import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../../..')
-const CORE_MIGRATIONS = path.join(CHECKOUT, 'packages/projection/migrations')
+const CORE_MIGRATIONS = path.join(CHECKOUT, 'packages/projection/prisma/migrations')
 
-interface MigrateFlags {
+export interface MigrateFlags {
   readonly printAddresses?: true
 }
 
@@ -28,10 +28,10 @@ password follows from that in DATABASE_URL.
 Example:
   DATABASE_URL=postgresql://postgres:…@host/nextvisit nextvisit migrate`,
     )
-    .action(migrate)
+    .action((flags: MigrateFlags) => migrate(flags))
 }
 
-async function migrate({ printAddresses }: MigrateFlags): Promise<void> {
+export async function migrate({ printAddresses }: MigrateFlags): Promise<void> {
   const env = readEnvironment()
   for (const database of serviceDatabases) {
     const { adminUrl, ownUrl } = addressesOf(database, env)

@@ -11,6 +11,7 @@ export interface Checkpoint {
 
 export interface ConsumerAnswer {
   readonly checkpoints: readonly Checkpoint[]
+  /** Those that nobody has dealt with. */
   readonly deadLetters: number
 }
 
@@ -24,8 +25,8 @@ interface CheckpointRow {
   readonly record_time: Date | null
 }
 
-/** What a consumer has in its schema, asked at its own database address. */
-export async function readConsumer(url: string, schema: string): Promise<ConsumerAnswer> {
+/** What a consumer has in its schema, asked at its own database address. Its projection is named after the service. */
+export async function readConsumer(url: string, service: string, schema: string): Promise<ConsumerAnswer> {
   const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
@@ -35,11 +36,14 @@ export async function readConsumer(url: string, schema: string): Promise<Consume
   client.on('error', () => {})
   try {
     await client.connect()
+    await client.query(`SET search_path TO ${client.escapeIdentifier(schema)}`)
     const checkpoints = await client.query<CheckpointRow>(
-      `SELECT topic, partition, next_offset, record_time FROM ${client.escapeIdentifier(schema)}.checkpoints`,
+      'SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1',
+      [service],
     )
     const deadLetters = await client.query<{ count: string }>(
-      `SELECT count(*) FROM ${client.escapeIdentifier(schema)}.dead_letters`,
+      `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
+      [service],
     )
     return {
       checkpoints: checkpoints.rows.map((row) => ({

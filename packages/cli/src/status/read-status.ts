@@ -1,4 +1,4 @@
-import { serviceDatabases } from '@nextvisit/database'
+import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
 import type { Environment } from '@nextvisit/service-kit'
 import { logConnection } from '../config.ts'
 import { CliError } from '../errors.ts'
@@ -61,12 +61,12 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
   }
 }
 
-function askConsumer({ schema, environmentVariable }: (typeof serviceDatabases)[number], env: Environment) {
+function askConsumer({ service, schema, environmentVariable }: ServiceDatabase, env: Environment) {
   const url = env[environmentVariable] ?? env['DATABASE_URL']
   return ask(
     async () => {
       if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL`)
-      return readConsumer(url, schema)
+      return readConsumer(url, service, schema)
     },
     (error) => reasonOf(error, url, schema),
   )
