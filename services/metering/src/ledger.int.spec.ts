@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { release, reserve } from './ledger.ts'
 import { meteringProjection } from './metering-projection.ts'
+import { readUsage } from './queries.ts'
 
 const RECEIVED = '2026-11-02T10:00:00.000Z'
 const NOW = new Date(RECEIVED)
@@ -183,6 +184,35 @@ describe('folding (design.md, who folds a limit grants it)', () => {
     await fold([tracked, identified])
     expect(await counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
     expect(await counterOf(place, 'mau')).toEqual({ count: 1, pending: 0, reservations: 0 })
+  })
+
+  it('shows a month as the plan sees it: events of the organization, the rest of the project', async () => {
+    const place = newPlace()
+    const other = { ...place, project: 'blog' }
+    await fold([
+      identifyRequested({
+        ...place,
+        operations: { set: { plan: 'pro', email: 'ada@example.com', old: 1 }, unset: ['x'] },
+      }),
+      identifyRequested({ ...other, userName: 'bob' }),
+      eventTracked({ ...place }),
+      eventTracked({ ...other, slug: 'read', eventName: 'Read' }),
+      eventTracked({ ...place, slug: 'tried', eventName: 'Tried', metered: false, environment: 'T' }),
+    ])
+    await fold([
+      eventTracked({ ...place, received: '2026-12-01T00:00:00.000Z', slug: 'new', eventName: 'New' }),
+      eventTracked({ ...place, received: '2026-10-31T23:59:59.999Z' }),
+    ])
+    const usageOf = (month: string) => readUsage(prisma, { ...place, month }, new Set(['old']))
+    const november = { month: '2026-11', events: 2, monthlyActiveUsers: 1, uniqueEvents: 2, uniqueTraits: 1 }
+    expect(await usageOf('2026-11')).toEqual(november)
+    expect(await usageOf('2026-10')).toMatchObject({ events: 1, monthlyActiveUsers: 0, uniqueEvents: 1 })
+    expect(await usageOf('2026-12')).toMatchObject({ events: 1, monthlyActiveUsers: 0, uniqueEvents: 3 })
+    const rows = await prisma.usage.findMany({ where: { ...place, month: '2026-11' }, orderBy: { environment: 'asc' } })
+    expect(rows).toMatchObject([
+      { environment: 'P', events: 1n, identifies: 1n, visits: 0n },
+      { environment: 'T', events: 1n, identifies: 0n, visits: 0n },
+    ])
   })
 
   it('counts what nobody reserved, only metered events, and a user once a month', async () => {

@@ -160,15 +160,12 @@ function askedOf(place: Place, userName: string, partition: number) {
   return { ...place, userId: userIdFixture(userName), partition }
 }
 
-describe('looking users up', () => {
-  async function lookUp(
-    users: ReturnType<typeof askedOf>[],
-    barrier: (partitions: readonly number[]) => Promise<void>,
-  ) {
-    const route = createRoutes({ prisma, barrier }).find(({ path: at }) => at === INTERNAL_ROUTES.lookUpUsers)
-    return route?.handle({ users }, { signal: AbortSignal.timeout(5_000) })
-  }
+async function lookUp(users: ReturnType<typeof askedOf>[], barrier: (partitions: readonly number[]) => Promise<void>) {
+  const route = createRoutes({ prisma, barrier }).find(({ path: at }) => at === INTERNAL_ROUTES.lookUpUsers)
+  return route?.handle({ users }, { signal: AbortSignal.timeout(5_000) })
+}
 
+describe('looking users up', () => {
   it('answers at once for users who are known', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
