@@ -129,6 +129,17 @@ describe('an offer', () => {
     expect(await given.queue()).toEqual(['nps delivered'])
   })
 
+  it('is delivered by an answer that comes after it has expired', async () => {
+    const expiring = contextOf([{ ...nps, expiresAfter: '1m' }])
+    await foldEach(expiring, eventTracked())
+    const { answer } = await offerAt(expiring, 50 * SECOND)
+    await given.tick(expiring, 2 * MINUTE)
+    expect(await given.queue()).toEqual(['nps expired'])
+    await foldEach(expiring, answer)
+    expect(await given.queue()).toEqual(['nps delivered'])
+    expect(await given.told()).toEqual(['FormQueued nps', 'FormExpired nps', 'FormDelivered nps'])
+  })
+
   it('frees the slot for the next in the same batch that confirms it', async () => {
     const always = contextOf([{ ...nps, frequency: { repeat: 'always' } }])
     await foldEach(always, eventTracked())
@@ -204,11 +215,14 @@ describe('a tick', () => {
   })
 
   it('cancels nothing of a project that the catalog does not hold, or that it holds at an earlier revision', async () => {
-    await foldEach(contextOf([nps]), eventTracked(), eventTracked({ project: 'elsewhere' }))
+    await foldEach(contextOf([nps]), eventTracked())
     await given.tick(contextOf([], { id: 'elsewhere' }), SECOND)
     expect(await given.queue()).toEqual(['nps waiting'])
     await given.prisma.$executeRaw(sql`UPDATE queue SET catalog_revision = 2`)
-    await given.tick(contextOf([]), SECOND)
+    await offerAt(contextOf([nps]), SECOND)
+    // The first tick ends the offer, the second finds it waiting.
+    await given.tick(contextOf([]), MINUTE)
+    await given.tick(contextOf([]), MINUTE)
     expect(await given.queue()).toEqual(['nps waiting'])
   })
 

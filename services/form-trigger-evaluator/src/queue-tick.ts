@@ -26,7 +26,10 @@ export async function tickQueue(db: Db, instant: Date, context: FoldContext): Pr
   if (context.isRebuild) return []
   const gone = await readGoneForms(db, context)
   const rows = await readDueRows(db, { instant, gone, partition: context.partition })
-  const changed = rows.map((row) => ticked(row, instant.getTime(), gone))
+  const changed = rows.flatMap((row) => {
+    const next = ticked(row, instant.getTime(), gone)
+    return next === row ? [] : next
+  })
   const facts = changed.flatMap((row) =>
     row.state === 'expired' || row.state === 'cancelled'
       ? formFactOf({ ...row, state: row.state }, instant.getTime())
@@ -92,11 +95,9 @@ async function readDueRows(
         SELECT FROM unnest(
           ${gone.map((form) => form.organization)}::text[],
           ${gone.map((form) => form.project)}::text[],
-          ${gone.map((form) => form.formId)}::text[],
-          ${gone.map((form) => form.revision)}::int[]
-        ) AS gone (organization, project, form_id, revision)
+          ${gone.map((form) => form.formId)}::text[]
+        ) AS gone (organization, project, form_id)
         WHERE (queue.organization, queue.project, queue.form_id) = (gone.organization, gone.project, gone.form_id)
-          AND queue.catalog_revision <= gone.revision
       ))
     )
     ORDER BY organization, project, user_id, id
