@@ -3,6 +3,7 @@ import type { GroupDescription } from 'kafkajs'
 import { createClientSockets } from './client-sockets.ts'
 import { BrokerUnreachableError, isUnknownTopic, TopicMissingError } from './errors.ts'
 import { createKafka, silentLogger } from './kafka-client.ts'
+import { keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import type { Watermarks } from './record-consumer.ts'
 import { within } from './within.ts'
@@ -27,6 +28,7 @@ export interface LogAdmin {
   readonly disconnect: () => Promise<void>
   /** Makes a topic unless it is there; false if it was (its settings stay as they are). */
   readonly createTopic: (topic: string, settings: TopicSettings) => Promise<boolean>
+  readonly deleteTopic: (topic: string) => Promise<void>
   /** 0 if there is no such topic. */
   readonly partitionCount: (topic: string) => Promise<number>
   /** Rejects with TopicMissingError. */
@@ -63,6 +65,13 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return topics[0]?.partitions.length ?? 0
   }
 
+  const watermarks: LogAdmin['watermarks'] = async (topic) => {
+    const offsets = await admin.fetchTopicOffsets(topic).catch((error: unknown) => {
+      throw isUnknownTopic(error) ? new TopicMissingError([topic], { cause: error }) : error
+    })
+    return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
+  }
+
   return {
     connect: async () => {
       const overdue = () => new BrokerUnreachableError(connectTimeoutMs)
@@ -76,15 +85,18 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     },
     createTopic: async (topic, { partitions, config = {}, replicationFactor = -1 }) => {
       const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
-      return admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor, configEntries }] })
+      const topics = [{ topic, numPartitions: partitions, replicationFactor, configEntries }]
+      const isNew = await admin.createTopics({ topics, waitForLeaders: false })
+      // kafkajs' own wait fails on a broker that has not heard of the topic yet.
+      const signal = AbortSignal.timeout(requestTimeoutMs)
+      await keepTrying(() => watermarks(topic), { message: 'Waiting for the new topic', logger, signal })
+      return isNew
+    },
+    deleteTopic: async (topic) => {
+      await admin.deleteTopics({ topics: [topic] })
     },
     partitionCount,
-    watermarks: async (topic) => {
-      const offsets = await admin.fetchTopicOffsets(topic).catch((error: unknown) => {
-        throw isUnknownTopic(error) ? new TopicMissingError([topic], { cause: error }) : error
-      })
-      return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
-    },
+    watermarks,
     groupOffsets: async (groupId, topic) => {
       const [answer] = await admin.fetchOffsets({ groupId, topics: [topic] })
       const committed = answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []

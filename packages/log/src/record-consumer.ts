@@ -1,3 +1,5 @@
+import type { Logger } from './log-connection.ts'
+
 /** One record as fetched. */
 export interface FetchedRecord {
   readonly topic: string
@@ -25,6 +27,28 @@ export interface Watermarks {
   readonly low: bigint
   /** One past the last record: the log's end. */
   readonly high: bigint
+}
+
+export interface RecordConsumerOptions {
+  readonly groupId: string
+  readonly topics: readonly string[]
+  /** Partitions handled at the same time. Default 4. */
+  readonly concurrency?: number
+  /** A fetch of more is handed on in parts. Default 1,000. */
+  readonly maxBatchRecords?: number
+  /** About 1,000 records. Default 1 MiB. */
+  readonly maxBytesPerPartition?: number
+  /** How long the broker may hold a fetch that finds nothing. Default 100. */
+  readonly maxWaitMs?: number
+  /** Without a heartbeat for so long the partitions go to others. Default 10,000. */
+  readonly sessionTimeoutMs?: number
+  /** Default 1,000. */
+  readonly heartbeatIntervalMs?: number
+  /** How long a rebalance waits for a member with a batch under way. Default 15,000. */
+  readonly rebalanceTimeoutMs?: number
+  /** How long `start` waits for brokers, and for topics that do not exist yet. Default 30,000. */
+  readonly startWithinMs?: number
+  readonly logger?: Logger
 }
 
 export interface RecordConsumerHandlers {

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+
+import { describe, expect, it, vi } from 'vitest'
+
+import { fetchApiKey } from '../../testing/src/fault-proxy.ts'
+import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from './given-topic.ts'
+import { createLogReader } from './log-reader.ts'
+import type { FetchedBatch } from './record-consumer.ts'
+
+function valuesOf(batches: readonly FetchedBatch[]): readonly string[] {
+  return batches.flatMap(({ records }) => records.map(({ value }) => String(value)))
+}
+
+describe('a log reader', () => {
+  it("reads from the given positions to the log's end, in parts that follow each other", async () => {
+    const topic = await givenTopic(3)
+    await givenRecords(topic, 0, ['a', 'b', 'c', 'd', 'e'])
+    await givenRecords(topic, 1, ['x', 'y'])
+    const batches: FetchedBatch[] = []
+    const from = new Map([
+      [0, 1n],
+      [1, 0n],
+      [2, 0n],
+    ])
+    const reader = createLogReader(givenConnection(), { maxBatchRecords: 3 })
+    await reader.readFrom(topic, from, (batch) => void batches.push(batch), { until: 'end' })
+    expect(batches.filter(({ partition }) => partition === 0)).toMatchObject([
+      { fetchedFrom: 1n, nextOffset: 4n, highWatermark: 5n },
+      { fetchedFrom: 4n, nextOffset: 5n, highWatermark: 5n },
+    ])
+    expect(valuesOf(batches).toSorted()).toEqual(['b', 'c', 'd', 'e', 'x', 'y'])
+  })
+
+  it('leaves out what is published after it began', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a', 'b', 'c'])
+    const batches: FetchedBatch[] = []
+    const onBatch = async (batch: FetchedBatch): Promise<void> => {
+      batches.push(batch)
+      await givenRecords(topic, 0, ['late'])
+    }
+    const reader = createLogReader(givenConnection(), { maxBatchRecords: 1 })
+    await reader.readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+    expect(valuesOf(batches)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('follows until it is aborted, through cut connections too', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    let cuts = 0
+    proxy.onResponse(({ apiKey }) => (apiKey === fetchApiKey && (cuts += 1) % 5 === 0 ? 'cut' : 'pass'))
+    const batches: FetchedBatch[] = []
+    const stopping = new AbortController()
+    const following = createLogReader(connection).readFrom(
+      topic,
+      new Map([[0, 0n]]),
+      (batch) => void batches.push(batch),
+      { signal: stopping.signal },
+    )
+    for (const value of ['1', '2', '3', '4', '5', '6']) {
+      await givenRecords(topic, 0, [value])
+      await vi.waitFor(() => expect(valuesOf(batches)).toContain(value), { timeout: 10_000, interval: 10 })
+    }
+    proxy.setLink('refuse')
+    await givenRecords(topic, 0, ['7'])
+    proxy.setLink('open')
+    await vi.waitFor(() => expect(valuesOf(batches)).toContain('7'), { timeout: 10_000 })
+    stopping.abort()
+    await following
+    expect(valuesOf(batches)).toEqual(['1', '2', '3', '4', '5', '6', '7'])
+    expect(proxy.struck().cut).toBeGreaterThan(0)
+  })
+
+  it('refuses a position that is not in the log', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a'])
+    const reading = createLogReader(givenConnection()).readFrom(topic, new Map([[0, 2n]]), () => {})
+    await expect(reading).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
+  })
+
+  it('rejects with what its handler throws', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a'])
+    const bug = new TypeError('a bug')
+    const reading = createLogReader(givenConnection()).readFrom(topic, new Map([[0, 0n]]), () => Promise.reject(bug))
+    await expect(reading).rejects.toBe(bug)
+  })
+
+  it('gives up on a topic that does not come', async () => {
+    const reader = createLogReader(givenConnection(), { giveUpAfterMs: 100 })
+    const reading = reader.readFrom(`log-spec.${randomUUID()}`, new Map([[0, 0n]]), () => {}, { until: 'end' })
+    await expect(reading).rejects.toMatchObject({ code: 'TOPIC_MISSING' })
+  })
+})

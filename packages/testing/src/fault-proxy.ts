@@ -1,0 +1,153 @@
+import { once } from 'node:events'
+import net from 'node:net'
+
+/** What may happen to a response of the broker. `cut` sends half of it and closes the connection. */
+export type ResponseFault = 'pass' | 'lose' | 'cut'
+
+export interface BrokerResponse {
+  /** Kafka's number for the kind of request, e.g. `produceApiKey`. */
+  readonly apiKey: number
+  readonly bytes: number
+}
+
+export type LinkState = 'open' | 'black-hole' | 'refuse'
+
+export interface FaultProxy {
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+  /** Give it as a connection's `addressFor`: whatever broker is asked for is reached through the proxy. */
+  readonly addressFor: () => { readonly host: string; readonly port: number }
+  /** Decides about every response from now on. */
+  readonly onResponse: (decide: (response: BrokerResponse) => ResponseFault) => void
+  /**
+   * `black-hole`: connections are taken, and nothing gets through either way. `refuse`: connections are closed, and new ones
+   * too. A connection that was black-holed stays so.
+   */
+  readonly setLink: (state: LinkState) => void
+  /** Closes all connections; new ones are taken. */
+  readonly cutAll: () => void
+  /** Witnesses: how often a fault really struck. */
+  readonly struck: () => Readonly<Record<'lost' | 'cut' | 'refused', number>>
+}
+
+export const produceApiKey = 0
+export const fetchApiKey = 1
+
+interface Link {
+  readonly client: net.Socket
+  readonly broker: net.Socket
+  /** Kinds of the requests under way, by correlation id. */
+  readonly apiKeys: Map<number, number>
+  isBlackHole: boolean
+}
+
+/**
+ * Stands between a Kafka client and its broker, and understands just enough of the protocol to strike one response: each
+ * frame is its length (4 bytes) and then, in a request, the API key (2), its version (2) and the correlation id (4), which
+ * a response begins with.
+ */
+export function createFaultProxy(broker: { readonly host: string; readonly port: number }): FaultProxy {
+  const links = new Set<Link>()
+  const struck = { lost: 0, cut: 0, refused: 0 }
+  let decide = passAll
+  let linkState: LinkState = 'open'
+
+  const server = net.createServer((client) => {
+    if (linkState === 'refuse') {
+      struck.refused += 1
+      client.on('error', () => {}).destroy()
+      return
+    }
+    const link: Link = {
+      client,
+      broker: net.connect(broker),
+      apiKeys: new Map(),
+      isBlackHole: linkState === 'black-hole',
+    }
+    links.add(link)
+    const onRequest = createFrameSplitter((frame) => passRequest(link, frame))
+    const onResponse = createFrameSplitter((frame) => passResponse(link, frame))
+    client.on('data', (bytes) => link.isBlackHole || onRequest(bytes))
+    link.broker.on('data', (bytes) => link.isBlackHole || onResponse(bytes))
+    for (const socket of [client, link.broker]) socket.on('error', () => {}).on('close', () => close(link))
+  })
+
+  const passRequest = (link: Link, frame: Buffer): void => {
+    link.apiKeys.set(frame.readInt32BE(8), frame.readInt16BE(4))
+    link.broker.write(frame)
+  }
+
+  const passResponse = (link: Link, frame: Buffer): void => {
+    const correlationId = frame.readInt32BE(4)
+    const apiKey = link.apiKeys.get(correlationId) ?? -1
+    link.apiKeys.delete(correlationId)
+    const fault = decide({ apiKey, bytes: frame.length })
+    if (fault === 'pass') link.client.write(frame)
+    if (fault === 'lose') struck.lost += 1
+    if (fault === 'cut') {
+      struck.cut += 1
+      link.isBlackHole = true
+      link.client.end(frame.subarray(0, Math.ceil(frame.length / 2)))
+    }
+  }
+
+  const close = (link: Link): void => {
+    if (link.isBlackHole && linkState === 'black-hole') return // the other side must not learn of it
+    links.delete(link)
+    link.client.destroy()
+    link.broker.destroy()
+  }
+
+  const cutAll = (): void => {
+    for (const { client, broker: toBroker } of links) {
+      client.destroy()
+      toBroker.destroy()
+    }
+    links.clear()
+  }
+
+  return {
+    start: async () => {
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+    },
+    stop: async () => {
+      cutAll()
+      if (!server.listening) return
+      server.close()
+      await once(server, 'close')
+    },
+    addressFor: () => {
+      const address = server.address()
+      if (address === null || typeof address === 'string') throw new Error('Start the fault proxy first')
+      return { host: '127.0.0.1', port: address.port }
+    },
+    onResponse: (next) => {
+      decide = next
+    },
+    setLink: (state) => {
+      linkState = state
+      if (state === 'black-hole') for (const link of links) link.isBlackHole = true
+      if (state === 'refuse') cutAll()
+    },
+    cutAll,
+    struck: () => ({ ...struck }),
+  }
+}
+
+function passAll(_response: BrokerResponse): ResponseFault {
+  return 'pass'
+}
+
+/** Takes bytes as they come and hands on whole frames, each with its length in front. */
+function createFrameSplitter(onFrame: (frame: Buffer) => void): (bytes: Buffer) => void {
+  let buffered: Buffer = Buffer.alloc(0)
+  return (bytes) => {
+    buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes])
+    while (buffered.length >= 4 && buffered.length >= 4 + buffered.readInt32BE(0)) {
+      const frameBytes = 4 + buffered.readInt32BE(0)
+      onFrame(buffered.subarray(0, frameBytes))
+      buffered = buffered.subarray(frameBytes)
+    }
+  }
+}
