@@ -1,1 +1,17 @@
+import { fileURLToPath } from 'node:url'
+
+export { type Barrier, createBarrier } from './barrier.ts'
+export * from './errors.ts'
+export { type OutboxRow, outboxStatement } from './outbox.ts'
+export type { PartitionProgress } from './owned-partition.ts'
+export {
+  createPartitionFold,
+  type FoldResult,
+  type PartitionFold,
+  type PartitionFoldOptions,
+} from './partition-fold.ts'
 export type * from './projection.ts'
+export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOptions } from './projection-runner.ts'
+
+/** The folder of the core's migrations, applied in every service's schema before its own. */
+export const coreMigrations = fileURLToPath(new URL('../prisma/migrations', import.meta.url))

@@ -18,10 +18,16 @@ export interface Recorded<Fact> {
 /** What a fold may look at beside its draft and its record. */
 export interface FoldContext {
   readonly catalog: CatalogView
-  /** A rebuild queues, delivers and publishes nothing. */
+  /** A rebuild, or a dead letter that is folded late: it queues, delivers and publishes nothing. */
   readonly isRebuild: boolean
   /** The partition that is being folded. */
   readonly partition: number
+}
+
+/** What a second copy of a record is known by. */
+export interface KeyedRecord {
+  readonly id: string
+  readonly receivedMs: number
 }
 
 /**
@@ -36,6 +42,11 @@ export interface Projection<Fact, Draft> {
   readonly topics: readonly string[]
   /** What does not parse is dead-lettered and never reaches evolve. */
   readonly schema: ZodType<Fact>
+  /**
+   * For records whose requests had an `Idempotency-Key`: a copy whose predecessor was received less than 24 h before is
+   * dropped (decisions.md, Retries).
+   */
+  readonly keyed?: (fact: Fact) => KeyedRecord | undefined
   readonly empty: () => Draft
   /** The rows these facts touch. Leave out when writes only add. */
   readonly load?: (db: Db, batch: readonly Recorded<Fact>[]) => Promise<Draft>

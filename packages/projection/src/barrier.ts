@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Db } from '@nextvisit/database'
+import type { LogAdmin, Watermarks } from '@nextvisit/log'
+import { readNextOffsets } from './checkpoints.ts'
+
+export interface BarrierOptions {
+  readonly db: Db
+  readonly logAdmin: Pick<LogAdmin, 'watermarks'>
+  readonly projection: string
+  readonly topic: string
+  readonly pollEveryMs?: number
+}
+
+/**
+ * Waits until these partitions are folded up to the log's end as it was when it was called; what is read then has seen
+ * everything that was answered before. Any instance can wait, not only the partitions' owners: checkpoints are in
+ * Postgres. Rejects with the signal's reason once aborted, and with what Kafka or Postgres throws.
+ */
+export type Barrier = (partitions: readonly number[], signal: AbortSignal) => Promise<void>
+
+export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 10 }: BarrierOptions): Barrier {
+  const readEnds = shared<ReadonlyMap<number, Watermarks>>(() => logAdmin.watermarks(topic))
+  const readFolded = shared(() => readNextOffsets(db, projection, topic))
+
+  return async (partitions, signal) => {
+    const ends = await readEnds()
+    for (;;) {
+      signal.throwIfAborted()
+      const folded = await readFolded()
+      const isPast = (partition: number) => (folded.get(partition) ?? 0n) >= (ends.get(partition)?.high ?? 0n)
+      if (partitions.every(isPast)) return
+      await sleep(pollEveryMs, undefined, { signal })
+    }
+  }
+}
+
+/** One call in flight; whoever asks meanwhile shares the next one, whose answer is no older than their question. */
+function shared<T>(call: () => Promise<T>): () => Promise<T> {
+  let inFlight: Promise<T> | undefined
+  let next: Promise<T> | undefined
+
+  const begin = (): Promise<T> => {
+    next = undefined
+    inFlight = call().finally(() => {
+      inFlight = undefined
+    })
+    return inFlight
+  }
+
+  return () => {
+    if (!inFlight) return begin()
+    next ??= inFlight.then(begin, begin)
+    return next
+  }
+}

@@ -1,0 +1,65 @@
+import { type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
+
+/** Which partition of which topic a projection has folded. */
+export interface CheckpointKey {
+  readonly projection: string
+  readonly topic: string
+  readonly partition: number
+}
+
+export interface Checkpoint {
+  readonly nextOffset: bigint
+  readonly version: bigint
+}
+
+/** The checkpoint as it stands; undefined where this partition was never seen. */
+export async function readCheckpoint(
+  db: Db,
+  { projection, topic, partition }: CheckpointKey,
+): Promise<Checkpoint | undefined> {
+  const [row] = await db.$queryRaw<{ next_offset: bigint; version: bigint }[]>(sql`
+    SELECT next_offset, version FROM checkpoints
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}`)
+  return row && { nextOffset: row.next_offset, version: row.version }
+}
+
+/** How far each partition of a topic is folded. */
+export async function readNextOffsets(db: Db, projection: string, topic: string): Promise<ReadonlyMap<number, bigint>> {
+  const rows = await db.$queryRaw<{ partition: number; next_offset: bigint }[]>(sql`
+    SELECT partition, next_offset FROM checkpoints WHERE projection = ${projection} AND topic = ${topic}`)
+  return new Map(rows.map((row) => [row.partition, row.next_offset]))
+}
+
+/** Makes the checkpoints of partitions that were never seen, at the offset where each log begins. */
+export async function createCheckpoints(
+  db: Db,
+  { projection, topic }: Omit<CheckpointKey, 'partition'>,
+  begins: ReadonlyMap<number, bigint>,
+): Promise<void> {
+  const partitions = [...begins].toSorted(([one], [other]) => one - other)
+  await db.$executeRaw(sql`
+    INSERT INTO checkpoints (projection, topic, partition, next_offset)
+    SELECT ${projection}, ${topic}, partition, next_offset
+    FROM unnest(${partitions.map(([partition]) => partition)}::int[], ${partitions.map(([, low]) => low)}::bigint[])
+      AS given (partition, next_offset)
+    ON CONFLICT DO NOTHING`)
+}
+
+/** The first statement of every commit. Raises NV001 unless the checkpoint is still `read`. */
+export function fence(
+  { projection, topic, partition }: CheckpointKey,
+  read: Checkpoint,
+  nextOffset: bigint,
+  recordTime: Date | undefined,
+): Statement {
+  return sql`
+    SELECT advance_checkpoint(
+      ${projection}, ${topic}, ${partition}::int, ${read.version}::bigint, ${nextOffset}::bigint,
+      ${recordTime?.toISOString() ?? null}::timestamptz
+    )`
+}
+
+/** Whether a commit failed at the fence: somebody else has moved the checkpoint since it was read. */
+export function isStale(error: unknown): boolean {
+  return sqlStateOf(error) === 'NV001'
+}

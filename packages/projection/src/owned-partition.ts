@@ -1,0 +1,126 @@
+import type { FetchedBatch, Logger } from '@nextvisit/log'
+import type { FoldResult, PartitionFold } from './partition-fold.ts'
+import { retryWhilePostgresIsAway } from './postgres-retry.ts'
+import type { RunnerMetrics } from './runner-metrics.ts'
+
+/** Where a partition stands, for operators. */
+export interface PartitionProgress {
+  readonly topic: string
+  readonly partition: number
+  readonly nextOffset: bigint
+  readonly lagRecords: bigint
+  /** Age of the last record folded while there are more; 0 at the log's end. */
+  readonly lagSeconds: number
+  /** How long something has waited to be folded without any being folded. */
+  readonly stalledMs: number
+}
+
+export interface OwnedPartitionOptions {
+  readonly topic: string
+  readonly partition: number
+  readonly fold: PartitionFold
+  readonly logger: Logger
+  readonly metrics: RunnerMetrics
+  readonly now: () => Date
+  /** Aborted when this process is to fold the partition no more. */
+  readonly signal: AbortSignal
+}
+
+/** A partition that this process folds now: its batches and ticks, one at a time. */
+export interface OwnedPartition {
+  readonly partition: number
+  readonly topic: string
+  /** Resolves once the batch is committed, by us or by somebody else. */
+  readonly handle: (batch: FetchedBatch) => Promise<void>
+  /** As of `instant`, when the log ended at `end`: runs once the checkpoint has passed that. */
+  readonly tick: (instant: Date, end: bigint) => Promise<void>
+  readonly progress: () => PartitionProgress
+}
+
+export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
+  const { topic, partition, fold, logger, metrics, now, signal } = options
+  const place = { topic, partition }
+  let work: Promise<unknown> = Promise.resolve()
+  let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
+  let logEnd = fold.checkpoint().nextOffset
+  let lastRecordMs: number | undefined
+  let advancedAtMs = now().getTime()
+
+  /** One thing at a time, in the order asked for. */
+  const next = <T>(task: () => Promise<T>): Promise<T> => {
+    const result = work.then(task)
+    work = result.catch(() => {})
+    return result
+  }
+
+  /** Until it is done: while Postgres is away, and while others move the checkpoint. */
+  const persist = async (attempt: () => Promise<FoldResult>): Promise<FoldResult & { outcome: 'folded' }> => {
+    for (;;) {
+      const result = await retryWhilePostgresIsAway(attempt, {
+        signal,
+        logger,
+        place,
+        onRetry: () => metrics.retries.inc(),
+      })
+      if (result.outcome === 'folded') return result
+      metrics.staleCommits.inc()
+      logger.warn(place, 'Another owner moved the checkpoint; going on from where it is now')
+    }
+  }
+
+  const handle: OwnedPartition['handle'] = (batch) =>
+    next(async () => {
+      logEnd = batch.highWatermark
+      const done = metrics.foldSeconds.startTimer()
+      const result = await persist(() => fold.fold(batch))
+      done()
+      advancedAtMs = now().getTime()
+      lastRecordMs = batch.records.at(-1)?.timestampMs ?? lastRecordMs
+      tell(result)
+      await runPendingTick()
+    })
+
+  const tell = ({ records, deadLetters, copies }: FoldResult & { outcome: 'folded' }): void => {
+    if (records > 0) metrics.batchRecords.observe(records)
+    metrics.copies.inc(copies)
+    if (deadLetters === 0) return
+    metrics.deadLetters.inc(deadLetters)
+    logger.error(
+      { ...place, deadLetters },
+      'Records could not be parsed and are dead letters now; see nextvisit status',
+    )
+  }
+
+  const runPendingTick = async (): Promise<void> => {
+    if (!pendingTick || fold.checkpoint().nextOffset < pendingTick.end) return
+    const { instant } = pendingTick
+    pendingTick = undefined
+    tell(await persist(() => fold.tick(instant)))
+  }
+
+  return {
+    topic,
+    partition,
+    handle,
+    tick: (instant, end) =>
+      next(async () => {
+        if (end > logEnd) logEnd = end
+        // One that waits for the checkpoint keeps its instant: under constant load a later one would never come due.
+        pendingTick ??= { instant, end }
+        await runPendingTick()
+      }),
+    progress: () => {
+      const { nextOffset } = fold.checkpoint()
+      const lagRecords = logEnd > nextOffset ? logEnd - nextOffset : 0n
+      const nowMs = now().getTime()
+      return {
+        topic,
+        partition,
+        nextOffset,
+        lagRecords,
+        lagSeconds: lagRecords === 0n ? 0 : Math.max(0, nowMs - (lastRecordMs ?? advancedAtMs)) / 1_000,
+        stalledMs: lagRecords === 0n ? 0 : nowMs - advancedAtMs,
+      }
+    },
+  }
+}

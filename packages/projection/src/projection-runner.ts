@@ -1,0 +1,206 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { Db } from '@nextvisit/database'
+import {
+  createLogAdmin,
+  createRecordConsumer,
+  type FetchedBatch,
+  type LogConnection,
+  type Logger,
+  type Publisher,
+  partitionForKey,
+  type RecordConsumerOptions,
+  TopicMissingError,
+  type Watermarks,
+} from '@nextvisit/log'
+import { Registry } from 'prom-client'
+import { createTicker } from './create-ticker.ts'
+import { CheckpointOutsideLogError, RunnerStoppedError } from './errors.ts'
+import { drainOutbox, findUndrained } from './outbox.ts'
+import { createOwnedPartition, type OwnedPartition, type PartitionProgress } from './owned-partition.ts'
+import { createPartitionFold } from './partition-fold.ts'
+import { retryWhilePostgresIsAway } from './postgres-retry.ts'
+import type { Projection } from './projection.ts'
+import { createRunnerMetrics } from './runner-metrics.ts'
+
+export interface ProjectionRunnerOptions<Fact, Draft> {
+  readonly projection: Projection<Fact, Draft>
+  readonly db: Db
+  readonly connection: LogConnection
+  readonly catalog: CatalogView
+  readonly logger: Logger
+  readonly now: () => Date
+  /** Goes into dead letters. */
+  readonly serviceVersion: string
+  /** This process can fold no more: exit, and let a fresh one take over. */
+  readonly onFailure: (error: Error) => void
+  /** Publishes the outbox. Left out: the projection has none. */
+  readonly publisher?: Publisher
+  readonly metrics?: Registry
+  readonly tickEveryMs?: number
+  /** Default: `nextvisit.<projection name>`. */
+  readonly groupId?: string
+  readonly consumer?: Partial<RecordConsumerOptions>
+}
+
+/** A projection, running: this process' share of the partitions. */
+export interface ProjectionRunner {
+  /** Joins the consumer group. Resolves once joined; partitions come when the group says so. */
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+  readonly progress: () => readonly PartitionProgress[]
+}
+
+/**
+ * Runs a projection as a member of its consumer group. On assignment it goes to the stored checkpoints, refusing those
+ * that the log does not hold. Kafka's committed offsets are for dashboards only.
+ */
+export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
+  const { projection, db, connection, catalog, logger, now, serviceVersion, publisher } = options
+  const metrics = createRunnerMetrics(options.metrics ?? new Registry())
+  const groupId = options.groupId ?? `nextvisit.${projection.name}`
+  const admin = createLogAdmin(connection, { logger })
+  const partitionCounts = new Map<string, number>()
+  const stopping = new AbortController()
+  let current = createAssignment()
+  /** Opened for an assignment that is about to begin. */
+  let coming: Assignment | undefined
+
+  const own = async (assignment: Assignment, topic: string, partition: number, marks: Watermarks): Promise<bigint> => {
+    const onAfterFailed = (error: unknown) =>
+      logger.warn({ err: error, topic, partition }, 'What follows a commit failed; going on')
+    const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, onAfterFailed })
+    const { nextOffset } = await fold.open(marks.low)
+    if (nextOffset < marks.low || nextOffset > marks.high) {
+      throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, nextOffset, marks)
+    }
+    const signal = AbortSignal.any([stopping.signal, assignment.ended.signal])
+    const owned = createOwnedPartition({ topic, partition, fold, logger, metrics, now, signal })
+    assignment.partitions.set(nameOf(topic, partition), owned)
+    return nextOffset
+  }
+
+  /** Postgres may be away when partitions are assigned; waiting here holds up nobody but this process. */
+  const positions = async (
+    topic: string,
+    partitions: ReadonlyMap<number, Watermarks>,
+  ): Promise<Map<number, bigint>> => {
+    const assignment = (coming ??= createAssignment())
+    const found = new Map<number, bigint>()
+    for (const [partition, marks] of partitions) {
+      const open = () => own(assignment, topic, partition, marks)
+      found.set(
+        partition,
+        await retryWhilePostgresIsAway(open, { signal: stopping.signal, logger, place: { topic, partition } }),
+      )
+    }
+    return found
+  }
+
+  const onAssigned = (assigned: ReadonlyMap<string, readonly number[]>): void => {
+    current.ended.abort()
+    current = coming ?? createAssignment()
+    coming = undefined
+    const names = new Set(
+      [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => nameOf(topic, partition))),
+    )
+    for (const name of current.partitions.keys()) if (!names.has(name)) current.partitions.delete(name)
+    metrics.lagRecords.reset()
+    metrics.lagSeconds.reset()
+    logger.info({ partitions: [...owned()].map(({ partition }) => partition) }, `Folding ${names.size} partitions`)
+  }
+
+  const owned = (): readonly OwnedPartition[] => [...current.partitions.values()]
+
+  const onBatch = async (batch: FetchedBatch): Promise<void> => {
+    try {
+      await current.partitions.get(nameOf(batch.topic, batch.partition))?.handle(batch)
+    } catch (error) {
+      // The partition is somebody else's now: they fold the batch. The consumer forgets it, too.
+      if (!(error instanceof RunnerStoppedError) || stopping.signal.aborted) throw error
+    }
+  }
+
+  const consumer = createRecordConsumer(
+    connection,
+    { groupId, topics: projection.topics, logger, ...options.consumer },
+    { positions, onAssigned, onBatch, onCrash: options.onFailure },
+  )
+
+  const tickAll = async (): Promise<void> => {
+    for (const topic of projection.topics) await tickTopic(topic)
+    for (const { partition, lagRecords, lagSeconds } of progress()) {
+      metrics.lagRecords.set({ partition }, Number(lagRecords))
+      metrics.lagSeconds.set({ partition }, lagSeconds)
+    }
+    if (publisher) await drainAll(publisher).catch((err: unknown) => logger.warn({ err }, 'The outbox waits'))
+  }
+
+  /** A tick's instant comes before the look at the log's end, so that whatever was in the log by then is folded first. */
+  const tickTopic = async (topic: string): Promise<void> => {
+    const instant = now()
+    const marks = await admin.watermarks(topic).catch((err: unknown) => {
+      logger.warn({ err, topic }, 'Cannot read the end of the log; ticks wait')
+      return new Map<number, Watermarks>()
+    })
+    const due = owned().flatMap((partition) => {
+      const end = partition.topic === topic ? marks.get(partition.partition)?.high : undefined
+      return end === undefined ? [] : [partition.tick(instant, end)]
+    })
+    await Promise.all(due)
+  }
+
+  const partitionOf = async (topic: string, key: string): Promise<number> => {
+    const count = partitionCounts.get(topic) ?? (await admin.partitionCount(topic))
+    if (count === 0) throw new TopicMissingError([topic])
+    partitionCounts.set(topic, count)
+    return partitionForKey(key, count)
+  }
+
+  /** One partition after the other: two at once could share a request of the publisher and lose their order. */
+  const drainAll = async (to: Publisher): Promise<void> => {
+    const partitions = [...new Set(owned().map(({ partition }) => partition))]
+    for (const partition of await findUndrained(db, partitions)) {
+      await drainOutbox({ db, publisher: to, partitionOf }, partition)
+    }
+  }
+
+  /** A tick of a partition that was given up meanwhile is nobody's loss: its new owner has its own. */
+  const tick = (): Promise<void> =>
+    tickAll().catch((error: unknown) => {
+      if (!(error instanceof RunnerStoppedError)) throw error
+    })
+
+  const ticker = createTicker({ everyMs: options.tickEveryMs ?? 1_000, tick, onFailure: options.onFailure })
+  const progress = (): PartitionProgress[] => owned().map((partition) => partition.progress())
+
+  return {
+    start: async () => {
+      await admin.connect()
+      await consumer.start()
+      ticker.start()
+    },
+    stop: async () => {
+      ticker.stop()
+      const left = consumer.stop()
+      stopping.abort()
+      await left
+      await ticker.finished()
+      await admin.disconnect()
+    },
+    progress,
+  }
+}
+
+/** What one assignment gave this process; over when the next begins. */
+interface Assignment {
+  readonly partitions: Map<string, OwnedPartition>
+  readonly ended: AbortController
+}
+
+function createAssignment(): Assignment {
+  return { partitions: new Map(), ended: new AbortController() }
+}
+
+function nameOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`
+}

@@ -1,0 +1,54 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** What a projection tells Prometheus. Labels name the partition, never a user. */
+export function createRunnerMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    lagRecords: new Gauge({
+      name: 'projection_lag_records',
+      help: 'Records between the checkpoint and the end of the log',
+      labelNames: ['partition'],
+      registers,
+    }),
+    lagSeconds: new Gauge({
+      name: 'projection_lag_seconds',
+      help: 'Age of the last record folded, while there are more; 0 at the end of the log',
+      labelNames: ['partition'],
+      registers,
+    }),
+    batchRecords: new Histogram({
+      name: 'projection_batch_records',
+      help: 'Records folded in one commit',
+      buckets: [1, 3, 10, 30, 100, 300, 1_000],
+      registers,
+    }),
+    foldSeconds: new Histogram({
+      name: 'projection_fold_seconds',
+      help: 'Time from receiving a batch to its commit',
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
+      registers,
+    }),
+    deadLetters: new Counter({
+      name: 'projection_dead_letters_total',
+      help: 'Records that could not be parsed',
+      registers,
+    }),
+    copies: new Counter({
+      name: 'projection_copies_total',
+      help: 'Second copies of keyed records, dropped',
+      registers,
+    }),
+    staleCommits: new Counter({
+      name: 'projection_stale_commits_total',
+      help: 'Commits refused by the fence because another owner was faster',
+      registers,
+    }),
+    retries: new Counter({
+      name: 'projection_retries_total',
+      help: 'Batches tried again because Postgres was away or busy',
+      registers,
+    }),
+  }
+}
+
+export type RunnerMetrics = ReturnType<typeof createRunnerMetrics>

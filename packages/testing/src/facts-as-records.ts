@@ -1,0 +1,43 @@
+import { encodeRecord } from '@nextvisit/contracts'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+
+const RECORD_TIME = '2026-11-02T10:00:00.000Z'
+
+/** Facts as one partition of a log would hold them, from offset 0. */
+export function factsAsRecords(
+  facts: readonly { readonly id: string; readonly type: string }[],
+  { topic = 'user-events', partition = 0, replyTo }: { topic?: string; partition?: number; replyTo?: string } = {},
+): FetchedRecord[] {
+  return facts.map((fact, index) => {
+    const { value, headers } = encodeRecord(fact, { source: 'test', time: RECORD_TIME, replyTo })
+    return {
+      topic,
+      partition,
+      offset: BigInt(index),
+      timestampMs: Date.parse(RECORD_TIME) + index,
+      key: Buffer.from('key'),
+      value: Buffer.from(value),
+      headers,
+    }
+  })
+}
+
+/** The records from one offset up to another, as one fetch would return them. */
+export function batchOf(records: readonly FetchedRecord[], from = 0, to = records.length): FetchedBatch {
+  const [first] = records
+  return {
+    topic: first?.topic ?? 'user-events',
+    partition: first?.partition ?? 0,
+    fetchedFrom: BigInt(from),
+    nextOffset: BigInt(to),
+    highWatermark: BigInt(records.length),
+    records: records.slice(from, to),
+  }
+}
+
+/** The whole log in fetches of `size`. */
+export function batchesOf(records: readonly FetchedRecord[], size: number): FetchedBatch[] {
+  return Array.from({ length: Math.ceil(records.length / size) }, (_, index) =>
+    batchOf(records, index * size, Math.min((index + 1) * size, records.length)),
+  )
+}

@@ -1,0 +1,208 @@
+import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import { type Db, type Statement, sql } from '@nextvisit/database'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { createPartitionFold, GapError, type PartitionFold, type Projection } from '@nextvisit/projection'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
+import { createTestDatabase, type TestDatabase } from './test-database.ts'
+
+export interface ProjectionSuiteOptions<Fact extends { readonly id: string; readonly type: string }, Draft> {
+  readonly schema: string
+  /** Folder of the service's migrations. */
+  readonly migrations: string
+  readonly createProjection: () => Projection<Fact, Draft>
+  readonly openDb: (url: string) => Db
+  /** In log order, all of one partition. A dozen or more, with everything that the fold knows among them. */
+  readonly facts: readonly Fact[]
+  /** All that the fold wrote, in a form that can be compared. */
+  readonly readRows: (db: Db) => Promise<unknown>
+  /** What a rebuild writes of it; where left out, all of it. */
+  readonly readRebuiltRows?: (db: Db) => Promise<unknown>
+  readonly catalog?: CatalogView
+}
+
+/** The suite that every projection passes, on real Postgres: nothing lost, nothing twice, whatever happens to a batch. */
+export function describeProjection<Fact extends { readonly id: string; readonly type: string }, Draft>(
+  name: string,
+  options: ProjectionSuiteOptions<Fact, Draft>,
+): void {
+  const { schema, migrations, openDb, readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
+  const records = factsAsRecords(options.facts)
+  let template: TestDatabase
+  let database: TestDatabase
+  let db: Db
+  /** The rows of an undisturbed fold, a record at a time. */
+  let expected: unknown
+
+  const foldOn = async (
+    target: Db,
+    { projection = options.createProjection(), isRebuild = false } = {},
+  ): Promise<PartitionFold> => {
+    const place = { topic: 'user-events', partition: 0, catalog, serviceVersion: 'test', isRebuild }
+    const fold = createPartitionFold({ projection, db: target, ...place })
+    await fold.open(0n)
+    return fold
+  }
+  const foldAll = async (fold: PartitionFold, batches: readonly FetchedBatch[]): Promise<void> => {
+    for (const batch of batches) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded' })
+  }
+
+  describe(`the projection ${name}`, () => {
+    beforeAll(async () => {
+      template = await createTestDatabase(inject('databaseUrl'), { schema, migrations })
+      await onClone(async (target) => {
+        await foldAll(await foldOn(target), batchesOf(records, 1))
+        expected = await readRows(target)
+      })
+    })
+    afterAll(() => template?.drop())
+    beforeEach(async () => {
+      database = await template.clone()
+      db = openDb(database.url)
+    })
+    afterEach(async () => {
+      await db?.$disconnect()
+      await database?.drop()
+    })
+
+    it.each([2, 5, 1_000])('gives the same rows in batches of %i', async (size) => {
+      await foldAll(await foldOn(db), batchesOf(records, size))
+      expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('folds a redelivered batch once', async () => {
+      const fold = await foldOn(db)
+      for (const batch of batchesOf(records, 3)) await foldAll(fold, [batch, batch])
+      await foldAll(fold, batchesOf(records, 4))
+      expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('folds what overlapping batches share once', async () => {
+      const fold = await foldOn(db)
+      for (let to = 1; to <= records.length; to++) await foldAll(fold, [batchOf(records, Math.max(0, to - 3), to)])
+      expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('has written nothing when it crashes before the commit, and goes on', async () => {
+      const half = Math.ceil(records.length / 2)
+      await foldAll(await foldOn(db), [batchOf(records, 0, half)])
+      const before = await readRows(db)
+      const failing = await foldOn(db, { projection: failingAtTheEnd(options.createProjection()) })
+      await expect(failing.fold(batchOf(records, half))).rejects.toThrow('division by zero')
+      expect(await readRows(db)).toEqual(before)
+      await foldAll(await foldOn(db), [batchOf(records, half)])
+      expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('folds once when it crashes after the commit, before it knows', async () => {
+      const fold = await foldOn(losingTheFirstAnswer(db))
+      await expect(fold.fold(batchOf(records))).rejects.toThrow('Connection terminated')
+      expect(await fold.fold(batchOf(records))).toEqual({ outcome: 'stale' })
+      await foldAll(fold, [batchOf(records)])
+      expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('lets one of two racing owners commit', async () => {
+      const other = openDb(database.url)
+      try {
+        const owners = [await foldOn(db), await foldOn(other)]
+        for (const batch of batchesOf(records, 4)) {
+          const outcomes = await Promise.all(owners.map(async (owner) => (await owner.fold(batch)).outcome))
+          expect(outcomes.toSorted()).toEqual(['folded', 'stale'])
+          await Promise.all(owners.map((owner) => owner.fold(batch)))
+        }
+        expect(await readRows(db)).toEqual(expected)
+      } finally {
+        await other.$disconnect()
+      }
+    })
+
+    it('lets an owner that slept through a takeover write nothing', async () => {
+      const other = openDb(database.url)
+      try {
+        const zombie = await foldOn(other)
+        await foldAll(await foldOn(db), [batchOf(records)])
+        expect(await zombie.fold(batchOf(records, 0, 3))).toEqual({ outcome: 'stale' })
+        expect(await readRows(db)).toEqual(expected)
+      } finally {
+        await other.$disconnect()
+      }
+    })
+
+    it('refuses to skip a batch', async () => {
+      const fold = await foldOn(db)
+      await foldAll(fold, [batchOf(records, 0, 2)])
+      const before = await readRows(db)
+      await expect(fold.fold(batchOf(records, 3))).rejects.toThrow(GapError)
+      expect(await readRows(db)).toEqual(before)
+    })
+
+    it('keeps what it cannot parse as a dead letter and folds the rest', async () => {
+      const poisoned = withPoison(records)
+      await foldAll(await foldOn(db), batchesOf(poisoned, 4))
+      expect(await readRows(db)).toEqual(expected)
+      const letters = await db.$queryRaw(
+        sql`SELECT "offset", convert_from(value, 'UTF8') AS value, reason FROM dead_letters`,
+      )
+      expect(letters).toEqual([{ offset: 1n, value: '{"broken', reason: 'value is not JSON' }])
+    })
+
+    it('folds the second copy of a keyed record once', async () => {
+      const projection = options.createProjection()
+      const copied = factsAsRecords(options.facts.flatMap((fact) => (projection.keyed?.(fact) ? [fact, fact] : [fact])))
+      expect(copied.length, 'some of the facts are keyed').toBeGreaterThan(records.length)
+      await foldAll(await foldOn(db), batchesOf(copied, 3))
+      expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('gives the same rows when it is rebuilt', async () => {
+      await foldAll(await foldOn(db), batchesOf(records, 3))
+      const live = await readRebuiltRows(db)
+      await onClone(async (target) => {
+        await foldAll(await foldOn(target, { isRebuild: true }), batchesOf(records, 7))
+        expect(await readRebuiltRows(target)).toEqual(live)
+        expect(await target.$queryRaw(sql`SELECT FROM outbox`)).toEqual([])
+      })
+    })
+  })
+
+  async function onClone(work: (target: Db) => Promise<void>): Promise<void> {
+    const own = await template.clone()
+    const target = openDb(own.url)
+    try {
+      await work(target)
+    } finally {
+      await target.$disconnect()
+      await own.drop()
+    }
+  }
+}
+
+/** Its commit fails with its last statement. */
+function failingAtTheEnd<Fact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
+  const save = (draft: Draft): readonly Statement[] => [...projection.save(draft), sql`SELECT 1 / 0`]
+  return { ...projection, save }
+}
+
+/** A connection that dies between the first COMMIT and its answer. */
+function losingTheFirstAnswer(db: Db): Db {
+  let isLost = false
+  const $transaction: Db['$transaction'] = async (statements) => {
+    const answer = await db.$transaction(statements)
+    if (isLost) return answer
+    isLost = true
+    throw new Error('Connection terminated unexpectedly')
+  }
+  return {
+    $queryRaw: (query) => db.$queryRaw(query),
+    $executeRaw: (query) => db.$executeRaw(query),
+    $disconnect: () => db.$disconnect(),
+    $transaction,
+  }
+}
+
+/** A record that holds no JSON at offset 1; the others move up. */
+function withPoison(records: readonly FetchedRecord[]): FetchedRecord[] {
+  const poison = { ...records[0], value: Buffer.from('{"broken') } as FetchedRecord
+  return records.toSpliced(1, 0, poison).map((record, index) => ({ ...record, offset: BigInt(index) }))
+}

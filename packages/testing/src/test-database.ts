@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import { applyMigrations } from '@nextvisit/database'
+import { coreMigrations } from '@nextvisit/projection'
+import pg from 'pg'
+
+export interface TestDatabaseOptions {
+  /** The service's schema. */
+  readonly schema: string
+  /** Folder of the service's own migrations, applied after the core's. */
+  readonly migrations?: string
+}
+
+/** A database of a spec's own, with `test` in its name. */
+export interface TestDatabase {
+  readonly url: string
+  /** Another database that begins as this one is now. Nobody may be connected to this one meanwhile. */
+  readonly clone: () => Promise<TestDatabase>
+  readonly drop: () => Promise<void>
+}
+
+/** Makes a database and one service's schema in it. `adminUrl` is of a role that may create databases. */
+export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
+  const { schema, migrations } = options
+  const database = await createDatabase(adminUrl)
+  await applyMigrations({ url: database.url, schema, directory: coreMigrations, table: '_core_migrations' })
+  if (migrations) await applyMigrations({ url: database.url, schema, directory: migrations })
+  return database
+}
+
+async function createDatabase(adminUrl: string, template = 'template1'): Promise<TestDatabase> {
+  const name = `nextvisit_test_${randomBytes(6).toString('hex')}`
+  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  const own = new URL(adminUrl)
+  own.pathname = `/${name}`
+  return {
+    url: own.href,
+    clone: () => createDatabase(adminUrl, name),
+    drop: () => run(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  }
+}
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
