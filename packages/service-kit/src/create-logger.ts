@@ -10,7 +10,7 @@ const MAX_STRING = 300
  * Objects, such as records and bodies, are left out whatever they are called, and so is all that an error carries beside
  * its type, code, message and stack.
  */
-export function createLogger(service: string, level: string, destination?: DestinationStream): Logger {
+export function createLogger(service: string, level: string, destination: DestinationStream = stdout()): Logger {
   const options = {
     level,
     base: { service, instance: `${hostname()}:${process.pid}` },
@@ -22,7 +22,12 @@ export function createLogger(service: string, level: string, destination?: Desti
     // Errors are described above, by the same rule under any name.
     serializers: { err: (err: unknown) => err },
   }
-  return destination ? pino(options, destination) : pino(options)
+  return pino(options, destination)
+}
+
+/** Synchronous: what is logged just before the process ends is what matters most, and it stays in order. */
+function stdout(): DestinationStream {
+  return pino.destination({ dest: 1, sync: true })
 }
 
 function passField([name, value]: [string, unknown]): [string, unknown][] {

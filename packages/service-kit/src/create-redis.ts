@@ -58,32 +58,34 @@ function createConnection(
     // After a failover the old primary is a replica: it takes no writes, a new connection finds the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
-  logOutages(client, { name, logger })
+  let isWanted = false
+  let isAway = false
   let pings: NodeJS.Timeout | undefined
+
+  /** One line when Redis goes and one when it comes back; an outage makes many errors a second. */
+  function onAway(err?: Error): void {
+    if (isWanted && !isAway)
+      logger.warn({ connection: name, ...(err && { err }) }, 'Redis is away; going on without it')
+    isAway = isWanted
+  }
+  function onReady(): void {
+    if (isAway) logger.info({ connection: name }, 'Redis is back')
+    isAway = false
+  }
+  client.on('error', onAway).on('close', onAway).on('ready', onReady)
 
   return {
     client,
     start: async () => {
+      isWanted = true
       // A connection without traffic would not notice that its Redis froze; a subscriber has none of its own.
       pings = setInterval(() => void client.ping().catch(() => {}), PING_EVERY_MS)
       await client.connect().catch(() => {})
     },
     stop: async () => {
+      isWanted = false
       clearInterval(pings)
       client.disconnect()
     },
   }
-}
-
-/** One line when Redis goes and one when it comes back; an outage makes many errors a second. */
-function logOutages(client: Redis, { name, logger }: { name: string; logger: Logger }): void {
-  let isAway = false
-  client.on('error', (err: Error) => {
-    if (!isAway) logger.warn({ err, connection: name }, 'Redis is away; going on without it')
-    isAway = true
-  })
-  client.on('ready', () => {
-    if (isAway) logger.info({ connection: name }, 'Redis is back')
-    isAway = false
-  })
 }

@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { ListenError } from './errors.ts'
@@ -43,12 +43,26 @@ export function createInternalServer(options: InternalServerOptions): InternalSe
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
     createApp(options),
   )
+  const calls = new Set<ServerResponse>()
+  let isStopping = false
+  // What a client only keeps open is closed as soon as nothing is being answered any more.
+  const closeWhenDone = () => {
+    if (isStopping && calls.size === 0) server.closeAllConnections()
+  }
+  server.on('request', (_request, response: ServerResponse) => {
+    calls.add(response)
+    response.once('close', () => {
+      calls.delete(response)
+      closeWhenDone()
+    })
+  })
   return {
     start: () => listen(server, options),
     stop: () =>
       new Promise((resolve) => {
+        isStopping = true
         server.close(() => resolve())
-        server.closeIdleConnections()
+        closeWhenDone()
         setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS).unref()
       }),
   }

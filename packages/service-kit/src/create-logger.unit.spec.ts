@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { createLogger } from './create-logger.ts'
+
+/** What was written, as text and parsed. */
+function createSink() {
+  const lines: string[] = []
+  return {
+    write: (line: string) => void lines.push(line),
+    text: () => lines.join(''),
+    entries: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
+  }
+}
+
+describe('createLogger', () => {
+  it('says when, who and how bad', () => {
+    const sink = createSink()
+    createLogger('metering', 'info', sink).info({ partition: 3, offset: 12n, topic: 'user-events' }, 'caught up')
+    expect(sink.entries()).toEqual([
+      {
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+        service: 'metering',
+        instance: expect.stringMatching(/:\d+$/) as string,
+        partition: 3,
+        offset: '12',
+        topic: 'user-events',
+        msg: 'caught up',
+      },
+    ])
+  })
+
+  it('keeps quiet below its level', () => {
+    const sink = createSink()
+    createLogger('metering', 'warn', sink).info({}, 'detail')
+    expect(sink.text()).toBe('')
+  })
+
+  it('leaves out objects, whatever they are called', () => {
+    const sink = createSink()
+    const record = { userName: 'canary', traits: { email: 'canary' } }
+    const logger = createLogger('metering', 'info', sink)
+    logger.info({ record, body: [record], requestId: 'r1', text: 'x'.repeat(1_000) }, 'odd')
+    expect(sink.text()).not.toContain('canary')
+    expect(sink.entries()[0]).toMatchObject({ requestId: 'r1', text: `${'x'.repeat(300)}…` })
+  })
+
+  it('says of an error what it is and where it came from, not what it carries', () => {
+    const sink = createSink()
+    const cause = Object.assign(new TypeError('below'), { code: 'E_BELOW', query: 'canary' })
+    const err = Object.assign(new Error('above', { cause }), { meta: { values: ['canary'] } })
+    createLogger('metering', 'info', sink).error({ err }, 'failed')
+    expect(sink.text()).not.toContain('canary')
+    expect(sink.entries()[0]).toMatchObject({
+      err: {
+        type: 'Error',
+        message: 'above',
+        stack: expect.stringContaining('create-logger.unit.spec') as string,
+        cause: { type: 'TypeError', code: 'E_BELOW', message: 'below' },
+      },
+    })
+  })
+
+  it('does not quote what could not be parsed', () => {
+    const sink = createSink()
+    try {
+      JSON.parse('canary')
+    } catch (err) {
+      createLogger('metering', 'info', sink).error({ err }, 'failed')
+    }
+    expect(sink.text()).toContain('SyntaxError')
+    expect(sink.text()).not.toContain('canary')
+  })
+
+  it('keeps a bare error to the same rule', () => {
+    const sink = createSink()
+    createLogger('metering', 'info', sink).error(Object.assign(new Error('above'), { detail: 'canary' }))
+    expect(sink.text()).toContain('above')
+    expect(sink.text()).not.toContain('canary')
+  })
+})

@@ -1,0 +1,127 @@
+import { Redis } from 'ioredis'
+import { randomUUID } from 'node:crypto'
+import net from 'node:net'
+import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { createLogger } from './create-logger.ts'
+import { createRedis, createRedisSubscriber, type RedisConnection } from './create-redis.ts'
+
+/** Stands before the real Redis. `freeze` swallows everything and goes on taking connections, as a stopped process does. */
+async function startFreezableProxy(redisUrl: string) {
+  const { hostname, port } = new URL(redisUrl)
+  const sockets = new Set<net.Socket>()
+  let isFrozen = false
+  const server = net.createServer((downstream) => {
+    const upstream = net.connect(Number(port), hostname)
+    for (const [from, to] of [
+      [downstream, upstream],
+      [upstream, downstream],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (bytes) => isFrozen || to.write(bytes))
+      from.on('error', () => {})
+      from.on('close', () => to.destroy())
+    }
+  })
+  const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve))
+  await listen(0)
+  const own = (server.address() as net.AddressInfo).port
+  const cut = () => sockets.forEach((socket) => socket.destroy())
+  const close = () => {
+    cut()
+    server.close()
+  }
+  onTestFinished(close)
+  return {
+    url: `redis://127.0.0.1:${own}`,
+    freeze: () => (isFrozen = true),
+    thaw: () => (isFrozen = false),
+    close,
+    reopen: () => listen(own),
+  }
+}
+
+type Proxy = Awaited<ReturnType<typeof startFreezableProxy>>
+
+describe('a Redis connection', () => {
+  let proxy: Proxy
+  let logged: string[]
+  const key = `service-kit-test-${randomUUID()}`
+
+  beforeEach(async () => {
+    proxy = await startFreezableProxy(inject('redisUrl'))
+    logged = []
+  })
+
+  async function open(create: typeof createRedis): Promise<RedisConnection> {
+    const sink = { write: (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg) }
+    const connection = create({ url: proxy.url, name: 'spec', logger: createLogger('spec', 'info', sink) })
+    await connection.start()
+    onTestFinished(connection.stop)
+    return connection
+  }
+
+  it('does its work', async () => {
+    const { client } = await open(createRedis)
+    await client.set(key, 'kept', 'PX', 10_000)
+    expect(await client.get(key)).toBe('kept')
+  })
+
+  it('fails at once while Redis is away, says so once, and comes back by itself', async () => {
+    const { client } = await open(createRedis)
+    proxy.close()
+    await expect.poll(() => client.status).not.toBe('ready')
+    await expect(client.get(key)).rejects.toThrow(/writeable|closed/)
+    await proxy.reopen()
+    await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
+    await expect(client.get(key)).resolves.not.toThrow()
+    expect(logged).toEqual(['Redis is away; going on without it', 'Redis is back'])
+  })
+
+  it('starts without Redis, and finds it later', async () => {
+    proxy.close()
+    const { client } = await open(createRedis)
+    await expect(client.get(key)).rejects.toThrow(/writeable|closed/)
+    await proxy.reopen()
+    await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
+  })
+
+  it('gives up on a frozen Redis', async () => {
+    const { client } = await open(createRedis)
+    proxy.freeze()
+    await expect(client.incr(key)).rejects.toThrow('Command timed out')
+    // And on the connection, which may be dead for good.
+    await expect.poll(() => client.status, { timeout: 10_000 }).not.toBe('ready')
+    proxy.thaw()
+    await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
+  })
+
+  it('does not send a command again that the lost connection may have carried', async () => {
+    const { client } = await open(createRedis)
+    const direct = new Redis(inject('redisUrl'))
+    onTestFinished(() => direct.disconnect())
+    const counter = `${key}-counter`
+    await direct.set(counter, 0, 'PX', 30_000)
+    proxy.freeze()
+    await expect(client.incr(counter)).rejects.toThrow('Command timed out')
+    await expect.poll(() => client.status, { timeout: 10_000 }).not.toBe('ready')
+    proxy.thaw()
+    await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
+    expect(await client.get(counter)).toBe('0')
+  })
+
+  it('notices a frozen Redis though it only listens, and listens again afterwards', async () => {
+    const { client } = await open(createRedisSubscriber)
+    const channel = `${key}-channel`
+    const heard: string[] = []
+    client.on('message', (_, message: string) => heard.push(message))
+    await client.subscribe(channel)
+    proxy.freeze()
+    await expect.poll(() => client.status, { timeout: 10_000 }).not.toBe('ready')
+    proxy.thaw()
+    await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
+    const direct = new Redis(inject('redisUrl'))
+    onTestFinished(() => direct.disconnect())
+    await expect.poll(() => direct.publish(channel, 'hello'), { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => heard).toContain('hello')
+  })
+})

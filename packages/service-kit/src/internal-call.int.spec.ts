@@ -1,0 +1,228 @@
+import net from 'node:net'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { createLogger } from './create-logger.ts'
+import { createInternalClient } from './internal-client.ts'
+import { type CallContext, type InternalRoute, internalRoute, notFound } from './internal-route.ts'
+import { createInternalServer, type Health, type InternalServerOptions } from './internal-server.ts'
+import { createMetrics } from './metrics.ts'
+
+const TOKEN = 'a token of some length'
+const Question = z.object({ n: z.number() })
+const Answer = z.object({ twice: z.number() })
+const double = internalRoute('/internal/double', Question, async ({ n }) => ({ twice: 2 * n }))
+
+async function serve(routes: readonly InternalRoute[], own: Partial<InternalServerOptions> = {}) {
+  const server = createInternalServer({
+    host: '127.0.0.1',
+    port: 0,
+    token: TOKEN,
+    routes,
+    isLive: () => ({ status: 'available' }),
+    isReady: () => ({ status: 'available' }),
+    metrics: createMetrics('spec'),
+    logger: createLogger('spec', 'silent'),
+    ...own,
+  })
+  const { port } = await server.start()
+  onTestFinished(server.stop)
+  return { url: `http://127.0.0.1:${port}`, port, stop: server.stop }
+}
+
+function clientOf(...baseUrls: string[]) {
+  return createInternalClient({ baseUrls, token: TOKEN, timeoutMs: 2_000 })
+}
+
+/** Says nothing to anybody, and counts who tried. */
+async function startBlackHole() {
+  let connections = 0
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((socket) => {
+    connections += 1
+    sockets.add(socket.on('error', () => {}))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    connections: () => connections,
+    hangUp: () => sockets.forEach((socket) => socket.destroy()),
+  }
+}
+
+async function refusedAddress(): Promise<string> {
+  const { url, stop } = await serve([])
+  await stop()
+  return url
+}
+
+describe('an internal call', () => {
+  it('is answered', async () => {
+    const { url } = await serve([double])
+    expect(await clientOf(url).call('/internal/double', { n: 4 }, Answer)).toEqual({
+      outcome: 'answered',
+      answer: { twice: 8 },
+    })
+  })
+
+  it('finds nothing where the handler says so, and only then', async () => {
+    const { url } = await serve([internalRoute('/internal/find', Question, async () => notFound())])
+    expect(await clientOf(url).call('/internal/find', { n: 1 }, Answer)).toEqual({ outcome: 'not-found' })
+    expect(await clientOf(url).call('/internal/elsewhere', { n: 1 }, Answer)).toMatchObject({ outcome: 'unavailable' })
+  })
+
+  it('is unavailable when it was asked, answered or authorized otherwise than agreed', async () => {
+    const { url } = await serve([double])
+    const stranger = createInternalClient({ baseUrls: [url], token: 'another token', timeoutMs: 2_000 })
+    for (const outcome of [
+      await clientOf(url).call('/internal/double', { n: 'four' }, Answer),
+      await clientOf(url).call('/internal/double', { n: 4 }, z.object({ thrice: z.number() })),
+      await stranger.call('/internal/double', { n: 4 }, Answer),
+    ]) {
+      expect(outcome).toMatchObject({ outcome: 'unavailable', cause: { code: 'INTERNAL_CALL_FAILED' } })
+    }
+  })
+
+  it('goes to the next address when one refuses the connection, and stays there', async () => {
+    const { url } = await serve([double])
+    const client = clientOf(await refusedAddress(), url)
+    expect(await client.call('/internal/double', { n: 1 }, Answer)).toMatchObject({ outcome: 'answered' })
+    expect(await client.call('/internal/double', { n: 2 }, Answer)).toMatchObject({ outcome: 'answered' })
+  })
+
+  it('is not repeated where the first address may have done it', async () => {
+    const hole = await startBlackHole()
+    let calls = 0
+    const { url } = await serve([internalRoute('/internal/double', Question, async () => ({ twice: ++calls }))])
+    const client = clientOf(hole.url, url)
+    const outcome = client.call('/internal/double', { n: 1 }, Answer)
+    await expect.poll(hole.connections).toBe(1)
+    hole.hangUp()
+    expect(await outcome).toMatchObject({ outcome: 'unavailable' })
+    expect(calls).toBe(0)
+    expect(await client.call('/internal/double', { n: 1 }, Answer)).toMatchObject({ outcome: 'answered' })
+  })
+
+  it('is unavailable when every address refuses', async () => {
+    const client = clientOf(await refusedAddress(), await refusedAddress())
+    expect(await client.call('/internal/double', { n: 1 }, Answer)).toMatchObject({ outcome: 'unavailable' })
+  })
+
+  it('ends with its budget, or when the caller says so', async () => {
+    const { url } = await startBlackHole()
+    const client = clientOf(url)
+    expect(await client.call('/x', {}, Answer, { remainingMs: 50 })).toMatchObject({ outcome: 'unavailable' })
+    const signal = AbortSignal.timeout(50)
+    expect(await client.call('/x', {}, Answer, { signal })).toMatchObject({ outcome: 'unavailable' })
+    expect(await client.call('/x', {}, Answer, { remainingMs: 0 })).toMatchObject({ outcome: 'unavailable' })
+  })
+
+  it('tells the handler when nobody waits any longer', async () => {
+    const aborted: unknown[] = []
+    async function waitForAbort(_: unknown, { signal }: CallContext): Promise<object> {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      aborted.push(signal.reason)
+      return {}
+    }
+    const { url } = await serve([internalRoute('/internal/wait', Question, waitForAbort)])
+    const client = clientOf(url)
+    await client.call('/internal/wait', { n: 1 }, Answer, { remainingMs: 50 })
+    await client.call('/internal/wait', { n: 1 }, Answer, { signal: AbortSignal.timeout(50) })
+    await expect.poll(() => aborted.length).toBe(2)
+  })
+
+  it.each([
+    ['says so when the handler may do better later', Object.assign(new Error('canary'), { retryable: true }), 503],
+    ['says no more than that when the handler has a bug', new TypeError('canary'), 500],
+  ])('%s', async (_, error, status) => {
+    const { url } = await serve([internalRoute('/internal/throw', Question, () => Promise.reject(error))])
+    const response = await post(`${url}/internal/throw`, '{"n":1}')
+    expect(response.status).toBe(status)
+    expect(await response.text()).not.toContain('canary')
+  })
+})
+
+function post(url: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}`, ...headers },
+  })
+}
+
+describe('the internal port', () => {
+  let ready: Health
+  let url: string
+  beforeEach(async () => {
+    ready = { status: 'available' }
+    const served = await serve([double], { isReady: () => ready })
+    url = served.url
+  })
+
+  it('says whether it is live and ready, and why not', async () => {
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    ready = { status: 'unavailable', because: 'partition 3 is behind' }
+    const response = await fetch(`${url}/readyz`)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toEqual(ready)
+  })
+
+  it('is not ready while the check fails or hangs', async () => {
+    const throwing = await serve([], { isReady: () => Promise.reject(new Error('no connection')) })
+    expect((await fetch(`${throwing.url}/readyz`)).status).toBe(503)
+    const hanging = await serve([], { isReady: () => new Promise(() => {}) })
+    expect(await (await fetch(`${hanging.url}/readyz`)).json()).toMatchObject({ status: 'unavailable' })
+  })
+
+  it('shows its metrics', async () => {
+    const response = await fetch(`${url}/metrics`)
+    expect(response.headers.get('content-type')).toContain('text/plain')
+    expect(await response.text()).toContain('process_cpu_seconds_total{service="spec"}')
+  })
+
+  it.each([
+    ['without the token', '{"n":1}', { authorization: '' }, 401],
+    ['with another token', '{"n":1}', { authorization: `Bearer ${TOKEN}x` }, 401],
+    ['with another scheme', '{"n":1}', { authorization: TOKEN }, 401],
+    ['without JSON in it', 'n=1', {}, 400],
+    ['of another type', '{"n":1}', { 'content-type': 'text/plain' }, 400],
+    ['over a megabyte', JSON.stringify({ n: 1, filler: 'x'.repeat(1_100_000) }), {}, 413],
+    ['that does not fit', '{"n":"one"}', {}, 400],
+  ])('refuses a call %s', async (_, body, headers, status) => {
+    const response = await post(`${url}/internal/double`, body, headers)
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({ status, error: expect.any(String), message: expect.any(String) })
+  })
+
+  it('names the field that does not fit', async () => {
+    const response = await post(`${url}/internal/double`, '{"n":"one"}')
+    expect(await response.json()).toMatchObject({ error: 'BAD_REQUEST', message: expect.stringMatching(/^n: /) })
+  })
+
+  it('answers what it is at before it stops', async () => {
+    let finish: (() => void) | undefined
+    const slow = internalRoute('/internal/slow', Question, async () => {
+      await new Promise<void>((resolve) => (finish = resolve))
+      return { twice: 1 }
+    })
+    const served = await serve([slow])
+    const outcome = clientOf(served.url).call('/internal/slow', { n: 1 }, Answer)
+    await expect.poll(() => finish).toBeDefined()
+    const stopped = served.stop()
+    finish?.()
+    expect(await outcome).toMatchObject({ outcome: 'answered' })
+    await stopped
+    expect(await clientOf(served.url).call('/internal/slow', { n: 1 }, Answer)).toMatchObject({
+      outcome: 'unavailable',
+    })
+  })
+
+  it('says which port is taken', async () => {
+    const { port } = await serve([])
+    await expect(serve([], { port })).rejects.toMatchObject({ code: 'CANNOT_LISTEN' })
+  })
+})

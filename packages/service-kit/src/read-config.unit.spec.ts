@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  databaseConfig,
+  internalServerConfig,
+  kafkaConfig,
+  logConfig,
+  redisConfig,
+  serviceAddresses,
+} from './config-pieces.ts'
+import { ConfigError } from './errors.ts'
+import { type Environment, readConfig } from './read-config.ts'
+
+const schema = kafkaConfig
+  .and(redisConfig)
+  .and(databaseConfig('METERING_DATABASE_URL'))
+  .and(internalServerConfig)
+  .and(logConfig)
+  .and(z.object({ METERING_URLS: serviceAddresses }))
+const good = {
+  KAFKA_BROKERS: 'one:9092, two:9093',
+  REDIS_URL: 'redis://127.0.0.1:6379',
+  DATABASE_URL: 'postgresql://all:pw@127.0.0.1/all',
+  INTERNAL_PORT: '7103',
+  INTERNAL_TOKEN: 'a token of some length',
+  METERING_URLS: 'http://127.0.0.1:7103,http://127.0.0.1:7113',
+}
+
+function faultsOf(env: Environment): string {
+  try {
+    readConfig(schema, env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+  }
+  return 'no ConfigError was thrown'
+}
+
+describe('readConfig', () => {
+  it('joins the pieces that a service asks for', () => {
+    expect(readConfig(schema, { ...good, UNRELATED: 'x' })).toEqual({
+      kafka: { brokers: ['one:9092', 'two:9093'], tls: false },
+      redisUrl: 'redis://127.0.0.1:6379',
+      databaseUrl: 'postgresql://all:pw@127.0.0.1/all',
+      internalServer: { host: '127.0.0.1', port: 7103, token: 'a token of some length' },
+      logLevel: 'info',
+      METERING_URLS: ['http://127.0.0.1:7103', 'http://127.0.0.1:7113'],
+    })
+  })
+
+  it("prefers a service's own database", () => {
+    const own = 'postgresql://own:pw@127.0.0.1/own'
+    expect(readConfig(schema, { ...good, METERING_DATABASE_URL: own })).toMatchObject({ databaseUrl: own })
+  })
+
+  it('signs in to Kafka where the environment says how', () => {
+    const sasl = { KAFKA_TLS: 'true', KAFKA_SASL_MECHANISM: 'scram-sha-512', KAFKA_SASL_USERNAME: 'u' }
+    expect(readConfig(schema, { ...good, ...sasl, KAFKA_SASL_PASSWORD: 'p' })).toMatchObject({
+      kafka: { tls: true, sasl: { mechanism: 'scram-sha-512', username: 'u', password: 'p' } },
+    })
+    expect(faultsOf({ ...good, ...sasl })).toContain('KAFKA_SASL_PASSWORD is not set: is needed')
+  })
+
+  it('takes an empty variable for an absent one', () => {
+    expect(readConfig(schema, { ...good, LOG_LEVEL: '', METERING_DATABASE_URL: '' })).toMatchObject({
+      logLevel: 'info',
+    })
+    expect(faultsOf({ ...good, REDIS_URL: '' })).toContain('REDIS_URL is not set')
+  })
+
+  it('lists every fault at once, with what would be right', () => {
+    expect(faultsOf({ INTERNAL_PORT: '70000', LOG_LEVEL: 'loud' }).split('\n')).toEqual([
+      'The environment needs a change.',
+      '  KAFKA_BROKERS is not set: must be host:port; several separated by commas',
+      '  REDIS_URL is not set: must be an address like redis://host:6379',
+      '  METERING_DATABASE_URL is not set: must be an address like postgresql://role:password@host:5432/database; DATABASE_URL will do',
+      '  INTERNAL_PORT is wrong: must be a port from 0 to 65535',
+      '  INTERNAL_TOKEN is not set: must be a secret of 16 characters or more',
+      '  LOG_LEVEL is wrong: must be debug, info, warn, error or silent',
+      '  METERING_URLS is not set: must be an address like http://host:port; several separated by commas',
+    ])
+  })
+
+  it.each(Object.keys(good))('refuses nonsense in %s and does not repeat it', (name) => {
+    const message = faultsOf({ ...good, [name]: 'N0nsense' })
+    expect(message).toContain(`${name} is wrong`)
+    expect(message).not.toContain('N0nsense')
+  })
+})
