@@ -1,0 +1,69 @@
+import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { notFound } from '@nextvisit/service-kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GatewayFixture, startGateway } from './gateway-fixture.ts'
+import { startOwner } from './owner-fixture.ts'
+
+const INSTANT = '2026-11-02T10:00:00.000Z'
+
+describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
+  let gateway: GatewayFixture
+  let owner: Awaited<ReturnType<typeof startOwner>>
+  const names = ['ada', 'a/b', 'ä ?&', '__proto__']
+  beforeAll(async () => {
+    owner = await startOwner({
+      [INTERNAL_ROUTES.readUser]: async ({ organization, userId }) => {
+        const userName = names.find((name) => userIdOf(organization, 'shop', name) === userId)
+        if (userName === undefined) return notFound()
+        const traits = JSON.parse('{"plan":"pro","__proto__":1}') as object
+        const seen = { firstSeenAt: INSTANT, lastSeenAt: INSTANT }
+        return { userId, userName, traits, country: 'DE', device: {}, ...seen, events: {}, segments: [] }
+      },
+      [INTERNAL_ROUTES.readQueue]: async ({ userId }) => ({
+        waiting: [
+          {
+            queuedId: userId,
+            formId: 'nps',
+            state: 'waiting',
+            queuedAt: INSTANT,
+            showFrom: INSTANT,
+            expiresAt: null,
+            priority: 0,
+          },
+        ],
+      }),
+    })
+    gateway = await startGateway({ owners: { userProjector: owner.url, formTriggerEvaluator: owner.url } })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await owner.stop()
+  })
+
+  it.each(names)('reads %s by path and by query', async (userName) => {
+    const encoded = encodeURIComponent(userName)
+    const byPath = await gateway.get(`/v2/admin/users/${encoded}`)
+    const byQuery = await gateway.get(`/v2/admin/users?userName=${encoded}`)
+    expect(byPath.status).toBe(200)
+    expect(byPath.body).toMatchObject({ userName, country: 'DE', waitingForms: [{ formId: 'nps' }] })
+    expect(byPath.text).toContain('"traits":{"plan":"pro","__proto__":1}')
+    expect(byQuery.text).toBe(byPath.text)
+  })
+
+  it('404 for who does not exist; 400 without a userName', async () => {
+    expect((await gateway.get('/v2/admin/users/nobody')).body).toMatchObject({ status: 404, message: 'User not found' })
+    expect((await gateway.get('/v2/admin/users')).status).toBe(400)
+    expect((await gateway.get('/v2/admin/users?userName=%00')).status).toBe(400)
+  })
+
+  it('503 with Retry-After while an owner is away', async () => {
+    const alone = await startGateway({ owners: { userProjector: owner.url } })
+    const answer = await alone.get('/v2/admin/users/ada')
+    const usage = await alone.get('/v2/admin/usage')
+    const traits = await alone.get('/v2/admin/traits?limit=1000')
+    const wrong = await alone.get('/v2/admin/traits?limit=1001')
+    await alone.stop()
+    expect([answer.status, usage.status, traits.status, wrong.status]).toEqual([503, 503, 503, 400])
+  })
+})
