@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { openTestDb } from '@nextvisit/database/testing'
+import { describeProjection } from '@nextvisit/testing'
+import { createVisitsProjection, readVisits } from './fixtures/visits-projection.ts'
+
+describeProjection('visits, the example', {
+  schema: 'visits',
+  migrations: fileURLToPath(new URL('fixtures/migrations', import.meta.url)),
+  createProjection: () => createVisitsProjection(),
+  openDb: (url) => openTestDb(url, 'visits'),
+  facts: [
+    identifyRequested({ userName: 'ada' }),
+    ...Array.from({ length: 12 }, (_, index) =>
+      eventTracked({
+        userName: ['ada', 'bob', 'eve'][index % 3] ?? 'ada',
+        eventName: `Event ${index}`,
+        keyed: index % 4 === 0,
+      }),
+    ),
+  ],
+  readRows: readVisits,
+})
