@@ -18,12 +18,21 @@ export function createLogSummary(report: (line: string) => void): (service: stri
   }
 }
 
-/** The message of a pino line of level warn or above. */
+/** What a line says: the message, where it is one of pino's. */
+export function messageIn(line: string): string {
+  return pinoLine(line)?.message ?? line
+}
+
 function warningIn(line: string): string | undefined {
+  const entry = pinoLine(line)
+  return entry !== undefined && entry.level >= WARN ? entry.message : undefined
+}
+
+function pinoLine(line: string): { readonly level: number; readonly message: string } | undefined {
   if (!line.startsWith('{')) return undefined
   try {
     const { level, msg } = JSON.parse(line) as { level?: unknown; msg?: unknown }
-    return typeof level === 'number' && level >= WARN && typeof msg === 'string' ? msg : undefined
+    return typeof level === 'number' && typeof msg === 'string' ? { level, message: msg } : undefined
   } catch {
     return undefined
   }

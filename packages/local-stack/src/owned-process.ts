@@ -1,9 +1,12 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { removeContainer, signalContainer } from './docker.ts'
 import { StackError } from './errors.ts'
+import { messageIn } from './log-summary.ts'
 import { watchOver } from './watchdog.ts'
 
 /** How to run one process that ends with us. */
@@ -17,8 +20,9 @@ export interface ProcessPlan {
   readonly user?: { readonly uid: number; readonly gid: number } | undefined
   /** What the process writes is added to this file. */
   readonly logFile: string
-  /** The line that says it is ready; without one it is ready at once. */
+  /** The line that says it is ready, or what to ask again and again; with neither it is ready at once. */
   readonly readyLine?: RegExp
+  readonly isReady?: (() => Promise<boolean>) | undefined
   /** Asks it to stop in good order. */
   readonly stopSignal?: NodeJS.Signals
   /** Ends it quickly, without harm, once we are gone. */
@@ -40,12 +44,12 @@ export interface OwnedProcess {
 }
 
 const READY_WITHIN_MS = 90_000
+const ASK_EVERY_MS = 100
 const STOP_WITHIN_MS = 10_000
 const LAST_LINES = 30
 
 /** Starts the process in a group of its own (Ctrl-C at the terminal is ours to handle) and waits until it is ready. */
 export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess> {
-  mkdirSync(path.dirname(plan.logFile), { recursive: true })
   if (plan.container !== undefined) await removeContainer(plan.container)
   const child = spawn(plan.command, plan.args, {
     detached: true,
@@ -54,38 +58,55 @@ export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess
     env: plan.env,
     ...plan.user,
   })
-  const log = createWriteStream(plan.logFile, { flags: 'a', mode: 0o600 })
-  log.on('error', () => {}) // a full disk must not end us; the part itself will say so
-  const lastLines: string[] = []
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
   })
+  const { lastLines, sawReadyLine } = followOutput(plan, [child.stdout, child.stderr], exited)
+  if (child.pid === undefined) throw endedEarly(plan, await exited, lastLines)
+
+  const owned = ownedProcess(plan, child, child.pid, exited)
+  const ready = plan.isReady ? askUntilReady(plan.isReady, exited) : plan.readyLine ? sawReadyLine : Promise.resolve()
+  const outcome = await firstOf(ready, exited, plan.signal)
+  if (outcome === 'ready') return owned
+  owned.kill('SIGKILL')
+  const how = await exited
+  if (outcome === 'aborted') throw new StackError('INTERRUPTED', `${plan.name} was stopped before it was ready.`)
+  throw outcome === 'late' ? notReady(plan) : endedEarly(plan, how, lastLines)
+}
+
+/** Writes what the process says to its log and keeps the end of it. */
+function followOutput(
+  plan: ProcessPlan,
+  streams: readonly Readable[],
+  exited: Promise<string>,
+): { readonly lastLines: readonly string[]; readonly sawReadyLine: Promise<void> } {
+  mkdirSync(path.dirname(plan.logFile), { recursive: true })
+  const log = createWriteStream(plan.logFile, { flags: 'a', mode: 0o600 })
+  log.on('error', () => {}) // a full disk must not end us; the part itself will say so
   void exited.then(() => log.end())
+  const lastLines: string[] = []
+  const { promise: sawReadyLine, resolve } = Promise.withResolvers<void>()
+  for (const input of streams) {
+    createInterface({ input }).on('line', (line) => {
+      log.write(`${line}\n`)
+      lastLines.push(line)
+      if (lastLines.length > LAST_LINES) lastLines.shift()
+      plan.onLine?.(line)
+      if (plan.readyLine?.test(line)) resolve()
+    })
+  }
+  return { lastLines, sawReadyLine }
+}
 
-  const ready = new Promise<void>((resolve) => {
-    if (plan.readyLine === undefined) resolve()
-    for (const stream of [child.stdout, child.stderr]) {
-      createInterface({ input: stream }).on('line', (line) => {
-        log.write(`${line}\n`)
-        lastLines.push(line)
-        if (lastLines.length > LAST_LINES) lastLines.shift()
-        plan.onLine?.(line)
-        if (plan.readyLine?.test(line)) resolve()
-      })
-    }
-  })
-
-  const { pid } = child
-  if (pid === undefined) throw endedEarly(plan, await exited, lastLines)
-  const forget = watchOver(
-    plan.container === undefined ? { pid, signal: plan.endSignal ?? 'TERM' } : { container: plan.container },
-  )
+/** The running process, watched over: it ends with us. */
+function ownedProcess(plan: ProcessPlan, child: ChildProcess, pid: number, exited: Promise<string>): OwnedProcess {
+  const { container } = plan
+  const forget = watchOver(container === undefined ? { pid, signal: plan.endSignal ?? 'TERM' } : { container })
   child.once('exit', forget)
-
   const kill = (signal: NodeJS.Signals): void => {
-    if (plan.container === undefined) child.kill(signal)
-    else signalContainer(plan.container, signal)
+    if (container === undefined) child.kill(signal)
+    else signalContainer(container, signal)
   }
   const stop = async (): Promise<void> => {
     kill(plan.stopSignal ?? 'SIGTERM')
@@ -93,13 +114,13 @@ export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess
     await exited
     clearTimeout(killer)
   }
+  return { pid, exited, kill, stop }
+}
 
-  const outcome = await firstOf(ready, exited, plan.signal)
-  if (outcome === 'ready') return { pid, exited, kill, stop }
-  kill('SIGKILL')
-  const how = await exited
-  if (outcome === 'aborted') throw new StackError('INTERRUPTED', `${plan.name} was stopped before it was ready.`)
-  throw outcome === 'late' ? notReady(plan) : endedEarly(plan, how, lastLines)
+async function askUntilReady(isReady: () => Promise<boolean>, exited: Promise<string>): Promise<void> {
+  const ended = new AbortController()
+  void exited.then(() => ended.abort())
+  while (!ended.signal.aborted && !(await isReady())) await sleep(ASK_EVERY_MS)
 }
 
 async function firstOf(
@@ -124,7 +145,6 @@ function notReady(plan: ProcessPlan): StackError {
   return new StackError(
     'NOT_READY',
     `${plan.name} was not ready within ${READY_WITHIN_MS / 1000} s. Its log: ${plan.logFile}`,
-    { retryable: true },
   )
 }
 
@@ -133,10 +153,11 @@ function endedEarly(plan: ProcessPlan, how: string, lastLines: readonly string[]
   if (/No space left on device|ENOSPC/i.test(output)) {
     return new StackError('NO_SPACE', `${plan.name} ended: the disk is full. Make room and start again.`)
   }
-  const telling = lastLines.findLast((line) => /fatal|error|exception/i.test(line)) ?? lastLines.at(-1)
+  const telling =
+    lastLines.find((line) => /\b(fatal|\w*error|\w*exception)\b|"level":[56]0/i.test(line)) ?? lastLines.at(-1)
   return new StackError(
     'PART_ENDED',
-    `${plan.name} ended at its start (${how})${telling === undefined ? '' : `: ${telling.trim().slice(0, 300)}`}\nIts log: ${plan.logFile}`,
+    `${plan.name} ended at its start (${how})${telling === undefined ? '' : `: ${messageIn(telling).trim().slice(0, 300)}`}\nIts log: ${plan.logFile}`,
     { retryable: true },
   )
 }

@@ -28,7 +28,8 @@ export async function prepareDatabases(
     adminUrl,
     ownAdminUrls,
     // Roles belong to the server: another checkout that uses the same one has to come to the same passwords.
-    passwordSecret: (external.databaseUrl && new URL(external.databaseUrl).password) || secrets.databasePassword,
+    passwordSecret:
+      (external.databaseUrl && decodeURIComponent(new URL(external.databaseUrl).password)) || secrets.databasePassword,
     coreMigrations,
     servicesDirectory: path.join(CHECKOUT, 'services'),
   })

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { serviceDatabases } from '@nextvisit/database'
 import { CHECKOUT, inheritedEnvironment } from './config.ts'
+import type { Connection } from './connection-file.ts'
 import { freePort } from './free-port.ts'
 import type { ProcessPlan } from './owned-process.ts'
 import type { StackSecrets } from './stack-secrets.ts'
@@ -9,18 +10,14 @@ import type { StackSecrets } from './stack-secrets.ts'
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
-  /** Answers 200 once a request would succeed. */
-  readonly readyUrl: string
+  /** Whether a request would succeed. */
+  readonly isReady: () => Promise<boolean>
 }
 
-export interface ServicesOptions {
+export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
   readonly secrets: StackSecrets
-  readonly kafkaBrokers: string
-  readonly redisUrl: string
-  /** Each service's own, by its variable. */
-  readonly databaseUrls: ReadonlyMap<string, string>
   readonly onLine: (service: string, line: string) => void
 }
 
@@ -54,7 +51,7 @@ function serviceProcess(
   for (const { environmentVariable } of serviceDatabases) delete inherited[environmentVariable]
   return {
     name,
-    readyUrl: `http://127.0.0.1:${internalPort}/readyz`,
+    isReady: () => answersOk(`http://127.0.0.1:${internalPort}/readyz`),
     plan: {
       name,
       command: process.execPath,
@@ -74,4 +71,14 @@ function serviceProcess(
       onLine: (line) => options.onLine(name, line),
     },
   }
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  return fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
+    async (response) => {
+      await response.body?.cancel()
+      return response.ok
+    },
+    () => false,
+  )
 }

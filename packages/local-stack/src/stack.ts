@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { OrganizationConfig } from '@nextvisit/contracts'
 import { serviceDatabases } from '@nextvisit/database'
 import { CHECKOUT, type ExternalParts } from './config.ts'
+import { type Connection, removeConnectionFile, writeConnectionFile } from './connection-file.ts'
 import { createTopics } from './create-topics.ts'
 import { takeDataDirectory } from './data-directory.ts'
 import { StackError } from './errors.ts'
@@ -19,7 +20,6 @@ import { readStackSecrets, type StackSecrets } from './stack-secrets.ts'
 import { startKafka } from './start-kafka.ts'
 import { startPostgres } from './start-postgres.ts'
 import { startRedis } from './start-redis.ts'
-import { waitUntilReady } from './wait-until-ready.ts'
 import { applyOrganizations, readWorkspace } from './workspace-step.ts'
 
 export interface StackOptions {
@@ -73,6 +73,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const table = createProcessTable({ report: (line) => report(`! ${line}`), signal })
   const stop = async (): Promise<void> => {
     giveUp.abort()
+    await removeConnectionFile(options.dataDirectory)
     for (const names of STOP_ORDER) await table.stop(names)
     await release()
   }
@@ -102,7 +103,9 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     start.external?.redisUrl ?? startPart(start, 'Redis', startRedis).then((redis) => redis.url),
     step(start, 'Prisma clients', () => generateClients(start.signal)),
   ])
-  await startServices(start, { secrets, kafkaBrokers, databaseUrls, redisUrl })
+  const connection = { kafkaBrokers, databaseUrls, redisUrl }
+  await startServices(start, connection, secrets)
+  await writeConnectionFile(start.dataDirectory, connection, secrets)
   return {
     gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,
     keys: { admin: secrets.adminKey, sdk: secrets.sdkKey },
@@ -136,18 +139,16 @@ async function prepareRows(start: Start, secrets: StackSecrets): Promise<Readonl
   return step(start, 'Schemas', () => prepareDatabases(postgres?.url, external, secrets))
 }
 
-async function startServices(
-  start: Start,
-  parts: {
-    readonly secrets: StackSecrets
-    readonly kafkaBrokers: string
-    readonly databaseUrls: ReadonlyMap<string, string>
-    readonly redisUrl: string
-  },
-): Promise<void> {
+async function startServices(start: Start, connection: Connection, secrets: StackSecrets): Promise<void> {
   const onLine = createLogSummary((line) => start.report(`! ${line}`))
   const { dataDirectory, gatewayPort } = start
-  const { consumers, gateway } = await serviceProcesses({ ...parts, dataDirectory, gatewayPort, onLine })
+  const { consumers, gateway } = await serviceProcesses({
+    ...connection,
+    secrets,
+    dataDirectory,
+    gatewayPort,
+    onLine,
+  })
   await allOrNone(
     start,
     consumers.map((consumer) => startService(start, consumer)),
@@ -155,11 +156,13 @@ async function startServices(
   await startService(start, gateway)
 }
 
-async function startService(start: Start, service: ServiceProcess): Promise<void> {
-  await step(start, service.name, async () => {
-    const supervised = await start.table.start(service.name, (signal) => startOwnedProcess({ ...service.plan, signal }))
-    await waitUntilReady(service, supervised, start.signal)
-  })
+/** Waits until it is ready, the first time; later it may start while what it needs is away. */
+async function startService(start: Start, { name, plan, isReady }: ServiceProcess): Promise<void> {
+  let wait: (() => Promise<boolean>) | undefined = isReady
+  await step(start, name, () =>
+    start.table.start(name, (signal) => startOwnedProcess({ ...plan, signal, isReady: wait })),
+  )
+  wait = undefined
 }
 
 /** Starts a part and keeps it running on the port that it got. */

@@ -13,6 +13,7 @@ export type Charge =
  * the input means that this process is gone, however it went: no signal handler runs after `kill -9`.
  */
 const SCRIPT = `
+PATH=$PATH:/usr/bin:/bin
 trap '' INT TERM HUP QUIT
 charges=''
 while read -r line; do charges=$line; done
@@ -58,7 +59,7 @@ function tellWatchdog(): void {
 
 /** One for all charges, in a process group of its own so that Ctrl-C passes it by. It does not keep this process alive. */
 function startWatchdog(): ChildProcess {
-  const child = spawn('sh', ['-c', SCRIPT], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const child = spawn('/bin/sh', ['-c', SCRIPT], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   child.unref()
   const input = child.stdin as Socket
   input.unref()

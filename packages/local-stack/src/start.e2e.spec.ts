@@ -1,0 +1,148 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inheritedEnvironment } from './config.ts'
+import { freePort } from './free-port.ts'
+
+interface Run {
+  readonly child: ChildProcess
+  readonly output: () => string
+  /** The exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>
+}
+
+let folder: string
+let port: number
+let runs: Run[]
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  port = await freePort()
+  runs = []
+})
+afterEach(async () => {
+  for (const { child, ended } of runs) {
+    child.kill('SIGTERM')
+    await ended
+  }
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** `pnpm start` in this folder and on this port. */
+function start(environment: NodeJS.ProcessEnv = {}): Run {
+  const { PATH, HOME } = inheritedEnvironment()
+  const settings = { PATH, HOME, NEXTVISIT_DATA: path.join(folder, 'data'), GATEWAY_PORT: String(port) }
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'start.ts')], {
+    env: { ...settings, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = once(child, 'close').then(([code, signal]) => (signal ?? code) as number | NodeJS.Signals)
+  const run = { child, output: () => output, ended }
+  runs.push(run)
+  return run
+}
+
+async function isUp(run: Run): Promise<void> {
+  await expect
+    .poll(() => (run.child.exitCode === null ? run.output() : 'ended'), { timeout: 120_000 })
+    .toMatch(/Nextvisit answers at .*nextFeedbackId|ended/s)
+  if (run.child.exitCode !== null) throw new Error(run.output())
+}
+
+/** Whether a process runs that names our folder: parts by their data, services by what they were given. */
+function somethingRuns(): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8')
+      return words.includes(folder)
+    } catch {
+      return false
+    }
+  })
+}
+
+describe('pnpm start', () => {
+  it('brings everything up, answers as it says, keeps its data, and ends with everything', {
+    timeout: 300_000,
+  }, async () => {
+    const first = start()
+    await isUp(first)
+    const key = /nv_admin_\w+/.exec(first.output())?.[0]
+    await pasteCommands(first.output())
+
+    const second = start()
+    expect(await second.ended).toBe(1)
+    expect(second.output()).toContain('Nextvisit is running with this data folder already')
+
+    first.child.kill('SIGKILL')
+    await first.ended
+    await expect.poll(somethingRuns, { timeout: 15_000 }).toBe(false)
+
+    const third = start()
+    await isUp(third)
+    expect(third.output()).toContain(key)
+    await pasteCommands(third.output().replace('"newEvent":true', '"newEvent":false'))
+
+    third.child.kill('SIGINT')
+    expect(await third.ended).toBe(0)
+    expect(third.output().trim()).toMatch(/Stopped\.$/)
+    expect(somethingRuns()).toBe(false)
+    expect(existsSync(path.join(folder, 'data', 'lock'))).toBe(false)
+  })
+
+  it('names the gateway port that is taken', async () => {
+    const server = createServer().listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    const run = start()
+    expect(await run.ended).toBe(1)
+    expect(run.output().trim()).toBe(
+      `✗ Port ${port} is taken by another program. Stop that one, or choose another port: GATEWAY_PORT=${port + 1} npx -y pnpm start`,
+    )
+    server.close()
+  })
+
+  it('names what is wrong with a workspace file, and its line', async () => {
+    const file = path.join(folder, 'workspace.yaml')
+    await writeFile(file, 'organizations:\n  - id: acme\n    plam: {}\n')
+    const run = start({ NEXTVISIT_WORKSPACE: file })
+    expect(await run.ended).toBe(1)
+    expect(run.output()).toContain('The workspace file is not valid; mend it and start again:')
+    expect(run.output()).toContain(`${file}:3`)
+  })
+
+  it('says what to install where there is neither Java nor Docker, and leaves nothing running', async () => {
+    const run = start({ PATH: '/nonexistent' })
+    expect(await run.ended).toBe(1)
+    expect(run.output()).toContain('Kafka needs Java 17 or newer with Maven, or a running Docker engine')
+    expect(somethingRuns()).toBe(false)
+  })
+
+  it('ends everything when it is told to stop in the middle of its start', async () => {
+    const run = start()
+    await expect.poll(() => run.output(), { timeout: 60_000 }).toContain('✓ Postgres')
+    run.child.kill('SIGTERM')
+    expect(await run.ended).toBe(1)
+    expect(somethingRuns()).toBe(false)
+  })
+})
+
+/** Pastes the three commands into a shell and compares what is answered with what was said. */
+async function pasteCommands(output: string): Promise<void> {
+  const commands = [...output.matchAll(/^(curl .*?)\n\n→ (\{.*?\})$/gms)]
+  expect(commands).toHaveLength(3)
+  const anyText: unknown = expect.any(String)
+  for (const [, command, answer] of commands) {
+    const { stdout } = await promisify(execFile)('sh', ['-c', command ?? ''])
+    const said = Object.entries(JSON.parse(answer ?? '') as object)
+    const expected = said.map(([name, value]) => [name, value === '…' ? anyText : value] as const)
+    expect(JSON.parse(stdout)).toEqual(Object.fromEntries(expected))
+  }
+}
