@@ -8,13 +8,14 @@ import {
   redisConfig,
 } from '@nextvisit/service-kit'
 
-const schema = kafkaConfig
-  .and(redisConfig)
-  .and(databaseConfig('FORM_TRIGGER_EVALUATOR_DATABASE_URL'))
-  .and(internalServerConfig)
-  .and(logConfig)
-
 /** Throws a `ConfigError` that lists what is wrong. */
 export function readEvaluatorConfig(env: Environment = process.env) {
-  return readConfig(schema, env)
+  return readConfig(
+    kafkaConfig
+      .and(redisConfig)
+      .and(databaseConfig('FORM_TRIGGER_EVALUATOR_DATABASE_URL'))
+      .and(internalServerConfig)
+      .and(logConfig),
+    env,
+  )
 }

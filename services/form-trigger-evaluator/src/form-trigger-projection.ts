@@ -23,6 +23,8 @@ export function createFormTriggerProjection({
     name: 'form-trigger-evaluator',
     topics: [TOPICS.userEvents],
     schema: UserFact,
+    keyed: (fact) =>
+      fact.type !== 'VisitAnswered' && fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined,
     empty: emptyDraft,
     load: loadDraft,
     evolve: (draft, record, context) => {

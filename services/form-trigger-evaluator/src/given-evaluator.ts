@@ -1,48 +1,56 @@
-import type { FormFact, UserFact } from '@nextvisit/contracts'
-import { applyMigrations, createAdapter, sql, type Statement, transactionOptions } from '@nextvisit/database'
-import { coreMigrations, type FoldContext, type Recorded } from '@nextvisit/projection'
-import { randomUUID } from 'node:crypto'
+import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
+import { createAdapter, sql, transactionOptions } from '@nextvisit/database'
+import { createPartitionFold, type FoldContext, type PartitionFold } from '@nextvisit/projection'
+import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import path from 'node:path'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { at, PARTITION, recorded } from './evaluator-fixtures.ts'
+import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import type { AddressedReply } from './forms-draft.ts'
 
-/** For specs: the projection on a database of its own, fed batch by batch as the runner does. */
+export const migrations = path.join(import.meta.dirname, '../prisma/migrations')
+
+export function openDb(url: string): PrismaClient {
+  return new PrismaClient({
+    adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec' }),
+    transactionOptions,
+  })
+}
+
+/** For specs: the projection on a database of its own, fed batch by batch through the core. */
 export async function givenEvaluator(databaseUrl: string) {
-  const url = new URL(databaseUrl)
-  const server = clientOf(url.href, 'public')
-  const database = `forms_test_${randomUUID().slice(0, 8)}`
-  await server.$executeRawUnsafe(`CREATE DATABASE ${database}`)
-  url.pathname = `/${database}`
-  const directory = path.join(import.meta.dirname, '../prisma/migrations')
-  await applyMigrations({ url: url.href, schema: 'forms', directory: coreMigrations, table: '_core_migrations' })
-  await applyMigrations({ url: url.href, schema: 'forms', directory })
-  const prisma = clientOf(url.href, 'forms')
-  const replies: AddressedReply[] = []
-  const projection = createFormTriggerProjection({ publishReplies: async (sent) => void replies.push(...sent) })
+  const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
+  const prisma = openDb(database.url)
+  let replies: EvaluatorReply[] = []
+  const projection = createFormTriggerProjection({
+    publishReplies: async (sent) => {
+      replies = sent.map(({ reply }) => reply)
+    },
+  })
 
-  /** What the fence does for the outbox, and nothing else of it. */
-  async function commit(statements: readonly Statement[]): Promise<void> {
-    const all = [sql`SELECT set_config('nextvisit.partition', ${String(PARTITION)}, true)`, ...statements]
-    await prisma.$transaction(all.map((statement) => prisma.$executeRaw(statement)))
+  /** A catalog for each batch: stories change the workspace. */
+  async function openFold({ catalog, isRebuild, partition }: FoldContext): Promise<PartitionFold> {
+    const place = { topic: 'user-events', partition, serviceVersion: 'test' }
+    const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
+    await fold.open(0n)
+    return fold
   }
 
   return {
     prisma,
-    /** One batch; returns its replies. */
-    fold: async (context: FoldContext, ...facts: (UserFact | Recorded<UserFact>)[]) => {
-      const batch = facts.map((fact) => ('fact' in fact ? fact : recorded(fact)))
-      const loaded = (await projection.load?.(prisma, batch)) ?? projection.empty()
-      const draft = batch.reduce((before, record) => projection.evolve(before, record, context), loaded)
-      await commit(projection.save(draft))
-      replies.length = 0
-      await projection.after?.(draft)
-      return replies.map(({ reply }) => reply)
+    /** One batch, for each record of which a gateway waits; returns the replies. */
+    fold: async (context: FoldContext, ...facts: UserFact[]): Promise<readonly EvaluatorReply[]> => {
+      const fold = await openFold(context)
+      const { nextOffset } = fold.checkpoint()
+      const records = factsAsRecords(facts, { partition: PARTITION, replyTo: GATEWAY })
+      const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + nextOffset })))
+      replies = []
+      await fold.fold({ ...batch, fetchedFrom: nextOffset, nextOffset: nextOffset + batch.nextOffset })
+      return replies
     },
     /** A tick as of `ms` after the start of the story. */
-    tick: async (context: FoldContext, ms: number) => {
-      await commit((await projection.tick?.(prisma, new Date(at(ms)), context)) ?? [])
+    tick: async (context: FoldContext, ms: number): Promise<void> => {
+      const fold = await openFold(context)
+      await fold.tick(new Date(at(ms)))
     },
     queue: async () => {
       const rows = await prisma.queueRow.findMany({ orderBy: [{ queuedAt: 'asc' }, { formId: 'asc' }] })
@@ -56,18 +64,13 @@ export async function givenEvaluator(databaseUrl: string) {
       const rows = await prisma.$queryRaw<{ value: string }[]>(sql`SELECT value FROM outbox ORDER BY sequence`)
       return rows.map(({ value }) => JSON.parse(value) as FormFact).map(({ type, formId }) => `${type} ${formId}`)
     },
-    /** Forgets everything, for the next story. */
+    /** Forgets everything but the checkpoint, for the next story. */
     clear: () => prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox`),
     stop: async () => {
       await prisma.$disconnect()
-      await server.$executeRawUnsafe(`DROP DATABASE ${database} WITH (FORCE)`)
-      await server.$disconnect()
+      await database.drop()
     },
   }
 }
 
 export type GivenEvaluator = Awaited<ReturnType<typeof givenEvaluator>>
-
-function clientOf(url: string, schema: string): PrismaClient {
-  return new PrismaClient({ adapter: createAdapter({ url, schema, applicationName: 'spec' }), transactionOptions })
-}

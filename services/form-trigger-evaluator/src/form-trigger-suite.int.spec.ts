@@ -1,0 +1,76 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import { OrganizationConfig, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { type Db, sql } from '@nextvisit/database'
+import { queuedIdOf } from '@nextvisit/domain'
+import { describeProjection } from '@nextvisit/testing'
+import { at, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { migrations, openDb } from './given-evaluator.ts'
+
+const forms = [
+  { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },
+  { ...nps, id: 'pros', audience: { trait: 'plan', is: 'pro' } },
+  { ...nps, id: 'often', triggers: [{ event: 'checkout_completed', count: 3, within: '1h' }] },
+  { id: 'welcome', triggers: [{ visit: {} }], priority: 5 },
+]
+const catalog = staticCatalog([OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms }] })])
+
+const checkout = eventTracked({ received: at(SECOND) })
+const firstVisit = visit({ received: at(MINUTE), device: { $countryCode: 'DE' } })
+const queuedId = queuedIdOf(checkout.id, checkout.received, 'nps')
+const facts: readonly UserFact[] = [
+  identifyRequested({ operations: { set: { plan: 'free' } } }),
+  checkout,
+  eventTracked({ received: at(2 * SECOND), evaluateTriggers: false, occurredAt: at(-30 * MINUTE) }),
+  firstVisit,
+  visitAnswered({
+    visitId: firstVisit.id,
+    queuedId,
+    formId: 'nps',
+    received: firstVisit.received,
+    userId: checkout.userId,
+  }),
+  identifyRequested({
+    received: at(2 * MINUTE),
+    keyed: true,
+    operations: { set: { plan: 'pro' }, increment: { n: 1 } },
+  }),
+  eventTracked({ received: at(3 * MINUTE), source: 'sdk', keyed: true }),
+  eventTracked({ received: at(3 * MINUTE), userName: 'bob' }),
+  visit({ received: at(4 * MINUTE), userName: 'bob' }),
+  eventTracked({ received: at(20 * MINUTE) }),
+  eventTracked({ received: at(21 * MINUTE), source: 'sdk', eventName: '__proto__', slug: '__proto__' }),
+  visit({ received: at(60 * MINUTE), userId: userIdFixture('ada') }),
+]
+
+/** Everything, but what the database numbers itself. */
+async function readRows(db: Db): Promise<unknown> {
+  return {
+    ...(await readRebuiltRows(db)),
+    queue: await db.$queryRaw(sql`SELECT to_jsonb(queue)::text FROM queue ORDER BY organization, project, user_id, id`),
+    decisions: await db.$queryRaw(sql`SELECT to_jsonb(decisions)::text FROM decisions ORDER BY user_id, form_id`),
+    outbox: await db.$queryRaw(sql`SELECT topic, key, value, headers::text FROM outbox ORDER BY sequence`),
+  }
+}
+
+/** The queue is no fold of `user-events`: a rebuild leaves it as it is. */
+async function readRebuiltRows(db: Db) {
+  return {
+    users: await db.$queryRaw(sql`SELECT to_jsonb(users)::text FROM users ORDER BY user_id`),
+    events: await db.$queryRaw(
+      sql`SELECT to_jsonb(event_occurrences)::text FROM event_occurrences ORDER BY user_id, slug`,
+    ),
+  }
+}
+
+describeProjection('form-trigger-evaluator', {
+  schema: 'forms',
+  migrations,
+  createProjection: () => createFormTriggerProjection({ publishReplies: async () => {} }),
+  openDb,
+  facts,
+  readRows,
+  readRebuiltRows,
+  catalog,
+})

@@ -1,0 +1,57 @@
+import { createCatalogView } from '@nextvisit/catalog'
+import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createPublisher } from '@nextvisit/log'
+import { createProjectionRunner } from '@nextvisit/projection'
+import { createInternalServer, createLogger, createMetrics, createRedis, runService } from '@nextvisit/service-kit'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { readEvaluatorConfig } from './config.ts'
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createHealth } from './health.ts'
+import { createReplyPublisher } from './reply-publisher.ts'
+import { createRoutes } from './routes.ts'
+
+const NAME = 'form-trigger-evaluator'
+const STOP_PUBLISHING_WITHIN_MS = 2_000
+
+const config = readEvaluatorConfig()
+const logger = createLogger(NAME, config.logLevel)
+const metrics = createMetrics(NAME)
+const connection = { ...config.kafka, clientId: `nextvisit-${NAME}` }
+
+const adapter = createAdapter({ url: config.databaseUrl, schema: 'forms', applicationName: `nextvisit-${NAME}` })
+const prisma = new PrismaClient({ adapter, transactionOptions })
+const redis = createRedis({ url: config.redisUrl, name: NAME, logger })
+const catalog = createCatalogView(connection, { serviceName: NAME, logger })
+const publisher = createPublisher(connection, { logger })
+const runner = createProjectionRunner({
+  projection: createFormTriggerProjection({ publishReplies: createReplyPublisher(redis.client, logger) }),
+  db: prisma,
+  connection,
+  catalog,
+  publisher,
+  logger,
+  now: () => new Date(),
+  metrics,
+  serviceVersion: packageJson.version,
+  onFailure: (error) => service.fail(error),
+})
+const server = createInternalServer({
+  ...config.internalServer,
+  routes: createRoutes(prisma),
+  ...createHealth({ db: prisma, catalog, runner }),
+  metrics,
+  logger,
+})
+
+const service = runService({
+  logger,
+  parts: [
+    { name: 'database', start: () => Promise.resolve(), stop: () => prisma.$disconnect() },
+    { name: 'internal server', ...server },
+    { name: 'redis', ...redis },
+    { name: 'catalog', ...catalog },
+    { name: 'publisher', start: publisher.start, stop: () => publisher.stop(STOP_PUBLISHING_WITHIN_MS) },
+    { name: 'projection', ...runner },
+  ],
+})
