@@ -1,4 +1,4 @@
-const WARN = 40
+const TELLING_LEVELS: readonly unknown[] = ['warn', 'error', 'fatal']
 const QUIET_FOR_MS = 30_000
 
 /**
@@ -18,21 +18,21 @@ export function createLogSummary(report: (line: string) => void): (service: stri
   }
 }
 
-/** What a line says: the message, where it is one of pino's. */
+/** What a line says: the message, where it is a service's own. */
 export function messageIn(line: string): string {
-  return pinoLine(line)?.message ?? line
+  return entryIn(line)?.message ?? line
 }
 
 function warningIn(line: string): string | undefined {
-  const entry = pinoLine(line)
-  return entry !== undefined && entry.level >= WARN ? entry.message : undefined
+  const entry = entryIn(line)
+  return TELLING_LEVELS.includes(entry?.level) ? entry?.message : undefined
 }
 
-function pinoLine(line: string): { readonly level: number; readonly message: string } | undefined {
+function entryIn(line: string): { readonly level: unknown; readonly message: string } | undefined {
   if (!line.startsWith('{')) return undefined
   try {
     const { level, msg } = JSON.parse(line) as { level?: unknown; msg?: unknown }
-    return typeof level === 'number' && typeof msg === 'string' ? { level, message: msg } : undefined
+    return typeof msg === 'string' ? { level, message: msg } : undefined
   } catch {
     return undefined
   }

@@ -5,11 +5,11 @@ describe('createLogSummary', () => {
   it('tells a warning once, and nothing else', () => {
     const told: string[] = []
     const onLine = createLogSummary((line) => told.push(line))
-    onLine('metering', '{"level":30,"msg":"ready"}')
-    onLine('metering', '{"level":40,"msg":"Postgres is away"}')
-    onLine('metering', '{"level":40,"msg":"Postgres is away"}')
-    onLine('gateway', '{"level":50,"msg":"Kafka is away"}')
-    onLine('gateway', '{"level":50')
+    onLine('metering', '{"level":"info","msg":"ready"}')
+    onLine('metering', '{"level":"warn","msg":"Postgres is away"}')
+    onLine('metering', '{"level":"warn","msg":"Postgres is away"}')
+    onLine('gateway', '{"level":"error","msg":"Kafka is away"}')
+    onLine('gateway', '{"level":"error"')
     onLine('gateway', 'no JSON')
     expect(told).toEqual(['metering: Postgres is away', 'gateway: Kafka is away'])
   })

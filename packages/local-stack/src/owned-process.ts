@@ -154,7 +154,8 @@ function endedEarly(plan: ProcessPlan, how: string, lastLines: readonly string[]
     return new StackError('NO_SPACE', `${plan.name} ended: the disk is full. Make room and start again.`)
   }
   const telling =
-    lastLines.find((line) => /\b(fatal|\w*error|\w*exception)\b|"level":[56]0/i.test(line)) ?? lastLines.at(-1)
+    lastLines.find((line) => /\b(fatal|\w*error|\w*exception)\b|"level":"(error|fatal)"/i.test(line)) ??
+    lastLines.at(-1)
   return new StackError(
     'PART_ENDED',
     `${plan.name} ended at its start (${how})${telling === undefined ? '' : `: ${messageIn(telling).trim().slice(0, 300)}`}\nIts log: ${plan.logFile}`,
