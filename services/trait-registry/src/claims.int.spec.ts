@@ -1,7 +1,8 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { applyMigrations, createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
@@ -13,27 +14,21 @@ import { createRegistryProjection } from './registry-projection.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
 const PARTITIONS = 3
-const projection = createRegistryProjection({ partitionCount: PARTITIONS })
+const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(PARTITIONS) })
 const catalog = staticCatalog([])
 
+let database: TestDatabase
 let prisma: PrismaClient
 beforeAll(async () => {
-  const url = new URL(inject('databaseUrl'))
-  const admin = new PrismaClient({
-    adapter: createAdapter({ url: url.href, schema: 'public', applicationName: 'spec' }),
-  })
-  url.pathname = `/registry_test_${randomUUID().slice(0, 8)}`
-  await admin.$executeRawUnsafe(`CREATE DATABASE ${url.pathname.slice(1)}`)
-  await admin.$disconnect()
-  await applyMigrations({
-    url: url.href,
-    schema: 'registry',
-    directory: path.join(import.meta.dirname, '../prisma/migrations'),
-  })
-  const adapter = createAdapter({ url: url.href, schema: 'registry', applicationName: 'spec', maxConnections: 8 })
+  const migrations = path.join(import.meta.dirname, '../prisma/migrations')
+  database = await createTestDatabase(inject('databaseUrl'), { schema: 'registry', migrations })
+  const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec', maxConnections: 8 })
   prisma = new PrismaClient({ adapter, transactionOptions })
 })
-afterAll(() => prisma.$disconnect())
+afterAll(async () => {
+  await prisma?.$disconnect()
+  await database?.drop()
+})
 
 /** Each test has an organization of its own. */
 function newPlace() {

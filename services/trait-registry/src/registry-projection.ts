@@ -9,7 +9,7 @@ export type RegistryDraft = Map<string, DefinitionDelta>
 
 export interface RegistryProjectionOptions {
   /** Of `user-events`: a claim is dropped only when every one of them has been looked at. */
-  readonly partitionCount: number
+  readonly countPartitions: () => Promise<number>
 }
 
 /**
@@ -39,7 +39,7 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     tick: async (db, instant, { partition, isRebuild }) => {
       const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
       if (isRebuild || !(await hasClaimsUntil(db, deadline))) return []
-      return [markTick(partition, instant), dropUnriddenClaims(partition, options.partitionCount)]
+      return [markTick(partition, instant), dropUnriddenClaims(partition, await options.countPartitions())]
     },
   }
 }

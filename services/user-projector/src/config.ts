@@ -1,6 +1,15 @@
-import { databaseConfig, internalServerConfig, kafkaConfig, logConfig, readConfig } from '@nextvisit/service-kit'
+import {
+  databaseConfig,
+  type Environment,
+  internalServerConfig,
+  kafkaConfig,
+  logConfig,
+  readConfig,
+} from '@nextvisit/service-kit'
 
-export const config = readConfig(
-  kafkaConfig.and(databaseConfig('USER_PROJECTOR_DATABASE_URL')).and(internalServerConfig).and(logConfig),
-  process.env,
-)
+const schema = kafkaConfig.and(databaseConfig('USER_PROJECTOR_DATABASE_URL')).and(internalServerConfig).and(logConfig)
+
+/** Throws a `ConfigError` that lists what is wrong. */
+export function readUserProjectorConfig(env: Environment = process.env) {
+  return readConfig(schema, env)
+}

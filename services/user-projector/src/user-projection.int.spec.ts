@@ -1,7 +1,8 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { applyMigrations, createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
@@ -13,24 +14,18 @@ import { createUserProjection } from './user-projection.ts'
 
 const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
 
+let database: TestDatabase
 let prisma: PrismaClient
 beforeAll(async () => {
-  const url = new URL(inject('databaseUrl'))
-  const admin = new PrismaClient({
-    adapter: createAdapter({ url: url.href, schema: 'public', applicationName: 'spec' }),
-  })
-  url.pathname = `/users_test_${randomUUID().slice(0, 8)}`
-  await admin.$executeRawUnsafe(`CREATE DATABASE ${url.pathname.slice(1)}`)
-  await admin.$disconnect()
-  await applyMigrations({
-    url: url.href,
-    schema: 'users',
-    directory: path.join(import.meta.dirname, '../prisma/migrations'),
-  })
-  const adapter = createAdapter({ url: url.href, schema: 'users', applicationName: 'spec' })
+  const migrations = path.join(import.meta.dirname, '../prisma/migrations')
+  database = await createTestDatabase(inject('databaseUrl'), { schema: 'users', migrations })
+  const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
   prisma = new PrismaClient({ adapter, transactionOptions })
 })
-afterAll(() => prisma.$disconnect())
+afterAll(async () => {
+  await prisma?.$disconnect()
+  await database?.drop()
+})
 
 /** Each test has an organization of its own. */
 function newPlace() {

@@ -1,0 +1,47 @@
+import { createCatalogView } from '@nextvisit/catalog'
+import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
+import { createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { readMeteringConfig } from './config.ts'
+import { meteringProjection } from './metering-projection.ts'
+import { createRoutes } from './routes.ts'
+
+const config = readMeteringConfig()
+const logger = createLogger('metering', config.logLevel)
+const metrics = createMetrics('metering')
+const connection = { ...config.kafka, clientId: 'nextvisit-metering' }
+const now = () => new Date()
+
+const adapter = createAdapter({ url: config.databaseUrl, schema: 'metering', applicationName: 'nextvisit-metering' })
+const prisma = new PrismaClient({ adapter, transactionOptions })
+const catalog = createCatalogView(connection, { serviceName: 'metering', logger })
+const runner = createProjectionRunner({
+  projection: meteringProjection,
+  db: prisma,
+  connection,
+  catalog,
+  logger,
+  now,
+  metrics,
+  serviceVersion: packageJson.version,
+  onFailure: (error) => service.fail(error),
+})
+const server = createInternalServer({
+  ...config.internalServer,
+  routes: createRoutes({ prisma, catalog, now }),
+  ...consumerHealth({ runner, catalog, db: prisma }),
+  metrics,
+  logger,
+})
+
+const service = runService({
+  logger,
+  parts: [
+    { name: 'database', start: () => Promise.resolve(), stop: () => prisma.$disconnect() },
+    { name: 'internal server', ...server },
+    { name: 'catalog', ...catalog },
+    { name: 'projection', ...runner },
+  ],
+})

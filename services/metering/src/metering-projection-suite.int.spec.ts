@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { type Db, sql } from '@nextvisit/database'
+import { openTestDb } from '@nextvisit/database/testing'
+import { describeProjection } from '@nextvisit/testing'
+import { meteringProjection } from './metering-projection.ts'
+
+describeProjection('metering', {
+  schema: 'metering',
+  migrations: path.join(import.meta.dirname, '../prisma/migrations'),
+  createProjection: () => meteringProjection,
+  openDb: (url) => openTestDb(url, 'metering'),
+  facts: [
+    identifyRequested({ operations: { set: { plan: 'pro' } } }),
+    eventTracked({}),
+    eventTracked({ keyed: true }),
+    identifyRequested({ keyed: true, environment: 'T', operations: { increment: { logins: 1 } } }),
+    visit({ userName: 'bob' }),
+    visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
+    eventTracked({ environment: 'T', metered: false, eventName: 'Tried' }),
+    eventTracked({ project: 'blog', eventName: 'Read' }),
+    identifyRequested({ project: 'blog' }),
+    eventTracked({ received: '2026-10-31T23:59:59.999Z', eventName: 'Read' }),
+    eventTracked({ received: '2026-11-01T00:00:00.000Z', eventName: 'Read' }),
+    identifyRequested({ received: '2026-10-31T23:59:59.999Z', operations: { set: { plan: 'free' } } }),
+    visit({ userName: 'bob', keyed: true }),
+  ],
+  readRows: async (db: Db) => [
+    await db.$queryRaw(sql`SELECT to_jsonb(c) AS row FROM counters AS c ORDER BY organization, project, kind, month`),
+    await db.$queryRaw(
+      sql`SELECT to_jsonb(m) AS row FROM mau_members AS m ORDER BY organization, project, month, user_id`,
+    ),
+    await db.$queryRaw(
+      sql`SELECT to_jsonb(u) AS row FROM usage AS u ORDER BY organization, project, month, environment`,
+    ),
+    await db.$queryRaw(
+      sql`SELECT to_jsonb(n) AS row FROM unique_names AS n ORDER BY organization, project, kind, slug`,
+    ),
+  ],
+})

@@ -1,0 +1,56 @@
+import { createCatalogView } from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
+import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createLogAdmin } from '@nextvisit/log'
+import { consumerHealth, createBarrier, createProjectionRunner } from '@nextvisit/projection'
+import { Counter, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import packageJson from '../package.json' with { type: 'json' }
+import { readUserProjectorConfig } from './config.ts'
+import { createRoutes } from './routes.ts'
+import { createUserProjection } from './user-projection.ts'
+
+const config = readUserProjectorConfig()
+const logger = createLogger('user-projector', config.logLevel)
+const metrics = createMetrics('user-projector')
+const connection = { ...config.kafka, clientId: 'nextvisit-user-projector' }
+const skippedIncrements = new Counter({
+  name: 'skipped_increments_total',
+  help: 'Increments of traits that are not numbers',
+  registers: [metrics],
+})
+
+const adapter = createAdapter({ url: config.databaseUrl, schema: 'users', applicationName: 'nextvisit-user-projector' })
+const prisma = new PrismaClient({ adapter, transactionOptions })
+const catalog = createCatalogView(connection, { serviceName: 'user-projector', logger })
+const logAdmin = createLogAdmin(connection, { logger })
+const barrier = createBarrier({ db: prisma, logAdmin, projection: 'user-projector', topic: TOPICS.userEvents })
+const runner = createProjectionRunner({
+  projection: createUserProjection({ onSkippedIncrements: (count) => skippedIncrements.inc(count) }),
+  db: prisma,
+  connection,
+  catalog,
+  logger,
+  now: () => new Date(),
+  metrics,
+  serviceVersion: packageJson.version,
+  onFailure: (error) => service.fail(error),
+})
+const server = createInternalServer({
+  ...config.internalServer,
+  routes: createRoutes({ prisma, barrier }),
+  ...consumerHealth({ runner, catalog, db: prisma }),
+  metrics,
+  logger,
+})
+
+const service = runService({
+  logger,
+  parts: [
+    { name: 'database', start: () => Promise.resolve(), stop: () => prisma.$disconnect() },
+    { name: 'internal server', ...server },
+    { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
+    { name: 'catalog', ...catalog },
+    { name: 'projection', ...runner },
+  ],
+})

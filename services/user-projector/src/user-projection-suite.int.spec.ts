@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { type Db, sql } from '@nextvisit/database'
+import { openTestDb } from '@nextvisit/database/testing'
+import { describeProjection } from '@nextvisit/testing'
+import { createUserProjection } from './user-projection.ts'
+
+describeProjection('user-projector', {
+  schema: 'users',
+  migrations: path.join(import.meta.dirname, '../prisma/migrations'),
+  createProjection: () => createUserProjection(),
+  openDb: (url) => openTestDb(url, 'users'),
+  facts: [
+    eventTracked({ userName: 'bob', source: 'sdk' }),
+    identifyRequested({ operations: { set: { plan: 'free', seats: 1 }, increment: { logins: 1 } } }),
+    identifyRequested({ keyed: true, operations: { increment: { logins: 1, plan: 1 } } }),
+    eventTracked({ keyed: true }),
+    visit({ operations: { setOnce: { source: 'ad' } }, device: { $countryCode: 'DE', $deviceOs: 'iOS' } }),
+    visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),
+    eventTracked({ source: 'sdk', received: '2026-11-02T12:00:00.000Z' }),
+    eventTracked({ userName: 'bob', occurredAt: '2026-10-01T10:00:00.000Z' }),
+    identifyRequested({ userName: 'bob', received: '2026-11-02T11:00:00.000Z' }),
+    identifyRequested({
+      received: '2026-11-02T09:00:00.000Z',
+      operations: { decrement: { seats: 2 }, unset: ['plan'] },
+    }),
+    eventTracked({ eventName: 'Opened', keyed: true }),
+    identifyRequested({ project: 'blog', operations: { set: { plan: 'pro' } } }),
+    visit({ device: { $deviceOs: 'Android' } }),
+  ],
+  readRows: async (db: Db) => [
+    await db.$queryRaw(sql`SELECT to_jsonb(users) AS row FROM users ORDER BY organization, project, user_id`),
+    await db.$queryRaw(
+      sql`SELECT to_jsonb(e) AS row FROM user_events AS e ORDER BY organization, project, user_id, slug`,
+    ),
+  ],
+})
