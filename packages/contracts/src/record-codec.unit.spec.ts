@@ -40,25 +40,20 @@ describe('the record codec', () => {
     ['what is not JSON', '{"type":', version1, 'value is not JSON'],
     ['JSON that is no object', '7', version1, 'type is unknown'],
     ['an unknown type', '{"type":"Nonsense"}', version1, 'type is unknown'],
-    [
-      'a version from the future',
-      whole,
-      { [HEADERS.schemaVersion]: '2' },
-      'schema-version 2 is newer than this service knows (1)',
-    ],
+    ['a version from the future', whole, { [HEADERS.schemaVersion]: '2' }, /^schema-version 2 is newer/],
     ['a missing member', '{"type":"EventTracked"}', version1, /^id: /],
-    ['U+0000', whole.replace('Checkout', 'Check\\u0000out'), version1, 'value holds U+0000 or a lone surrogate'],
+    ['U+0000', whole.replace('Checkout', 'Check\\u0000out'), version1, /^value holds U\+0000 or a lone surrogate$/],
     [
       'a lone surrogate',
       whole.replace('Checkout', 'Check\\ud800out'),
       version1,
-      'value holds U+0000 or a lone surrogate',
+      /^value holds U\+0000 or a lone surrogate$/,
     ],
   ])('refuses %s, saying why', (_name, value, headers, reason) => {
     const decoded = decode(value, headers)
     expect(decoded).toMatchObject({
       outcome: 'rejected',
-      reason: typeof reason === 'string' ? reason : expect.stringMatching(reason),
+      reason: expect.stringMatching(reason),
     })
   })
 
