@@ -49,7 +49,6 @@ function createConnection(
     connectionName: name,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
     commandTimeout: commandTimeoutMs ?? defaultTimeoutMs,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENT_MS,
