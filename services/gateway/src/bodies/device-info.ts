@@ -1,9 +1,11 @@
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
-import { getAlpha2Codes } from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries'
 import { LRUCache } from 'lru-cache'
 import { type Refusal, refuse } from '../refusal.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
+// The package is CommonJS whose names Node cannot see: only the default import works outside of vitest.
+const { getAlpha2Codes } = countries
 // XK is a code that its users agreed on; ISO has not assigned it.
 const ASSIGNED_COUNTRIES = new Set(Object.keys(getAlpha2Codes()).filter((code) => code !== 'XK'))
 const deviceFields: ReadonlySet<string> = new Set(DEVICE_FIELDS)
