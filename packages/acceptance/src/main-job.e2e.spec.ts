@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually, startThrowAwayStack } from './stack.ts'
+
+let stack: Awaited<ReturnType<typeof startThrowAwayStack>>
+
+beforeAll(async () => {
+  stack = await startThrowAwayStack()
+}, 180_000)
+afterAll(() => stack?.remove(), 60_000)
+
+async function post(
+  path: string,
+  key: string,
+  body: object,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(`${stack.gatewayUrl}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': key },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+const identify = (body: object) => post('/v2/admin/identify-user', stack.keys.admin, body)
+const track = (body: object) => post('/v2/admin/track-event', stack.keys.admin, body)
+const visit = (body: object) => post('/v2/sdk/identify-user', stack.keys.sdk, body)
+
+describe('from a server-side event to a form at the next visit', () => {
+  it('hands out the form that an event set off, once', async () => {
+    const identified = await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
+    expect(identified).toEqual({ status: 200, body: { message: 'ok', userId: expect.any(String) } })
+
+    const tracked = await track({ userName: 'ada', eventName: 'Checkout Completed' })
+    expect(tracked).toMatchObject({
+      status: 202,
+      body: {
+        newEvent: true,
+        triggersEvaluated: true,
+        formsQueued: 1,
+        message: "Event recorded. 1 form queued for the user's next visit.",
+      },
+    })
+
+    const first = await visit({ userName: 'ada' })
+    expect(first).toMatchObject({ status: 200, body: { message: 'ok', nextFeedbackId: 'nps-after-checkout' } })
+    const second = await visit({ userName: 'ada' })
+    expect(second.status).toBe(200)
+    expect(second.body).not.toHaveProperty('nextFeedbackId')
+  })
+
+  it('queues nothing for a user outside the audience', async () => {
+    await identify({ userName: 'bob', userAttributes: { $set: { plan: 'free' } } })
+    const tracked = await track({ userName: 'bob', eventName: 'checkout_completed' })
+    expect(tracked.body).toMatchObject({ formsQueued: 0, newEvent: false, message: 'Event recorded.' })
+    expect((await visit({ userName: 'bob' })).body).not.toHaveProperty('nextFeedbackId')
+  })
+
+  it('folds what was answered into the read model', async () => {
+    await identify({
+      userName: 'eve',
+      userAttributes: { $set: { plan: 'free' }, $increment: { logins: 2 } },
+      $deviceInfo: { $countryCode: 'de' },
+    })
+    await track({ userName: 'eve', eventName: 'Signed In' })
+    const read = () =>
+      fetch(`${stack.gatewayUrl}/v2/admin/users/eve`, { headers: { 'x-api-key': stack.keys.admin } }).then(
+        (response) => response.json() as Promise<Record<string, unknown>>,
+      )
+    const user = await eventually(
+      read,
+      (answer) => JSON.stringify(answer['events'] ?? {}).includes('signed_in'),
+      10_000,
+    )
+    expect(user).toMatchObject({
+      userName: 'eve',
+      traits: { plan: 'free', logins: 2 },
+      country: 'DE',
+      events: { signed_in: { count: 1 } },
+    })
+  })
+
+  it('answers 404 for an event of somebody who was never identified', async () => {
+    expect(await track({ userName: 'nobody', eventName: 'Signed In' })).toEqual({
+      status: 404,
+      body: { status: 404, error: 'Not Found', message: 'User not found' },
+    })
+  })
+})

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Stack, startStack } from '@nextvisit/local-stack'
+
+/** A whole stack of its own, in a throw-away folder and on free ports. */
+export async function startThrowAwayStack(
+  workspaceFile?: string,
+): Promise<Stack & { readonly remove: () => Promise<void> }> {
+  const dataDirectory = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  const stack = await startStack({
+    dataDirectory,
+    gatewayPort: await freePort(),
+    ...(workspaceFile === undefined ? {} : { workspaceFile }),
+    onProgress: () => undefined,
+  })
+  return {
+    ...stack,
+    remove: async () => {
+      await stack.stop()
+      await rm(dataDirectory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address === 'string' || address === null) throw new Error('no free port')
+  return address.port
+}
+
+/** Asks until the answer is the one that was waited for; gives the last answer when `withinMs` have passed. */
+export async function eventually<T>(
+  ask: () => Promise<T>,
+  isDone: (answer: T) => boolean,
+  withinMs: number,
+): Promise<T> {
+  const until = performance.now() + withinMs
+  for (;;) {
+    const answer = await ask()
+    if (isDone(answer) || performance.now() > until) return answer
+    await sleep(100)
+  }
+}
