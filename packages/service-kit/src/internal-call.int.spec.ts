@@ -93,6 +93,13 @@ describe('an internal call', () => {
     expect(await client.call('/internal/double', { n: 2 }, Answer)).toMatchObject({ outcome: 'answered' })
   })
 
+  it('goes to the next address also when several calls are refused together', async () => {
+    const { url } = await serve([double])
+    const client = clientOf(await refusedAddress(), url)
+    const outcomes = await Promise.all([1, 2, 3, 4].map((n) => client.call('/internal/double', { n }, Answer)))
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 4 }, () => 'answered'))
+  })
+
   it('is not repeated where the first address may have done it', async () => {
     const hole = await startBlackHole()
     let calls = 0

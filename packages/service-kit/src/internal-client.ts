@@ -54,16 +54,19 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
     const deadline = performance.now() + Math.min(remainingMs, timeoutMs)
     const payload = JSON.stringify(body)
     let cause = new InternalCallError('No address of the service is known.')
-    for (const _ of baseUrls) {
+    let current = preferred
+    for (let tried = 0; tried < baseUrls.length; tried += 1) {
       const leftMs = Math.floor(deadline - performance.now())
       if (leftMs <= 0 || signal?.aborted) return unavailable(new InternalCallError('The budget is used up.', { cause }))
       try {
-        return await ask(new URL(path, baseUrls[preferred]), { payload, leftMs, signal, answerSchema })
+        return await ask(new URL(path, baseUrls[current]), { payload, leftMs, signal, answerSchema })
       } catch (error) {
-        // Whatever it was, the next call begins with another address.
-        preferred = (preferred + 1) % baseUrls.length
         cause = new InternalCallError('The service can not be reached.', { cause: error })
+        const next = (current + 1) % baseUrls.length
+        // Whatever it was, later calls begin with another address; of several that failed here, the first says so.
+        if (preferred === current) preferred = next
         if (!isNotConnected(error)) return unavailable(cause)
+        current = next
       }
     }
     return unavailable(cause)
