@@ -1,3 +1,4 @@
+export * from './admin-api.ts'
 export * from './condition.ts'
 export * from './device-info.ts'
 export * from './duration.ts'

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { staticCatalog } from '@nextvisit/catalog'
 import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
-import { createLogAdmin, createLogReader, createPublisher, partitionForKey } from '@nextvisit/log'
+import { createLogAdmin, createLogReader, createPublisher, type LogConnection, partitionForKey } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { inject } from 'vitest'
 import type { z } from 'zod'
@@ -23,6 +23,8 @@ export interface GatewayFixtureOptions {
   readonly plan?: z.input<typeof OrganizationConfig>['plan']
   readonly owners?: Partial<Record<Exclude<keyof OwnersOptions, 'token' | 'logger'>, string>>
   readonly brokers?: string
+  /** Where brokers are dialled instead: a fault proxy. */
+  readonly addressFor?: LogConnection['addressFor']
   readonly redisUrl?: string
   readonly maxInFlight?: number
   readonly catalog?: GatewayParts['catalog']
@@ -70,7 +72,11 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   }
   const config = besides?.config ?? organizationWith(keys, options)
   const brokers = (options.brokers ?? inject('kafkaBrokers')).split(',')
-  const connection = { brokers, clientId: 'gateway-test' }
+  const connection = {
+    brokers,
+    clientId: 'gateway-test',
+    ...(options.addressFor && { addressFor: options.addressFor }),
+  }
   const reachable = { brokers: inject('kafkaBrokers').split(','), clientId: 'gateway-test' }
   if (!besides) await createTopic(reachable, topic)
 

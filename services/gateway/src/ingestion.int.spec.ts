@@ -1,3 +1,4 @@
+import { ErrorBody, IdentifyUserAnswer, TrackEventAnswer, VisitAnswer } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, startGateway } from './gateway-fixture.ts'
@@ -140,6 +141,16 @@ describe('identify and track on a real log, with every owner away', () => {
       ['__proto__', 'a'],
       ['constructor', 'b'],
     ])
+  })
+
+  it('answers as callers are shown by the schemas', async () => {
+    await gateway.identify({ userName: 'zoe' })
+    expect(IdentifyUserAnswer.safeParse((await gateway.identify({ userName: 'zoe' })).body).success).toBe(true)
+    expect(TrackEventAnswer.safeParse((await gateway.track({ userName: 'zoe', eventName: 'a' })).body).success).toBe(
+      true,
+    )
+    expect(VisitAnswer.safeParse((await gateway.visit({ userName: 'zoe' })).body).success).toBe(true)
+    expect(ErrorBody.safeParse((await gateway.track({ userName: 'zoe' })).body).success).toBe(true)
   })
 
   it('publishes exactly one record for each acknowledged request, however many arrive at once', async () => {

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type GatewayFixture, startGateway } from './gateway-fixture.ts'
+import { INTERNAL_ROUTES, ReleaseRequest, ReserveRequest } from '@nextvisit/contracts'
+import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type GatewayFixture, startGateway, until } from './gateway-fixture.ts'
+import { startOwner } from './owner-fixture.ts'
 
 describe('while Kafka is away (decisions.md, Busy and broken)', () => {
   let gateway: GatewayFixture
@@ -31,6 +34,56 @@ describe('while Kafka is away (decisions.md, Busy and broken)', () => {
     expect(ready.status).toBe(503)
     expect(ready.body).toEqual({ status: 'unavailable', reasons: ['Kafka was not reached yet'] })
     expect((await gateway.get('/livez')).status).toBe(200)
+  })
+})
+
+describe('when Kafka goes away under load (decisions.md, Busy and broken)', () => {
+  let proxy: FaultProxy
+  let metering: Awaited<ReturnType<typeof startOwner>>
+  let gateway: GatewayFixture
+  beforeAll(async () => {
+    const [host = '', port] = inject('kafkaBrokers').split(':')
+    proxy = createFaultProxy({ host, port: Number(port) })
+    await proxy.start()
+    metering = await startOwner({
+      [INTERNAL_ROUTES.reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'granted') }),
+      [INTERNAL_ROUTES.release]: async () => ({}),
+    })
+    const owners = { metering: metering.url }
+    gateway = await startGateway({ addressFor: proxy.addressFor, plan: { eventsPerMonth: 1_000 }, owners })
+    await gateway.identify({ userName: 'ada' })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await metering.stop()
+    await proxy.stop()
+  })
+
+  const callsTo = (path: string) => metering.calls.filter((call) => call.path === path)
+  const track = () => gateway.track({ userName: 'ada', eventName: 'a' })
+
+  it('gives back the reservations of what certainly was not published, keeps those of the unknown, and recovers', async () => {
+    proxy.setLink('black-hole')
+    proxy.cutAll()
+    const answers = await Promise.all(Array.from({ length: 30 }, track))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+    const refusedAtOnce = await track()
+    expect(refusedAtOnce.headers['retry-after']).toMatch(/^\d+$/)
+    expect((await gateway.get('/readyz')).body).toEqual({ status: 'unavailable', reasons: ['Kafka is away'] })
+
+    const reserved = callsTo(INTERNAL_ROUTES.reserve).flatMap(({ body }) =>
+      ReserveRequest.parse(body).reservations.map(({ recordId }) => recordId),
+    )
+    const released = () => callsTo(INTERNAL_ROUTES.release).flatMap(({ body }) => ReleaseRequest.parse(body).recordIds)
+    await until(() => released().length > 0)
+    expect(reserved).toEqual(expect.arrayContaining(released()))
+
+    proxy.setLink('open')
+    proxy.cutAll()
+    await until(async () => (await track()).status === 202)
+    expect((await gateway.get('/readyz')).status).toBe(200)
+    const published = (await gateway.records()).map(({ fact }) => fact.id)
+    expect(published.filter((id) => released().includes(id))).toEqual([])
   })
 })
 

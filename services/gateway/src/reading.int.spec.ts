@@ -1,4 +1,4 @@
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { INTERNAL_ROUTES, UserAnswer } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -48,6 +48,7 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
     expect(byPath.status).toBe(200)
     expect(byPath.body).toMatchObject({ userName, country: 'DE', waitingForms: [{ formId: 'nps' }] })
     expect(byPath.text).toContain('"traits":{"plan":"pro","__proto__":1}')
+    expect(UserAnswer.safeParse(byPath.body).success).toBe(true)
     expect(byQuery.text).toBe(byPath.text)
   })
 

@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from './device-info.ts'
+import { Definition, UserReadModel, WaitingForm } from './internal-api.ts'
+import { Instant, Month, Uuid } from './primitives.ts'
+import { TraitValue } from './traits.ts'
+
+/**
+ * The public routes' bodies and answers, for OpenAPI and for those who call. The gateway checks bodies by hand, for speed
+ * and for messages that name what is wrong; a test holds the two together. Lengths are code points.
+ */
+const traitKey = z.string().min(1).max(100)
+const traitScalar = z.union([z.string().max(500), z.number(), z.boolean(), z.null()])
+const traitOperand = z.union([traitScalar, z.array(traitScalar).max(100)])
+
+export const UserAttributes = z.strictObject({
+  $set: z.record(traitKey, traitOperand).nullish().describe('Set or overwrite traits.'),
+  $setOnce: z.record(traitKey, traitOperand).nullish().describe('Set a trait only if it is not already set.'),
+  $increment: z.record(traitKey, z.number()).nullish().describe('Increment numeric traits.'),
+  $decrement: z.record(traitKey, z.number()).nullish().describe('Decrement numeric traits.'),
+  $unset: z.array(traitKey).nullish().describe('Trait keys to remove.'),
+})
+
+const deviceMembers = Object.fromEntries(
+  DEVICE_FIELDS.map((field) => [field, (deviceValue(field) ?? z.string()).nullish()]),
+) as Record<DeviceField, z.ZodOptional<z.ZodNullable<z.ZodString>>>
+
+/** Unknown members are dropped. `$countryCode` is ISO 3166-1 alpha-2, `$timezone` an IANA name. */
+export const DeviceInfo = z.object(deviceMembers)
+
+export const IdentifyUserBody = z.object({
+  userName: z.string().min(1).max(255),
+  userAttributes: UserAttributes.nullish(),
+  $deviceInfo: DeviceInfo.nullish(),
+  userSignature: z
+    .string()
+    .nullish()
+    .describe('Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it.'),
+})
+
+export const IdentifyUserAnswer = z.strictObject({ message: z.literal('ok'), userId: Uuid })
+
+/** `POST /v2/sdk/identify-user`. */
+export const VisitAnswer = z.strictObject({
+  message: z.literal('ok'),
+  userId: Uuid,
+  nextFeedbackId: z.string().optional().describe('The form to show.'),
+  pingAgainIn: z.number().int().describe('Seconds.'),
+  pingOnNextPageVisit: z.boolean(),
+  onPageDelay: z.number().describe('Seconds.'),
+})
+
+export const TrackEventBody = z.object({
+  userName: z.string().min(1).max(255),
+  eventName: z.string().min(1).max(100).describe('At least one letter or digit; not form:*.'),
+  occurredAt: z
+    .string()
+    .nullish()
+    .describe('ISO 8601 with a time zone; at most 5 minutes ahead and 365 days back. Default: now.'),
+})
+
+export const TrackEventAnswer = z.strictObject({
+  requestId: Uuid,
+  occurredAt: Instant,
+  newEvent: z.boolean(),
+  triggersEvaluated: z.boolean(),
+  formsQueued: z.number().int(),
+  message: z.string(),
+})
+
+/** `GET /v2/admin/users/{userName}`. */
+export const UserAnswer = z.strictObject({
+  ...UserReadModel.shape,
+  traits: z.record(z.string(), TraitValue),
+  device: DeviceFacts,
+  events: z.record(z.string(), z.strictObject({ count: z.number().int(), firstAt: Instant, lastAt: Instant })),
+  waitingForms: z.array(WaitingForm),
+})
+
+const counter = z.strictObject({
+  count: z.number().int(),
+  limit: z.number().int().nullable().describe('null: unlimited.'),
+})
+
+/** `GET /v2/admin/usage`. */
+export const UsageOverview = z.strictObject({
+  month: Month,
+  events: counter.describe("The organization's, environment P."),
+  monthlyActiveUsers: counter,
+  uniqueEvents: counter,
+  uniqueTraits: counter,
+})
+
+const next = z.string().nullable().describe('Give it as `after` for the next page; null: there is none.')
+/** `GET /v2/admin/traits`. */
+export const TraitsPage = z.strictObject({ traits: z.array(Definition), next })
+/** `GET /v2/admin/events`. */
+export const EventsPage = z.strictObject({ events: z.array(Definition), next })
+
+/** The body of every error. */
+export const ErrorBody = z.strictObject({ status: z.number().int(), error: z.string(), message: z.string() })
+
+function deviceValue(field: DeviceField) {
+  const values = DEVICE_FIELD_VALUES[field]
+  return values && z.enum(values)
+}

@@ -1,0 +1,66 @@
+import { IdentifyUserBody, TrackEventBody } from '@nextvisit/contracts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseIdentifyBody } from './identify-body.ts'
+import { parseTrackBody } from './track-body.ts'
+
+const word = fc.oneof(fc.string({ maxLength: 3 }), fc.constantFrom('a'.repeat(100), 'a'.repeat(101), '😀'.repeat(100)))
+const scalar = fc.oneof(
+  word,
+  fc.constantFrom('a'.repeat(500), 'a'.repeat(501)),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+)
+const operand = fc.oneof(scalar, fc.array(scalar, { maxLength: 2 }), fc.object({ maxDepth: 1 }))
+const operands = fc.oneof(
+  { weight: 9, arbitrary: fc.dictionary(word, operand, { maxKeys: 2, noNullPrototype: true }) },
+  { weight: 1, arbitrary: scalar },
+)
+const unset = fc.oneof({ weight: 9, arbitrary: fc.array(word, { maxLength: 2 }) }, { weight: 1, arbitrary: scalar })
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+/** `z.record` drops this key in silence; ours keeps it, which other tests pin. */
+const isComparable = (body: unknown) => !JSON.stringify(body).includes('__proto__')
+
+describe('the schemas that callers are shown', () => {
+  it('take and refuse the same identify bodies as the gateway', () => {
+    const attributes = fc.record(
+      { $set: operands, $setOnce: operands, $increment: operands, $decrement: operands, $unset: unset },
+      { requiredKeys: [] },
+    )
+    const device = fc.record(
+      {
+        $app: scalar,
+        $deviceOs: fc.constantFrom('iOS', 'ios', null),
+        $preferredTheme: fc.constantFrom('dark', 'x', 1),
+      },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(
+        optional(attributes),
+        optional(device),
+        optional(scalar),
+        (userAttributes, $deviceInfo, userSignature) => {
+          const body = JSON.parse(JSON.stringify({ userName: 'ada', userAttributes, $deviceInfo, userSignature }))
+          fc.pre(isComparable(body))
+          expect(parseIdentifyBody(body).outcome === 'ok').toBe(IdentifyUserBody.safeParse(body).success)
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('take and refuse the same tracked events, but for what only rules can say', () => {
+    const name = fc.oneof(
+      fc.constantFrom('a', '', 'a'.repeat(100), 'a'.repeat(101), 'a'.repeat(255), 'a'.repeat(256)),
+      fc.integer(),
+    )
+    fc.assert(
+      fc.property(optional(name), optional(name), (userName, eventName) => {
+        const body = JSON.parse(JSON.stringify({ userName, eventName }))
+        expect(parseTrackBody(body, 0).outcome === 'ok').toBe(TrackEventBody.safeParse(body).success)
+      }),
+    )
+  })
+})
