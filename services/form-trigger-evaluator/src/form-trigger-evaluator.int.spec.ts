@@ -1,0 +1,100 @@
+import { encodeRecord, EvaluatorReply, replyChannel, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { createPublisher, type LogConnection, type Publisher } from '@nextvisit/log'
+import { createProjectionRunner, type ProjectionRunner } from '@nextvisit/projection'
+import { createLogger, createRedis, type RedisConnection } from '@nextvisit/service-kit'
+import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
+import { Redis } from 'ioredis'
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import type { PrismaClient } from '../generated/prisma/client.ts'
+import { contextOf, nps } from './evaluator-fixtures.ts'
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { migrations, openDb } from './given-evaluator.ts'
+import { createReplyPublisher } from './reply-publisher.ts'
+
+/** As a gateway sees it: records go into the log, replies come over Redis. */
+const logger = createLogger('test', 'silent')
+const channel = replyChannel(`test-${randomUUID()}`)
+const waiting = new Map<string, (reply: EvaluatorReply) => void>()
+const failures: Error[] = []
+let topic: string
+let connection: LogConnection
+let database: TestDatabase
+let prisma: PrismaClient
+let redis: RedisConnection
+let subscriber: Redis
+let publisher: Publisher
+let runner: ProjectionRunner
+
+beforeAll(async () => {
+  ;({ topic, connection } = await createTestTopic(inject('kafkaBrokers')))
+  database = await createTestDatabase(inject('databaseUrl'), { schema: 'forms', migrations })
+  prisma = openDb(database.url)
+  redis = createRedis({ url: inject('redisUrl'), name: 'test', logger })
+  await redis.start()
+  subscriber = new Redis(inject('redisUrl'))
+  await subscriber.subscribe(channel)
+  subscriber.on('message', (_channel, text: string) => {
+    const reply = EvaluatorReply.parse(JSON.parse(text))
+    waiting.get(reply.recordId)?.(reply)
+  })
+  publisher = createPublisher(connection)
+  await publisher.start()
+  const publishReplies = createReplyPublisher(redis.client, logger)
+  runner = createProjectionRunner({
+    projection: { ...createFormTriggerProjection({ publishReplies }), topics: [topic] },
+    db: prisma,
+    connection,
+    catalog: contextOf([nps]).catalog,
+    logger,
+    now: () => new Date(),
+    serviceVersion: 'test',
+    onFailure: (error) => failures.push(error),
+    groupId: topic,
+  })
+  await runner.start()
+})
+
+afterAll(async () => {
+  await runner?.stop()
+  await publisher?.stop(1_000)
+  await redis?.stop()
+  await subscriber?.quit()
+  await prisma?.$disconnect()
+  await database?.drop()
+})
+
+async function publish(fact: UserFact, replyTo?: string): Promise<void> {
+  const record = encodeRecord(fact, { source: 'test', time: fact.received, replyTo })
+  const outcome = await publisher.publish(
+    { topic, partition: 0, key: fact.userId, ...record },
+    performance.now() + 10_000,
+  )
+  expect(outcome).toMatchObject({ outcome: 'published' })
+}
+
+async function ask(fact: UserFact): Promise<EvaluatorReply> {
+  const reply = new Promise<EvaluatorReply>((resolve) => waiting.set(fact.id, resolve))
+  await publish(fact, channel)
+  return reply
+}
+
+describe('the evaluator, asked over the log', () => {
+  it('queues for an event, offers at the visit, and delivers when the visit was answered', async () => {
+    const received = new Date().toISOString()
+    await publish(identifyRequested({ received }))
+    expect(await ask(eventTracked({ received }))).toMatchObject({ kind: 'track', formsQueued: 1 })
+
+    const shown = visit({ received })
+    const reply = await ask(shown)
+    expect(reply).toMatchObject({ kind: 'visit', offer: { formId: 'nps' }, moreWaiting: false })
+    if (reply.kind !== 'visit' || !reply.offer) throw new Error('an offer was expected')
+    expect(await ask(visit({ received }))).toMatchObject({ offer: null })
+
+    await publish(visitAnswered({ visitId: shown.id, ...reply.offer, received, userId: shown.userId }))
+    const isDelivered = async () => expect(await prisma.queueRow.findMany()).toMatchObject([{ state: 'delivered' }])
+    await vi.waitFor(isDelivered, { timeout: 30_000 })
+    expect(failures).toEqual([])
+  })
+})
