@@ -33,6 +33,11 @@ export interface LiveCatalogView extends CatalogView {
 }
 
 const FOLLOW_AGAIN_AFTER_MS = 1_000
+/**
+ * After a broker was killed, the group waits so long for the member that this view was before; and `apply` waits so long
+ * for a process that was killed. The least that a broker takes by default.
+ */
+const SESSION_TIMEOUT_MS = 6_000
 
 /**
  * Follows the catalog topic from its first record and holds it in memory. While the log is away it answers from what it
@@ -62,7 +67,9 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     const records = batch.records.filter((record) => record.offset >= position)
     for (const record of recordsOf(records, onUnreadable)) {
       if (!foldCatalog(state, record)) continue
-      logger.info({ organization: record.organization, revision: record.revision }, 'The catalog has a new revision')
+      // Not for what is read at the start: that is the history of the whole catalog.
+      if (currentAsOfMs > 0)
+        logger.info({ organization: record.organization, revision: record.revision }, 'New catalog revision')
       for (const listener of listeners) listener(record.organization)
     }
     if (batch.nextOffset > position) position = batch.nextOffset
@@ -78,7 +85,13 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     const ended = Promise.withResolvers<void>()
     const consumer = createRecordConsumer(
       connection,
-      { groupId, topics: [topic], logger },
+      {
+        groupId,
+        topics: [topic],
+        sessionTimeoutMs: SESSION_TIMEOUT_MS,
+        rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
+        logger,
+      },
       {
         // One record back: there is something to read, so the group tells again how far this view has read.
         positions: async () => new Map([[0, position > 0n ? position - 1n : 0n]]),
