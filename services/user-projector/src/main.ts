@@ -24,9 +24,10 @@ const adapter = createAdapter({ url: config.databaseUrl, schema: 'users', applic
 const prisma = new PrismaClient({ adapter, transactionOptions })
 const catalog = createCatalogView(connection, { serviceName: 'user-projector', logger })
 const logAdmin = createLogAdmin(connection, { logger })
-const barrier = createBarrier({ db: prisma, logAdmin, projection: 'user-projector', topic: TOPICS.userEvents })
+const projection = createUserProjection({ onSkippedIncrements: (count) => skippedIncrements.inc(count) })
+const barrier = createBarrier({ db: prisma, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
 const runner = createProjectionRunner({
-  projection: createUserProjection({ onSkippedIncrements: (count) => skippedIncrements.inc(count) }),
+  projection,
   db: prisma,
   connection,
   catalog,
