@@ -22,8 +22,8 @@ const bodyOf = (bytes: number) =>
   JSON.stringify({ userName: 'ada', filling: '' }).replace('""', `"${'x'.repeat(bytes - 31)}"`)
 
 /** Sends raw bytes; `read` gives all that came back so far. */
-function rawSocket(): { socket: Socket; read: () => string } {
-  const socket = connect(gateway.port, '127.0.0.1')
+function rawSocket(port = gateway.port): { socket: Socket; read: () => string } {
+  const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.on('data', (chunk) => (text += chunk.toString()))
   socket.on('error', () => undefined)
@@ -270,6 +270,20 @@ describe('what goes wrong inside', () => {
 })
 
 describe('stopping', () => {
+  it('answers a request that was on its way on a kept connection', async () => {
+    const ending = await startGateway({ besides: gateway })
+    const { socket, read } = rawSocket(ending.port)
+    const request = `GET /livez HTTP/1.1\r\nHost: x\r\n\r\n`
+    socket.write(request)
+    await until(() => read().includes('available'))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const stopped = ending.stopServer()
+    socket.write(request)
+    await Promise.all([stopped, closed])
+    await ending.stop()
+    expect(read()).toMatch(/available.*HTTP\/1\.1 200 OK.*Connection: close.*available/s)
+  })
+
   it('finishes what is under way with Connection: close, and takes no more', async () => {
     const { promise: allArrived, resolve: letGo } = Promise.withResolvers<void>()
     const slow = await startOwner({

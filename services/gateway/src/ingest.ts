@@ -24,6 +24,7 @@ export type Ingest = <Fact extends UserFact>(
 
 export function createIngest(log: RecordLog): Ingest {
   return async (request, { userName, admit, replyTo }) => {
+    // The body is right and policy comes next: the place of `Idempotency-Key` in the decided order, once it is kept.
     const { organization, project } = request.project
     const place = log.placeOf(userIdOf(organization, project, userName))
     if (!place) return notRecorded()

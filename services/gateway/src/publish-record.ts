@@ -7,12 +7,14 @@ import {
   type Publisher,
   type PublishOutcome,
   type RecordToPublish,
+  TopicMissingError,
 } from '@nextvisit/log'
 import type { RecordPlace } from './admission/admission.ts'
 import { createBreaker } from './breaker.ts'
+import { NotAcknowledgedError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
-const RETRY_START_MS = 500
+const CONNECT_AGAIN_AFTER_MS = 1_000
 
 export interface RecordLogOptions {
   readonly connection: LogConnection
@@ -53,19 +55,20 @@ export function createRecordLog({
   const breaker = createBreaker('Kafka', publishOrThrow, logger, 500)
   async function publishOrThrow(record: RecordToPublish, deadlineAt: number): Promise<void> {
     const result = await publisher.publish(record, deadlineAt)
-    if (result.outcome !== 'published') throw new NotAcknowledged(result.outcome)
+    if (result.outcome !== 'published') throw new NotAcknowledgedError(result.outcome)
   }
 
   async function connect(): Promise<void> {
-    await publisher.start()
     const admin = createLogAdmin(connection)
     await admin.connect()
     try {
-      partitions = await admin.partitionCount(topic)
+      const found = await admin.partitionCount(topic)
+      if (found === 0) throw new TopicMissingError([topic])
+      await publisher.start()
+      partitions = found
     } finally {
       await admin.disconnect()
     }
-    if (partitions === 0) throw new Error(`Topic ${topic} is missing: create the topics first`)
   }
 
   async function keepConnecting(): Promise<void> {
@@ -73,8 +76,8 @@ export function createRecordLog({
       try {
         await connect()
       } catch (err) {
-        logger.warn({ err }, 'Kafka cannot be reached: trying again')
-        await sleep(RETRY_START_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+        logger.warn({ err }, 'Nothing can be published yet: trying again')
+        await sleep(CONNECT_AGAIN_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
       }
     }
   }
@@ -95,22 +98,12 @@ export function createRecordLog({
         return 'published'
       } catch (error) {
         // Refused by the breaker: never enqueued.
-        return error instanceof NotAcknowledged ? error.outcome : 'not-published'
+        return error instanceof NotAcknowledgedError ? error.outcome : 'not-published'
       }
     },
     whyAway: () => {
       if (partitions === 0) return 'Kafka was not reached yet'
       return publisher.isConnected() && !breaker.isOpen() ? undefined : 'Kafka is away'
     },
-  }
-}
-
-class NotAcknowledged extends Error {
-  override readonly name = 'NotAcknowledged'
-  readonly outcome: 'not-published' | 'unknown'
-
-  constructor(outcome: 'not-published' | 'unknown') {
-    super('The record was not acknowledged')
-    this.outcome = outcome
   }
 }
