@@ -80,6 +80,10 @@ async function ask(fact: UserFact): Promise<EvaluatorReply> {
   return reply
 }
 
+async function expectDelivered(): Promise<void> {
+  expect(await prisma.queueRow.findMany()).toMatchObject([{ state: 'delivered' }])
+}
+
 describe('the evaluator, asked over the log', () => {
   it('queues for an event, offers at the visit, and delivers when the visit was answered', async () => {
     const received = new Date().toISOString()
@@ -93,8 +97,7 @@ describe('the evaluator, asked over the log', () => {
     expect(await ask(visit({ received }))).toMatchObject({ offer: null })
 
     await publish(visitAnswered({ visitId: shown.id, ...reply.offer, received, userId: shown.userId }))
-    const isDelivered = async () => expect(await prisma.queueRow.findMany()).toMatchObject([{ state: 'delivered' }])
-    await vi.waitFor(isDelivered, { timeout: 30_000 })
+    await vi.waitFor(expectDelivered, { timeout: 30_000 })
     expect(failures).toEqual([])
   })
 })

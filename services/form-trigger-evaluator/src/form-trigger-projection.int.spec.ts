@@ -34,13 +34,13 @@ async function offerAt(context: ReturnType<typeof contextOf>, ms: number) {
 describe('what a batch leaves behind', () => {
   it('is the queue, the decision and the record for form-events', async () => {
     const event = eventTracked()
-    const context = contextOf([{ ...nps, delay: '1h', expiresAfter: '1d', priority: 3 }])
+    const context = contextOf([{ ...nps, delay: '1h', expiresAfter: '1d', priority: 2 ** 40 }])
     expect(await given.fold(context, event)).toMatchObject([{ kind: 'track', recordId: event.id, formsQueued: 1 }])
 
     const [row] = await given.prisma.queueRow.findMany()
     const later = { showFrom: new Date(at(60 * MINUTE)), expiresAt: new Date(at(24 * 60 * MINUTE)) }
     const cause = { causeId: event.id, catalogRevision: 1, partition: PARTITION }
-    expect(row).toMatchObject({ ...ada, formId: 'nps', state: 'waiting', priority: 3, ...later, ...cause })
+    expect(row).toMatchObject({ ...ada, formId: 'nps', state: 'waiting', priority: 2n ** 40n, ...later, ...cause })
 
     const decision = { formId: 'nps', outcome: 'queued', recordId: event.id, decidedAt: new Date(event.received) }
     expect(await given.prisma.decision.findMany()).toMatchObject([{ ...ada, ...decision, catalogRevision: 1 }])

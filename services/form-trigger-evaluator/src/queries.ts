@@ -17,7 +17,7 @@ export async function readQueue(prisma: PrismaClient, query: UserQuery): Promise
       queuedAt: queuedAt.toISOString(),
       showFrom: showFrom.toISOString(),
       expiresAt: expiresAt?.toISOString() ?? null,
-      priority,
+      priority: Number(priority),
     })),
   })
 }

@@ -9,7 +9,7 @@ export interface StoredQueueRow {
   readonly id: string
   readonly formId: string
   readonly state: QueueRow['state']
-  readonly priority: number
+  readonly priority: bigint
   readonly queuedAt: Date
   readonly showFrom: Date
   readonly expiresAt: Date | null
@@ -29,6 +29,7 @@ export const QUEUE_COLUMNS = sql`
 export function toQueueRow(row: StoredQueueRow): QueueRow {
   return {
     ...row,
+    priority: Number(row.priority),
     queuedAt: row.queuedAt.getTime(),
     showFrom: row.showFrom.getTime(),
     expiresAt: msOf(row.expiresAt),
@@ -72,7 +73,7 @@ export function insertQueueRows(rows: readonly QueueRow[]): Statement {
       ${rows.map((row) => row.id)}::uuid[],
       ${rows.map((row) => row.formId)}::text[],
       ${rows.map((row) => row.state)}::text[],
-      ${rows.map((row) => row.priority)}::int[],
+      ${rows.map((row) => row.priority)}::bigint[],
       ${rows.map((row) => isoOf(row.queuedAt))}::timestamptz[],
       ${rows.map((row) => isoOf(row.showFrom))}::timestamptz[],
       ${rows.map((row) => isoOf(row.expiresAt))}::timestamptz[],

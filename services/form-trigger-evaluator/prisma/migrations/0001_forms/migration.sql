@@ -36,7 +36,7 @@ CREATE TABLE queue (
   id               uuid NOT NULL,
   form_id          text NOT NULL,
   state            text NOT NULL CHECK (state IN ('waiting', 'offered', 'delivered', 'expired', 'cancelled')),
-  priority         integer NOT NULL,
+  priority         bigint NOT NULL,
   queued_at        timestamptz(3) NOT NULL,
   show_from        timestamptz(3) NOT NULL,
   expires_at       timestamptz(3),
