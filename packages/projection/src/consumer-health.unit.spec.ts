@@ -4,25 +4,28 @@ import { consumerHealth } from './consumer-health.ts'
 
 const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1 }
 
+/** Without a database: nothing here gets as far as asking it. */
 function givenHealth({ stalledMs = 0, isCatalogCurrent = true }) {
   return consumerHealth({
     runner: { progress: () => [{ ...place, stalledMs }] },
     catalog: { isCurrentWithin: () => isCatalogCurrent },
-    db: { $queryRaw: () => Promise.resolve([]) } as unknown as Db,
+    db: {} as Db,
   })
 }
 
 describe('consumerHealth', () => {
   it('is live while its partitions move, and names those that do not', () => {
     expect(givenHealth({ stalledMs: 60_000 }).isLive()).toEqual({ status: 'available' })
-    expect(givenHealth({ stalledMs: 120_001 }).isLive()).toMatchObject({
+    expect(givenHealth({ stalledMs: 120_001 }).isLive()).toEqual({
       status: 'unavailable',
-      because: expect.stringContaining('user-events/3') as string,
+      because: 'nothing was folded of user-events/3 for a while',
     })
   })
 
-  it('is ready while the catalog is current', async () => {
-    expect(await givenHealth({}).isReady()).toEqual({ status: 'available' })
-    expect(await givenHealth({ isCatalogCurrent: false }).isReady()).toMatchObject({ status: 'unavailable' })
+  it('is not ready while the catalog is not known to be current', async () => {
+    expect(await givenHealth({ isCatalogCurrent: false }).isReady()).toEqual({
+      status: 'unavailable',
+      because: 'the catalog is not known to be current',
+    })
   })
 })
