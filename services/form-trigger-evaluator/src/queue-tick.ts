@@ -6,7 +6,7 @@ import { formFactsToOutbox } from './form-fact-outbox.ts'
 import { formFactOf, isOpen, lapsed, type OpenRow, type QueueRow } from './queue-row.ts'
 import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, updateQueueRows } from './queue-rows.ts'
 
-/** The rest waits for the next tick. */
+/** Of each kind. The rest waits for the next tick. */
 const MAX_ROWS_A_TICK = 1_000
 
 /** A form that has waiting rows, but that the workspace no longer has or has disabled. */
@@ -81,26 +81,30 @@ function goneIn(catalog: CatalogView, form: Omit<GoneForm, 'revision'>): GoneFor
   return { ...form, revision: project.revision }
 }
 
+/** One question an index: an `OR` over them would read the whole table. */
 async function readDueRows(
   db: Db,
   { instant, gone, partition }: { instant: Date; gone: readonly GoneForm[]; partition: number },
 ): Promise<OpenRow[]> {
+  const now = instant.toISOString()
   const offeredUntil = new Date(instant.getTime() - OFFER_HOLDS_MS).toISOString()
   const rows = await db.$queryRaw<StoredQueueRow[]>(sql`
-    SELECT ${QUEUE_COLUMNS} FROM queue
-    WHERE partition = ${partition} AND (
-      (state = 'offered' AND offered_at <= ${offeredUntil}::timestamptz)
-      OR (state = 'waiting' AND expires_at <= ${instant.toISOString()}::timestamptz)
-      OR (state = 'waiting' AND EXISTS (
-        SELECT FROM unnest(
-          ${gone.map((form) => form.organization)}::text[],
-          ${gone.map((form) => form.project)}::text[],
-          ${gone.map((form) => form.formId)}::text[]
-        ) AS gone (organization, project, form_id)
-        WHERE (queue.organization, queue.project, queue.form_id) = (gone.organization, gone.project, gone.form_id)
-      ))
-    )
-    ORDER BY organization, project, user_id, id
-    LIMIT ${MAX_ROWS_A_TICK}`)
+    (SELECT ${QUEUE_COLUMNS} FROM queue
+     WHERE partition = ${partition} AND state = 'offered' AND offered_at <= ${offeredUntil}::timestamptz
+     LIMIT ${MAX_ROWS_A_TICK})
+    UNION ALL
+    (SELECT ${QUEUE_COLUMNS} FROM queue
+     WHERE partition = ${partition} AND state = 'waiting' AND expires_at <= ${now}::timestamptz
+     LIMIT ${MAX_ROWS_A_TICK})
+    UNION ALL
+    (SELECT ${QUEUE_COLUMNS} FROM queue
+     JOIN unnest(
+       ${gone.map((form) => form.organization)}::text[],
+       ${gone.map((form) => form.project)}::text[],
+       ${gone.map((form) => form.formId)}::text[]
+     ) AS gone (organization, project, form_id) USING (organization, project, form_id)
+     WHERE partition = ${partition} AND state = 'waiting'
+       AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)
+     LIMIT ${MAX_ROWS_A_TICK})`)
   return rows.map(toQueueRow).filter(isOpen)
 }
