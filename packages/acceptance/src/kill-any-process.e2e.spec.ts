@@ -86,9 +86,11 @@ describe(`kill -9 of any process while ${REQUESTS_PER_SECOND} requests a second 
 
     const records = await readTopic(stack.brokers, 'user-events')
     const entries = ledger.entries()
-    expect(entries.filter((entry) => (entry.status ?? 0) < 300).length).toBeGreaterThan(entries.length / 2)
+    const statuses = Map.groupBy(entries, (entry) => entry.status ?? 0)
+    expect([...statuses.keys()].filter((status) => ![0, 200, 202, 503].includes(status))).toEqual([])
+    const acknowledged = (statuses.get(200)?.length ?? 0) + (statuses.get(202)?.length ?? 0)
+    expect(acknowledged, 'the load was real').toBeGreaterThan(entries.length / 3)
     expect(compareWithLedger(entries, records)).toEqual([])
-    expect(entries.filter((entry) => entry.status === 500)).toEqual([])
 
     const expected = [...recountUsers(records).values()]
     const found = await eventually(
