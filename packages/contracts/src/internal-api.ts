@@ -44,7 +44,7 @@ export const ReserveRequest = z.object({
 })
 export type ReserveRequest = z.infer<typeof ReserveRequest>
 export type Reservation = ReserveRequest['reservations'][number]
-/** `counted`: the user already counts this month, nothing was reserved. */
+/** `counted`: the user already counts this month, or the record's first copy is folded; nothing was reserved. */
 export const ReserveVerdict = z.enum(['granted', 'counted', 'exhausted'])
 export type ReserveVerdict = z.infer<typeof ReserveVerdict>
 export const ReserveAnswer = z.object({ verdicts: z.array(ReserveVerdict) })

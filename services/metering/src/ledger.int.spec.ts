@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Reservation, ReserveVerdict, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter, sql, transactionOptions } from '@nextvisit/database'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
@@ -102,6 +102,18 @@ describe('reserving (design.md, Metering)', () => {
     const asked = [mau(place, 2, 'ada'), mau(place, 2, 'bob'), mau(place, 2, 'bob'), mau(place, 2, 'eve')]
     expect(await reserve(prisma, asked, NOW)).toEqual(['counted', 'granted', 'granted', 'exhausted'])
     expect(await counterOf(place, 'mau')).toEqual({ count: 1, pending: 1, reservations: 1 })
+  })
+
+  it('does not refuse the copy of a record that counts already, for 24 h', async () => {
+    const place = newPlace()
+    const asked = event(place, 1)
+    await fold([eventTracked({ ...place, id: asked.recordId, keyed: true })])
+    await prisma.$executeRaw(
+      sql`INSERT INTO keyed_records VALUES (${asked.recordId}::uuid, 0, ${RECEIVED}::timestamptz)`,
+    )
+    expect(await reserve(prisma, [asked, event(place, 1)], later(86_399_999))).toEqual(['counted', 'exhausted'])
+    expect(await counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
+    expect(await reserve(prisma, [asked], later(86_400_000))).toEqual(['exhausted'])
   })
 
   it('lets exactly K of N parallel questions pass at a limit with room for K', async () => {

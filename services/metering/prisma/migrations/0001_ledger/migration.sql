@@ -70,7 +70,8 @@ CREATE TABLE unique_names (
 
 -- Reserves units for records that are about to be published, in the order of the questions:
 -- [{organization, project, kind, month, unit, record_id, partition, limit}]. Answers one row a question, in order:
--- 'counted' (the user counts this month already), 'granted', or 'exhausted'. Asking again changes no verdict.
+-- 'counted' (the user counts this month already, or the record is the copy of a keyed one that is folded: consumers drop
+-- it), 'granted', or 'exhausted'. Asking again changes no verdict.
 -- Room is least(asked, limit - count - pending), under the counters' locks. Where questions of one batch differ in their
 -- limit (a plan has just changed), one that is refused still takes a place in the queue: refused too often, never too rarely.
 CREATE FUNCTION reserve(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
@@ -83,7 +84,8 @@ BEGIN
 
   RETURN QUERY
   WITH asked AS (
-    SELECT q.*, held.unit IS NOT NULL AS is_held, member.user_id IS NOT NULL AS is_member
+    SELECT q.*, held.unit IS NOT NULL AS is_held,
+           member.user_id IS NOT NULL OR first.record_id IS NOT NULL AS is_counted
     FROM ROWS FROM (
       jsonb_to_recordset(questions) AS (
         organization text, project text, kind text, month text, unit uuid, record_id uuid, partition int, "limit" bigint
@@ -93,11 +95,13 @@ BEGIN
     LEFT JOIN mau_members AS member
       ON q.kind = 'mau' AND (member.organization, member.project, member.month, member.user_id)
                           = (q.organization, q.project, q.month, q.unit)
+    LEFT JOIN keyed_records AS first
+      ON first.record_id = q.record_id AND first.received > asked_at - interval '24 hours'
   ),
   fresh AS (
     SELECT DISTINCT ON (organization, project, kind, month, unit) *
     FROM asked
-    WHERE NOT is_held AND NOT is_member
+    WHERE NOT is_held AND NOT is_counted
     ORDER BY organization, project, kind, month, unit, position
   ),
   ranked AS (
@@ -123,7 +127,7 @@ BEGIN
            count(*) > count(DISTINCT asked.record_id)
     FROM asked
     LEFT JOIN granted USING (organization, project, kind, month, unit)
-    WHERE NOT asked.is_member AND (asked.is_held OR granted.unit IS NOT NULL)
+    WHERE NOT asked.is_counted AND (asked.is_held OR granted.unit IS NOT NULL)
     GROUP BY 1, 2, 3, 4, 5
     ON CONFLICT (organization, project, kind, month, unit) DO UPDATE SET
       holders = held.holders || excluded.holders,
@@ -131,7 +135,7 @@ BEGIN
       may_have_landed = held.may_have_landed OR excluded.may_have_landed OR held.holders && excluded.holders
     RETURNING held.organization, held.project, held.kind, held.month, held.unit
   )
-  SELECT CASE WHEN asked.is_member THEN 'counted' WHEN holding.unit IS NOT NULL THEN 'granted' ELSE 'exhausted' END
+  SELECT CASE WHEN asked.is_counted THEN 'counted' WHEN holding.unit IS NOT NULL THEN 'granted' ELSE 'exhausted' END
   FROM asked
   LEFT JOIN holding USING (organization, project, kind, month, unit)
   ORDER BY asked.position;
