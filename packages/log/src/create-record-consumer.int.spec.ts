@@ -159,11 +159,12 @@ describe('a record consumer', () => {
 
 describe('a record consumer that cannot go on', () => {
   it.each([
-    ['before the first record that is kept', -1n],
-    ['behind the end', 6n],
-  ])('refuses a position %s instead of resetting it in silence', async (_, position) => {
+    ['before the first record that is kept', 5, -1n],
+    ['behind the end', 5, 6n],
+    ['behind the end of an empty log', 0, 1n],
+  ])('refuses a position %s instead of resetting it in silence', async (_, records, position) => {
     const topic = await givenTopic(1)
-    await givenRecords(topic, 0, numbers(0, 5))
+    if (records > 0) await givenRecords(topic, 0, numbers(0, records))
     const { batches, crashes } = await givenMember({ topic, positions: async () => new Map([[0, position]]) })
     await until(() => crashes.length > 0)
     expect(crashes).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])
@@ -291,7 +292,9 @@ describe('record consumers of one group', () => {
     await givenRecords(topic, 0, numbers(0, 20))
     const { proxy, connection } = await givenFaultProxy()
     let cuts = 0
-    proxy.onResponse(({ apiKey, bytes }) => (apiKey === fetchApiKey && bytes > 200 && cuts++ < 3 ? 'cut' : 'pass'))
+    proxy.onResponse(({ apiKey, bytes }) =>
+      apiKey === fetchApiKey && bytes > 200 && cuts++ < 3 ? { cutAfterBytes: 100 } : 'pass',
+    )
     const { batches, crashes } = await givenMember({ topic, connection })
     await until(() => valuesOf(batches, 0).length === 20)
     proxy.setLink('refuse')

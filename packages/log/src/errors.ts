@@ -13,7 +13,10 @@ export class BrokerUnreachableError extends LogError {
   readonly retryable = true
 
   constructor(withinMs: number, options?: ErrorOptions) {
-    super(`No broker answered within ${withinMs} ms; check the broker addresses and that one is up`, options)
+    super(
+      `No broker could be reached, waiting at most ${withinMs} ms; check the addresses and that a broker is up`,
+      options,
+    )
   }
 }
 

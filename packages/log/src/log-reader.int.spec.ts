@@ -48,7 +48,9 @@ describe('a log reader', () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()
     let cuts = 0
-    proxy.onResponse(({ apiKey }) => (apiKey === fetchApiKey && (cuts += 1) % 5 === 0 ? 'cut' : 'pass'))
+    proxy.onResponse(({ apiKey }) =>
+      apiKey === fetchApiKey && (cuts += 1) % 5 === 0 ? { cutAfterBytes: 100 } : 'pass',
+    )
     const batches: FetchedBatch[] = []
     const stopping = new AbortController()
     const following = createLogReader(connection).readFrom(
