@@ -6,6 +6,7 @@ import type { OrganizationConfig } from '@nextvisit/contracts'
 import { serviceDatabases } from '@nextvisit/database'
 import { CHECKOUT, type ExternalParts } from './config.ts'
 import { type Connection, removeConnectionFile, writeConnectionFile } from './connection-file.ts'
+import { groupMembers, waitUntilConsumed } from './consumer-groups.ts'
 import { createTopics } from './create-topics.ts'
 import { takeDataDirectory } from './data-directory.ts'
 import { StackError } from './errors.ts'
@@ -149,10 +150,13 @@ async function startServices(start: Start, connection: Connection, secrets: Stac
     gatewayPort,
     onLine,
   })
+  const log = { brokers: connection.kafkaBrokers.split(','), clientId: 'local-stack' }
+  const former = await groupMembers(log)
   await allOrNone(
     start,
     consumers.map((consumer) => startService(start, consumer)),
   )
+  await step(start, 'Partitions', () => waitUntilConsumed(log, former, start.signal))
   await startService(start, gateway)
 }
 

@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { readStartConfig } from './config.ts'
 import { demoCommands } from './demo-commands.ts'
-import { StackError } from './errors.ts'
 import { startStack, type Stack } from './stack.ts'
 import { watchLaunchers } from './watch-launchers.ts'
 
@@ -33,7 +32,7 @@ try {
   process.exit(0)
 } catch (error) {
   if (stopping.signal.aborted) console.log('Stopped.')
-  else console.error(`\n✗ ${error instanceof StackError ? error.message : describe(error)}`)
+  else console.error(`\n✗ ${describe(error)}`)
   process.exit(1)
 }
 
@@ -45,6 +44,8 @@ function printDemo(running: Stack): void {
   for (const { title, command, answer } of commands) console.log(`${title}\n\n${command}\n\n→ ${answer}\n`)
 }
 
+/** Our own errors say what to do; of any other the place is worth more. */
 function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if (!(error instanceof Error)) return String(error)
+  return 'retryable' in error ? error.message : (error.stack ?? error.message)
 }

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { serviceDatabases } from '@nextvisit/database'
+import { createLogAdmin, type LogAdmin, type LogConnection } from '@nextvisit/log'
+import { StackError } from './errors.ts'
+
+const JOINED_WITHIN_MS = 60_000
+const ASK_EVERY_MS = 200
+const GROUPS = serviceDatabases.map(({ service }) => `nextvisit.${service}`)
+
+/**
+ * Members of the consumers' groups. Of services that were killed they stay until their session ends, and until then the
+ * new ones wait for their partitions. Asking makes the broker ready for groups, too.
+ */
+export async function groupMembers(connection: LogConnection): Promise<ReadonlySet<string>> {
+  return withAdmin(connection, async (admin) => {
+    const groups = await Promise.all(GROUPS.map((group) => admin.describeGroup(group)))
+    return new Set(groups.flatMap(({ members }) => members.map(({ memberId }) => memberId)))
+  })
+}
+
+/** Waits until every group has somebody new and has dealt out its partitions: records are folded now. */
+export async function waitUntilConsumed(
+  connection: LogConnection,
+  former: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  await withAdmin(connection, async (admin) => {
+    const until = performance.now() + JOINED_WITHIN_MS
+    for (const group of GROUPS) {
+      while (!(await isConsumed(admin, group, former))) {
+        if (signal.aborted) throw new StackError('INTERRUPTED', 'Stopped before records were consumed.')
+        if (performance.now() > until) throw new StackError('NOT_READY', `Nobody consumes for ${group}; see its log.`)
+        await sleep(ASK_EVERY_MS)
+      }
+    }
+  })
+}
+
+async function isConsumed(admin: LogAdmin, group: string, former: ReadonlySet<string>): Promise<boolean> {
+  const { state, members } = await admin.describeGroup(group)
+  return state === 'Stable' && members.some(({ memberId }) => !former.has(memberId))
+}
+
+async function withAdmin<T>(connection: LogConnection, work: (admin: LogAdmin) => Promise<T>): Promise<T> {
+  const admin = createLogAdmin(connection)
+  await admin.connect()
+  try {
+    return await work(admin)
+  } finally {
+    await admin.disconnect()
+  }
+}
