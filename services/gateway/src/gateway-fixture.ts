@@ -158,7 +158,7 @@ export function newKey(kind: 'admin' | 'sdk', environment: 'P' | 'T'): string {
 }
 
 /** Waits for something that is bound to become true. */
-export async function until(isTrue: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<void> {
+export async function until(isTrue: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
   const giveUpAt = performance.now() + withinMs
   while (!(await isTrue())) {
     if (performance.now() > giveUpAt) throw new Error('It did not become true in time')

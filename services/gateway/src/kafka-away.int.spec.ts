@@ -1,5 +1,5 @@
 import { INTERNAL_ROUTES, ReleaseRequest, ReserveRequest } from '@nextvisit/contracts'
-import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
+import { createFaultProxy, type FaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway, until } from './gateway-fixture.ts'
 import { startOwner } from './owner-fixture.ts'
@@ -62,7 +62,26 @@ describe('when Kafka goes away under load (decisions.md, Busy and broken)', () =
   const callsTo = (path: string) => metering.calls.filter((call) => call.path === path)
   const track = () => gateway.track({ userName: 'ada', eventName: 'a' })
 
-  it('gives back the reservations of what certainly was not published, keeps those of the unknown, and recovers', async () => {
+  const released = () => callsTo(INTERNAL_ROUTES.release).flatMap(({ body }) => ReleaseRequest.parse(body).recordIds)
+  const recover = async () => {
+    proxy.setLink('open')
+    proxy.onResponse(() => 'pass')
+    proxy.cutAll()
+    await until(async () => (await track()).status === 202)
+  }
+
+  it('keeps the reservation of a record that is in the log although nobody heard so', async () => {
+    proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey ? 'lose' : 'pass'))
+    const answers = await Promise.all(Array.from({ length: 10 }, track))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+    const unheard = new Set(answers.map(({ headers }) => headers['x-request-id']))
+    await recover()
+    const inLog = (await gateway.records()).map(({ fact }) => fact.id)
+    expect(inLog.some((id) => unheard.has(id))).toBe(true)
+    expect(inLog.filter((id) => released().includes(id))).toEqual([])
+  })
+
+  it('gives back the reservations of what certainly was not published, and recovers', async () => {
     proxy.setLink('black-hole')
     proxy.cutAll()
     const answers = await Promise.all(Array.from({ length: 30 }, track))
@@ -70,17 +89,12 @@ describe('when Kafka goes away under load (decisions.md, Busy and broken)', () =
     const refusedAtOnce = await track()
     expect(refusedAtOnce.headers['retry-after']).toMatch(/^\d+$/)
     expect((await gateway.get('/readyz')).body).toEqual({ status: 'unavailable', reasons: ['Kafka is away'] })
-
     const reserved = callsTo(INTERNAL_ROUTES.reserve).flatMap(({ body }) =>
       ReserveRequest.parse(body).reservations.map(({ recordId }) => recordId),
     )
-    const released = () => callsTo(INTERNAL_ROUTES.release).flatMap(({ body }) => ReleaseRequest.parse(body).recordIds)
     await until(() => released().length > 0)
     expect(reserved).toEqual(expect.arrayContaining(released()))
-
-    proxy.setLink('open')
-    proxy.cutAll()
-    await until(async () => (await track()).status === 202)
+    await recover()
     expect((await gateway.get('/readyz')).status).toBe(200)
     const published = (await gateway.records()).map(({ fact }) => fact.id)
     expect(published.filter((id) => released().includes(id))).toEqual([])

@@ -5,6 +5,7 @@ import { type Refusal, refuse } from '../refusal.ts'
 import type { CheckedRequest } from '../route.ts'
 import type { Admission, RecordPlace } from './admission.ts'
 import type { NameClaims } from './claim-names.ts'
+import { commonFields, monthOf, riderOf } from './record-parts.ts'
 import type { Reservations } from './reserve.ts'
 import type { UserExists } from './user-exists.ts'
 
@@ -26,66 +27,63 @@ export type AdmitEvent = (
  */
 export function createAdmitEvent({ userExists, reservations, names }: EventAdmissionParts): AdmitEvent {
   return async (request, body, place) => {
-    const { project, requestId } = request
-    const { kind: source, environment } = request.key.entry
-    const { organization, project: projectId } = project
+    const { project } = request
     const deadlineAt = admissionDeadline(request.deadlineAt)
-    const received = new Date(request.receivedMs).toISOString()
-    const rider = { recordId: requestId, partition: place.partition, organization, project: projectId }
+    const common = commonFields(request, place)
+    const rider = riderOf(request, place)
     const unchecked: Unchecked[] = []
 
-    const existence = await userExists({ organization, project: projectId, ...place }, deadlineAt)
+    const existence = await userExists(
+      { organization: rider.organization, project: rider.project, ...place },
+      deadlineAt,
+    )
     if (existence === 'missing') return refuse(404, 'User not found')
     if (existence === 'unchecked') unchecked.push('user')
 
     if (project.disabledEvents.has(body.slug))
       return refuse(400, 'eventName names an event that is disabled in this project')
 
-    const { eventsPerMonth } = project.plan
-    const isLimited = environment === 'P' && eventsPerMonth !== undefined
-    if (isLimited) {
-      const month = received.slice(0, 7)
-      const verdict = await reservations.reserveEvent(
-        { kind: 'event', ...rider, month, limit: eventsPerMonth },
-        deadlineAt,
-      )
+    const limit = eventLimit(request)
+    if (limit !== undefined) {
+      const reservation = { kind: 'event', ...rider, month: monthOf(common.received), limit } as const
+      const verdict = await reservations.reserveEvent(reservation, deadlineAt)
       if (verdict === 'exhausted') return refuse(402, 'Event tracking limit reached for this organization')
       if (verdict === 'unchecked') unchecked.push('event-limit')
     }
-    // Even a reservation that was not answered may have been made.
-    const release = () => isLimited && reservations.release(requestId)
+    // A reservation that was not answered may have been made all the same.
+    const release = () => limit !== undefined && reservations.release(rider.recordId)
 
-    const policy = newEventPolicy(request)
+    const { cap, refusal } = newEventPolicy(request)
     const slugs = [{ slug: body.slug, name: body.eventName }]
-    const claimed = await names.claim({ kind: 'event', ...rider, slugs, disabled: [], ...policy.cap }, deadlineAt)
+    const claimed = await names.claim({ kind: 'event', ...rider, slugs, disabled: [], ...cap }, deadlineAt)
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(body.slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')
     if (verdict === 'no-room') {
       release()
-      return policy.refusal
+      return refusal
     }
 
-    const fact: EventTracked = {
-      type: 'EventTracked',
-      id: requestId,
-      organization,
-      project: projectId,
-      userId: place.userId,
-      received,
-      environment,
-      source,
-      keyed: false,
-      ...body,
-      newEvent: verdict === 'new',
-      metered: environment === 'P',
-      unchecked,
+    return {
+      outcome: 'admitted',
+      fact: {
+        type: 'EventTracked',
+        ...common,
+        ...body,
+        newEvent: verdict === 'new',
+        metered: common.environment === 'P',
+        unchecked,
+      },
+      settle: async (published) => {
+        if (published === 'published') names.remember({ kind: 'event', ...rider }, [body.slug])
+        if (published === 'not-published') release()
+      },
     }
-    const settle = async (published: 'published' | 'not-published' | 'unknown') => {
-      if (published === 'published') names.remember({ kind: 'event', ...rider }, [body.slug])
-      if (published === 'not-published') release()
-    }
-    return { outcome: 'admitted', fact, settle }
   }
+}
+
+/** The organization's events a month, where they are metered: in `P`. */
+function eventLimit({ key, project }: CheckedRequest): number | undefined {
+  return key.entry.environment === 'P' ? project.plan.eventsPerMonth : undefined
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { IdentifyRequested, Unchecked } from '@nextvisit/contracts'
+import type { ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import type { IdentifyBody } from '../bodies/identify-body.ts'
 import { type TraitChange, toTraitOperations } from '../bodies/trait-changes.ts'
 import { admissionDeadline } from '../budget.ts'
@@ -8,6 +8,7 @@ import type { UserMarkers } from '../user-markers.ts'
 import type { Admission, RecordPlace } from './admission.ts'
 import { chooseFields, isCustomSlug } from './choose-fields.ts'
 import type { NameClaims } from './claim-names.ts'
+import { commonFields, monthOf, riderOf } from './record-parts.ts'
 import type { Reservations } from './reserve.ts'
 
 export interface IdentifyAdmissionParts {
@@ -28,13 +29,11 @@ export type AdmitIdentify = (
  */
 export function createAdmitIdentify({ markers, reservations, names }: IdentifyAdmissionParts): AdmitIdentify {
   return async (request, body, place) => {
-    const { project, requestId } = request
-    const { kind: source, environment } = request.key.entry
-    const { organization, project: projectId } = project
+    const { project } = request
     const deadlineAt = admissionDeadline(request.deadlineAt)
-    const received = new Date(request.receivedMs).toISOString()
-    const month = received.slice(0, 7)
-    const rider = { recordId: requestId, partition: place.partition, organization, project: projectId }
+    const common = commonFields(request, place)
+    const rider = riderOf(request, place)
+    const user = { userId: place.userId, month: monthOf(common.received) }
     const unchecked: Unchecked[] = []
 
     const chosen = chooseFields(project, body)
@@ -42,62 +41,49 @@ export function createAdmitIdentify({ markers, reservations, names }: IdentifyAd
 
     const limit = project.plan.monthlyActiveUsers
     if (limit !== undefined) {
-      const verdict = await reservations.reserveMau(
-        { kind: 'mau', ...rider, month, userId: place.userId, limit },
-        deadlineAt,
-      )
+      const verdict = await reservations.reserveMau({ kind: 'mau', ...rider, ...user, limit }, deadlineAt)
       if (verdict === 'exhausted') return refuse(400, 'Monthly active users limit reached for your plan')
       if (verdict === 'unchecked') unchecked.push('mau')
     }
 
-    const slugs = claimedSlugs(chosen.changes)
-    const cap = newTraitCap(request)
+    const slugs = bringingSlugs(chosen.changes).map((slug) => ({ slug, name: slug }))
     const disabled = [...project.disabledTraits]
-    const claimed =
-      slugs.length === 0
-        ? undefined
-        : await names.claim(
-            { kind: 'trait', ...rider, slugs: slugs.map((slug) => ({ slug, name: slug })), disabled, ...cap },
-            deadlineAt,
-          )
-    if (claimed?.outcome === 'unchecked') unchecked.push('traits')
-    const verdicts = claimed?.outcome === 'claimed' ? [...claimed.verdicts] : []
-    const registered = verdicts.filter(([, verdict]) => verdict === 'new').map(([slug]) => slug)
-    const stripped = new Set(verdicts.filter(([, verdict]) => verdict === 'no-room').map(([slug]) => slug))
+    const claimed = await names.claim({ kind: 'trait', ...rider, slugs, disabled, ...newTraitCap(request) }, deadlineAt)
+    if (claimed.outcome === 'unchecked') unchecked.push('traits')
+    const slugsThatAre = (wanted: ClaimVerdict) =>
+      claimed.outcome === 'unchecked'
+        ? []
+        : [...claimed.verdicts].flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
+    const stripped = new Set(slugsThatAre('no-room'))
     const kept = chosen.changes.filter((change) => !stripped.has(change.slug))
 
-    const fact: IdentifyRequested = {
-      type: 'IdentifyRequested',
-      id: requestId,
-      organization,
-      project: projectId,
-      userId: place.userId,
-      received,
-      environment,
-      source,
-      keyed: false,
-      userName: body.userName,
-      operations: toTraitOperations(kept),
-      device: chosen.device,
-      registeredTraits: registered,
-      strippedTraits: [...stripped],
-      droppedTraits: [...chosen.droppedTraits],
-      filteredFields: [...chosen.filteredFields],
-      unchecked,
+    return {
+      outcome: 'admitted',
+      fact: {
+        type: 'IdentifyRequested',
+        ...common,
+        userName: body.userName,
+        operations: toTraitOperations(kept),
+        device: chosen.device,
+        registeredTraits: slugsThatAre('new'),
+        strippedTraits: [...stripped],
+        droppedTraits: [...chosen.droppedTraits],
+        filteredFields: [...chosen.filteredFields],
+        unchecked,
+      },
+      settle: async (published) => {
+        if (published === 'not-published' && limit !== undefined) reservations.release(rider.recordId)
+        if (published !== 'published') return
+        reservations.rememberCounted(user)
+        names.remember({ kind: 'trait', ...rider }, bringingSlugs(kept))
+        await markers.mark(user.userId)
+      },
     }
-    const settle = async (published: 'published' | 'not-published' | 'unknown') => {
-      if (published === 'not-published' && limit !== undefined) reservations.release(requestId)
-      if (published !== 'published') return
-      reservations.rememberCounted({ userId: place.userId, month })
-      names.remember({ kind: 'trait', ...rider }, claimedSlugs(kept))
-      await markers.mark(place.userId)
-    }
-    return { outcome: 'admitted', fact, settle }
   }
 }
 
 /** Custom slugs in the order in which new ones are admitted, each once. `$unset` registers nothing. */
-function claimedSlugs(changes: readonly TraitChange[]): readonly string[] {
+function bringingSlugs(changes: readonly TraitChange[]): readonly string[] {
   const bringing = changes.filter(({ operator, slug }) => operator !== 'unset' && isCustomSlug(slug))
   return [...new Set(bringing.map(({ slug }) => slug))]
 }
