@@ -10,6 +10,7 @@ describe('createLogSummary', () => {
     onLine('metering', '{"level":"warn","msg":"Postgres is away"}')
     onLine('gateway', '{"level":"error","msg":"Kafka is away"}')
     onLine('gateway', '{"level":"error"')
+    onLine('gateway', '{"level":"warn","kafkajs":"Connection","msg":"Response InitProducerId"}')
     onLine('gateway', 'no JSON')
     expect(told).toEqual(['metering: Postgres is away', 'gateway: Kafka is away'])
   })
