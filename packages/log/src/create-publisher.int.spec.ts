@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { produceApiKey, type BrokerResponse, type ResponseFault } from '../../testing/src/fault-proxy.ts'
+import { produceApiKey, type BrokerResponse, type ResponseFault } from '@nextvisit/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
 import { createPublisher, type PublisherOptions } from './create-publisher.ts'

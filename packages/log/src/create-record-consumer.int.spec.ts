@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka } from 'kafkajs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
-import { fetchApiKey } from '../../testing/src/fault-proxy.ts'
+import { fetchApiKey } from '@nextvisit/testing'
 import { createRecordConsumer } from './create-record-consumer.ts'
 import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from './given-topic.ts'
 import { createLogAdmin } from './log-admin.ts'
@@ -122,6 +122,21 @@ describe('a record consumer', () => {
       },
       { partition: 1, fetchedFrom: 10n, nextOffset: 11n, highWatermark: 11n, records: [{ offset: 10n }] },
     ])
+  })
+
+  it('asks again when positions are refused once: their last owner may have moved them meanwhile', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, numbers(0, 5))
+    let asked = 0
+    const positions = async (): Promise<ReadonlyMap<number, bigint>> => {
+      asked += 1
+      return new Map([[0, asked === 1 ? 6n : 5n]])
+    }
+    const { batches, crashes } = await givenMember({ topic, positions })
+    await until(() => asked === 2)
+    await givenRecords(topic, 0, ['new'])
+    await until(() => batches.length > 0)
+    expect({ values: valuesOf(batches, 0), crashes }).toEqual({ values: ['new'], crashes: [] })
   })
 
   it('hands a large fetch on in parts, each beginning where the last one ended', async () => {

@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto'
-
+import { createFaultProxy, createTestTopic, type FaultProxy } from '@nextvisit/testing'
 import { afterAll, inject } from 'vitest'
 
-import { createFaultProxy, type FaultProxy } from '../../testing/src/fault-proxy.ts'
 import { createPublisher } from './create-publisher.ts'
-import { createLogAdmin } from './log-admin.ts'
 import type { LogConnection } from './log-connection.ts'
 import { createLogReader } from './log-reader.ts'
 import type { FetchedRecord } from './record-consumer.ts'
@@ -16,11 +13,7 @@ export function givenConnection(): LogConnection {
 
 /** A topic of this spec's own. */
 export async function givenTopic(partitions: number): Promise<string> {
-  const topic = `log-spec.${randomUUID()}`
-  const admin = createLogAdmin(givenConnection())
-  await admin.connect()
-  await admin.createTopic(topic, { partitions })
-  await admin.disconnect()
+  const { topic } = await createTestTopic(inject('kafkaBrokers'), { partitions, name: 'log-spec' })
   return topic
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { Consumer, ConsumerCrashEvent, ConsumerGroupJoinEvent, EachBatchPayload } from 'kafkajs'
 
 import { createClientSockets, type ClientSockets } from './client-sockets.ts'
@@ -9,7 +11,7 @@ import { keepTrying } from './keep-trying.ts'
 import { readWatermarks } from './log-admin.ts'
 import type { LogConnection } from './log-connection.ts'
 import { createOffsetCommits } from './offset-commits.ts'
-import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions } from './record-consumer.ts'
+import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions, Watermarks } from './record-consumer.ts'
 
 /** One kafkajs consumer, from its join to its end. It is not used again after it was lost. */
 export interface GroupMember {
@@ -39,6 +41,8 @@ interface PartitionCursor {
 
 /** A fetch or two that raced with a seek may begin elsewhere; more, and the log does not have our position. */
 const maxStrayFetches = 3
+const maxAsked = 3
+const askAgainAfterMs = 200
 
 /** `signal` tells that nothing more is to be handed on. */
 export function createGroupMember(
@@ -79,23 +83,40 @@ export function createGroupMember(
   const seekPositions = async (joined: Assignment): Promise<void> => {
     const isOver = (): boolean => assignment !== joined
     for (const [topic, partitions] of joined.partitions) {
-      const trying = { message: 'Cannot read watermarks; trying again', logger, signal }
-      const all = await keepTrying(() => readWatermarks(connection, topic, { logger }), trying)
+      const positions = await locate(topic, partitions, isOver)
       if (isOver()) return
-      const watermarks = new Map([...all].filter(([partition]) => partitions.includes(partition)))
-      const positions = await handlers.positions(topic, watermarks)
-      if (isOver()) return
-      for (const partition of partitions) {
-        const next = positions.get(partition)
-        if (next === undefined || !isInLog(next, watermarks.get(partition))) {
-          throw new PositionOutsideLogError(topic, partition, next)
-        }
+      for (const [partition, next] of positions) {
         joined.cursors.set(nameOf(topic, partition), { next, strayFetches: 0 })
         consumer.seek({ topic, partition, offset: next.toString() })
       }
     }
     handlers.onAssigned?.(joined.partitions)
     consumer.resume(inKafkaTerms(joined.partitions))
+  }
+
+  /**
+   * Asks the handlers for positions, and again if one of them is refused: the partition's last owner, finishing a batch,
+   * may have moved it past the watermarks as they were read a moment before.
+   */
+  const locate = async (
+    topic: string,
+    partitions: readonly number[],
+    isOver: () => boolean,
+  ): Promise<ReadonlyMap<number, bigint>> => {
+    for (let asked = 1; ; asked += 1) {
+      const trying = { message: 'Cannot read watermarks; trying again', logger, signal }
+      const all = await keepTrying(() => readWatermarks(connection, topic, { logger }), trying)
+      if (isOver()) return new Map()
+      const watermarks = new Map([...all].filter(([partition]) => partitions.includes(partition)))
+      try {
+        const positions = await handlers.positions(topic, watermarks)
+        return new Map(partitions.map((partition) => [partition, checked(topic, partition, positions, watermarks)]))
+      } catch (error) {
+        if (asked === maxAsked || isOver()) throw error
+        logger.debug({ topic, err: error }, 'Positions were refused; asking again')
+        await sleep(askAgainAfterMs)
+      }
+    }
   }
 
   const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
@@ -112,6 +133,7 @@ export function createGroupMember(
       cursor.strayFetches = 0
       payload.resolveOffset((part.nextOffset - 1n).toString())
       commits.note(topic, partition, part.nextOffset, (offsets) => payload.commitOffsetsIfNecessary(offsets))
+      if (signal.aborted) await commits.flush()
       await payload.heartbeat()
     }
   }
@@ -154,6 +176,7 @@ export function createGroupMember(
   const leave: GroupMember['leave'] = async () => {
     await commits.flush()
     await consumer.disconnect().catch(() => {})
+    commits.forget()
     sockets.cutOff(new ConsumerHaltedError())
   }
 
@@ -203,6 +226,17 @@ function createConsumer(
     allowAutoTopicCreation: false,
     retry,
   })
+}
+
+function checked(
+  topic: string,
+  partition: number,
+  positions: ReadonlyMap<number, bigint>,
+  watermarks: ReadonlyMap<number, Watermarks>,
+): bigint {
+  const position = positions.get(partition)
+  if (position !== undefined && isInLog(position, watermarks.get(partition))) return position
+  throw new PositionOutsideLogError(topic, partition, position)
 }
 
 function inKafkaTerms(partitions: ReadonlyMap<string, readonly number[]>): { topic: string; partitions: number[] }[] {

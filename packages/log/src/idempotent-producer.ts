@@ -11,7 +11,8 @@ export interface IdempotentProducer {
   /**
    * Writes the records with `acks=all`, in order within each partition, and returns the offset of each (undefined where
    * the broker told none). Rejects if no answer came in time. Never call it again before it has settled, nor after it
-   * has rejected: kafkajs then loses records that it has acknowledged.
+   * has rejected: kafkajs then loses records that it has acknowledged. (With several brokers it may still double the
+   * records of a partition whose leader moved between two attempts at a request; consumers drop copies by record id.)
    */
   readonly send: (records: readonly RecordToPublish[]) => Promise<readonly (bigint | undefined)[]>
   /** Cuts the producer off: nothing that it still has under way is sent again. */

@@ -39,16 +39,17 @@ export function createKafka(connection: LogConnection, sockets: ClientSockets, o
   return new Kafka(kafkaConfig(connection, sockets, options))
 }
 
+/** Where kafkajs tells of single attempts. What came of them reaches us as an error, and is logged once. */
+const aboutAttempts = new Set(['Connection', 'BrokerPool', 'Cluster'])
+
 /**
- * kafkajs tells of every failed attempt; what came of it is ours to log. So its errors are warnings, its warnings debug,
- * and so is the answer that every member gets when the group rebalances. Fields are picked, never passed on: its entries
- * may hold payloads.
+ * kafkajs' errors become warnings, since what they lead to is ours to log; everything else is debug. Fields are picked,
+ * never passed on: its entries may hold payloads.
  */
 function forwardLog(logger: Logger, { level, namespace, log }: LogEntry): void {
   const { broker, groupId, topic, partition, error } = log
   const reason = typeof error === 'string' ? error : undefined
   const fields = { kafkajs: namespace, broker, groupId, topic, partition, reason }
-  const isOrdinary = level !== logLevel.ERROR || reason?.includes('rebalanc')
-  if (isOrdinary) logger.debug(fields, log.message)
-  else logger.warn(fields, log.message)
+  if (level === logLevel.ERROR && !aboutAttempts.has(namespace)) logger.warn(fields, log.message)
+  else logger.debug(fields, log.message)
 }

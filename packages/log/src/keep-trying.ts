@@ -6,7 +6,7 @@ export interface KeepTryingOptions {
   /** What is logged after each failure. */
   readonly message: string
   readonly logger: Logger
-  readonly signal: AbortSignal
+  readonly signal?: AbortSignal
   /** After this long the last failure is thrown. Left out: never. */
   readonly giveUpAfterMs?: number
 }
@@ -19,14 +19,14 @@ export async function keepTrying<T>(attempt: () => Promise<T>, options: KeepTryi
   const { message, logger, signal, giveUpAfterMs = Infinity } = options
   const giveUpAt = performance.now() + giveUpAfterMs
   for (let backOffMs = firstBackOffMs; ; backOffMs = Math.min(backOffMs * 2, longestBackOffMs)) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     try {
       return await attempt()
     } catch (error) {
-      signal.throwIfAborted()
+      signal?.throwIfAborted()
       if (isFinal(error) || performance.now() + backOffMs > giveUpAt) throw error
       logger.warn({ err: error, backOffMs }, message)
-      await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
+      await sleep(backOffMs * (0.5 + Math.random()), undefined, signal && { signal }).catch(() => {})
     }
   }
 }

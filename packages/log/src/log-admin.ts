@@ -88,8 +88,8 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       const topics = [{ topic, numPartitions: partitions, replicationFactor, configEntries }]
       const isNew = await admin.createTopics({ topics, waitForLeaders: false })
       // kafkajs' own wait fails on a broker that has not heard of the topic yet.
-      const signal = AbortSignal.timeout(requestTimeoutMs)
-      await keepTrying(() => watermarks(topic), { message: 'Waiting for the new topic', logger, signal })
+      const waiting = { message: 'Waiting for the new topic', logger, giveUpAfterMs: requestTimeoutMs }
+      await keepTrying(() => watermarks(topic), waiting)
       return isNew
     },
     deleteTopic: async (topic) => {
@@ -117,7 +117,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
   }
 }
 
-/** Asks over a connection of its own: kafkajs' admin keeps what it knows for minutes, and would ask former leaders. */
+/** Over a connection of its own, closed afterwards: for those who ask seldom. */
 export async function readWatermarks(
   connection: LogConnection,
   topic: string,

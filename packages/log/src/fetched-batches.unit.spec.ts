@@ -1,0 +1,52 @@
+import type { KafkaMessage } from 'kafkajs'
+import { describe, expect, it } from 'vitest'
+import { toFetchedBatches, type KafkaBatch } from './fetched-batches.ts'
+
+function messageAt(offset: number, headers: KafkaMessage['headers'] = {}): KafkaMessage {
+  return { key: null, value: null, timestamp: '1700000000000', attributes: 0, offset: String(offset), headers }
+}
+
+function batchOf(fetchedOffset: number, messages: readonly KafkaMessage[], lastOffset: number): KafkaBatch {
+  return {
+    topic: 'any',
+    partition: 3,
+    highWatermark: '100',
+    fetchedOffset: String(fetchedOffset),
+    messages,
+    lastOffset: () => String(lastOffset),
+  }
+}
+
+describe('toFetchedBatches', () => {
+  it('covers the holes before, between and behind the records', () => {
+    const batch = batchOf(
+      10,
+      [12, 13, 17, 18, 20].map((offset) => messageAt(offset)),
+      23,
+    )
+    expect(toFetchedBatches(batch, 2)).toMatchObject([
+      { fetchedFrom: 10n, nextOffset: 17n, records: [{ offset: 12n }, { offset: 13n }] },
+      { fetchedFrom: 17n, nextOffset: 20n, records: [{ offset: 17n }, { offset: 18n }] },
+      { fetchedFrom: 20n, nextOffset: 24n, records: [{ offset: 20n }] },
+    ])
+  })
+
+  it('is one batch without records when there were only control records', () => {
+    expect(toFetchedBatches(batchOf(10, [], 11), 2)).toEqual([
+      { topic: 'any', partition: 3, fetchedFrom: 10n, nextOffset: 12n, highWatermark: 100n, records: [] },
+    ])
+  })
+
+  it('gives headers as strings, the last of equal ones, whatever they are called', () => {
+    const headers = Object.fromEntries([
+      ['__proto__', Buffer.from('é')],
+      ['twice', ['first', Buffer.from('last')]],
+      ['none', undefined],
+    ])
+    const [batch] = toFetchedBatches(batchOf(0, [messageAt(0, headers)], 0), 10)
+    expect(Object.entries(batch?.records[0]?.headers ?? {})).toEqual([
+      ['__proto__', 'é'],
+      ['twice', 'last'],
+    ])
+  })
+})
