@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { applyCommand } from './commands/apply.ts'
+import { demoCommand } from './commands/demo.ts'
 import { keysCommand } from './commands/keys.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { statusCommand } from './commands/status.ts'
@@ -14,7 +15,14 @@ const program = new Command('nextvisit')
   .option('--verbose', 'show where an error came from')
   .addHelpText('after', '\nExample:\n  nextvisit apply infra/demo-workspace.yaml\n\nnextvisit help COMMAND tells more.')
 
-for (const command of [applyCommand(), keysCommand(), statusCommand(), topicsCommand(), migrateCommand()]) {
+for (const command of [
+  applyCommand(),
+  keysCommand(),
+  statusCommand(),
+  topicsCommand(),
+  migrateCommand(),
+  demoCommand(),
+]) {
   program.addCommand(command)
 }
 for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {

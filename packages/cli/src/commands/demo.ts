@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/catalog'
+import { createApiKey } from '@nextvisit/domain'
+import { Command } from 'commander'
+import { z } from 'zod'
+import { logConnection, operatingUser, readEnvironment } from '../config.ts'
+import { printDemo } from '../demo-commands.ts'
+import { CliError } from '../errors.ts'
+
+const DEMO_WORKSPACE = path.resolve(import.meta.dirname, '../../../../infra/demo-workspace.yaml')
+
+interface DemoFlags {
+  readonly gateway: string
+  readonly keysFile: string
+}
+
+const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
+type DemoKeys = z.infer<typeof DemoKeys>
+
+export function demoCommand(): Command {
+  return new Command('demo')
+    .description('Apply the demo workspace with keys of its own, and print three curl commands that show it.')
+    .requiredOption('--gateway <address>', 'where the gateway will answer')
+    .requiredOption('--keys-file <file>', 'keeps the keys between runs; made if it is not there')
+    .addHelpText('after', '\nExample:\n  nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json')
+    .action((flags: DemoFlags) => demo(flags))
+}
+
+async function demo({ gateway, keysFile }: DemoFlags): Promise<void> {
+  const env = readEnvironment()
+  const keys = await readOrMakeKeys(keysFile)
+  const text = await readFile(DEMO_WORKSPACE, 'utf8')
+  const parsed = parseWorkspaceFile(text, { ...env, DEMO_ADMIN_KEY: keys.admin, DEMO_SDK_KEY: keys.sdk })
+  if (parsed.outcome !== 'ok') throw new CliError(`${DEMO_WORKSPACE} is not valid; nextvisit apply tells why.`)
+  const applied = await applyWorkspace({
+    connection: logConnection(env),
+    organizations: parsed.organizations,
+    appliedBy: operatingUser(),
+    secretKey: env['NEXTVISIT_SECRET_KEY'],
+  })
+  if (applied.outcome === 'refused') throw new CliError(applied.reason)
+  if (applied.outcome === 'not-applied')
+    throw new CliError('Somebody else applied a workspace at the same moment. Try again.')
+  printDemo({ gatewayUrl: gateway, organizations: parsed.organizations, keys })
+}
+
+async function readOrMakeKeys(file: string): Promise<DemoKeys> {
+  try {
+    return DemoKeys.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw new CliError(`${file} does not hold the demo's keys; remove it, and new ones are made.`, undefined, {
+        cause: error,
+      })
+    }
+  }
+  const make = (kind: 'admin' | 'sdk') => createApiKey(kind, 'P', randomBytes(32))
+  const keys = { admin: make('admin'), sdk: make('sdk') }
+  await writeFile(file, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 })
+  return keys
+}
