@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** What may happen to a response of the broker. `cut` sends half of it and closes the connection. */
-export type ResponseFault = 'pass' | 'lose' | 'cut'
+/** What may happen to a response of the broker. Of a response that is cut so many bytes arrive, then the connection ends. */
+export type ResponseFault = 'pass' | 'lose' | { readonly cutAfterBytes: number }
 
 export interface BrokerResponse {
   /** Kafka's number for the kind of request, e.g. `produceApiKey`. */
@@ -84,10 +84,10 @@ export function createFaultProxy(broker: { readonly host: string; readonly port:
     const fault = decide({ apiKey, bytes: frame.length })
     if (fault === 'pass') link.client.write(frame)
     if (fault === 'lose') struck.lost += 1
-    if (fault === 'cut') {
+    if (typeof fault === 'object') {
       struck.cut += 1
       link.isBlackHole = true
-      link.client.end(frame.subarray(0, Math.ceil(frame.length / 2)))
+      link.client.end(frame.subarray(0, Math.min(fault.cutAfterBytes, frame.length - 1)))
     }
   }
 
