@@ -1,4 +1,5 @@
 export * from './facts-as-records.ts'
+export * from './fault-proxy.ts'
 export * from './projection-suite.ts'
 export * from './test-database.ts'
 export * from './test-topic.ts'
