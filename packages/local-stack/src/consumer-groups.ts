@@ -13,7 +13,9 @@ const GROUPS = serviceDatabases.map(({ service }) => `nextvisit.${service}`)
  */
 export async function groupMembers(connection: LogConnection): Promise<ReadonlySet<string>> {
   return withAdmin(connection, async (admin) => {
-    const groups = await Promise.all(GROUPS.map((group) => admin.describeGroup(group)))
+    const groups = await Promise.all(GROUPS.map((group) => admin.describeGroup(group))).catch((cause: unknown) => {
+      throw new StackError('STEP_FAILED', 'Kafka did not say who consumes; its log (kafka.log) may say why.', { cause })
+    })
     return new Set(groups.flatMap(({ members }) => members.map(({ memberId }) => memberId)))
   })
 }

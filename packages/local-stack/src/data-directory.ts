@@ -13,9 +13,14 @@ export async function takeDataDirectory(folder: string): Promise<() => Promise<v
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
     throw unusable(folder, cause)
   })
-  const { bavail, bsize } = await statfs(folder)
-  if (bavail * bsize < NEEDED_BYTES) throw noSpace(folder, bavail * bsize)
+  await requireSpace(folder, NEEDED_BYTES)
   return takeLock(folder)
+}
+
+/** Throws NO_SPACE where the folder's disk has less left. */
+export async function requireSpace(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize < bytes) throw noSpace(folder, bavail * bsize)
 }
 
 async function takeLock(folder: string): Promise<() => Promise<void>> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createApiKey } from '@nextvisit/domain'
 
@@ -28,6 +28,8 @@ export async function readStackSecrets(folder: string): Promise<StackSecrets> {
     internalToken: randomBytes(32).toString('base64url'),
     databasePassword: randomBytes(24).toString('base64url'),
   }
-  await writeFile(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
+  const unfinished = `${file}.unfinished`
+  await writeFile(unfinished, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 })
+  await rename(unfinished, file)
   return secrets
 }

@@ -8,7 +8,7 @@ import { CHECKOUT, type ExternalParts } from './config.ts'
 import { type Connection, removeConnectionFile, writeConnectionFile } from './connection-file.ts'
 import { groupMembers, waitUntilConsumed } from './consumer-groups.ts'
 import { createTopics } from './create-topics.ts'
-import { takeDataDirectory } from './data-directory.ts'
+import { requireSpace, takeDataDirectory } from './data-directory.ts'
 import { StackError } from './errors.ts'
 import { isPortFree } from './free-port.ts'
 import { createLogSummary } from './log-summary.ts'
@@ -61,6 +61,7 @@ const CONSUMERS = serviceDatabases.map(({ service }) => service)
 /** Services first, then what they use. */
 const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
 const PORT_FREE_WITHIN_MS = 3_000
+const FULL_BELOW_BYTES = 16 * 2 ** 20
 
 /**
  * Brings up everything on this machine: Postgres, Kafka, Redis, schemas, topics, the workspace and the five services.
@@ -83,6 +84,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     return { ...stack, processes: table.processes, kill: table.kill, stop }
   } catch (error) {
     await stop()
+    await requireSpace(options.dataDirectory, FULL_BELOW_BYTES) // a full disk shows in many ways, none of which names it
     throw error
   }
 }
