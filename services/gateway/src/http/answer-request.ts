@@ -1,7 +1,7 @@
+import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import type { KeyKind, RateLimit } from '@nextvisit/contracts'
-import { v7 as uuidV7 } from 'uuid'
 import type { JsonObject } from '../bodies/json-object.ts'
 import { REQUEST_BUDGET_MS } from '../budget.ts'
 import type { Logger } from '../logger.ts'
@@ -46,7 +46,7 @@ export function createAnswerRequest(parts: AnswerRequestParts): AnswerRequest {
   let inFlight = 0
   return async (route, located, request, response) => {
     const beganAt = performance.now()
-    const requestId = uuidV7()
+    const requestId = randomUUIDv7()
     const headers: Headers = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && corsHeaders) }
     inFlight += 1
     try {

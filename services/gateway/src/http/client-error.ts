@@ -1,6 +1,6 @@
+import { randomUUIDv7 } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { v7 as uuidV7 } from 'uuid'
 import { errorBody, SECURITY_HEADERS } from './write-answer.ts'
 
 /** Answers what Node's HTTP parser refused, before there is a request: in the one form that all errors have. */
@@ -12,7 +12,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Dupl
     ...SECURITY_HEADERS,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': uuidV7(),
+    'X-Request-Id': randomUUIDv7(),
     Connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)

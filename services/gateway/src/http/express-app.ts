@@ -1,5 +1,5 @@
+import { randomUUIDv7 } from 'node:crypto'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import { v7 as uuidV7 } from 'uuid'
 import type { Logger } from '../logger.ts'
 import { refuse } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
@@ -48,7 +48,7 @@ export function createExpressApp({ routes, answerRequest, whyNotReady, logger }:
 }
 
 function respond(request: Request, response: Response, result: Parameters<typeof writeAnswer>[1]): void {
-  writeAnswer(response, result, { 'X-Request-Id': uuidV7() })
+  writeAnswer(response, result, { 'X-Request-Id': randomUUIDv7() })
   drain(request)
 }
 
@@ -69,7 +69,7 @@ function locate(request: Request) {
 }
 
 function preflight(_request: Request, response: Response): void {
-  response.writeHead(204, { ...SECURITY_HEADERS, ...preflightHeaders, 'X-Request-Id': uuidV7() }).end()
+  response.writeHead(204, { ...SECURITY_HEADERS, ...preflightHeaders, 'X-Request-Id': randomUUIDv7() }).end()
 }
 
 /** By Express' path; a route of `GET` answers `HEAD` too. */
@@ -91,7 +91,7 @@ function answerError(logger: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     if (error instanceof URIError)
       return respond(request, response, refuse(400, 'The path must be valid percent-encoding'))
-    const requestId = uuidV7()
+    const requestId = randomUUIDv7()
     logger.error({ err: error, requestId }, 'A request failed')
     writeAnswer(response, refuse(500, 'Internal Server Error'), { 'X-Request-Id': requestId })
   }
