@@ -1,3 +1,3 @@
-import { servicePrismaConfig } from '@nextvisit/database'
+import { servicePrismaConfig } from '@nextvisit/database/prisma-config'
 
 export default servicePrismaConfig('metering', process.env['DATABASE_URL'])

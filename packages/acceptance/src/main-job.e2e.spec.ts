@@ -21,6 +21,13 @@ async function post(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
+async function readUser(userName: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`${stack.gatewayUrl}/v2/admin/users/${userName}`, {
+    headers: { 'x-api-key': stack.keys.admin },
+  })
+  return (await response.json()) as Record<string, unknown>
+}
+
 const identify = (body: object) => post('/v2/admin/identify-user', stack.keys.admin, body)
 const track = (body: object) => post('/v2/admin/track-event', stack.keys.admin, body)
 const visit = (body: object) => post('/v2/sdk/identify-user', stack.keys.sdk, body)
@@ -62,12 +69,8 @@ describe('from a server-side event to a form at the next visit', () => {
       $deviceInfo: { $countryCode: 'de' },
     })
     await track({ userName: 'eve', eventName: 'Signed In' })
-    const read = () =>
-      fetch(`${stack.gatewayUrl}/v2/admin/users/eve`, { headers: { 'x-api-key': stack.keys.admin } }).then(
-        (response) => response.json() as Promise<Record<string, unknown>>,
-      )
     const user = await eventually(
-      read,
+      () => readUser('eve'),
       (answer) => JSON.stringify(answer['events'] ?? {}).includes('signed_in'),
       10_000,
     )

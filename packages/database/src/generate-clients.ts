@@ -25,7 +25,7 @@ import { promisify } from 'node:util'
 
 const PARALLEL = 2
 const root = path.resolve(import.meta.dirname, '../../..')
-const prismaPackage = createRequire(import.meta.url).resolve('prisma/package.json')
+const prismaPackage = createRequire(path.join(root, 'package.json')).resolve('prisma/package.json')
 const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
 
 /** Prisma 7 fetches its schema engine before any command, and asks for updates. `generate` needs neither. */

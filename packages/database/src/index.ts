@@ -9,5 +9,4 @@ export {
   type ServiceDatabase,
   serviceDatabases,
 } from './service-databases.ts'
-export { servicePrismaConfig } from './service-prisma-config.ts'
 export * from './sql.ts'

@@ -56,8 +56,7 @@ async function readOrMakeKeys(file: string): Promise<DemoKeys> {
       })
     }
   }
-  const make = (kind: 'admin' | 'sdk') => createApiKey(kind, 'P', randomBytes(32))
-  const keys = { admin: make('admin'), sdk: make('sdk') }
+  const keys = { admin: createApiKey('admin', 'P', randomBytes(32)), sdk: createApiKey('sdk', 'P', randomBytes(32)) }
   await writeFile(file, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 })
   return keys
 }

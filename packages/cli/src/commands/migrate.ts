@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import path from 'node:path'
 import { prepareServiceSchema, type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import { coreMigrations } from '@nextvisit/projection'
 import type { Environment } from '@nextvisit/service-kit'
 import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
@@ -8,7 +9,6 @@ import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../../..')
-const CORE_MIGRATIONS = path.join(CHECKOUT, 'packages/projection/prisma/migrations')
 
 export interface MigrateFlags {
   readonly printAddresses?: true
@@ -41,7 +41,7 @@ export async function migrate({ printAddresses }: MigrateFlags): Promise<void> {
       role: database.role,
       password: decodeURIComponent(new URL(ownUrl).password),
       migrations: [
-        { directory: CORE_MIGRATIONS, table: '_core_migrations' },
+        { directory: coreMigrations, table: '_core_migrations' },
         {
           directory: path.join(CHECKOUT, 'services', database.service, 'prisma/migrations'),
           table: '_prisma_migrations',
