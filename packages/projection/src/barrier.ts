@@ -23,14 +23,27 @@ export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 1
   const readFolded = shared(() => readNextOffsets(db, projection, topic))
 
   return async (partitions, signal) => {
-    const ends = await readEnds()
+    const ends = await unlessAborted(readEnds(), signal)
     for (;;) {
-      signal.throwIfAborted()
-      const folded = await readFolded()
-      const isPast = (partition: number) => (folded.get(partition) ?? 0n) >= (ends.get(partition)?.high ?? 0n)
+      const folded = await unlessAborted(readFolded(), signal)
+      // Of a partition that is not in the log, nothing is known to be folded.
+      const isPast = (partition: number) => (folded.get(partition) ?? 0n) >= (ends.get(partition)?.high ?? Infinity)
       if (partitions.every(isPast)) return
-      await sleep(pollEveryMs, undefined, { signal })
+      await unlessAborted(sleep(pollEveryMs), signal)
     }
+  }
+}
+
+/** Whoever asked may be gone long before a frozen Kafka or Postgres is given up. */
+async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  try {
+    if (signal.aborted) onAbort()
+    return await Promise.race([answer, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
   }
 }
 

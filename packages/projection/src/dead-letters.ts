@@ -75,5 +75,5 @@ export function settleRetries(
       ${[...folded.map(() => null), ...letters.map(({ reason }) => reason)]}::text[]
     ) AS given ("offset", state, reason)
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}
-      AND dead_letters."offset" = given."offset"`
+      AND dead_letters."offset" = given."offset" AND dead_letters.state = 'retry'`
 }

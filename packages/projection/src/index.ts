@@ -12,6 +12,7 @@ export {
   type PartitionFoldOptions,
 } from './partition-fold.ts'
 export type * from './projection.ts'
+export { rebuildInto, type RebuildOptions } from './rebuild.ts'
 export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOptions } from './projection-runner.ts'
 
 /** The folder of the core's migrations, applied in every service's schema before its own. */

@@ -9,7 +9,7 @@ export interface PartitionProgress {
   readonly partition: number
   readonly nextOffset: bigint
   readonly lagRecords: bigint
-  /** Age of the last record folded while there are more; 0 at the log's end. */
+  /** Age of the last record folded, or of the log's end if that was reached later, while there are more; else 0. */
   readonly lagSeconds: number
   /** How long something has waited to be folded without any being folded. */
   readonly stalledMs: number
@@ -18,7 +18,10 @@ export interface PartitionProgress {
 export interface OwnedPartitionOptions {
   readonly topic: string
   readonly partition: number
+  /** Opened. */
   readonly fold: PartitionFold
+  /** The log's end as it was when the partition was assigned. */
+  readonly logEnd: bigint
   readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
@@ -42,9 +45,11 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   const place = { topic, partition }
   let work: Promise<unknown> = Promise.resolve()
   let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
-  let logEnd = fold.checkpoint().nextOffset
+  let { logEnd } = options
   let lastRecordMs: number | undefined
   let advancedAtMs = now().getTime()
+  /** When everything known of was folded, last. What comes after a quiet hour has not waited for an hour. */
+  let caughtUpAtMs = 0
 
   /** One thing at a time, in the order asked for. */
   const next = <T>(task: () => Promise<T>): Promise<T> => {
@@ -68,9 +73,16 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     }
   }
 
-  const handle: OwnedPartition['handle'] = (batch) =>
-    next(async () => {
-      logEnd = batch.highWatermark
+  const isBehind = (): boolean => fold.checkpoint().nextOffset < logEnd
+
+  const noticeEnd = (end: bigint): void => {
+    if (!isBehind()) caughtUpAtMs = now().getTime()
+    if (end > logEnd) logEnd = end
+  }
+
+  const handle: OwnedPartition['handle'] = (batch) => {
+    noticeEnd(batch.highWatermark)
+    return next(async () => {
       const done = metrics.foldSeconds.startTimer()
       const result = await persist(() => fold.fold(batch))
       done()
@@ -79,6 +91,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
       tell(result)
       await runPendingTick()
     })
+  }
 
   const tell = ({ records, deadLetters, copies }: FoldResult & { outcome: 'folded' }): void => {
     if (records > 0) metrics.batchRecords.observe(records)
@@ -102,24 +115,25 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     topic,
     partition,
     handle,
-    tick: (instant, end) =>
-      next(async () => {
-        if (end > logEnd) logEnd = end
+    tick: (instant, end) => {
+      noticeEnd(end)
+      return next(async () => {
         // One that waits for the checkpoint keeps its instant: under constant load a later one would never come due.
         pendingTick ??= { instant, end }
         await runPendingTick()
-      }),
+      })
+    },
     progress: () => {
       const { nextOffset } = fold.checkpoint()
-      const lagRecords = logEnd > nextOffset ? logEnd - nextOffset : 0n
+      if (!isBehind()) return { ...place, nextOffset, lagRecords: 0n, lagSeconds: 0, stalledMs: 0 }
       const nowMs = now().getTime()
+      const foldedUpToMs = Math.max(lastRecordMs ?? advancedAtMs, caughtUpAtMs)
       return {
-        topic,
-        partition,
+        ...place,
         nextOffset,
-        lagRecords,
-        lagSeconds: lagRecords === 0n ? 0 : Math.max(0, nowMs - (lastRecordMs ?? advancedAtMs)) / 1_000,
-        stalledMs: lagRecords === 0n ? 0 : nowMs - advancedAtMs,
+        lagRecords: logEnd - nextOffset,
+        lagSeconds: Math.max(0, nowMs - foldedUpToMs) / 1_000,
+        stalledMs: nowMs - Math.max(advancedAtMs, caughtUpAtMs),
       }
     },
   }

@@ -1,4 +1,4 @@
-import { decodeRecord, HEADERS } from '@nextvisit/contracts'
+import { type Decoded, decodeRecord, HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { DeadLetter } from './dead-letters.ts'
@@ -14,7 +14,7 @@ export function parseRecords<Fact>(schema: ZodType<Fact>, records: readonly Fetc
   const recorded: Recorded<Fact>[] = []
   const deadLetters: DeadLetter[] = []
   for (const record of records) {
-    const decoded = decodeRecord(schema, record.value, record.headers)
+    const decoded = decode(schema, record)
     if (decoded.outcome === 'rejected') {
       deadLetters.push({ record, reason: decoded.reason })
       continue
@@ -24,4 +24,14 @@ export function parseRecords<Fact>(schema: ZodType<Fact>, records: readonly Fetc
     recorded.push({ fact: decoded.fact, topic, partition, offset, timestampMs, replyTo, traceparent })
   }
   return { recorded, deadLetters }
+}
+
+/** What is nested so deep that looking at it overflows the stack is no fact, either. */
+function decode<Fact>(schema: ZodType<Fact>, { value, headers }: FetchedRecord): Decoded<Fact> {
+  try {
+    return decodeRecord(schema, value, headers)
+  } catch (error) {
+    if (error instanceof RangeError) return { outcome: 'rejected', reason: 'value is nested too deep' }
+    throw error
+  }
 }

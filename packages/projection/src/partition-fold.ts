@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { type Db, isRetryable, type Statement } from '@nextvisit/database'
+import type { Db, Statement } from '@nextvisit/database'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import {
   type Checkpoint,
@@ -48,6 +48,15 @@ export interface PartitionFold {
   /** What time alone does, as of `instant`, and dead letters that an operator wants tried again. */
   readonly tick: (instant: Date) => Promise<FoldResult>
 }
+
+/** What came of dead letters that were tried again. */
+interface LateFold {
+  readonly records: number
+  readonly copies: number
+  readonly deadLetters: number
+  readonly statements: readonly Statement[]
+}
+const NOTHING_LATE: LateFold = { records: 0, copies: 0, deadLetters: 0, statements: [] }
 
 export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<Fact, Draft>): PartitionFold {
   const { projection, db, topic, partition, catalog, serviceVersion, isRebuild = false, onAfterFailed } = options
@@ -135,31 +144,39 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   }
 
   /** Dead letters that an operator wants tried again are folded late: into this service alone, and nothing is queued. */
-  const foldRetries = async (retries: readonly FetchedRecord[]) => {
+  const foldRetries = async (retries: readonly FetchedRecord[]): Promise<LateFold> => {
     const parsed = parseRecords(projection.schema, retries)
-    const { folded, copies, statements } = await foldRecords(parsed, lateContext)
-    const dead = new Set(parsed.deadLetters.map(({ record }) => record))
-    const passed = retries.filter((record) => !dead.has(record))
-    const settled = settleRetries(key, serviceVersion, passed, parsed.deadLetters)
-    return { folded, copies, deadLetters: dead.size, statements: [settled, ...statements] }
+    try {
+      const { folded, copies, statements } = await foldRecords(parsed, lateContext)
+      const dead = new Set(parsed.deadLetters.map(({ record }) => record))
+      const passed = retries.filter((record) => !dead.has(record))
+      const settled = settleRetries(key, serviceVersion, passed, parsed.deadLetters)
+      return { records: folded, copies, deadLetters: dead.size, statements: [settled, ...statements] }
+    } catch (error) {
+      if (!(error instanceof FoldFailedError)) throw error
+      return giveUpRetry(retries, error)
+    }
+  }
+
+  /** A bug stops the partition, but a letter that was passed long ago must not: it is found alone, and is dead again. */
+  const giveUpRetry = async (retries: readonly FetchedRecord[], { cause }: FoldFailedError): Promise<LateFold> => {
+    const [record, ...others] = retries
+    if (!record) return NOTHING_LATE
+    if (others.length > 0) return foldRetries([record])
+    const reason = `folding it failed: ${String(cause)}`.replaceAll('\u0000', '').toWellFormed()
+    const statements = [settleRetries(key, serviceVersion, [], [{ record, reason }])]
+    return { records: 0, copies: 0, deadLetters: 1, statements }
   }
 
   const tick: PartitionFold['tick'] = async (instant) => {
     const retries = await readRetries(db, key)
-    const late =
-      retries.length > 0 ? await foldRetries(retries) : { folded: 0, copies: 0, deadLetters: 0, statements: [] }
+    const { records, copies, deadLetters, ...late } = retries.length > 0 ? await foldRetries(retries) : NOTHING_LATE
     const timely = projection.tick ? await projection.tick(db, instant, context) : []
     const statements = [...late.statements, ...timely]
-    const { folded: records, copies, deadLetters } = late
     if (statements.length === 0) return { outcome: 'folded', records, deadLetters, copies }
     const isCommitted = await commit(checkpoint().nextOffset, undefined, statements)
     return isCommitted ? { outcome: 'folded', records, deadLetters, copies } : { outcome: 'stale' }
   }
 
   return { open, checkpoint, fold, tick }
-}
-
-/** Whether folding the same batch again, after reading the checkpoint anew, may succeed. */
-export function mayFoldAgain(error: unknown): boolean {
-  return !(error instanceof GapError) && !(error instanceof FoldFailedError) && isRetryable(error)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isRetryable } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
 import { RunnerStoppedError } from './errors.ts'
-import { mayFoldAgain } from './partition-fold.ts'
 
 export interface PostgresRetryOptions {
   readonly signal: AbortSignal
@@ -28,10 +28,16 @@ export async function retryWhilePostgresIsAway<T>(
     try {
       return await attempt()
     } catch (error) {
-      if (!mayFoldAgain(error)) throw error
+      if (!mayPass(error)) throw error
       onRetry?.()
       logger.warn({ ...place, err: error, backOffMs }, 'Postgres is away or busy; trying again')
       await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
     }
   }
+}
+
+/** Our own errors say it themselves, whatever caused them. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable
+  return isRetryable(error)
 }

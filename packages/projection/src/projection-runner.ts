@@ -9,13 +9,14 @@ import {
   type Publisher,
   partitionForKey,
   type RecordConsumerOptions,
+  readWatermarks,
   TopicMissingError,
   type Watermarks,
 } from '@nextvisit/log'
 import { Registry } from 'prom-client'
 import { createTicker } from './create-ticker.ts'
 import { CheckpointOutsideLogError, RunnerStoppedError } from './errors.ts'
-import { drainOutbox, findUndrained } from './outbox.ts'
+import { createOutboxDrain } from './outbox-drain.ts'
 import { createOwnedPartition, type OwnedPartition, type PartitionProgress } from './owned-partition.ts'
 import { createPartitionFold } from './partition-fold.ts'
 import { retryWhilePostgresIsAway } from './postgres-retry.ts'
@@ -56,7 +57,7 @@ export interface ProjectionRunner {
  */
 export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
   const { projection, db, connection, catalog, logger, now, serviceVersion, publisher } = options
-  const metrics = createRunnerMetrics(options.metrics ?? new Registry())
+  const metrics = createRunnerMetrics(options.metrics ?? new Registry(), () => progress())
   const groupId = options.groupId ?? `nextvisit.${projection.name}`
   const admin = createLogAdmin(connection, { logger })
   const partitionCounts = new Map<string, number>()
@@ -70,13 +71,22 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       logger.warn({ err: error, topic, partition }, 'What follows a commit failed; going on')
     const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, onAfterFailed })
     const { nextOffset } = await fold.open(marks.low)
-    if (nextOffset < marks.low || nextOffset > marks.high) {
-      throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, nextOffset, marks)
+    // The marks are older than the checkpoint: who folded this partition until now may have passed them meanwhile.
+    const log = nextOffset > marks.high ? await readMarks(topic, partition) : marks
+    if (nextOffset < log.low || nextOffset > log.high) {
+      throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, nextOffset, log)
     }
     const signal = AbortSignal.any([stopping.signal, assignment.ended.signal])
-    const owned = createOwnedPartition({ topic, partition, fold, logger, metrics, now, signal })
+    const owned = createOwnedPartition({ topic, partition, fold, logEnd: log.high, logger, metrics, now, signal })
     assignment.partitions.set(nameOf(topic, partition), owned)
-    return nextOffset
+    // The consumer knows the older marks only. What it reads from there and is folded already is skipped.
+    return nextOffset < marks.high ? nextOffset : marks.high
+  }
+
+  const readMarks = async (topic: string, partition: number): Promise<Watermarks> => {
+    const marks = (await readWatermarks(connection, topic, { logger })).get(partition)
+    if (!marks) throw new TopicMissingError([topic])
+    return marks
   }
 
   /** Postgres may be away when partitions are assigned; waiting here holds up nobody but this process. */
@@ -104,8 +114,6 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => nameOf(topic, partition))),
     )
     for (const name of current.partitions.keys()) if (!names.has(name)) current.partitions.delete(name)
-    metrics.lagRecords.reset()
-    metrics.lagSeconds.reset()
     logger.info({ partitions: [...owned()].map(({ partition }) => partition) }, `Folding ${names.size} partitions`)
   }
 
@@ -114,6 +122,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const onBatch = async (batch: FetchedBatch): Promise<void> => {
     try {
       await current.partitions.get(nameOf(batch.topic, batch.partition))?.handle(batch)
+      void outbox?.drain()
     } catch (error) {
       // The partition is somebody else's now: they fold the batch. The consumer forgets it, too.
       if (!(error instanceof RunnerStoppedError) || stopping.signal.aborted) throw error
@@ -128,11 +137,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
 
   const tickAll = async (): Promise<void> => {
     for (const topic of projection.topics) await tickTopic(topic)
-    for (const { partition, lagRecords, lagSeconds } of progress()) {
-      metrics.lagRecords.set({ partition }, Number(lagRecords))
-      metrics.lagSeconds.set({ partition }, lagSeconds)
-    }
-    if (publisher) await drainAll(publisher).catch((err: unknown) => logger.warn({ err }, 'The outbox waits'))
+    void outbox?.drain()
   }
 
   /** A tick's instant comes before the look at the log's end, so that whatever was in the log by then is folded first. */
@@ -156,13 +161,8 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     return partitionForKey(key, count)
   }
 
-  /** One partition after the other: two at once could share a request of the publisher and lose their order. */
-  const drainAll = async (to: Publisher): Promise<void> => {
-    const partitions = [...new Set(owned().map(({ partition }) => partition))]
-    for (const partition of await findUndrained(db, partitions)) {
-      await drainOutbox({ db, publisher: to, partitionOf }, partition)
-    }
-  }
+  const ownedPartitions = (): number[] => [...new Set(owned().map(({ partition }) => partition))]
+  const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf })
 
   /** A tick of a partition that was given up meanwhile is nobody's loss: its new owner has its own. */
   const tick = (): Promise<void> =>
@@ -185,6 +185,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       stopping.abort()
       await left
       await ticker.finished()
+      await outbox?.finished()
       await admin.disconnect()
     },
     progress,

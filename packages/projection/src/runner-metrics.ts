@@ -1,20 +1,30 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { PartitionProgress } from './owned-partition.ts'
 
 /** What a projection tells Prometheus. Labels name the partition, never a user. */
-export function createRunnerMetrics(registry: Registry) {
+export function createRunnerMetrics(registry: Registry, progress: () => readonly PartitionProgress[]) {
   const registers = [registry]
   return {
+    /** Lag is asked for at each scrape, so that it grows while nothing moves. */
     lagRecords: new Gauge({
       name: 'projection_lag_records',
       help: 'Records between the checkpoint and the end of the log',
       labelNames: ['partition'],
       registers,
+      collect() {
+        this.reset()
+        for (const { partition, lagRecords } of progress()) this.set({ partition }, Number(lagRecords))
+      },
     }),
     lagSeconds: new Gauge({
       name: 'projection_lag_seconds',
       help: 'Age of the last record folded, while there are more; 0 at the end of the log',
       labelNames: ['partition'],
       registers,
+      collect() {
+        this.reset()
+        for (const { partition, lagSeconds } of progress()) this.set({ partition }, lagSeconds)
+      },
     }),
     batchRecords: new Histogram({
       name: 'projection_batch_records',

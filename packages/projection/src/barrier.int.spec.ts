@@ -1,0 +1,56 @@
+import { createLogAdmin } from '@nextvisit/log'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createBarrier } from './barrier.ts'
+import { givenEvents, givenLog, PARTITIONS } from './fixtures/given-log.ts'
+import { givenRunner } from './fixtures/given-runner.ts'
+import { givenVisitsDatabase } from './fixtures/given-visits.ts'
+import { countVisits } from './fixtures/visits-projection.ts'
+
+const all = Array.from({ length: PARTITIONS }, (_, partition) => partition)
+
+async function givenBarrier() {
+  const log = await givenLog()
+  const { db } = await givenVisitsDatabase()
+  const logAdmin = createLogAdmin(log.connection)
+  await logAdmin.connect()
+  onTestFinished(logAdmin.disconnect)
+  return { log, db, barrier: createBarrier({ db, logAdmin, projection: 'visits', topic: log.topic }) }
+}
+
+describe('a barrier', () => {
+  it('lets through only when everything that was in the log is folded', async () => {
+    const { log, db, barrier } = await givenBarrier()
+    await log.publish(givenEvents(200))
+    await expect(barrier(all, AbortSignal.timeout(200))).rejects.toThrow('aborted due to timeout')
+    await givenRunner(log, db)
+    await barrier(all, AbortSignal.timeout(20_000))
+    expect(await countVisits(db)).toBe(200)
+  })
+
+  it('has every question see what was published before it, however many are asked at once', async () => {
+    const { log, db, barrier } = await givenBarrier()
+    await givenRunner(log, db)
+    for (let round = 1; round <= 10; round++) {
+      await Promise.all(
+        Array.from({ length: 5 }, async () => {
+          await log.publish(givenEvents(2))
+          await barrier(all, AbortSignal.timeout(20_000))
+        }),
+      )
+      expect(await countVisits(db)).toBe(round * 10)
+    }
+  })
+
+  it('does not answer for a partition that the topic does not have', async () => {
+    const { barrier } = await givenBarrier()
+    await expect(barrier([PARTITIONS], AbortSignal.timeout(200))).rejects.toThrow('aborted due to timeout')
+  })
+
+  it('gives up when it is told to, also while the log says nothing', async () => {
+    const { db } = await givenVisitsDatabase()
+    const logAdmin = { watermarks: () => Promise.withResolvers<never>().promise }
+    const barrier = createBarrier({ db, logAdmin, projection: 'visits', topic: 'silent' })
+    await expect(barrier([0], AbortSignal.timeout(50))).rejects.toThrow('aborted due to timeout')
+    await expect(barrier([0], AbortSignal.abort())).rejects.toThrow('aborted')
+  })
+})

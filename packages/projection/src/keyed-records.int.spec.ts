@@ -1,0 +1,47 @@
+import { type EventTracked } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { batchesOf, factsAsRecords } from '@nextvisit/testing'
+import { describe, expect, it } from 'vitest'
+import { givenVisitsDatabase, givenVisitsFold } from './fixtures/given-visits.ts'
+import { countVisits } from './fixtures/visits-projection.ts'
+
+const RECEIVED_MS = Date.parse('2026-11-02T10:00:00.000Z')
+const DAY_MS = 24 * 3_600_000
+
+/** The same keyed request, received so long after the first. */
+function copiesAfter(...delaysMs: number[]): EventTracked[] {
+  const first = eventTracked({ keyed: true })
+  return delaysMs.map((delayMs) => ({ ...first, received: new Date(RECEIVED_MS + delayMs).toISOString() }))
+}
+
+async function countFolded(facts: readonly EventTracked[], batchRecords: number): Promise<number> {
+  const { db } = await givenVisitsDatabase()
+  const fold = await givenVisitsFold(db)
+  for (const batch of batchesOf(factsAsRecords(facts), batchRecords)) await fold.fold(batch)
+  return countVisits(db)
+}
+
+describe.each([1, 10])('the ledger of keyed records, in batches of %i', (batchRecords) => {
+  it('drops a copy less than 24 h younger, and takes one of 24 h for a record of its own', async () => {
+    expect(await countFolded(copiesAfter(0, 1, DAY_MS - 1), batchRecords)).toBe(1)
+    expect(await countFolded(copiesAfter(0, DAY_MS), batchRecords)).toBe(2)
+  })
+
+  it('measures from the copy that was folded, not from one that was dropped', async () => {
+    expect(await countFolded(copiesAfter(0, DAY_MS - 1, DAY_MS, 2 * DAY_MS - 1), batchRecords)).toBe(2)
+  })
+
+  it('knows a copy that a gateway with a slow clock received', async () => {
+    expect(await countFolded(copiesAfter(0, -5_000), batchRecords)).toBe(1)
+  })
+
+  it('leaves records without a key alone', async () => {
+    const fact = eventTracked({ keyed: false })
+    expect(await countFolded([fact, fact], batchRecords)).toBe(2)
+  })
+
+  it('forgets what nobody can ask for any more, and nothing else', async () => {
+    const later = eventTracked({ keyed: true, received: new Date(RECEIVED_MS + 3 * DAY_MS).toISOString() })
+    expect(await countFolded([...copiesAfter(0, 3 * DAY_MS), later, later], batchRecords)).toBe(3)
+  })
+})

@@ -1,0 +1,91 @@
+import { type Db, sql } from '@nextvisit/database'
+import type { Logger, Publisher, RecordToPublish } from '@nextvisit/log'
+import type { OutboxRow } from './outbox.ts'
+
+/** Few enough for one request of the publisher, so that they are published all or not at all, in order. */
+const ROWS_PER_REQUEST = 100
+const PUBLISH_WITHIN_MS = 5_000
+
+export interface OutboxDrainOptions {
+  readonly db: Db
+  readonly publisher: Publisher
+  readonly logger: Logger
+  /** The partitions that this process owns now: nobody else drains their rows. */
+  readonly owned: () => readonly number[]
+  /** The partition of a topic that a key belongs to. */
+  readonly partitionOf: (topic: string, key: string) => Promise<number>
+}
+
+/** Publishes what commits put into the outbox. */
+export interface OutboxDrain {
+  /**
+   * Drains what is there now, unless it waits for the publisher or for Postgres: then another call comes. Never rejects.
+   * One drain at a time; whoever asks meanwhile shares the next.
+   */
+  readonly drain: () => Promise<void>
+  /** Resolves once what was asked for has ended. */
+  readonly finished: () => Promise<void>
+}
+
+export function createOutboxDrain({ db, publisher, logger, owned, partitionOf }: OutboxDrainOptions): OutboxDrain {
+  let underWay: Promise<void> = Promise.resolve()
+  let next: Promise<void> | undefined
+
+  /** One partition after the other: two at once could share a request of the publisher and lose their order. */
+  const drainOwned = async (): Promise<void> => {
+    for (const partition of await findUndrained(db, owned())) await drainPartition(partition)
+  }
+
+  /**
+   * Publishes a partition's rows in sequence order and deletes what is in the log: at least once, with stable ids to drop
+   * repeats by. Ends at the first that was not published; the next drain begins there.
+   */
+  const drainPartition = async (partition: number): Promise<void> => {
+    for (;;) {
+      const rows = await readRows(db, partition)
+      const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
+      const records = await Promise.all(rows.map(asRecord))
+      const outcomes = await Promise.all(records.map((record) => publisher.publish(record, deadlineAt)))
+      const failed = outcomes.findIndex(({ outcome }) => outcome !== 'published')
+      await deleteRows(db, failed === -1 ? rows : rows.slice(0, failed))
+      if (failed !== -1) logger.warn({ partition, outcome: outcomes[failed]?.outcome }, 'The outbox waits for the log')
+      if (failed !== -1 || rows.length < ROWS_PER_REQUEST) return
+    }
+  }
+
+  const asRecord = async ({ topic, key, value, headers }: OutboxRow): Promise<RecordToPublish> => {
+    return { topic, key, value, headers, partition: await partitionOf(topic, key) }
+  }
+
+  const drain: OutboxDrain['drain'] = () => {
+    next ??= underWay.then(() => {
+      next = undefined
+      underWay = drainOwned().catch((err: unknown) => logger.warn({ err }, 'The outbox waits'))
+      return underWay
+    })
+    return next
+  }
+
+  return { drain, finished: () => next ?? underWay }
+}
+
+type StoredRow = OutboxRow & { readonly sequence: bigint }
+
+/** Partitions, of those given, that have something to publish. */
+async function findUndrained(db: Db, partitions: readonly number[]): Promise<number[]> {
+  const rows = await db.$queryRaw<{ partition: number }[]>(sql`
+    SELECT partition FROM unnest(${partitions}::int[]) AS owned (partition)
+    WHERE EXISTS (SELECT FROM outbox WHERE outbox.partition = owned.partition)`)
+  return rows.map((row) => row.partition)
+}
+
+function readRows(db: Db, partition: number): Promise<StoredRow[]> {
+  return db.$queryRaw<StoredRow[]>(sql`
+    SELECT sequence, topic, key, value, headers FROM outbox
+    WHERE partition = ${partition} ORDER BY sequence LIMIT ${ROWS_PER_REQUEST}`)
+}
+
+async function deleteRows(db: Db, rows: readonly StoredRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await db.$executeRaw(sql`DELETE FROM outbox WHERE sequence = ANY(${rows.map(({ sequence }) => sequence)}::bigint[])`)
+}
