@@ -22,10 +22,7 @@ export function createUserMarkers(redis: MarkerStore, keyPrefix: string): UserMa
   const keyOf = (userId: string) => `${keyPrefix}user:${userId}`
   return {
     look: async (userId) => {
-      if (marked.has(userId)) {
-        marked.get(userId)
-        return 'marked'
-      }
+      if (marked.get(userId)) return 'marked'
       try {
         if ((await redis.get(keyOf(userId))) === null) return 'unmarked'
       } catch {

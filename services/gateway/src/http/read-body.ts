@@ -40,10 +40,8 @@ function collect(request: IncomingMessage): Promise<ReadBody> {
       if (size > MAX_BODY_BYTES) done(tooLarge())
       else chunks.push(chunk)
     }
-    const [onEnd, onClose] = [
-      () => done({ outcome: 'ok', bytes: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) }),
-      () => done({ outcome: 'aborted' }),
-    ]
+    const onEnd = () => done({ outcome: 'ok', bytes: Buffer.concat(chunks) })
+    const onClose = () => done({ outcome: 'aborted' })
     request.on('data', onData).on('end', onEnd).on('close', onClose)
   })
 }
