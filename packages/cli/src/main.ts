@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { applyCommand } from './commands/apply.ts'
 import { demoCommand } from './commands/demo.ts'
+import { envCommand } from './commands/env.ts'
 import { keysCommand } from './commands/keys.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { statusCommand } from './commands/status.ts'
@@ -22,6 +23,7 @@ for (const command of [
   topicsCommand(),
   migrateCommand(),
   demoCommand(),
+  envCommand(),
 ]) {
   program.addCommand(command)
 }

@@ -30,7 +30,7 @@ export {
   type InternalServerOptions,
 } from './internal-server.ts'
 export { createMetrics } from './metrics.ts'
-export { type Environment, readConfig } from './read-config.ts'
+export { configOrExit, type Environment, readConfig } from './read-config.ts'
 export { type RunningService, runService, type RunServiceOptions, type ServicePart } from './run-service.ts'
 export type { Logger } from 'pino'
 export { Counter } from 'prom-client'

@@ -21,3 +21,14 @@ export function readConfig<Config>(schema: ZodType<Config>, env: Environment): C
     `The environment needs a change.\n${[...new Set(faults)].map((fault) => `  ${fault}`).join('\n')}`,
   )
 }
+
+/** For a `main.ts`: the configuration, or the process ends with 2, having said on standard error what is wrong. */
+export function configOrExit<Config>(read: () => Config): Config {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(2)
+  }
+}

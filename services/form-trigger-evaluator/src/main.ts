@@ -2,7 +2,14 @@ import { createCatalogView } from '@nextvisit/catalog'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
 import { createProjectionRunner } from '@nextvisit/projection'
-import { createInternalServer, createLogger, createMetrics, createRedis, runService } from '@nextvisit/service-kit'
+import {
+  configOrExit,
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  createRedis,
+  runService,
+} from '@nextvisit/service-kit'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { readEvaluatorConfig } from './config.ts'
@@ -14,7 +21,7 @@ import { createRoutes } from './routes.ts'
 const NAME = 'form-trigger-evaluator'
 const STOP_PUBLISHING_WITHIN_MS = 2_000
 
-const config = readEvaluatorConfig()
+const config = configOrExit(readEvaluatorConfig)
 const logger = createLogger(NAME, config.logLevel)
 const metrics = createMetrics(NAME)
 const connection = { ...config.kafka, clientId: `nextvisit-${NAME}` }

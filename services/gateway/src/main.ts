@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createCatalogView } from '@nextvisit/catalog'
 import { createPublisher } from '@nextvisit/log'
 import {
+  configOrExit,
   createInternalServer,
   createLogger,
   createMetrics,
@@ -14,7 +15,7 @@ import { createGateway } from './gateway.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { createRequestMetrics } from './request-metrics.ts'
 
-const config = readGatewayConfig()
+const config = configOrExit(readGatewayConfig)
 const logger = createLogger('gateway', config.logLevel)
 const instanceId = randomUUID()
 const connection = { ...config.kafka, clientId: `nextvisit-gateway-${instanceId}` }

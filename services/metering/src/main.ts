@@ -1,14 +1,14 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
-import { createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { readMeteringConfig } from './config.ts'
 import { meteringProjection } from './metering-projection.ts'
 import { createRoutes } from './routes.ts'
 
-const config = readMeteringConfig()
+const config = configOrExit(readMeteringConfig)
 const logger = createLogger('metering', config.logLevel)
 const metrics = createMetrics('metering')
 const connection = { ...config.kafka, clientId: 'nextvisit-metering' }

@@ -3,14 +3,14 @@ import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { createLogAdmin } from '@nextvisit/log'
 import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
-import { createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { readTraitRegistryConfig } from './config.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 import { createRoutes } from './routes.ts'
 
-const config = readTraitRegistryConfig()
+const config = configOrExit(readTraitRegistryConfig)
 const logger = createLogger('trait-registry', config.logLevel)
 const metrics = createMetrics('trait-registry')
 const connection = { ...config.kafka, clientId: 'nextvisit-trait-registry' }

@@ -3,14 +3,21 @@ import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { createLogAdmin } from '@nextvisit/log'
 import { consumerHealth, createBarrier, createProjectionRunner } from '@nextvisit/projection'
-import { Counter, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import {
+  configOrExit,
+  Counter,
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  runService,
+} from '@nextvisit/service-kit'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { readUserProjectorConfig } from './config.ts'
 import { createRoutes } from './routes.ts'
 import { createUserProjection } from './user-projection.ts'
 
-const config = readUserProjectorConfig()
+const config = configOrExit(readUserProjectorConfig)
 const logger = createLogger('user-projector', config.logLevel)
 const metrics = createMetrics('user-projector')
 const connection = { ...config.kafka, clientId: 'nextvisit-user-projector' }

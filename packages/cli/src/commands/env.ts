@@ -1,0 +1,26 @@
+import { serviceDatabases } from '@nextvisit/database'
+import { Command } from 'commander'
+import { readEnvironment } from '../config.ts'
+import { print } from '../output.ts'
+
+const NAMES = [
+  'KAFKA_BROKERS',
+  'REDIS_URL',
+  'NEXTVISIT_SECRET_KEY',
+  ...serviceDatabases.map(({ environmentVariable }) => environmentVariable),
+]
+
+export function envCommand(): Command {
+  return new Command('env')
+    .description('Print how to reach the local stack, as a shell takes it. Holds passwords.')
+    .addHelpText('after', '\nExample:\n  eval "$(npx -y pnpm --silent nextvisit env)"')
+    .action(printEnvironment)
+}
+
+function printEnvironment(): void {
+  const env = readEnvironment()
+  for (const name of NAMES) {
+    const value = env[name]
+    if (value !== undefined) print(`export ${name}='${value.replaceAll("'", `'\\''`)}'`)
+  }
+}
