@@ -1,10 +1,12 @@
-import { createLogAdmin } from '@nextvisit/log'
+import { createLogAdmin, type Watermarks } from '@nextvisit/log'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createBarrier } from './barrier.ts'
 import { givenEvents, givenLog, PARTITIONS } from './fixtures/given-log.ts'
 import { givenRunner } from './fixtures/given-runner.ts'
 import { givenVisitsDatabase } from './fixtures/given-visits.ts'
 import { countVisits } from './fixtures/visits-projection.ts'
+
+type Ends = ReadonlyMap<number, Watermarks>
 
 const all = Array.from({ length: PARTITIONS }, (_, partition) => partition)
 
@@ -39,6 +41,21 @@ describe('a barrier', () => {
       )
       expect(await countVisits(db)).toBe(round * 10)
     }
+  })
+
+  it('does not answer a question by a look at the log that began before it', async () => {
+    const { db } = await givenVisitsDatabase()
+    const looks = [Promise.withResolvers<Ends>(), Promise.withResolvers<Ends>()]
+    let looked = 0
+    const watermarks = () => looks[looked++]?.promise ?? Promise.reject(new Error('nobody asked'))
+    const barrier = createBarrier({ db, logAdmin: { watermarks }, projection: 'visits', topic: 'slow' })
+    const first = barrier([0], AbortSignal.timeout(20_000))
+    const later = [1, 2].map(() => barrier([0], AbortSignal.timeout(300)))
+    looks[0]?.resolve(new Map([[0, { low: 0n, high: 0n }]]))
+    looks[1]?.resolve(new Map([[0, { low: 0n, high: 1n }]]))
+    await first
+    for (const one of later) await expect(one).rejects.toThrow('aborted due to timeout')
+    expect(looked).toBe(2)
   })
 
   it('does not answer for a partition that the topic does not have', async () => {

@@ -25,7 +25,7 @@ export interface OwnedPartitionOptions {
   readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
-  /** Aborted when this process is to fold the partition no more. */
+  /** Aborted when this process is to fold no more. */
   readonly signal: AbortSignal
 }
 
@@ -37,12 +37,16 @@ export interface OwnedPartition {
   readonly handle: (batch: FetchedBatch) => Promise<void>
   /** As of `instant`, when the log ended at `end`: runs once the checkpoint has passed that. */
   readonly tick: (instant: Date, end: bigint) => Promise<void>
+  /** It is somebody else's now: what waits for Postgres ends with a RunnerStoppedError. */
+  readonly giveUp: () => void
   readonly progress: () => PartitionProgress
 }
 
 export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
-  const { topic, partition, fold, logger, metrics, now, signal } = options
+  const { topic, partition, fold, logger, metrics, now } = options
   const place = { topic, partition }
+  const givenUp = new AbortController()
+  const signal = AbortSignal.any([options.signal, givenUp.signal])
   let work: Promise<unknown> = Promise.resolve()
   let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
   let { logEnd } = options
@@ -123,6 +127,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
         await runPendingTick()
       })
     },
+    giveUp: () => givenUp.abort(),
     progress: () => {
       const { nextOffset } = fold.checkpoint()
       if (!isBehind()) return { ...place, nextOffset, lagRecords: 0n, lagSeconds: 0, stalledMs: 0 }

@@ -168,15 +168,17 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     return { records: 0, copies: 0, deadLetters: 1, statements }
   }
 
+  /** Two commits: what a tick writes follows from the rows as the late fold left them. */
   const tick: PartitionFold['tick'] = async (instant) => {
     const retries = await readRetries(db, key)
-    const { records, copies, deadLetters, ...late } = retries.length > 0 ? await foldRetries(retries) : NOTHING_LATE
+    const { statements, ...late } = retries.length > 0 ? await foldRetries(retries) : NOTHING_LATE
+    if (!(await commitInPlace(statements))) return { outcome: 'stale' }
     const timely = projection.tick ? await projection.tick(db, instant, context) : []
-    const statements = [...late.statements, ...timely]
-    if (statements.length === 0) return { outcome: 'folded', records, deadLetters, copies }
-    const isCommitted = await commit(checkpoint().nextOffset, undefined, statements)
-    return isCommitted ? { outcome: 'folded', records, deadLetters, copies } : { outcome: 'stale' }
+    return (await commitInPlace(timely)) ? { outcome: 'folded', ...late } : { outcome: 'stale' }
   }
+
+  const commitInPlace = async (statements: readonly Statement[]): Promise<boolean> =>
+    statements.length === 0 || commit(checkpoint().nextOffset, undefined, statements)
 
   return { open, checkpoint, fold, tick }
 }

@@ -60,6 +60,22 @@ describe('a projection runner', () => {
     for (const { onFailure } of owners) expect(onFailure).not.toHaveBeenCalled()
   })
 
+  it('owns what the last assignment gave it, also when it waited for Postgres through the one before', async () => {
+    const { log, db, openDb } = await given()
+    const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>()
+    const { runner } = await givenRunner(
+      log,
+      beforeQueries(db, () => isBack),
+    )
+    const second = await givenRunner(log, openDb())
+    await expect.poll(() => second.runner.progress().length, soon).toBe(PARTITIONS / 2)
+    comeBack()
+    await log.publish(givenEvents(100))
+    await expect.poll(visitsOf(db), soon).toBe(100)
+    await sleep(500)
+    expect(runner.progress()).toHaveLength(PARTITIONS / 2)
+  })
+
   it('goes on when Postgres cuts all its connections', async () => {
     const { log, db, name } = await given()
     const { onFailure } = await givenRunner(log, db)

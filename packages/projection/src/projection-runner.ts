@@ -62,11 +62,13 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const admin = createLogAdmin(connection, { logger })
   const partitionCounts = new Map<string, number>()
   const stopping = new AbortController()
-  let current = createAssignment()
-  /** Opened for an assignment that is about to begin. */
-  let coming: Assignment | undefined
+  /** By name. What an assignment gave this process, until the next begins. */
+  let owned: ReadonlyMap<string, OwnedPartition> = new Map()
+  /** Opened for an assignment that is about to begin, if no other comes first. */
+  const opened = new Map<string, OwnedPartition>()
 
-  const own = async (assignment: Assignment, topic: string, partition: number, marks: Watermarks): Promise<bigint> => {
+  /** Returns where to begin. */
+  const open = async (topic: string, partition: number, marks: Watermarks): Promise<bigint> => {
     const onAfterFailed = (error: unknown) =>
       logger.warn({ err: error, topic, partition }, 'What follows a commit failed; going on')
     const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, onAfterFailed })
@@ -76,9 +78,9 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     if (nextOffset < log.low || nextOffset > log.high) {
       throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, nextOffset, log)
     }
-    const signal = AbortSignal.any([stopping.signal, assignment.ended.signal])
-    const owned = createOwnedPartition({ topic, partition, fold, logEnd: log.high, logger, metrics, now, signal })
-    assignment.partitions.set(nameOf(topic, partition), owned)
+    const { signal } = stopping
+    const opening = createOwnedPartition({ topic, partition, fold, logEnd: log.high, logger, metrics, now, signal })
+    opened.set(nameOf(topic, partition), opening)
     // The consumer knows the older marks only. What it reads from there and is folded already is skipped.
     return nextOffset < marks.high ? nextOffset : marks.high
   }
@@ -94,34 +96,32 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     topic: string,
     partitions: ReadonlyMap<number, Watermarks>,
   ): Promise<Map<number, bigint>> => {
-    const assignment = (coming ??= createAssignment())
     const found = new Map<number, bigint>()
     for (const [partition, marks] of partitions) {
-      const open = () => own(assignment, topic, partition, marks)
-      found.set(
-        partition,
-        await retryWhilePostgresIsAway(open, { signal: stopping.signal, logger, place: { topic, partition } }),
-      )
+      const trying = { signal: stopping.signal, logger, place: { topic, partition } }
+      found.set(partition, await retryWhilePostgresIsAway(() => open(topic, partition, marks), trying))
     }
     return found
   }
 
+  /** Takes what was opened for this assignment. An earlier one, that it overtook, may open others still. */
   const onAssigned = (assigned: ReadonlyMap<string, readonly number[]>): void => {
-    current.ended.abort()
-    current = coming ?? createAssignment()
-    coming = undefined
-    const names = new Set(
-      [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => nameOf(topic, partition))),
-    )
-    for (const name of current.partitions.keys()) if (!names.has(name)) current.partitions.delete(name)
-    logger.info({ partitions: [...owned()].map(({ partition }) => partition) }, `Folding ${names.size} partitions`)
+    for (const partition of owned.values()) partition.giveUp()
+    const names = [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => nameOf(topic, partition)))
+    owned = new Map(names.map((name) => [name, take(name)]))
+    logger.info({ partitions: names.join(' ') }, `Folding ${names.length} partitions`)
   }
 
-  const owned = (): readonly OwnedPartition[] => [...current.partitions.values()]
+  const take = (name: string): OwnedPartition => {
+    const partition = opened.get(name)
+    if (!partition) throw new Error(`${projection.name} was assigned ${name}, whose checkpoint was not read`)
+    opened.delete(name)
+    return partition
+  }
 
   const onBatch = async (batch: FetchedBatch): Promise<void> => {
     try {
-      await current.partitions.get(nameOf(batch.topic, batch.partition))?.handle(batch)
+      await owned.get(nameOf(batch.topic, batch.partition))?.handle(batch)
       void outbox?.drain()
     } catch (error) {
       // The partition is somebody else's now: they fold the batch. The consumer forgets it, too.
@@ -147,11 +147,11 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       logger.warn({ err, topic }, 'Cannot read the end of the log; ticks wait')
       return new Map<number, Watermarks>()
     })
-    const due = owned().flatMap((partition) => {
+    const ticks = [...owned.values()].map(async (partition) => {
       const end = partition.topic === topic ? marks.get(partition.partition)?.high : undefined
-      return end === undefined ? [] : [partition.tick(instant, end)]
+      if (end !== undefined) await partition.tick(instant, end)
     })
-    await Promise.all(due)
+    await Promise.all(ticks)
   }
 
   const partitionOf = async (topic: string, key: string): Promise<number> => {
@@ -161,7 +161,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     return partitionForKey(key, count)
   }
 
-  const ownedPartitions = (): number[] => [...new Set(owned().map(({ partition }) => partition))]
+  const ownedPartitions = (): number[] => [...new Set(Array.from(owned.values(), ({ partition }) => partition))]
   const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf })
 
   /** A tick of a partition that was given up meanwhile is nobody's loss: its new owner has its own. */
@@ -171,7 +171,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     })
 
   const ticker = createTicker({ everyMs: options.tickEveryMs ?? 1_000, tick, onFailure: options.onFailure })
-  const progress = (): PartitionProgress[] => owned().map((partition) => partition.progress())
+  const progress = (): PartitionProgress[] => Array.from(owned.values(), (partition) => partition.progress())
 
   return {
     start: async () => {
@@ -190,16 +190,6 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     },
     progress,
   }
-}
-
-/** What one assignment gave this process; over when the next begins. */
-interface Assignment {
-  readonly partitions: Map<string, OwnedPartition>
-  readonly ended: AbortController
-}
-
-function createAssignment(): Assignment {
-  return { partitions: new Map(), ended: new AbortController() }
 }
 
 function nameOf(topic: string, partition: number): string {

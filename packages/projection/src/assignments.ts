@@ -1,0 +1,106 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { Db } from '@nextvisit/database'
+import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
+import { CheckpointOutsideLogError } from './errors.ts'
+import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
+import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
+import { retryWhilePostgresIsAway } from './postgres-retry.ts'
+import type { Projection } from './projection.ts'
+import type { RunnerMetrics } from './runner-metrics.ts'
+
+export interface AssignmentsOptions<Fact, Draft> {
+  readonly projection: Projection<Fact, Draft>
+  readonly db: Db
+  readonly catalog: CatalogView
+  readonly serviceVersion: string
+  readonly logger: Logger
+  readonly metrics: RunnerMetrics
+  readonly now: () => Date
+  readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
+  /** Aborted when the runner stops. */
+  readonly signal: AbortSignal
+}
+
+/** The partitions that this process folds now, as the consumer group gives and takes them. */
+export interface Assignments {
+  /** Opens the checkpoints that an assignment begins at. Another may overtake it: only `begin` changes what is owned. */
+  readonly positions: RecordConsumerHandlers['positions']
+  /** From now on exactly these are owned, each anew; what the last assignment had under way is over. */
+  readonly begin: (assigned: ReadonlyMap<string, readonly number[]>) => void
+  readonly owned: () => readonly OwnedPartition[]
+  readonly find: (topic: string, partition: number) => OwnedPartition | undefined
+}
+
+interface OpenedPartition {
+  readonly fold: PartitionFold
+  /** The log's end as it was when the checkpoint was read. */
+  readonly logEnd: bigint
+}
+
+export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
+  const { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, signal } = options
+  const opened = new Map<string, OpenedPartition>()
+  let owned: ReadonlyMap<string, OwnedPartition> = new Map()
+  let ended = new AbortController()
+
+  const open = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
+    const onAfterFailed = (error: unknown) =>
+      logger.warn({ err: error, topic, partition }, 'What follows a commit failed; going on')
+    const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, onAfterFailed })
+    const { nextOffset } = await fold.open(marks.low)
+    // The marks are older than the checkpoint: who folded this partition until now may have passed them meanwhile.
+    const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
+    if (nextOffset < log.low || nextOffset > log.high) {
+      throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, nextOffset, log)
+    }
+    return { fold, logEnd: log.high }
+  }
+
+  const readMarksOf = async (topic: string, partition: number): Promise<Watermarks> => {
+    const marks = (await readMarks(topic)).get(partition)
+    if (!marks) throw new TopicMissingError([topic])
+    return marks
+  }
+
+  /** Postgres may be away when partitions are assigned; waiting here holds up nobody but this process. */
+  const positions: Assignments['positions'] = async (topic, partitions) => {
+    const found = new Map<number, bigint>()
+    for (const [partition, marks] of partitions) {
+      const place = { topic, partition }
+      const one = await retryWhilePostgresIsAway(() => open(topic, partition, marks), { signal, logger, place })
+      opened.set(nameOf(topic, partition), one)
+      const { nextOffset } = one.fold.checkpoint()
+      // The consumer knows the older marks only. What it reads from there and is folded already is skipped.
+      found.set(partition, nextOffset < marks.high ? nextOffset : marks.high)
+    }
+    return found
+  }
+
+  const take = (topic: string, partition: number): OwnedPartition => {
+    const name = nameOf(topic, partition)
+    const found = opened.get(name)
+    if (!found) throw new Error(`${name} was assigned, but its checkpoint was not asked for`)
+    opened.delete(name)
+    const until = AbortSignal.any([signal, ended.signal])
+    return createOwnedPartition({ topic, partition, ...found, logger, metrics, now, signal: until })
+  }
+
+  const begin: Assignments['begin'] = (assigned) => {
+    ended.abort()
+    ended = new AbortController()
+    const partitions = [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => take(topic, partition)))
+    owned = new Map(partitions.map((one) => [nameOf(one.topic, one.partition), one]))
+    logger.info({ partitions: partitions.map(({ partition }) => partition) }, `Folding ${owned.size} partitions`)
+  }
+
+  return {
+    positions,
+    begin,
+    owned: () => [...owned.values()],
+    find: (topic, partition) => owned.get(nameOf(topic, partition)),
+  }
+}
+
+function nameOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`
+}
