@@ -6,6 +6,7 @@ export { prepareServiceSchema, type ServiceSchemaOptions } from './prepare-servi
 export {
   type AllSchemasOptions,
   prepareAllSchemas,
+  rolePassword,
   type ServiceDatabase,
   serviceDatabases,
 } from './service-databases.ts'

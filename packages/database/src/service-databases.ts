@@ -50,7 +50,7 @@ export async function prepareAllSchemas(options: AllSchemasOptions): Promise<Rea
   const urls = new Map<string, string>()
   for (const { service, schema, role, environmentVariable } of serviceDatabases) {
     const adminUrl = options.ownAdminUrls?.get(environmentVariable) ?? options.adminUrl
-    const password = createHmac('sha256', passwordSecret).update(role).digest('base64url')
+    const password = rolePassword(passwordSecret, role)
     const own = path.join(servicesDirectory, service, 'prisma/migrations')
     const migrations = [
       { directory: coreMigrations, table: '_core_migrations' },
@@ -60,6 +60,11 @@ export async function prepareAllSchemas(options: AllSchemasOptions): Promise<Rea
     urls.set(environmentVariable, withCredentials(adminUrl, role, password))
   }
   return urls
+}
+
+/** The password of a service's role, where nobody chose one. */
+export function rolePassword(secret: string, role: string): string {
+  return createHmac('sha256', secret).update(role).digest('base64url')
 }
 
 function withCredentials(url: string, role: string, password: string): string {

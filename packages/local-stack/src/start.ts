@@ -1,8 +1,8 @@
 /** `pnpm start`: the whole product on this machine, until Ctrl-C. */
 import { once } from 'node:events'
+import { printDemo } from '@nextvisit/cli/demo-commands'
 import { readStartConfig } from './config.ts'
-import { demoCommands } from './demo-commands.ts'
-import { startStack, type Stack } from './stack.ts'
+import { startStack } from './stack.ts'
 import { watchLaunchers } from './watch-launchers.ts'
 
 const stopping = new AbortController()
@@ -36,15 +36,6 @@ try {
   process.exit(1)
 }
 
-/** A user of its own at each start: a form that is shown once has not been shown to them yet. */
-function printDemo(running: Stack): void {
-  const commands = demoCommands(running, `ada-${Date.now().toString(36)}`)
-  if (commands.length === 0) return
-  console.log(`Demo keys: ${running.keys.admin} (admin), ${running.keys.sdk} (sdk)\n`)
-  for (const { title, command, answer } of commands) console.log(`${title}\n\n${command}\n\n→ ${answer}\n`)
-}
-
-/** Our own errors say what to do; of any other the place is worth more. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return 'retryable' in error ? error.message : (error.stack ?? error.message)

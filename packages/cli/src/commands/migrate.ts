@@ -1,6 +1,5 @@
-import { createHmac } from 'node:crypto'
 import path from 'node:path'
-import { prepareServiceSchema, type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import { prepareServiceSchema, rolePassword, type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
 import { coreMigrations } from '@nextvisit/projection'
 import type { Environment } from '@nextvisit/service-kit'
 import { Command } from 'commander'
@@ -73,7 +72,7 @@ function addressesOf(database: ServiceDatabase, env: Environment): Addresses {
   }
   const base = own ?? admin
   if (!base) throw missing('DATABASE_URL')
-  const password = createHmac('sha256', decodeURIComponent(base.password)).update(role).digest('base64url')
+  const password = rolePassword(decodeURIComponent(base.password), role)
   return { adminUrl: base.href, ownUrl: withUser(base, role, password) }
 }
 

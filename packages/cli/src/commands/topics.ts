@@ -1,16 +1,8 @@
-import { DEFAULT_PARTITIONS, TOPICS } from '@nextvisit/contracts'
-import { createLogAdmin, type TopicSettings } from '@nextvisit/log'
+import { DEFAULT_PARTITIONS } from '@nextvisit/contracts'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
+import { createTopics, type TopicsOptions } from '../create-topics.ts'
 import { print } from '../output.ts'
-
-interface TopicFlags {
-  readonly partitions: number
-  readonly replicas?: number
-}
-
-/** They are the facts, so nothing may delete them, neither age nor size. */
-const KEPT_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' }
 
 export function topicsCommand(): Command {
   return new Command('topics')
@@ -26,29 +18,13 @@ export function topicsCommand(): Command {
         )
         .option('--replicas <n>', 'copies of each record; 3 or more in production (default: the broker’s)', wholeNumber)
         .addHelpText('after', '\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3')
-        .action(createTopics),
+        .action(makeTopics),
     )
 }
 
-async function createTopics({ partitions, replicas }: TopicFlags): Promise<void> {
-  const admin = createLogAdmin(logConnection(readEnvironment()))
-  await admin.connect()
-  try {
-    for (const topic of [TOPICS.userEvents, TOPICS.formEvents, TOPICS.catalog]) {
-      // The catalog's order is across all of its records, so it has one partition.
-      const isNew = await admin.createTopic(topic, settings(topic === TOPICS.catalog ? 1 : partitions, replicas))
-      print(`${topic}: ${isNew ? 'made' : 'is there'}`)
-    }
-  } finally {
-    await admin.disconnect()
-  }
-}
-
-function settings(partitions: number, replicas: number | undefined): TopicSettings {
-  if (replicas === undefined) return { partitions, config: KEPT_FOR_EVER }
-  // An acknowledged record is on two machines, and one may be down.
-  const config = replicas >= 3 ? { ...KEPT_FOR_EVER, 'min.insync.replicas': '2' } : KEPT_FOR_EVER
-  return { partitions, replicationFactor: replicas, config }
+async function makeTopics(options: TopicsOptions): Promise<void> {
+  const made = await createTopics(logConnection(readEnvironment()), options)
+  for (const [topic, state] of made) print(`${topic}: ${state}`)
 }
 
 function wholeNumber(text: string): number {
