@@ -1,7 +1,7 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
-import type { KeyKind } from '@nextvisit/contracts'
 import type { JsonObject } from './bodies/json-object.ts'
 import type { Refusal } from './refusal.ts'
+import type { RouteSignature } from './route-table.ts'
 
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
 export interface CheckedRequest {
@@ -29,15 +29,8 @@ export interface Answer {
   readonly afterwards?: () => Promise<void>
 }
 
-/** One row of the route table: it drives the server, Express and OpenAPI alike. */
-export interface Route {
-  readonly method: 'GET' | 'POST'
-  /** With `{name}` for a part that varies. */
-  readonly pattern: string
-  /** Which kind of key it takes. Routes for SDK keys answer CORS. */
-  readonly keyKind: KeyKind
-  /** Dispatched by the HTTP server itself, before Express (design.md, decision 5). Its pattern is fixed. */
-  readonly isIngestion: boolean
+/** A row of the route table with what it does. */
+export interface Route extends RouteSignature {
   /** Knows neither Express nor Node's http. */
   readonly handle: (request: CheckedRequest) => Promise<Answer | Refusal>
 }

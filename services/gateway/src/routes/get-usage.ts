@@ -2,14 +2,12 @@ import { remainingMs } from '../budget.ts'
 import type { Owners } from '../owners.ts'
 import { busy } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
+import { ROUTES } from '../route-table.ts'
 
 /** `GET /v2/admin/usage`: this month's counters beside the plan's limits, `null` for none. */
 export function createGetUsage({ readUsage }: Pick<Owners, 'readUsage'>): Route {
   return {
-    method: 'GET',
-    pattern: '/v2/admin/usage',
-    keyKind: 'admin',
-    isIngestion: false,
+    ...ROUTES.getUsage,
     handle: async ({ project: { organization, project, plan }, receivedMs, deadlineAt }) => {
       const month = new Date(receivedMs).toISOString().slice(0, 7)
       const usage = await readUsage({ organization, project, month }, remainingMs(deadlineAt))

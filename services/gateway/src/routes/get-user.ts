@@ -4,14 +4,12 @@ import { remainingMs } from '../budget.ts'
 import type { Owners } from '../owners.ts'
 import { busy, refuse } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
+import { ROUTES } from '../route-table.ts'
 
 /** `GET /v2/admin/users/{userName}`, or `?userName=` for names that do not fit into a path (decisions.md, Beyond the document). */
 export function createGetUser({ readUser, readQueue }: Pick<Owners, 'readUser' | 'readQueue'>): readonly Route[] {
-  return ['/v2/admin/users/{userName}', '/v2/admin/users'].map((pattern) => ({
-    method: 'GET',
-    pattern,
-    keyKind: 'admin',
-    isIngestion: false,
+  return [ROUTES.getUser, ROUTES.findUser].map((signature) => ({
+    ...signature,
     handle: async ({ pathParameters, query, project: { organization, project }, deadlineAt }) => {
       const userName = pathParameters.get('userName') ?? query.get('userName') ?? undefined
       const refusal = checkUserName(userName)

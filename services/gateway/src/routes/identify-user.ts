@@ -2,14 +2,12 @@ import type { AdmitIdentify } from '../admission/admit-identify.ts'
 import { parseIdentifyBody } from '../bodies/identify-body.ts'
 import type { Ingest } from '../ingest.ts'
 import { answer, type Route } from '../route.ts'
+import { ROUTES } from '../route-table.ts'
 
 /** `POST /v2/admin/identify-user` (contract, Identify user). */
 export function createIdentifyUser(admitIdentify: AdmitIdentify, ingest: Ingest): Route {
   return {
-    method: 'POST',
-    pattern: '/v2/admin/identify-user',
-    keyKind: 'admin',
-    isIngestion: true,
+    ...ROUTES.identifyUser,
     handle: async (request) => {
       const parsed = parseIdentifyBody(request.body)
       if (parsed.outcome === 'refused') return parsed

@@ -2,6 +2,7 @@ import { remainingMs } from '../budget.ts'
 import type { Owners } from '../owners.ts'
 import { busy, refuse } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
+import { ROUTES } from '../route-table.ts'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
@@ -12,10 +13,7 @@ export function createListDefinitions(
   { readDefinitions }: Pick<Owners, 'readDefinitions'>,
 ): Route {
   return {
-    method: 'GET',
-    pattern: `/v2/admin/${kind}s`,
-    keyKind: 'admin',
-    isIngestion: false,
+    ...(kind === 'trait' ? ROUTES.listTraits : ROUTES.listEvents),
     handle: async ({ query, project: { organization, project }, deadlineAt }) => {
       const limit = parseLimit(query.get('limit'))
       if (limit === undefined) return refuse(400, `limit must be a whole number from 1 to ${MAX_LIMIT}`)

@@ -5,6 +5,7 @@ import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
 import type { AwaitReply } from '../await-reply.ts'
 import type { Ingest } from '../ingest.ts'
 import { type Answer, answer, type CheckedRequest, type Route } from '../route.ts'
+import { ROUTES } from '../route-table.ts'
 
 /** `POST /v2/admin/track-event` (contract, Track event) and its twin for SDK keys (decisions.md, Beyond the document). */
 export function createTrackEvent(
@@ -14,10 +15,7 @@ export function createTrackEvent(
   awaitReply: AwaitReply,
 ): Route {
   return {
-    method: 'POST',
-    pattern: `/v2/${keyKind}/track-event`,
-    keyKind,
-    isIngestion: true,
+    ...(keyKind === 'admin' ? ROUTES.trackEvent : ROUTES.trackSdkEvent),
     handle: async (request) => {
       const parsed = parseTrackBody(request.body, request.receivedMs)
       if (parsed.outcome === 'refused') return parsed

@@ -10,6 +10,7 @@ import type { Logger } from '../logger.ts'
 import type { RecordLog } from '../publish-record.ts'
 import { refuse } from '../refusal.ts'
 import type { Route } from '../route.ts'
+import { ROUTES } from '../route-table.ts'
 import type { CheckSignature } from '../user-signature.ts'
 
 export interface VisitParts {
@@ -25,10 +26,7 @@ export interface VisitParts {
 export function createVisit(parts: VisitParts): Route {
   const { admitIdentify, ingest, awaitReply, checkSignature } = parts
   return {
-    method: 'POST',
-    pattern: '/v2/sdk/identify-user',
-    keyKind: 'sdk',
-    isIngestion: true,
+    ...ROUTES.visit,
     handle: async (request) => {
       const parsed = parseIdentifyBody(request.body)
       if (parsed.outcome === 'refused') return parsed
