@@ -11,6 +11,9 @@ import { ConfigError } from '@nextvisit/service-kit'
 import { CliError, EXIT } from './errors.ts'
 import { complain } from './output.ts'
 
+// Whoever reads along, such as `head`, has read enough.
+process.stdout.on('error', () => process.exit(EXIT.done))
+
 const program = new Command('nextvisit')
   .description('Configures and watches Nextvisit. Finds a local stack that runs in this checkout by itself.')
   .option('--verbose', 'show where an error came from')
