@@ -9,6 +9,12 @@ import { TraitValue } from './traits.ts'
  * and for messages that name what is wrong; a test holds the two together. Lengths are code points.
  */
 const traitKey = z.string().min(1).max(100)
+const userName = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/\S/)
+  .describe('How you name the user: an id or an email, say. Taken exactly as given; not only white space.')
 const traitScalar = z.union([z.string().max(500), z.number(), z.boolean(), z.null()])
 const traitOperand = z.union([traitScalar, z.array(traitScalar).max(100)])
 
@@ -28,30 +34,35 @@ const deviceMembers = Object.fromEntries(
 export const DeviceInfo = z.object(deviceMembers)
 
 export const IdentifyUserBody = z.object({
-  userName: z.string().min(1).max(255),
-  userAttributes: UserAttributes.nullish(),
-  $deviceInfo: DeviceInfo.nullish(),
+  userName,
+  userAttributes: UserAttributes.nullish().describe('Operations on traits, applied in this order.'),
+  $deviceInfo: DeviceInfo.nullish().describe('Members that are not listed are dropped.'),
   userSignature: z
     .string()
     .nullish()
     .describe('Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it.'),
 })
 
-export const IdentifyUserAnswer = z.strictObject({ message: z.literal('ok'), userId: Uuid })
+const userId = Uuid.describe('Of the organization, project and userName: the same for ever.')
+export const IdentifyUserAnswer = z.strictObject({ message: z.literal('ok'), userId })
 
 /** `POST /v2/sdk/identify-user`. */
 export const VisitAnswer = z.strictObject({
   message: z.literal('ok'),
-  userId: Uuid,
-  nextFeedbackId: z.string().optional().describe('The form to show.'),
-  pingAgainIn: z.number().int().describe('Seconds.'),
-  pingOnNextPageVisit: z.boolean(),
-  onPageDelay: z.number().describe('Seconds.'),
+  userId,
+  nextFeedbackId: z.string().optional().describe('The form to show; absent while none waits.'),
+  pingAgainIn: z.number().int().describe('Seconds until the SDK should ask again.'),
+  pingOnNextPageVisit: z.boolean().describe('Whether to ask again at the next page, too: another form may wait.'),
+  onPageDelay: z.number().describe('Seconds on the page before the form shows.'),
 })
 
 export const TrackEventBody = z.object({
-  userName: z.string().min(1).max(255),
-  eventName: z.string().min(1).max(100).describe('At least one letter or digit; not form:*.'),
+  userName,
+  eventName: z
+    .string()
+    .min(1)
+    .max(100)
+    .describe('At least one letter or digit; not form:*. `Checkout Completed` and `checkout_completed` are one event.'),
   occurredAt: z
     .string()
     .nullish()
@@ -59,12 +70,14 @@ export const TrackEventBody = z.object({
 })
 
 export const TrackEventAnswer = z.strictObject({
-  requestId: Uuid,
-  occurredAt: Instant,
-  newEvent: z.boolean(),
-  triggersEvaluated: z.boolean(),
-  formsQueued: z.number().int(),
-  message: z.string(),
+  requestId: Uuid.describe('Equal to X-Request-Id.'),
+  occurredAt: Instant.describe('The time that the event was recorded with, UTC.'),
+  newEvent: z.boolean().describe('The event was new in the project and has been created.'),
+  triggersEvaluated: z
+    .boolean()
+    .describe('False for an event older than 15 minutes, and while triggers are yet to be evaluated.'),
+  formsQueued: z.number().int().describe("How many forms this event queued for the user's next visit."),
+  message: z.string().describe('A summary for people.'),
 })
 
 /** `GET /v2/admin/users/{userName}`. */
@@ -97,7 +110,19 @@ export const TraitsPage = z.strictObject({ traits: z.array(Definition), next })
 export const EventsPage = z.strictObject({ events: z.array(Definition), next })
 
 /** The body of every error. */
-export const ErrorBody = z.strictObject({ status: z.number().int(), error: z.string(), message: z.string() })
+export const ErrorBody = z.strictObject({
+  status: z.number().int().describe('The HTTP status.'),
+  error: z.string().describe("The status' reason, such as Bad Request."),
+  message: z.string().describe('What is wrong, and what would be right.'),
+})
+
+/** `GET /livez`. */
+export const LiveAnswer = z.strictObject({ status: z.literal('available') })
+/** `GET /readyz`. */
+export const ReadyAnswer = z.strictObject({
+  status: z.enum(['available', 'unavailable']),
+  reasons: z.array(z.string()).describe('Why a request would not succeed now; empty while it would.'),
+})
 
 function deviceValue(field: DeviceField) {
   const values = DEVICE_FIELD_VALUES[field]
