@@ -1,6 +1,6 @@
 import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { keyedRecordOf } from './keyed-record.ts'
+import { keyedRecordId, keyedRecordOf } from './keyed-record.ts'
 
 describe('keyedRecordOf (decisions.md, Retries)', () => {
   it('tells what a copy of a keyed record is known by', () => {
@@ -15,5 +15,32 @@ describe('keyedRecordOf (decisions.md, Retries)', () => {
       undefined,
       undefined,
     ])
+  })
+})
+
+describe('keyedRecordId (decisions.md, Retries)', () => {
+  const parts = {
+    organization: 'acme',
+    project: 'shop',
+    route: '/v2/admin/track-event',
+    key: 'order-4711',
+    bodySha256: '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
+  }
+
+  it('is the same UUIDv5 for ever', () => {
+    expect(keyedRecordId(parts)).toBe('1a41d20f-834b-5e70-827b-f76d6e623a5b')
+  })
+
+  it('is another one where any part differs', () => {
+    const others = Object.keys(parts).map((part) => keyedRecordId({ ...parts, [part]: 'other' }))
+    expect(new Set([keyedRecordId(parts), ...others]).size).toBe(6)
+  })
+
+  it('keeps apart what would be equal if it were only joined', () => {
+    const [one, other] = [
+      { ...parts, key: 'a', bodySha256: 'bc' },
+      { ...parts, key: 'ab', bodySha256: 'c' },
+    ]
+    expect(keyedRecordId(one)).not.toBe(keyedRecordId(other))
   })
 })
