@@ -50,12 +50,12 @@ export function fence(
   { projection, topic, partition }: CheckpointKey,
   read: Checkpoint,
   nextOffset: bigint,
-  recordTime: Date | undefined,
+  recordTime: string | undefined,
 ): Statement {
   return sql`
     SELECT advance_checkpoint(
       ${projection}, ${topic}, ${partition}::int, ${read.version}::bigint, ${nextOffset}::bigint,
-      ${recordTime?.toISOString() ?? null}::timestamptz
+      ${recordTime ?? null}::timestamptz
     )`
 }
 

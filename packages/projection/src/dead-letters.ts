@@ -1,6 +1,7 @@
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { CheckpointKey } from './checkpoints.ts'
+import { recordTimeOf } from './record-time.ts'
 
 /** A record that could not be parsed. */
 export interface DeadLetter {
@@ -26,7 +27,7 @@ export function insertDeadLetters(
       ${letters.map(({ record }) => record.key?.toString('base64') ?? null)}::text[],
       ${letters.map(({ record }) => record.value?.toString('base64') ?? null)}::text[],
       ${letters.map(({ record }) => JSON.stringify(record.headers))}::text[],
-      ${letters.map(({ record }) => new Date(record.timestampMs).toISOString())}::timestamptz[],
+      ${letters.map(({ record }) => recordTimeOf(record))}::timestamptz[],
       ${letters.map(({ reason }) => reason)}::text[]
     ) AS given (topic, partition, "offset", key, value, headers, record_time, reason)
     ON CONFLICT (projection, topic, partition, "offset") DO NOTHING`
@@ -40,6 +41,18 @@ interface RetryRow {
   readonly value: Uint8Array | null
   readonly headers: Record<string, string>
   readonly record_time: Date
+}
+
+/** Partitions, of those given, with dead letters that an operator wants tried again. */
+export async function findRetries(
+  db: Db,
+  { projection, topic }: Omit<CheckpointKey, 'partition'>,
+  partitions: readonly number[],
+): Promise<number[]> {
+  const rows = await db.$queryRaw<{ partition: number }[]>(sql`
+    SELECT DISTINCT partition FROM dead_letters
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ANY(${partitions}::int[]) AND state = 'retry'`)
+  return rows.map((row) => row.partition)
 }
 
 /** Dead letters of a partition that an operator wants tried again, oldest first. */

@@ -1,3 +1,5 @@
+import { isRetryable } from '@nextvisit/database'
+
 interface Place {
   readonly projection: string
   readonly topic: string
@@ -34,16 +36,14 @@ export class CheckpointOutsideLogError extends Error {
   }
 }
 
-/** `evolve` or `save` threw: a bug. The partition stops; nothing of the batch was written. */
+/** Loading, folding or writing failed in a way that trying again can't mend: a bug. The partition stops. */
 export class FoldFailedError extends Error {
   override readonly name = 'FoldFailedError'
   readonly code = 'FOLD_FAILED'
   readonly retryable = false
 
   constructor(place: Place, from: bigint, cause: unknown) {
-    super(`${nameOf(place)}: folding the batch from offset ${from} failed. This is a bug; nothing of it was written.`, {
-      cause,
-    })
+    super(`${nameOf(place)}: folding from offset ${from} failed. This is a bug; nothing of it was written.`, { cause })
   }
 }
 
@@ -56,4 +56,21 @@ export class RunnerStoppedError extends Error {
   constructor() {
     super('The projection runner is stopping.')
   }
+}
+
+/** Kafka does not say what a topic is like: how many partitions, how long they are. */
+export class LogAwayError extends Error {
+  override readonly name = 'LogAwayError'
+  readonly code = 'LOG_AWAY'
+  readonly retryable = true
+
+  constructor(options: ErrorOptions) {
+    super('Kafka does not answer; ask again later.', options)
+  }
+}
+
+/** Whether the same work may succeed later. Our own errors say it themselves, whatever caused them. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable
+  return isRetryable(error)
 }

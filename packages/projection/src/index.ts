@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 export { type Barrier, createBarrier } from './barrier.ts'
 export { consumerHealth, type ConsumerHealthOptions } from './consumer-health.ts'
 export * from './errors.ts'
+export { createPartitionCounts, type PartitionCounts } from './partition-counts.ts'
 export { type OutboxRow, outboxStatement } from './outbox.ts'
 export type { PartitionProgress } from './owned-partition.ts'
 export {

@@ -5,20 +5,20 @@ import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from './fixtures/given-visits.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { countVisits, createVisitsProjection } from './fixtures/visits-projection.ts'
 import { createOwnedPartition } from './owned-partition.ts'
 import { createRunnerMetrics } from './runner-metrics.ts'
 
 const records = factsAsRecords(Array.from({ length: 10 }, (_, index) => eventTracked({ eventName: `Event ${index}` })))
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 2, 10, minute))
 
-async function givenOwned(db: Db, { logEnd = 0n } = {}) {
+async function givenOwned(db: Db, { logEnd = 0n, projection = createVisitsProjection() } = {}) {
   let minute = 0
   const registry = new Registry()
   const owned = createOwnedPartition({
     topic: 'user-events',
     partition: 0,
-    fold: await givenVisitsFold(db),
+    fold: await givenVisitsFold(db, projection),
     logEnd,
     logger: createLogger('spec', 'silent'),
     metrics: createRunnerMetrics(registry, () => []),
@@ -85,9 +85,24 @@ describe('an owned partition', () => {
     const { owned, pass } = await givenOwned(db)
     await owned.handle({ ...batchOf(records, 0, 5), highWatermark: 5n })
     pass(60)
-    await owned.tick(at(60), 6n)
+    owned.noticeEnd(6n)
     expect(owned.progress()).toMatchObject({ lagRecords: 1n, lagSeconds: 0, stalledMs: 0 })
     pass(2)
     expect(owned.progress()).toMatchObject({ lagRecords: 1n, lagSeconds: 120, stalledMs: 120_000 })
+  })
+
+  it('is not stuck while Postgres is asked in vain: a fresh process would do no better', async () => {
+    const { db } = await givenVisitsDatabase()
+    const visits = createVisitsProjection()
+    let refusals = 2
+    const load: typeof visits.load = async (...asked) => {
+      pass(2)
+      if (refusals-- > 0) throw new Error('Connection terminated unexpectedly')
+      expect(owned.progress()).toMatchObject({ lagRecords: 10n, stalledMs: 120_000 })
+      return visits.load?.(...asked) ?? visits.empty()
+    }
+    const { owned, pass } = await givenOwned(db, { logEnd: 10n, projection: { ...visits, load } })
+    await owned.handle(batchOf(records))
+    expect(await countVisits(db)).toBe(10)
   })
 })

@@ -11,7 +11,7 @@ export interface PartitionProgress {
   readonly lagRecords: bigint
   /** Age of the last record folded, or of the log's end if that was reached later, while there are more; else 0. */
   readonly lagSeconds: number
-  /** How long something has waited to be folded without any being folded. */
+  /** How long something has waited to be folded, and neither was any folded nor Postgres asked in vain. */
   readonly stalledMs: number
 }
 
@@ -25,7 +25,7 @@ export interface OwnedPartitionOptions {
   readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
-  /** Aborted when this process is to fold no more. */
+  /** Aborted when this process is to fold the partition no more: what waits for Postgres ends with a RunnerStoppedError. */
   readonly signal: AbortSignal
 }
 
@@ -35,18 +35,16 @@ export interface OwnedPartition {
   readonly topic: string
   /** Resolves once the batch is committed, by us or by somebody else. */
   readonly handle: (batch: FetchedBatch) => Promise<void>
+  /** The log ends there now. */
+  readonly noticeEnd: (end: bigint) => void
   /** As of `instant`, when the log ended at `end`: runs once the checkpoint has passed that. */
   readonly tick: (instant: Date, end: bigint) => Promise<void>
-  /** It is somebody else's now: what waits for Postgres ends with a RunnerStoppedError. */
-  readonly giveUp: () => void
   readonly progress: () => PartitionProgress
 }
 
 export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
-  const { topic, partition, fold, logger, metrics, now } = options
+  const { topic, partition, fold, logger, metrics, now, signal } = options
   const place = { topic, partition }
-  const givenUp = new AbortController()
-  const signal = AbortSignal.any([options.signal, givenUp.signal])
   let work: Promise<unknown> = Promise.resolve()
   let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
   let { logEnd } = options
@@ -54,6 +52,8 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   let advancedAtMs = now().getTime()
   /** When everything known of was folded, last. What comes after a quiet hour has not waited for an hour. */
   let caughtUpAtMs = 0
+  /** When Postgres was last asked in vain: a fresh process would do no better. */
+  let refusedAtMs = 0
 
   /** One thing at a time, in the order asked for. */
   const next = <T>(task: () => Promise<T>): Promise<T> => {
@@ -69,7 +69,10 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
         signal,
         logger,
         place,
-        onRetry: () => metrics.retries.inc(),
+        onRetry: () => {
+          metrics.retries.inc()
+          refusedAtMs = now().getTime()
+        },
       })
       if (result.outcome === 'folded') return result
       metrics.staleCommits.inc()
@@ -119,15 +122,13 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     topic,
     partition,
     handle,
-    tick: (instant, end) => {
-      noticeEnd(end)
-      return next(async () => {
+    noticeEnd,
+    tick: (instant, end) =>
+      next(async () => {
         // One that waits for the checkpoint keeps its instant: under constant load a later one would never come due.
         pendingTick ??= { instant, end }
         await runPendingTick()
-      })
-    },
-    giveUp: () => givenUp.abort(),
+      }),
     progress: () => {
       const { nextOffset } = fold.checkpoint()
       if (!isBehind()) return { ...place, nextOffset, lagRecords: 0n, lagSeconds: 0, stalledMs: 0 }
@@ -138,7 +139,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
         nextOffset,
         lagRecords: logEnd - nextOffset,
         lagSeconds: Math.max(0, nowMs - foldedUpToMs) / 1_000,
-        stalledMs: nowMs - Math.max(advancedAtMs, caughtUpAtMs),
+        stalledMs: nowMs - Math.max(advancedAtMs, caughtUpAtMs, refusedAtMs),
       }
     },
   }

@@ -10,10 +10,11 @@ import {
   readCheckpoint,
 } from './checkpoints.ts'
 import { insertDeadLetters, readRetries, settleRetries } from './dead-letters.ts'
-import { FoldFailedError, GapError } from './errors.ts'
+import { FoldFailedError, GapError, mayPass } from './errors.ts'
 import { dropCopies, forgetKeyedRecords, insertKeyedRecords } from './keyed-records.ts'
 import { type ParsedRecords, parseRecords } from './parse-records.ts'
 import type { FoldContext, Projection } from './projection.ts'
+import { recordTimeOf } from './record-time.ts'
 
 export interface PartitionFoldOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
@@ -35,6 +36,9 @@ export type FoldResult =
   | { readonly outcome: 'folded'; readonly records: number; readonly deadLetters: number; readonly copies: number }
   | { readonly outcome: 'stale' }
 
+const NOTHING_FOLDED = { outcome: 'folded', records: 0, deadLetters: 0, copies: 0 } as const
+const STALE = { outcome: 'stale' } as const
+
 /** One partition's fold: the only place that writes a read model and moves its checkpoint. Not for concurrent use. */
 export interface PartitionFold {
   /** Reads the checkpoint; makes it at `low`, where the log begins, if this partition was never seen. */
@@ -42,21 +46,13 @@ export interface PartitionFold {
   readonly checkpoint: () => Checkpoint
   /**
    * Folds and commits what the batch holds beyond the checkpoint. Throws {@link GapError}, {@link FoldFailedError}, and
-   * what the database throws. A failed commit may have happened all the same: trying again finds out, at the fence.
+   * what the database throws while it is away or busy. A failed commit may have happened all the same: trying again
+   * finds out, at the fence.
    */
   readonly fold: (batch: FetchedBatch) => Promise<FoldResult>
   /** What time alone does, as of `instant`, and dead letters that an operator wants tried again. */
   readonly tick: (instant: Date) => Promise<FoldResult>
 }
-
-/** What came of dead letters that were tried again. */
-interface LateFold {
-  readonly records: number
-  readonly copies: number
-  readonly deadLetters: number
-  readonly statements: readonly Statement[]
-}
-const NOTHING_LATE: LateFold = { records: 0, copies: 0, deadLetters: 0, statements: [] }
 
 export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<Fact, Draft>): PartitionFold {
   const { projection, db, topic, partition, catalog, serviceVersion, isRebuild = false, onAfterFailed } = options
@@ -66,7 +62,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   let position: Checkpoint | undefined
 
   const checkpoint = (): Checkpoint => {
-    if (!position) throw new Error(`${key.projection} on ${topic}/${partition} was not opened`)
+    if (!position) throw new Error(`${key.projection} has no checkpoint of ${topic}/${partition}`)
     return position
   }
 
@@ -80,7 +76,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   /** The one transaction: the fence, then everything else. */
   const commit = async (
     nextOffset: bigint,
-    recordTime: Date | undefined,
+    recordTime: string | undefined,
     statements: readonly Statement[],
   ): Promise<boolean> => {
     const read = checkpoint()
@@ -90,7 +86,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
       )
     } catch (error) {
       if (!isStale(error)) throw error
-      await open(read.nextOffset)
+      position = await readCheckpoint(db, key)
       return false
     }
     position = { nextOffset, version: read.version + 1n }
@@ -101,18 +97,14 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   const foldRecords = async ({ recorded }: ParsedRecords<Fact>, foldContext: FoldContext) => {
     const { records, seen } = await dropCopies(db, projection.keyed, recorded)
     const loaded = records.length > 0 && projection.load ? await projection.load(db, records) : projection.empty()
-    try {
-      const draft = records.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
-      const rows = records.length > 0 ? projection.save(draft) : []
-      const ledger = seen.length > 0 ? [insertKeyedRecords(partition, seen), forgetKeyedRecords(partition, seen)] : []
-      return {
-        draft,
-        folded: records.length,
-        copies: recorded.length - records.length,
-        statements: [...ledger, ...rows],
-      }
-    } catch (error) {
-      throw new FoldFailedError(key, recorded[0]?.offset ?? 0n, error)
+    const draft = records.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
+    const rows = records.length > 0 ? projection.save(draft) : []
+    const ledger = seen.length > 0 ? [insertKeyedRecords(partition, seen), forgetKeyedRecords(partition, seen)] : []
+    return {
+      draft,
+      records: records.length,
+      copies: recorded.length - records.length,
+      statements: [...ledger, ...rows],
     }
   }
 
@@ -125,60 +117,74 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     }
   }
 
-  const fold: PartitionFold['fold'] = async (batch) => {
+  const foldBatch = async (batch: FetchedBatch): Promise<FoldResult> => {
     const { nextOffset } = checkpoint()
-    if (batch.fetchedFrom > nextOffset) throw new GapError(key, nextOffset, batch.fetchedFrom)
-    if (batch.nextOffset <= nextOffset) return { outcome: 'folded', records: 0, deadLetters: 0, copies: 0 }
     const parsed = parseRecords(
       projection.schema,
       batch.records.filter(({ offset }) => offset >= nextOffset),
     )
-    const { draft, folded, copies, statements } = await foldRecords(parsed, context)
+    const { draft, records, copies, statements } = await foldRecords(parsed, context)
     const { deadLetters } = parsed
     const letters = deadLetters.length > 0 ? [insertDeadLetters(key.projection, serviceVersion, deadLetters)] : []
-    const lastTimestampMs = batch.records.at(-1)?.timestampMs
-    const recordTime = lastTimestampMs === undefined ? undefined : new Date(lastTimestampMs)
-    if (!(await commit(batch.nextOffset, recordTime, [...letters, ...statements]))) return { outcome: 'stale' }
-    if (folded > 0) await runAfter(draft)
-    return { outcome: 'folded', records: folded, deadLetters: deadLetters.length, copies }
+    const last = batch.records.at(-1)
+    if (!(await commit(batch.nextOffset, last && recordTimeOf(last), [...letters, ...statements]))) return STALE
+    if (records > 0) await runAfter(draft)
+    return { outcome: 'folded', records, deadLetters: deadLetters.length, copies }
   }
 
   /** Dead letters that an operator wants tried again are folded late: into this service alone, and nothing is queued. */
-  const foldRetries = async (retries: readonly FetchedRecord[]): Promise<LateFold> => {
+  const foldLate = async (retries: readonly FetchedRecord[]): Promise<FoldResult> => {
     const parsed = parseRecords(projection.schema, retries)
-    try {
-      const { folded, copies, statements } = await foldRecords(parsed, lateContext)
-      const dead = new Set(parsed.deadLetters.map(({ record }) => record))
-      const passed = retries.filter((record) => !dead.has(record))
-      const settled = settleRetries(key, serviceVersion, passed, parsed.deadLetters)
-      return { records: folded, copies, deadLetters: dead.size, statements: [settled, ...statements] }
-    } catch (error) {
-      if (!(error instanceof FoldFailedError)) throw error
-      return giveUpRetry(retries, error)
-    }
+    const { records, copies, statements } = await foldRecords(parsed, lateContext)
+    const dead = new Set(parsed.deadLetters.map(({ record }) => record))
+    const passed = retries.filter((record) => !dead.has(record))
+    const settled = settleRetries(key, serviceVersion, passed, parsed.deadLetters)
+    if (!(await commit(checkpoint().nextOffset, undefined, [settled, ...statements]))) return STALE
+    return { outcome: 'folded', records, deadLetters: dead.size, copies }
   }
 
   /** A bug stops the partition, but a letter that was passed long ago must not: it is found alone, and is dead again. */
-  const giveUpRetry = async (retries: readonly FetchedRecord[], { cause }: FoldFailedError): Promise<LateFold> => {
-    const [record, ...others] = retries
-    if (!record) return NOTHING_LATE
-    if (others.length > 0) return foldRetries([record])
-    const reason = `folding it failed: ${String(cause)}`.replaceAll('\u0000', '').toWellFormed()
-    const statements = [settleRetries(key, serviceVersion, [], [{ record, reason }])]
-    return { records: 0, copies: 0, deadLetters: 1, statements }
+  const retry = async (retries: readonly FetchedRecord[]): Promise<FoldResult> => {
+    const [first, ...others] = retries
+    if (!first) return NOTHING_FOLDED
+    try {
+      return await orBug(foldLate(retries))
+    } catch (error) {
+      if (!(error instanceof FoldFailedError)) throw error
+      if (others.length > 0) return retry([first])
+      const reason = `folding it failed: ${String(error.cause)}`.replaceAll('\u0000', '').toWellFormed()
+      const settled = settleRetries(key, serviceVersion, [], [{ record: first, reason }])
+      if (!(await commit(checkpoint().nextOffset, undefined, [settled]))) return STALE
+      return { ...NOTHING_FOLDED, deadLetters: 1 }
+    }
   }
 
-  /** Two commits: what a tick writes follows from the rows as the late fold left them. */
-  const tick: PartitionFold['tick'] = async (instant) => {
-    const retries = await readRetries(db, key)
-    const { statements, ...late } = retries.length > 0 ? await foldRetries(retries) : NOTHING_LATE
-    if (!(await commitInPlace(statements))) return { outcome: 'stale' }
-    const timely = projection.tick ? await projection.tick(db, instant, context) : []
-    return (await commitInPlace(timely)) ? { outcome: 'folded', ...late } : { outcome: 'stale' }
+  const runTick = async (instant: Date): Promise<FoldResult> => {
+    const late = await retry(await readRetries(db, key))
+    if (late.outcome === 'stale') return late
+    const statements = (await projection.tick?.(db, instant, context)) ?? []
+    if (statements.length === 0) return late
+    return (await commit(checkpoint().nextOffset, undefined, statements)) ? late : STALE
   }
 
-  const commitInPlace = async (statements: readonly Statement[]): Promise<boolean> =>
-    statements.length === 0 || commit(checkpoint().nextOffset, undefined, statements)
+  /** What trying again can't mend is a bug, and says where. */
+  const orBug = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work
+    } catch (error) {
+      if (error instanceof FoldFailedError || mayPass(error)) throw error
+      throw new FoldFailedError(key, checkpoint().nextOffset, error)
+    }
+  }
 
-  return { open, checkpoint, fold, tick }
+  return {
+    open,
+    checkpoint,
+    fold: async (batch) => {
+      const { nextOffset } = checkpoint()
+      if (batch.fetchedFrom > nextOffset) throw new GapError(key, nextOffset, batch.fetchedFrom)
+      return batch.nextOffset <= nextOffset ? NOTHING_FOLDED : orBug(foldBatch(batch))
+    },
+    tick: (instant) => orBug(runTick(instant)),
+  }
 }

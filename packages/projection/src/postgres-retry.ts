@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isRetryable } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import { RunnerStoppedError } from './errors.ts'
+import { mayPass, RunnerStoppedError } from './errors.ts'
 
 export interface PostgresRetryOptions {
   readonly signal: AbortSignal
@@ -34,10 +33,4 @@ export async function retryWhilePostgresIsAway<T>(
       await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
     }
   }
-}
-
-/** Our own errors say it themselves, whatever caused them. */
-function mayPass(error: unknown): boolean {
-  if (error instanceof Error && 'retryable' in error && typeof error.retryable === 'boolean') return error.retryable
-  return isRetryable(error)
 }

@@ -5,10 +5,11 @@ import { openTestDb } from '@nextvisit/database/testing'
 import { createLogReader, partitionForKey } from '@nextvisit/log'
 import { Registry } from 'prom-client'
 import { describe, expect, inject, it } from 'vitest'
+import { givenFreezablePostgres } from './fixtures/freezable-postgres.ts'
 import { givenEvents, givenLog, type GivenLog, PARTITIONS } from './fixtures/given-log.ts'
 import { givenRunner } from './fixtures/given-runner.ts'
 import { givenVisitsDatabase } from './fixtures/given-visits.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { countVisits, createVisitsProjection } from './fixtures/visits-projection.ts'
 
 async function given() {
   return { log: await givenLog(), ...(await givenVisitsDatabase()) }
@@ -89,6 +90,20 @@ describe('a projection runner', () => {
     expect(onFailure).not.toHaveBeenCalled()
   })
 
+  it('stops in time for its service while Postgres is frozen', { timeout: 60_000 }, async () => {
+    const { log, db, name } = await given()
+    const { url, freeze } = await givenFreezablePostgres(name)
+    const frozen = openTestDb(url, 'visits')
+    const { runner } = await givenRunner(log, frozen)
+    await expect.poll(() => runner.progress().length, soon).toBe(PARTITIONS)
+    freeze()
+    await log.publish(givenEvents(50))
+    await expect.poll(() => runner.progress().some(({ lagRecords }) => lagRecords > 0n), soon).toBe(true)
+    const stopped = runner.stop().then(() => 'stopped')
+    expect(await Promise.race([stopped, sleep(9_000, 'ended by force')])).toBe('stopped')
+    expect(await countVisits(db)).toBe(0)
+  })
+
   it('stops loudly at a bug, with nothing of the batch written', async () => {
     const { log, db } = await given()
     await log.publish(['Fine', 'A bug'].map((eventName) => eventTracked({ userName: 'ada', eventName })))
@@ -154,6 +169,19 @@ describe('a projection runner', () => {
     await givenRunner(log, db, { publisher: log.publisher, tickEveryMs: 3_600_000 })
     await log.publish(givenEvents(20))
     await expect.poll(() => readOut(log), soon).toHaveLength(20)
+  })
+
+  it('asks in one question which partitions are due, and ticks those alone', async () => {
+    const { log, db } = await given()
+    let asked = 0
+    const due = async (_db: unknown, _instant: Date, { partitions }: { partitions: readonly number[] }) => {
+      asked += 1
+      return partitions.filter((partition) => partition === 2)
+    }
+    await givenRunner(log, db, { projection: { ...createVisitsProjection(log.topic), due } })
+    await expect.poll(() => asked, soon).toBeGreaterThan(3)
+    const versions = await db.$queryRaw<{ version: bigint }[]>(sql`SELECT version FROM checkpoints ORDER BY partition`)
+    expect(versions.map(({ version }) => version > 0n)).toEqual([false, false, true, false])
   })
 
   it('ticks each of its partitions, and tells of their lag', async () => {

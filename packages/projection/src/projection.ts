@@ -24,6 +24,11 @@ export interface FoldContext {
   readonly partition: number
 }
 
+/** Which partitions may be due. */
+export interface DueContext extends Pick<FoldContext, 'catalog'> {
+  readonly partitions: readonly number[]
+}
+
 /** What a second copy of a record is known by. */
 export interface KeyedRecord {
   readonly id: string
@@ -59,6 +64,11 @@ export interface Projection<Fact, Draft> {
   readonly save: (draft: Draft) => readonly Statement[]
   /** May be lost in a crash: replies, cache eviction, metrics. Not called in a rebuild. */
   readonly after?: (draft: Draft) => Promise<void>
+  /**
+   * Those of these partitions that `tick` has something to do for, asked once a second for all that are owned. Where
+   * left out, every partition is ticked every time.
+   */
+  readonly due?: (db: Db, instant: Date, context: DueContext) => Promise<readonly number[]>
   /**
    * What time alone does to this partition's rows, as of `instant`; committed like a batch, under the same fence. Runs
    * only once the checkpoint has passed the log's end as it was at `instant`.
