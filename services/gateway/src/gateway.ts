@@ -8,6 +8,8 @@ import { createUserExists } from './admission/user-exists.ts'
 import { createApp } from './app.ts'
 import { createAwaitReply } from './await-reply.ts'
 import type { AnswerRequestParts } from './http/answer-request.ts'
+import { createAnswerOnce } from './idempotency/answer-once.ts'
+import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import { createIngest } from './ingest.ts'
 import type { Logger } from './logger.ts'
 import { createOwners, type OwnersOptions } from './owners.ts'
@@ -63,16 +65,19 @@ export function createGateway(parts: GatewayParts): Gateway {
   const owners = createOwners({ ...parts.owners, logger })
   const replies = createReplies(parts.subscriber, parts.instanceId, logger)
   const { awaitReply, stop: stopAwaiting } = createAwaitReply(replies, logger)
-  const markers = createUserMarkers(parts.redis, parts.redisPrefix ?? 'nextvisit:')
+  const redisPrefix = parts.redisPrefix ?? 'nextvisit:'
+  const markers = createUserMarkers(parts.redis, redisPrefix)
+  const answerOnce = createAnswerOnce(createKeptAnswers(parts.redis, redisPrefix))
   const ingest = createIngest(log)
   const admitIdentify = createAdmitIdentify({ ...owners, markers })
   const admitEvent = createAdmitEvent({ ...owners, userExists: createUserExists(markers, owners.lookUpUser) })
   const checkSignature = createCheckSignature(parts.secretKey)
+  const trackParts = { admitEvent, ingest, awaitReply, answerOnce }
   const routes: readonly Route[] = [
-    createIdentifyUser(admitIdentify, ingest),
-    createTrackEvent('admin', admitEvent, ingest, awaitReply),
-    createVisit({ admitIdentify, ingest, awaitReply, checkSignature, log, logger }),
-    createTrackEvent('sdk', admitEvent, ingest, awaitReply),
+    createIdentifyUser(admitIdentify, ingest, answerOnce),
+    createTrackEvent('admin', trackParts),
+    createVisit({ admitIdentify, ingest, awaitReply, answerOnce, checkSignature, log, logger }),
+    createTrackEvent('sdk', trackParts),
     ...createGetUser(owners),
     createGetUsage(owners),
     createListDefinitions('trait', owners),

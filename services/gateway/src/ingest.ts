@@ -24,7 +24,6 @@ export type Ingest = <Fact extends UserFact>(
 
 export function createIngest(log: RecordLog): Ingest {
   return async (request, { userName, admit, replyTo }) => {
-    // The body is right and policy comes next: the place of `Idempotency-Key` in the decided order, once it is kept.
     const { organization, project } = request.project
     const place = log.placeOf(userIdOf(organization, project, userName))
     if (!place) return notRecorded()
@@ -32,7 +31,8 @@ export function createIngest(log: RecordLog): Ingest {
     if (admission.outcome === 'refused') return admission
     const published = await log.publish(admission.fact, place, { deadlineAt: request.deadlineAt, replyTo })
     await admission.settle(published)
-    return published === 'published' ? { outcome: 'recorded', fact: admission.fact, place } : notRecorded()
+    if (published === 'published') return { outcome: 'recorded', fact: admission.fact, place }
+    return { ...notRecorded(), mayBeRecorded: published === 'unknown' }
   }
 }
 

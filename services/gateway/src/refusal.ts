@@ -4,6 +4,8 @@ export interface Refusal {
   readonly status: number
   readonly message: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Its record may be in the log all the same. */
+  readonly mayBeRecorded?: boolean
 }
 
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): Refusal {

@@ -62,7 +62,8 @@ export function createReplies(subscriber: ReplySubscriber, gatewayInstanceId: st
         },
         cancel: () => {
           clearTimeout(timer)
-          waiting.delete(recordId)
+          // A copy of a keyed record may wait by now.
+          if (waiting.get(recordId) === resolve) waiting.delete(recordId)
         },
       }
     },

@@ -1,5 +1,6 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { JsonObject } from './bodies/json-object.ts'
+import type { KeyedRequest } from './idempotency/keyed-request.ts'
 import type { Refusal } from './refusal.ts'
 import type { RouteSignature } from './route-table.ts'
 
@@ -15,6 +16,10 @@ export interface CheckedRequest {
   readonly project: CatalogProject
   /** Empty for a route without a body. */
   readonly body: JsonObject
+  /** What its `Idempotency-Key` makes of it; `none` without the header. */
+  readonly keyed: KeyedRequest | 'none' | 'malformed'
+  /** The same keyed request came before and was not answered: its record may be in the log. */
+  readonly isRetry: boolean
   /** What stands for `{name}` in the route's pattern, decoded. */
   readonly pathParameters: ReadonlyMap<string, string>
   readonly query: URLSearchParams

@@ -1,7 +1,7 @@
 import type { CheckedRequest } from '../route.ts'
 import type { RecordPlace } from './admission.ts'
 
-/** What every admitted fact says of its request. `keyed` stays false until `Idempotency-Key` is kept. */
+/** What every admitted fact says of its request. */
 export function commonFields(request: CheckedRequest, place: RecordPlace) {
   const { kind: source, environment } = request.key.entry
   const { organization, project } = request.project
@@ -13,7 +13,7 @@ export function commonFields(request: CheckedRequest, place: RecordPlace) {
     received: new Date(request.receivedMs).toISOString(),
     environment,
     source,
-    keyed: false,
+    keyed: typeof request.keyed === 'object',
   } as const
 }
 

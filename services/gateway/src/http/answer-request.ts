@@ -4,6 +4,7 @@ import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import type { KeyKind, RateLimit } from '@nextvisit/contracts'
 import type { JsonObject } from '../bodies/json-object.ts'
 import { REQUEST_BUDGET_MS } from '../budget.ts'
+import { keyedRequestOf } from '../idempotency/keyed-request.ts'
 import type { Logger } from '../logger.ts'
 import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import { busy, type Refusal, refuse } from '../refusal.ts'
@@ -38,7 +39,7 @@ export type AnswerRequest = (
 ) => Promise<void>
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
-type Headers = Record<string, string>
+type Headers = Record<string, string> & { 'X-Request-Id': string }
 
 /** Takes a request of a known route through every check, in the decided order, to its answer (decisions.md, Order of checks). */
 export function createAnswerRequest(parts: AnswerRequestParts): AnswerRequest {
@@ -46,21 +47,18 @@ export function createAnswerRequest(parts: AnswerRequestParts): AnswerRequest {
   let inFlight = 0
   return async (route, located, request, response) => {
     const beganAt = performance.now()
-    const requestId = randomUUIDv7()
-    const headers: Headers = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && corsHeaders) }
+    const headers: Headers = { 'X-Request-Id': randomUUIDv7(), ...(route.keyKind === 'sdk' && corsHeaders) }
     inFlight += 1
     try {
       const result =
-        inFlight > maxInFlight
-          ? tooBusy()
-          : await checkAndHandle(parts, { route, located, request, requestId, headers })
+        inFlight > maxInFlight ? tooBusy() : await checkAndHandle(parts, { route, located, request, headers })
       if (result === 'aborted') return
       writeAnswer(response, result, headers)
       drain(request)
       onAnswered(route, result.status, performance.now() - beganAt)
       if (result.outcome === 'answered') void result.afterwards?.()
     } catch (err) {
-      logger.error({ err, requestId, route: route.pattern }, 'A request failed')
+      logger.error({ err, requestId: headers['X-Request-Id'], route: route.pattern }, 'A request failed')
       writeAnswer(response, refuse(500, 'Internal Server Error'), headers)
       drain(request)
       onAnswered(route, 500, performance.now() - beganAt)
@@ -74,14 +72,13 @@ interface Exchange {
   readonly route: Route
   readonly located: Located
   readonly request: IncomingMessage
-  readonly requestId: string
   /** Of the answer, whatever it will be. */
   readonly headers: Headers
 }
 
 async function checkAndHandle(
   { catalog, rateLimiter }: AnswerRequestParts,
-  { route, located, request, requestId, headers }: Exchange,
+  { route, located, request, headers }: Exchange,
 ): Promise<Answer | Refusal | 'aborted'> {
   const checked = checkKey(catalog, request.headers['x-api-key'], route.keyKind)
   if (checked.outcome === 'refused') return checked
@@ -90,13 +87,22 @@ async function checkAndHandle(
   if (limited) return limited
   const read = route.method === 'POST' ? await readJson(request) : NO_BODY
   if (read.outcome !== 'ok') return read.outcome === 'aborted' ? 'aborted' : read
+  const keyed = keyedRequestOf({
+    header: route.method === 'POST' ? request.headers['idempotency-key'] : undefined,
+    route: route.pattern,
+    bytes: read.bytes,
+    ...key.project,
+  })
+  if (typeof keyed === 'object') headers['X-Request-Id'] = keyed.recordId
   return route.handle({
-    requestId,
+    requestId: headers['X-Request-Id'],
     receivedMs: Date.now(),
     deadlineAt: performance.now() + REQUEST_BUDGET_MS,
     key,
     project: key.project,
     body: read.body,
+    keyed,
+    isRetry: false,
     ...located,
   })
 }
@@ -111,15 +117,20 @@ async function checkRate(rateLimiter: RateLimiter, key: CatalogKey, headers: Hea
     : refuse(429, `At most ${limit.perSecond} requests a second with this key: slow down`)
 }
 
-type ReadJson = { readonly outcome: 'ok'; readonly body: JsonObject } | { readonly outcome: 'aborted' } | Refusal
-const NO_BODY: ReadJson = { outcome: 'ok', body: {} }
+type ReadJson =
+  | { readonly outcome: 'ok'; readonly body: JsonObject; readonly bytes: Uint8Array }
+  | { readonly outcome: 'aborted' }
+  | Refusal
+const NO_BODY: ReadJson = { outcome: 'ok', body: {}, bytes: new Uint8Array() }
 
 async function readJson(request: IncomingMessage): Promise<ReadJson> {
   if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
     return refuse(415, 'Content-Type must be application/json')
   if (!hasKnownEncoding(request)) return refuse(415, 'Content-Encoding must be gzip or absent')
   const read = await readBody(request)
-  return read.outcome === 'ok' ? parseJson(read.bytes) : read
+  if (read.outcome !== 'ok') return read
+  const parsed = parseJson(read.bytes)
+  return parsed.outcome === 'ok' ? { ...parsed, bytes: read.bytes } : parsed
 }
 
 function tooBusy(): Refusal {

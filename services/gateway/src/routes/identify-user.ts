@@ -1,23 +1,26 @@
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
 import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import type { AnswerOnce } from '../idempotency/answer-once.ts'
 import type { Ingest } from '../ingest.ts'
 import { answer, type Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
 
 /** `POST /v2/admin/identify-user` (contract, Identify user). */
-export function createIdentifyUser(admitIdentify: AdmitIdentify, ingest: Ingest): Route {
+export function createIdentifyUser(admitIdentify: AdmitIdentify, ingest: Ingest, answerOnce: AnswerOnce): Route {
   return {
     ...ROUTES.identifyUser,
     handle: async (request) => {
       const parsed = parseIdentifyBody(request.body)
       if (parsed.outcome === 'refused') return parsed
       const { value: body } = parsed
-      const result = await ingest(request, {
-        userName: body.userName,
-        admit: (place) => admitIdentify(request, body, place),
+      return answerOnce(request, async (claimed) => {
+        const result = await ingest(claimed, {
+          userName: body.userName,
+          admit: (place) => admitIdentify(claimed, body, place),
+        })
+        if (result.outcome === 'refused') return result
+        return answer(200, { message: 'ok', userId: result.fact.userId })
       })
-      if (result.outcome === 'refused') return result
-      return answer(200, { message: 'ok', userId: result.fact.userId })
     },
   }
 }

@@ -3,31 +3,41 @@ import { compileForms } from '@nextvisit/domain'
 import type { AdmitEvent } from '../admission/admit-event.ts'
 import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
 import type { AwaitReply } from '../await-reply.ts'
+import type { AnswerOnce } from '../idempotency/answer-once.ts'
 import type { Ingest } from '../ingest.ts'
+import type { Refusal } from '../refusal.ts'
 import { type Answer, answer, type CheckedRequest, type Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
+
+export interface TrackEventParts {
+  readonly admitEvent: AdmitEvent
+  readonly ingest: Ingest
+  readonly awaitReply: AwaitReply
+  readonly answerOnce: AnswerOnce
+}
 
 /** `POST /v2/admin/track-event` (contract, Track event) and its twin for SDK keys (decisions.md, Beyond the document). */
 export function createTrackEvent(
   keyKind: KeyKind,
-  admitEvent: AdmitEvent,
-  ingest: Ingest,
-  awaitReply: AwaitReply,
+  { admitEvent, ingest, awaitReply, answerOnce }: TrackEventParts,
 ): Route {
+  async function record(request: CheckedRequest, body: TrackBody): Promise<Answer | Refusal> {
+    const { result, reply } = await awaitReply(request, canSetOffForm(request, body), (replyTo) =>
+      ingest(request, { userName: body.userName, admit: (place) => admitEvent(request, body, place), replyTo }),
+    )
+    if (result.outcome === 'refused') return result
+    if (reply === 'none') return recorded(result.fact, 0)
+    return reply !== 'later' && reply.kind === 'track'
+      ? recorded(result.fact, reply.formsQueued)
+      : evaluatedLater(result.fact)
+  }
+
   return {
     ...(keyKind === 'admin' ? ROUTES.trackEvent : ROUTES.trackSdkEvent),
     handle: async (request) => {
       const parsed = parseTrackBody(request.body, request.receivedMs)
       if (parsed.outcome === 'refused') return parsed
-      const { value: body } = parsed
-      const { result, reply } = await awaitReply(request, canSetOffForm(request, body), (replyTo) =>
-        ingest(request, { userName: body.userName, admit: (place) => admitEvent(request, body, place), replyTo }),
-      )
-      if (result.outcome === 'refused') return result
-      if (reply === 'none') return recorded(result.fact, 0)
-      return reply !== 'later' && reply.kind === 'track'
-        ? recorded(result.fact, reply.formsQueued)
-        : evaluatedLater(result.fact)
+      return answerOnce(request, (claimed) => record(claimed, parsed.value))
     },
   }
 }

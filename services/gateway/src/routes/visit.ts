@@ -3,13 +3,14 @@ import { compileForms, uuidV5 } from '@nextvisit/domain'
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
 import type { RecordPlace } from '../admission/admission.ts'
 import type { AwaitReply } from '../await-reply.ts'
-import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import { type IdentifyBody, parseIdentifyBody } from '../bodies/identify-body.ts'
 import { REQUEST_BUDGET_MS } from '../budget.ts'
+import type { AnswerOnce } from '../idempotency/answer-once.ts'
 import type { Ingest } from '../ingest.ts'
 import type { Logger } from '../logger.ts'
 import type { RecordLog } from '../publish-record.ts'
-import { refuse } from '../refusal.ts'
-import type { Route } from '../route.ts'
+import { type Refusal, refuse } from '../refusal.ts'
+import type { Answer, CheckedRequest, Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
 import type { CheckSignature } from '../user-signature.ts'
 
@@ -17,6 +18,7 @@ export interface VisitParts {
   readonly admitIdentify: AdmitIdentify
   readonly ingest: Ingest
   readonly awaitReply: AwaitReply
+  readonly answerOnce: AnswerOnce
   readonly checkSignature: CheckSignature
   readonly log: RecordLog
   readonly logger: Logger
@@ -24,36 +26,40 @@ export interface VisitParts {
 
 /** `POST /v2/sdk/identify-user`, the visit: brings back the form to show (decisions.md, Beyond the document). */
 export function createVisit(parts: VisitParts): Route {
-  const { admitIdentify, ingest, awaitReply, checkSignature } = parts
+  const { admitIdentify, ingest, awaitReply, answerOnce, checkSignature } = parts
+
+  async function record(request: CheckedRequest, body: IdentifyBody): Promise<Answer | Refusal> {
+    const { config } = request.project
+    const { result, reply } = await awaitReply(request, compileForms(config).reactsToVisits(), (replyTo) =>
+      ingest(request, { userName: body.userName, admit: (place) => admitIdentify(request, body, place), replyTo }),
+    )
+    if (result.outcome === 'refused') return result
+    const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
+    const offer = visit?.offer
+    return {
+      outcome: 'answered',
+      status: 200,
+      body: {
+        message: 'ok',
+        userId: result.fact.userId,
+        pingAgainIn: config.sdk.pingAgainInSeconds,
+        pingOnNextPageVisit: config.sdk.pingOnNextPageVisit || visit?.moreWaiting === true,
+        onPageDelay: config.sdk.onPageDelaySeconds,
+        ...(offer && { nextFeedbackId: offer.formId }),
+      },
+      ...(offer && { afterwards: () => confirmOffer(parts, result.fact, result.place, offer) }),
+    }
+  }
+
   return {
     ...ROUTES.visit,
     handle: async (request) => {
       const parsed = parseIdentifyBody(request.body)
       if (parsed.outcome === 'refused') return parsed
       const { value: body } = parsed
-      const { project } = request
-      if (!checkSignature(project, body))
+      if (!checkSignature(request.project, body))
         return refuse(401, 'userSignature must be the HMAC-SHA256 of userName, in hex')
-      const { result, reply } = await awaitReply(request, compileForms(project.config).reactsToVisits(), (replyTo) =>
-        ingest(request, { userName: body.userName, admit: (place) => admitIdentify(request, body, place), replyTo }),
-      )
-      if (result.outcome === 'refused') return result
-      const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
-      const offer = visit?.offer
-      const { sdk } = project.config
-      return {
-        outcome: 'answered',
-        status: 200,
-        body: {
-          message: 'ok',
-          userId: result.fact.userId,
-          pingAgainIn: sdk.pingAgainInSeconds,
-          pingOnNextPageVisit: sdk.pingOnNextPageVisit || visit?.moreWaiting === true,
-          onPageDelay: sdk.onPageDelaySeconds,
-          ...(offer && { nextFeedbackId: offer.formId }),
-        },
-        ...(offer && { afterwards: () => confirmOffer(parts, result.fact, result.place, offer) }),
-      }
+      return answerOnce(request, (claimed) => record(claimed, body))
     },
   }
 }
