@@ -91,7 +91,7 @@ async function checkAndHandle(
     header: route.method === 'POST' ? request.headers['idempotency-key'] : undefined,
     route: route.pattern,
     bytes: read.bytes,
-    ...key.project,
+    project: key.project,
   })
   if (typeof keyed === 'object') headers['X-Request-Id'] = keyed.recordId
   return route.handle({

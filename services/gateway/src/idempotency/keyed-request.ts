@@ -12,8 +12,7 @@ export interface KeyedRequest {
 export interface KeyedRequestParts {
   /** The header, as Node gives it: one that came twice is joined by `, `, and so is malformed. */
   readonly header: string | string[] | undefined
-  readonly organization: string
-  readonly project: string
+  readonly project: { readonly organization: string; readonly project: string }
   /** The route's pattern. */
   readonly route: string
   /** The body, inflated. */
@@ -24,9 +23,10 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 
 /** `none`: there is no such header. */
 export function keyedRequestOf(parts: KeyedRequestParts): KeyedRequest | 'none' | 'malformed' {
-  const { header: key, organization, project, route, bytes } = parts
+  const { header: key, route, bytes } = parts
   if (key === undefined) return 'none'
   if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) return 'malformed'
+  const { organization, project } = parts.project
   const bodySha256 = createHash('sha256').update(bytes).digest('hex')
   return {
     recordId: keyedRecordId({ organization, project, route, key, bodySha256 }),
