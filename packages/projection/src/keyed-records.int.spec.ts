@@ -1,10 +1,13 @@
-import { type EventTracked } from '@nextvisit/contracts'
+import { staticCatalog } from '@nextvisit/catalog'
+import { type EventTracked, type UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { sql } from '@nextvisit/database'
+import { type Db, sql } from '@nextvisit/database'
 import { batchesOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from './fixtures/given-visits.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { countVisits, createVisitsProjection } from './fixtures/visits-projection.ts'
+import { createPartitionFold } from './partition-fold.ts'
+import type { Recorded } from './projection.ts'
 
 const RECEIVED_MS = Date.parse('2026-11-02T10:00:00.000Z')
 const DAY_MS = 24 * 3_600_000
@@ -48,5 +51,39 @@ describe.each([1, 10])('the ledger of keyed records, in batches of %i', (batchRe
     for (const batch of batchesOf(factsAsRecords(facts), 1)) await fold.fold(batch)
     const kept = await db.$queryRaw<{ record_id: string }[]>(sql`SELECT record_id FROM keyed_records ORDER BY received`)
     expect(kept.map((row) => row.record_id)).toEqual(facts.slice(1).map(({ id }) => id))
+  })
+})
+
+describe.each([1, 10])('copies that were dropped, in batches of %i', (batchRecords) => {
+  type OnCopies = (db: Db, copies: readonly Recorded<UserFact>[]) => Promise<void>
+
+  async function foldCopies(onCopies: OnCopies, isRebuild = false): Promise<Db> {
+    const { db } = await givenVisitsDatabase()
+    const projection = { ...createVisitsProjection(), onCopies }
+    const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
+    const fold = createPartitionFold({ projection, db, ...place, isRebuild })
+    await fold.open(0n)
+    const records = factsAsRecords(copiesAfter(0, 1), { replyTo: 'a-gateway' })
+    for (const batch of batchesOf(records, batchRecords)) await fold.fold(batch)
+    return db
+  }
+
+  it('are told of after the commit, with who waits for a reply', async () => {
+    const told: unknown[] = []
+    await foldCopies(async (db, copies) => {
+      for (const { offset, replyTo } of copies) told.push({ offset, replyTo, folded: await countVisits(db) })
+    })
+    expect(told).toEqual([{ offset: 1n, replyTo: 'a-gateway', folded: 1 }])
+  })
+
+  it('are not told of in a rebuild', async () => {
+    const told: unknown[] = []
+    await foldCopies(async (_db, copies) => void told.push(...copies), true)
+    expect(told).toEqual([])
+  })
+
+  it('fail no batch', async () => {
+    const db = await foldCopies(() => Promise.reject(new Error('Redis is away')))
+    expect(await countVisits(db)).toBe(1)
   })
 })

@@ -7,6 +7,7 @@ const COPY_WINDOW_MS = 24 * 3_600_000
 export interface KeyedSelection<Fact> {
   /** The records to fold: all but copies. */
   readonly records: readonly Recorded<Fact>[]
+  readonly copies: readonly Recorded<Fact>[]
   /** What the ledger has to learn. */
   readonly seen: readonly KeyedRecord[]
 }
@@ -18,22 +19,25 @@ export async function dropCopies<Fact>(
   records: readonly Recorded<Fact>[],
 ): Promise<KeyedSelection<Fact>> {
   const asked = keyed ? records.flatMap(({ fact }) => keyed(fact) ?? []) : []
-  if (!keyed || asked.length === 0) return { records, seen: [] }
+  if (!keyed || asked.length === 0) return { records, copies: [], seen: [] }
   const receivedMs = await readLedger(
     db,
     asked.map(({ id }) => id),
   )
   const seen = new Map<string, KeyedRecord>()
-  const kept = records.filter(({ fact }) => {
-    const key = keyed(fact)
-    if (!key) return true
+  const copies = new Set<Recorded<Fact>>()
+  for (const record of records) {
+    const key = keyed(record.fact)
+    if (!key) continue
     const predecessorMs = receivedMs.get(key.id)
-    if (predecessorMs !== undefined && key.receivedMs - predecessorMs < COPY_WINDOW_MS) return false
+    if (predecessorMs !== undefined && key.receivedMs - predecessorMs < COPY_WINDOW_MS) {
+      copies.add(record)
+      continue
+    }
     receivedMs.set(key.id, key.receivedMs)
     seen.set(key.id, key)
-    return true
-  })
-  return { records: kept, seen: [...seen.values()] }
+  }
+  return { records: records.filter((record) => !copies.has(record)), copies: [...copies], seen: [...seen.values()] }
 }
 
 async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, number>> {

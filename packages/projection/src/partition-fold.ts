@@ -24,7 +24,7 @@ export interface PartitionFoldOptions<Fact, Draft> {
   readonly catalog: CatalogView
   readonly serviceVersion: string
   readonly isRebuild?: boolean
-  /** An `after` that failed. What it does may be lost. */
+  /** An `after`, or an `onCopies`, that failed. What it does may be lost. */
   readonly onAfterFailed?: (error: unknown) => void
 }
 
@@ -95,7 +95,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
 
   /** The rows that these records come to: load → evolve* → save. */
   const foldRecords = async ({ recorded }: ParsedRecords<Fact>, foldContext: FoldContext) => {
-    const { records, seen } = await dropCopies(db, projection.keyed, recorded)
+    const { records, copies, seen } = await dropCopies(db, projection.keyed, recorded)
     const loaded = records.length > 0 && projection.load ? await projection.load(db, records) : projection.empty()
     const draft = records.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
     const rows = records.length > 0 ? projection.save(draft) : []
@@ -103,15 +103,15 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     return {
       draft,
       records: records.length,
-      copies: recorded.length - records.length,
+      copies,
       statements: [...ledger, ...rows],
     }
   }
 
-  const runAfter = async (draft: Draft): Promise<void> => {
-    if (isRebuild || !projection.after) return
+  const runAfter = async (work: () => Promise<void> | undefined): Promise<void> => {
+    if (isRebuild) return
     try {
-      await projection.after(draft)
+      await work()
     } catch (error) {
       onAfterFailed?.(error)
     }
@@ -128,8 +128,9 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     const letters = deadLetters.length > 0 ? [insertDeadLetters(key.projection, serviceVersion, deadLetters)] : []
     const last = batch.records.at(-1)
     if (!(await commit(batch.nextOffset, last && recordTimeOf(last), [...letters, ...statements]))) return STALE
-    if (records > 0) await runAfter(draft)
-    return { outcome: 'folded', records, deadLetters: deadLetters.length, copies }
+    if (records > 0) await runAfter(() => projection.after?.(draft))
+    if (copies.length > 0) await runAfter(() => projection.onCopies?.(db, copies))
+    return { outcome: 'folded', records, deadLetters: deadLetters.length, copies: copies.length }
   }
 
   /** Dead letters that an operator wants tried again are folded late: into this service alone, and nothing is queued. */
@@ -140,7 +141,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     const passed = retries.filter((record) => !dead.has(record))
     const settled = settleRetries(key, serviceVersion, passed, parsed.deadLetters)
     if (!(await commit(checkpoint().nextOffset, undefined, [settled, ...statements]))) return STALE
-    return { outcome: 'folded', records, deadLetters: dead.size, copies }
+    return { outcome: 'folded', records, deadLetters: dead.size, copies: copies.length }
   }
 
   /** A bug stops the partition, but a letter that was passed long ago must not: it is found alone, and is dead again. */

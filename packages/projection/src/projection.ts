@@ -64,6 +64,8 @@ export interface Projection<Fact, Draft> {
   readonly save: (draft: Draft) => readonly Statement[]
   /** May be lost in a crash: replies, cache eviction, metrics. Not called in a rebuild. */
   readonly after?: (draft: Draft) => Promise<void>
+  /** Copies that were dropped, once that is committed: for a gateway that waits for a reply to one. Like `after`. */
+  readonly onCopies?: (db: Db, copies: readonly Recorded<Fact>[]) => Promise<void>
   /**
    * Those of these partitions that `tick` has something to do for, asked once a second for all that are owned. Where
    * left out, every partition is ticked every time.
