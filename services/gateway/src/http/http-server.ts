@@ -1,7 +1,11 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { randomUUIDv7 } from 'node:crypto'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { GatewayListenError } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 import { answerClientError } from './client-error.ts'
+import { drain } from './drain.ts'
+import { writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
 const CLOSE_WITHIN_MS = 5_000
@@ -23,11 +27,17 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
       // Longer than a load balancer keeps a connection, so that none is closed under a request on its way.
       keepAliveTimeout: 65_000,
       noDelay: true,
+      // Refused below: Node's own refusal has neither body nor request id.
+      requireHostHeader: false,
     },
     (request, response) => {
       if (isStopping) response.shouldKeepAlive = false
-      listener(request, response)
+      if (lacksHost(request)) refuseRequest(request, response, 400, 'The Host header must be given')
+      else listener(request, response)
     },
+  )
+  server.on('checkExpectation', (request, response) =>
+    refuseRequest(request, response, 417, 'Expect must be 100-continue or absent'),
   )
   server.on('clientError', answerClientError)
 
@@ -46,4 +56,13 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
         setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS).unref()
       }),
   }
+}
+
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1'
+}
+
+function refuseRequest(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  writeAnswer(response, refuse(status, message), { 'X-Request-Id': randomUUIDv7(), Connection: 'close' })
+  drain(request)
 }
