@@ -1,0 +1,39 @@
+import { afterAll, beforeAll } from 'vitest'
+import { describeBodies } from './bodies.ts'
+import { describeDeviceInfo } from './device-info.ts'
+import { describeEventLimits } from './event-limits.ts'
+import { describeForms } from './forms.ts'
+import { describeIdentifyBody } from './identify-body.ts'
+import { describeIdentifyPolicy } from './identify-policy.ts'
+import { describeIsolation } from './isolation.ts'
+import { describeKeys } from './keys-table.ts'
+import { describeOrderOfChecks } from './order-of-checks.ts'
+import { startProduct, stopProduct } from './product.ts'
+import { describeRateLimits } from './rate-limits.ts'
+import { describeReads } from './reads.ts'
+import { describeRoutes } from './routes.ts'
+import { describeSdkRoutes } from './sdk-routes.ts'
+import { describeTrackBody } from './track-body.ts'
+import { describeTrackPolicy } from './track-policy.ts'
+import { describeUserLimits } from './user-limits.ts'
+
+/** Every row of the contract, over HTTP alone, against the whole product. Each table has a project of its own. */
+beforeAll(startProduct, 180_000)
+afterAll(stopProduct, 60_000)
+
+describeRoutes()
+describeKeys()
+describeOrderOfChecks()
+describeBodies()
+describeRateLimits()
+describeIdentifyBody()
+describeDeviceInfo()
+describeIdentifyPolicy()
+describeUserLimits()
+describeTrackBody()
+describeTrackPolicy()
+describeEventLimits()
+describeForms()
+describeSdkRoutes()
+describeReads()
+describeIsolation()

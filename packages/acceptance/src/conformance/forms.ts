@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { callerOf } from './call.ts'
+
+/** The contract, matched forms; decisions.md, Track event: formsQueued and message; the visit that brings a form back. */
+export function describeForms(): void {
+  const { identify, track, visit, sdkTrack, readUser } = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
+  const none = { formsQueued: 0, triggersEvaluated: true, message: 'Event recorded.' }
+
+  describe('matched forms are queued for the next visit', () => {
+    it('1 form, and the message says so', async () => {
+      await identify({ userName: 'one' })
+      expect(await track({ userName: 'one', eventName: 'One Form' })).toMatchObject({
+        status: 202,
+        body: {
+          formsQueued: 1,
+          triggersEvaluated: true,
+          message: "Event recorded. 1 form queued for the user's next visit.",
+        },
+      })
+    })
+
+    it('a form that already waits for the user is not queued twice and not counted', async () => {
+      await identify({ userName: 'twice' })
+      await track({ userName: 'twice', eventName: 'One Form' })
+      expect((await track({ userName: 'twice', eventName: 'One Form' })).body).toMatchObject(none)
+      expect((await visit({ userName: 'twice' })).body).toMatchObject({ nextFeedbackId: 'one' })
+    })
+
+    it('2 forms; a visit offers the one of higher priority, and says that more wait', async () => {
+      await identify({ userName: 'two' })
+      expect((await track({ userName: 'two', eventName: 'two forms' })).body).toMatchObject({
+        formsQueued: 2,
+        message: "Event recorded. 2 forms queued for the user's next visit.",
+      })
+      const waiting = (await readUser('two')).body['waitingForms'] as { formId: string }[]
+      expect(waiting.map(({ formId }) => formId)).toEqual(['two-b', 'two-a'])
+      expect((await visit({ userName: 'two' })).body).toMatchObject({
+        nextFeedbackId: 'two-b',
+        pingOnNextPageVisit: true,
+      })
+      expect((await visit({ userName: 'two' })).body).toMatchObject({
+        nextFeedbackId: 'two-a',
+        pingOnNextPageVisit: false,
+      })
+      const last = (await visit({ userName: 'two' })).body
+      expect(last).not.toHaveProperty('nextFeedbackId')
+      expect(last).toMatchObject({ pingOnNextPageVisit: false })
+    })
+
+    it('an event that no form reacts to queues none', async () => {
+      await identify({ userName: 'none' })
+      expect((await track({ userName: 'none', eventName: 'Nothing Reacts' })).body).toMatchObject(none)
+    })
+
+    it('an old event queues none, and counts in the window of the next', async () => {
+      await identify({ userName: 'old' })
+      const occurredAt = new Date(Date.now() - 3_600_000).toISOString()
+      for (let i = 0; i < 2; i += 1) {
+        expect((await track({ userName: 'old', eventName: 'Counted', occurredAt })).body).toMatchObject({
+          formsQueued: 0,
+          triggersEvaluated: false,
+        })
+      }
+      expect((await track({ userName: 'old', eventName: 'Counted' })).body).toMatchObject({ formsQueued: 1 })
+    })
+
+    it('evaluation sees the traits and the country of the identify just before', async () => {
+      await identify({ userName: 'german', $deviceInfo: { $countryCode: 'de' } })
+      expect((await track({ userName: 'german', eventName: 'Bought' })).body).toMatchObject({ formsQueued: 1 })
+      await identify({ userName: 'french', $deviceInfo: { $countryCode: 'FR' } })
+      expect((await track({ userName: 'french', eventName: 'Bought' })).body).toMatchObject(none)
+    })
+
+    it('a tracked event counts toward the "user was first seen" trigger', async () => {
+      await identify({ userName: 'newcomer', userAttributes: { $set: { newcomer: true } } })
+      expect((await track({ userName: 'newcomer', eventName: 'Anything' })).body).toMatchObject({ formsQueued: 1 })
+      expect((await visit({ userName: 'newcomer' })).body).toMatchObject({ nextFeedbackId: 'first-seen' })
+    })
+
+    it('a tracked event does not count toward the "user started session" trigger; a visit does, and shows its form', async () => {
+      await identify({ userName: 'greeted', userAttributes: { $set: { greeted: true } } })
+      expect((await track({ userName: 'greeted', eventName: 'Anything' })).body).toMatchObject(none)
+      expect((await visit({ userName: 'greeted' })).body).toMatchObject({ nextFeedbackId: 'session' })
+    })
+
+    it('admin identify never returns a form to show, and does not take it from the visit', async () => {
+      await identify({ userName: 'waits' })
+      await track({ userName: 'waits', eventName: 'One Form' })
+      expect(Object.keys((await identify({ userName: 'waits' })).body).toSorted()).toEqual(['message', 'userId'])
+      expect((await visit({ userName: 'waits' })).body).toMatchObject({ nextFeedbackId: 'one' })
+    })
+
+    it('an SDK track event queues, too', async () => {
+      await identify({ userName: 'by-page' })
+      expect(await sdkTrack({ userName: 'by-page', eventName: 'one_form' })).toMatchObject({
+        status: 202,
+        body: { formsQueued: 1 },
+      })
+    })
+
+    it('two visits at once never get the same row', async () => {
+      await identify({ userName: 'at-once' })
+      await track({ userName: 'at-once', eventName: 'One Form' })
+      const answers = await Promise.all([1, 2, 3, 4].map(() => visit({ userName: 'at-once' })))
+      expect(answers.filter(({ body }) => body['nextFeedbackId'] === 'one')).toHaveLength(1)
+    })
+  })
+}

@@ -1,0 +1,220 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { callerOf, errorOf, UUID_V7 } from './call.ts'
+
+const EMOJI = '🎉'
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+/** How long a request may be on its way without moving a boundary past the row that tests it. */
+const SLACK_MS = 5_000
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString()
+
+/** As the product writes it. */
+const instant = (text: string) => new Date(Date.parse(text)).toISOString()
+
+/** The contract, Track event: request body, errors, limits; decisions.md, Track event. */
+export function describeTrackBody(): void {
+  const { identify, track } = callerOf('EVENTS_ADMIN_P')
+  const at = (occurredAt: unknown) => track({ userName: 'tracked', eventName: 'timed', occurredAt })
+
+  describe('track event: request body', () => {
+    beforeAll(async () => {
+      for (const userName of ['tracked', 'x'.repeat(255), EMOJI.repeat(255)]) await identify({ userName })
+    })
+
+    it('success: 202, exactly the six fields, requestId equal to X-Request-Id', async () => {
+      const before = Date.now()
+      const { status, headers, body } = await track({ userName: 'tracked', eventName: 'Exactly Six' })
+      expect(status).toBe(202)
+      expect(body).toEqual({
+        requestId: headers['x-request-id'],
+        occurredAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        newEvent: true,
+        triggersEvaluated: true,
+        formsQueued: 0,
+        message: 'Event recorded.',
+      })
+      expect(body['requestId']).toMatch(UUID_V7)
+      expect(Math.abs(Date.parse(String(body['occurredAt'])) - before), 'the current time').toBeLessThan(SLACK_MS)
+    })
+
+    it.each([
+      ['missing', undefined],
+      ['null', null],
+      ['empty', ''],
+      ['blank', '  '],
+      ['a number', 1],
+      ['true', true],
+      ['an array', ['tracked']],
+      ['an object', {}],
+      ['256 characters', 'x'.repeat(256)],
+      ['256 code points', EMOJI.repeat(256)],
+    ])('userName %s: 400', async (_name, userName) => {
+      expect(await track({ userName, eventName: 'timed' })).toMatchObject(
+        errorOf(400, expect.stringContaining('userName')),
+      )
+    })
+
+    it.each(['x'.repeat(255), EMOJI.repeat(255)])('userName of 255 code points: 202', async (userName) => {
+      expect((await track({ userName, eventName: 'timed' })).status).toBe(202)
+    })
+
+    it.each([
+      ['missing', undefined],
+      ['null', null],
+      ['empty', ''],
+      ['a number', 1],
+      ['true', true],
+      ['an array', ['timed']],
+      ['an object', {}],
+      ['101 characters', 'x'.repeat(101)],
+      ['101 code points', `a${EMOJI.repeat(100)}`],
+      ['101 characters before any trimming', `${'x'.repeat(100)} `],
+    ])('eventName %s: 400', async (_name, eventName) => {
+      expect(await track({ userName: 'tracked', eventName })).toMatchObject(
+        errorOf(400, expect.stringContaining('eventName')),
+      )
+    })
+
+    it.each([
+      ['1 character', 'x'],
+      ['1 digit', '7'],
+      ['99 characters', 'x'.repeat(99)],
+      ['100 characters', 'x'.repeat(100)],
+      ['100 code points, 199 UTF-16 units', `a${EMOJI.repeat(99)}`],
+      ['a letter of another script', 'я'],
+      ['a digit of another script', '٣'],
+      ['__proto__', '__proto__'],
+      ['constructor', 'constructor'],
+    ])('eventName %s: 202', async (_name, eventName) => {
+      expect((await track({ userName: 'tracked', eventName })).status).toBe(202)
+    })
+
+    it.each([' ', '---', '___', '!?.', EMOJI, '\u200b', '\u0301', '€'])(
+      'no letter or digit, an empty slug: %j gets 400',
+      async (eventName) => {
+        expect(await track({ userName: 'tracked', eventName })).toMatchObject(
+          errorOf(400, expect.stringContaining('eventName')),
+        )
+      },
+    )
+
+    it.each([
+      'form:shown',
+      'form:',
+      'FORM:shown',
+      'Form:Shown',
+      'fOrM:x',
+      ' form:x',
+      '\tform:x',
+      '\u00a0form:x',
+      '  FORM:  ',
+      'form:*',
+      'form::',
+    ])('system event %j: 400', async (eventName) => {
+      expect(await track({ userName: 'tracked', eventName })).toMatchObject(
+        errorOf(400, expect.stringContaining('eventName')),
+      )
+    })
+
+    it.each(['form', 'form shown', 'forms:x', 'xform:x', 'my form:x', 'form :x', 'form_x'])(
+      'no system event %j: 202',
+      async (eventName) => {
+        expect((await track({ userName: 'tracked', eventName })).status).toBe(202)
+      },
+    )
+
+    it('body rules come in no request that is 404: of an unknown user they still get 400', async () => {
+      for (const fault of [{ eventName: '' }, { eventName: 'form:x' }, { eventName: '--' }, { occurredAt: 'x' }])
+        expect((await track({ userName: 'nobody', eventName: 'timed', ...fault })).status).toBe(400)
+    })
+  })
+
+  describe('occurredAt: ISO 8601 with a time zone', () => {
+    const today = new Date(Date.now() - 2 * MINUTE_MS).toISOString()
+    const minute = today.slice(0, 16)
+    const second = today.slice(0, 19)
+    const shifted = (minutes: number) =>
+      new Date(Date.parse(`${second}Z`) + minutes * MINUTE_MS).toISOString().slice(0, 19)
+
+    it.each([
+      ['seconds and Z', `${second}Z`, instant(`${second}Z`)],
+      ['no seconds', `${minute}Z`, instant(`${minute}:00Z`)],
+      ['a fraction of one digit', `${second}.5Z`, `${second}.500Z`],
+      ['milliseconds', `${second}.123Z`, `${second}.123Z`],
+      ['more than milliseconds: taken to the millisecond', `${second}.123999Z`, `${second}.123Z`],
+      ['+hh:mm', `${shifted(120)}+02:00`, `${second}.000Z`],
+      ['-hh:mm', `${shifted(-330)}-05:30`, `${second}.000Z`],
+      ['+hhmm', `${shifted(345)}+0545`, `${second}.000Z`],
+      ['+00:00', `${second}+00:00`, `${second}.000Z`],
+      ['no seconds, with an offset', `${shifted(60).slice(0, 16)}+01:00`, `${minute}:00.000Z`],
+    ])('%s: 202, answered as UTC with milliseconds', async (_name, text, occurredAt) => {
+      expect(await at(text)).toMatchObject({ status: 202, body: { occurredAt } })
+    })
+
+    it.each([
+      ['no time zone', second],
+      ['a date alone', today.slice(0, 10)],
+      ['a date and Z', `${today.slice(0, 10)}Z`],
+      ['a space instead of T', `${second.replace('T', ' ')}Z`],
+      ['hours alone', `${today.slice(0, 13)}Z`],
+      ['an offset of hours alone', `${second}+01`],
+      ['an offset without a sign', `${second}01:00`],
+      ['a name of a zone', `${second} Europe/Berlin`],
+      ['RFC 2822', new Date().toUTCString()],
+      ['an empty fraction', `${second}.Z`],
+      ['month 13', '2026-13-01T00:00:00Z'],
+      ['the 31st of a short month', `${today.slice(0, 4)}-06-31T00:00:00Z`],
+      ['the 30th of February', `${today.slice(0, 4)}-02-30T00:00:00Z`],
+      ['hour 25', `${today.slice(0, 10)}T25:00:00Z`],
+      ['minute 60', `${today.slice(0, 10)}T00:60:00Z`],
+      ['second 61', `${today.slice(0, 10)}T00:00:61Z`],
+      ['a basic format', `${second.replaceAll(/[-:]/g, '')}Z`],
+      ['white space before', ` ${second}Z`],
+      ['white space behind', `${second}Z `],
+      ['milliseconds since 1970 as text', String(Date.now())],
+      ['empty', ''],
+      ['now', 'now'],
+      ['a week', '2026-W01-1T00:00:00Z'],
+      ['six digits of year', `+00${second}Z`],
+    ])('%s: 400', async (_name, text) => {
+      expect(await at(text)).toMatchObject(errorOf(400, expect.stringContaining('occurredAt')))
+    })
+
+    it.each([0, 1, Date.now(), true, false, {}, [], [`${second}Z`]])('%j is no string: 400', async (value) => {
+      expect(await at(value)).toMatchObject(errorOf(400, expect.stringContaining('occurredAt')))
+    })
+
+    it('null is the same as leaving it out: the current time', async () => {
+      const { status, body } = await at(null)
+      expect(status).toBe(202)
+      expect(Math.abs(Date.parse(String(body['occurredAt'])) - Date.now())).toBeLessThan(SLACK_MS)
+    })
+  })
+
+  describe('occurredAt: no more than 5 minutes in the future and 365 days in the past', () => {
+    it.each([
+      ['4:59 in the future', -5 * MINUTE_MS + 1_000, 202],
+      ['5:00 in the future: it is less by the time it arrives', -5 * MINUTE_MS, 202],
+      ['5:00 and the slack of a request in the future', -5 * MINUTE_MS - SLACK_MS, 400],
+      ['a day in the future', -DAY_MS, 400],
+      ['364 days back', 364 * DAY_MS, 202],
+      ['365 days back, less the slack of a request', 365 * DAY_MS - SLACK_MS, 202],
+      ['365 days and 1 ms back: it is more by the time it arrives', 365 * DAY_MS + 1, 400],
+      ['366 days back', 366 * DAY_MS, 400],
+    ])('%s', async (_name, age, status) => {
+      expect((await at(ago(age))).status).toBe(status)
+    })
+  })
+
+  describe('older than 15 minutes: triggersEvaluated is false', () => {
+    const old = 'Event recorded. It is older than 15 minutes, so form triggers were not evaluated.'
+    it.each([
+      ['15:00 less the slack of a request', 15 * MINUTE_MS - SLACK_MS, true, 'Event recorded.'],
+      ['in the future', -4 * MINUTE_MS, true, 'Event recorded.'],
+      ['15:00.001', 15 * MINUTE_MS + 1, false, old],
+      ['a day', DAY_MS, false, old],
+    ])('%s', async (_name, age, triggersEvaluated, message) => {
+      expect(await at(ago(age))).toMatchObject({ status: 202, body: { triggersEvaluated, formsQueued: 0, message } })
+    })
+  })
+}
