@@ -2,7 +2,7 @@ import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { createLogAdmin } from '@nextvisit/log'
-import { consumerHealth, createBarrier, createProjectionRunner } from '@nextvisit/projection'
+import { consumerHealth, createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
   configOrExit,
   Counter,
@@ -33,6 +33,7 @@ const catalog = createCatalogView(connection, { serviceName: 'user-projector', l
 const logAdmin = createLogAdmin(connection, { logger })
 const projection = createUserProjection({ onSkippedIncrements: (count) => skippedIncrements.inc(count) })
 const barrier = createBarrier({ db: prisma, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
+const countOf = createPartitionCounts(logAdmin)
 const runner = createProjectionRunner({
   projection,
   db: prisma,
@@ -46,7 +47,7 @@ const runner = createProjectionRunner({
 })
 const server = createInternalServer({
   ...config.internalServer,
-  routes: createRoutes({ prisma, barrier }),
+  routes: createRoutes({ prisma, barrier, countPartitions: () => countOf(TOPICS.userEvents) }),
   ...consumerHealth({ runner, catalog, db: prisma }),
   metrics,
   logger,

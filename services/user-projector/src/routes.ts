@@ -1,4 +1,6 @@
 import { INTERNAL_ROUTES, LookUpUsersRequest, UserQuery } from '@nextvisit/contracts'
+import { partitionForKey } from '@nextvisit/log'
+import type { Barrier } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute, notFound } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { readExistence, readUser } from './queries.ts'
@@ -6,11 +8,26 @@ import { readExistence, readUser } from './queries.ts'
 export interface RoutesOptions {
   readonly prisma: PrismaClient
   /** Resolves once everything that was in these partitions of `user-events` when it was called is folded. */
-  readonly barrier: (partitions: readonly number[], signal: AbortSignal) => Promise<void>
+  readonly barrier: Barrier
+  /** How many partitions `user-events` has. */
+  readonly countPartitions: () => Promise<number>
 }
 
+/** Enough for whatever is on its way; what is left of the caller's 2 s is for the answer. */
+const READ_BARRIER_WITHIN_MS = 1_000
+
 /** What other services may ask of this one. */
-export function createRoutes({ prisma, barrier }: RoutesOptions): InternalRoute[] {
+export function createRoutes({ prisma, barrier, countPartitions }: RoutesOptions): InternalRoute[] {
+  /** What was answered before about this user is folded, if that is to be had in time: what is there is better than nothing. */
+  const catchUp = async (userId: string, signal: AbortSignal): Promise<void> => {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(READ_BARRIER_WITHIN_MS)])
+    try {
+      await barrier([partitionForKey(userId, await countPartitions())], within)
+    } catch (error) {
+      if (signal.aborted) throw error
+    }
+  }
+
   return [
     internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, { signal }) => {
       const exists = await readExistence(prisma, users)
@@ -20,6 +37,9 @@ export function createRoutes({ prisma, barrier }: RoutesOptions): InternalRoute[
       await barrier([...new Set(unknown.map((user) => user.partition))], signal)
       return { exists: await readExistence(prisma, users) }
     }),
-    internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query) => (await readUser(prisma, query)) ?? notFound()),
+    internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, { signal }) => {
+      await catchUp(query.userId, signal)
+      return (await readUser(prisma, query)) ?? notFound()
+    }),
   ]
 }

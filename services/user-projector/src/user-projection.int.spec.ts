@@ -2,14 +2,17 @@ import { staticCatalog } from '@nextvisit/catalog'
 import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { partitionForKey } from '@nextvisit/log'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { readUser } from './queries.ts'
 import { createRoutes } from './routes.ts'
+import type { Barrier } from '@nextvisit/projection'
 import { createUserProjection } from './user-projection.ts'
 
 const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
@@ -155,9 +158,16 @@ function askedOf(place: Place, userName: string, partition: number) {
   return { ...place, userId: userIdFixture(userName), partition }
 }
 
-async function lookUp(users: ReturnType<typeof askedOf>[], barrier: (partitions: readonly number[]) => Promise<void>) {
-  const route = createRoutes({ prisma, barrier }).find(({ path: at }) => at === INTERNAL_ROUTES.lookUpUsers)
-  return route?.handle({ users }, { signal: AbortSignal.timeout(5_000) })
+const PARTITIONS = 12
+const countPartitions = () => Promise.resolve(PARTITIONS)
+
+function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal.timeout(5_000)) {
+  const asked = createRoutes({ prisma, barrier, countPartitions }).find((one) => one.path === route)
+  return asked?.handle(body, { signal })
+}
+
+function lookUp(users: ReturnType<typeof askedOf>[], barrier: Barrier) {
+  return ask(INTERNAL_ROUTES.lookUpUsers, { users }, barrier)
 }
 
 describe('looking users up', () => {
@@ -184,5 +194,34 @@ describe('looking users up', () => {
     })
     expect(answer).toEqual({ exists: [false, true, true, false] })
     expect(waitedFor).toEqual([2, 3])
+  })
+})
+
+function readAdaBehind(barrier: Barrier, place: Place, signal?: AbortSignal) {
+  return ask(INTERNAL_ROUTES.readUser, { ...place, userId: userIdFixture('ada') }, barrier, signal)
+}
+
+describe('reading a user', () => {
+  it('shows what was answered before, though it was not folded yet when it was asked', async () => {
+    const place = newPlace()
+    const answer = await readAdaBehind(async (partitions) => {
+      expect(partitions).toEqual([partitionForKey(userIdFixture('ada'), PARTITIONS)])
+      await fold([identifyRequested({ ...place })])
+    }, place)
+    expect(answer).toMatchObject({ userName: 'ada' })
+  })
+
+  it.each([
+    ['can not be asked', () => Promise.reject(new Error('away'))],
+    ['is not passed in time', (_: readonly number[], signal: AbortSignal) => sleep(60_000, undefined, { signal })],
+  ])('shows what is there when the barrier %s', async (_how, barrier) => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    expect(await readAdaBehind(barrier, place)).toMatchObject({ userName: 'ada' })
+  })
+
+  it('asks nothing more for a caller who is gone', async () => {
+    const asking = readAdaBehind(async (_, signal) => signal.throwIfAborted(), newPlace(), AbortSignal.abort())
+    await expect(asking).rejects.toThrow('aborted')
   })
 })
