@@ -57,7 +57,12 @@ async function fold(facts: readonly UserFact[]): Promise<void> {
   await prisma.$transaction(meteringProjection.save(draft).map((statement) => prisma.$executeRaw(statement)))
 }
 
+const isDue = async (partition: number, instant: Date) =>
+  (await meteringProjection.due?.(prisma, instant, { ...context, partitions: [partition, 7] }))?.includes(partition)
+
+/** As the core does it: only where something is due. */
 async function tick(instant: Date): Promise<void> {
+  if (!(await isDue(context.partition, instant))) return
   const statements = await meteringProjection.tick?.(prisma, instant, context)
   await prisma.$transaction((statements ?? []).map((statement) => prisma.$executeRaw(statement)))
 }
@@ -170,6 +175,8 @@ describe('giving back', () => {
     expect(await counterOf(place, 'event')).toMatchObject({ pending: 3, reservations: 3 })
     await tick(later(60_000))
     expect(await counterOf(place, 'event')).toMatchObject({ pending: 2, reservations: 2 })
+    expect(await isDue(0, later(60_000))).toBe(false)
+    expect(await isDue(1, later(60_000))).toBe(true)
   })
 
   it('begins the 60 s again when a record asks again', async () => {

@@ -40,12 +40,22 @@ export async function release(db: Db, recordIds: readonly string[]): Promise<voi
   ])
 }
 
-/** Drops a partition's reservations of `deadline` and before. Nothing where there are none. */
-export async function dropUnfolded(db: Db, partition: number, deadline: Date): Promise<Statement[]> {
-  const unfolded = sql`partition = ${partition}::int AND reserved_at <= ${deadline.toISOString()}::timestamptz`
-  const [found] = await db.$queryRaw<unknown[]>(sql`SELECT 1 FROM reservations WHERE ${unfolded} LIMIT 1`)
-  if (!found) return []
+/** Those of these partitions that have reservations of `deadline` and before. */
+export async function findUnfolded(db: Db, partitions: readonly number[], deadline: Date): Promise<number[]> {
+  const rows = await db.$queryRaw<{ partition: number }[]>(sql`
+    SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
+    WHERE EXISTS (SELECT FROM reservations WHERE ${unfoldedIn(sql`owned.partition`, deadline)})`)
+  return rows.map((row) => row.partition)
+}
+
+/** Drops a partition's reservations of `deadline` and before. */
+export function dropUnfolded(partition: number, deadline: Date): Statement[] {
+  const unfolded = unfoldedIn(sql`${partition}::int`, deadline)
   return [lockCountersOf(unfolded), lowerPending(sql`DELETE FROM reservations WHERE ${unfolded}`)]
+}
+
+function unfoldedIn(partition: Statement, deadline: Date): Statement {
+  return sql`reservations.partition = ${partition} AND reserved_at <= ${deadline.toISOString()}::timestamptz`
 }
 
 /** Adds metered events to their counters, and locks every counter that the batch may touch, in one pass. */

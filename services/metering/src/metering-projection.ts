@@ -2,7 +2,15 @@ import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@ne
 import { customTraitSlugs, keyedRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { type CounterKey, counterOf, monthOf } from './counter.ts'
-import { countEvents, countMembers, dropUnfolded, RESERVATION_LIFETIME_MS, settle, type Unit } from './ledger.ts'
+import {
+  countEvents,
+  countMembers,
+  dropUnfolded,
+  findUnfolded,
+  RESERVATION_LIFETIME_MS,
+  settle,
+  type Unit,
+} from './ledger.ts'
 import { addUniqueNames, addUsage, type UsageDelta, type UsedName } from './usage-rows.ts'
 
 /** What a batch adds. Keys are the rows' own, joined. */
@@ -44,8 +52,15 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
     ]
   },
 
-  tick: async (db, instant, { partition, isRebuild }) =>
-    isRebuild ? [] : dropUnfolded(db, partition, new Date(instant.getTime() - RESERVATION_LIFETIME_MS)),
+  due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
+
+  tick: async (_db, instant, { partition, isRebuild }) =>
+    isRebuild ? [] : dropUnfolded(partition, deadlineAt(instant)),
+}
+
+/** What was reserved then or before and is not folded as of `instant` never will be. */
+function deadlineAt(instant: Date): Date {
+  return new Date(instant.getTime() - RESERVATION_LIFETIME_MS)
 }
 
 /** Counts toward the organization's limit only where the gateway said so; an event is never an active user. */

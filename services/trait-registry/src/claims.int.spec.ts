@@ -67,7 +67,12 @@ async function fold(facts: readonly UserFact[]): Promise<void> {
   await prisma.$transaction(statementsFor(facts).map((statement) => prisma.$executeRaw(statement)))
 }
 
+const dueOf = async (partitions: readonly number[], instant: Date) =>
+  (await projection.due?.(prisma, instant, { catalog, partitions })) ?? []
+
+/** As the core does it: only where something is due. */
 async function tick(partition: number, instant: Date): Promise<void> {
+  if (!(await dueOf([partition], instant)).includes(partition)) return
   const statements = await projection.tick?.(prisma, instant, { catalog, isRebuild: false, partition })
   await prisma.$transaction((statements ?? []).map((statement) => prisma.$executeRaw(statement)))
 }
@@ -154,6 +159,15 @@ describe('claims that nobody rode on', () => {
     await tick(0, later(62_000))
     expect(await claimedSlugs(place)).toEqual([])
     expect(await ask([claim(place, ['ghost'])])).toEqual([['new']])
+  })
+
+  it('are due in every partition, or in none', async () => {
+    await ask([claim(newPlace(), ['ghost'], { partition: 1 })], later(-3_600_000))
+    expect(await dueOf([0, 2], later(-3_540_001))).toEqual([])
+    expect(await dueOf([0, 2], later(-3_540_000))).toEqual([0, 2])
+    await tickAll(later(-3_540_000))
+    await tickAll(later(-3_540_000))
+    expect(await dueOf([0, 2], later(-3_540_000))).toEqual([])
   })
 
   it('stay while one partition is behind the others', async () => {

@@ -2,7 +2,7 @@ import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { createLogAdmin } from '@nextvisit/log'
-import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
+import { consumerHealth, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -24,8 +24,9 @@ const adapter = createAdapter({
 const prisma = new PrismaClient({ adapter, transactionOptions })
 const catalog = createCatalogView(connection, { serviceName: 'trait-registry', logger })
 const logAdmin = createLogAdmin(connection, { logger })
+const countOf = createPartitionCounts(logAdmin)
 const runner = createProjectionRunner({
-  projection: createRegistryProjection({ countPartitions: () => logAdmin.partitionCount(TOPICS.userEvents) }),
+  projection: createRegistryProjection({ countPartitions: () => countOf(TOPICS.userEvents) }),
   db: prisma,
   connection,
   catalog,

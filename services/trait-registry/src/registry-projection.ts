@@ -36,11 +36,13 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
       return deltas.length > 0 ? [addDefinitions(deltas), deleteClaims(deltas)] : []
     },
 
-    tick: async (db, instant, { partition, isRebuild }) => {
+    due: async (db, instant, { partitions }) => {
       const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
-      if (isRebuild || !(await hasClaimsUntil(db, deadline))) return []
-      return [markTick(partition, instant), dropUnriddenClaims(partition, await options.countPartitions())]
+      return (await hasClaimsUntil(db, deadline)) ? partitions : []
     },
+
+    tick: async (_db, instant, { partition, isRebuild }) =>
+      isRebuild ? [] : [markTick(partition, instant), dropUnriddenClaims(partition, await options.countPartitions())],
   }
 }
 
