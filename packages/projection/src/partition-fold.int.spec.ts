@@ -7,7 +7,9 @@ import { countVisits, createVisitsProjection } from './fixtures/visits-projectio
 
 const records = factsAsRecords([eventTracked({ eventName: 'First' }), eventTracked({ eventName: 'Second' })])
 const visits = createVisitsProjection()
-const fails = (error: Error) => () => Promise.reject(error)
+const fails = (error: Error) => async () => {
+  throw error
+}
 const bug = new TypeError('a bug')
 const away = new Error('Connection terminated unexpectedly')
 

@@ -107,7 +107,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     for (const { one, end } of ofTopic) one.noticeEnd(end)
     const partitions = ofTopic.map(({ one }) => one.partition)
     const due = await findDue(projection, db, { topic, partitions, instant, catalog })
-    await Promise.all(ofTopic.map(({ one, end }) => due.has(one.partition) && one.tick(instant, end)))
+    await Promise.all(ofTopic.filter(({ one }) => due.has(one.partition)).map(({ one, end }) => one.tick(instant, end)))
   }
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await countOf(topic))

@@ -49,9 +49,6 @@ export function describeProjection<Fact extends { readonly id: string; readonly 
     await fold.open(0n)
     return fold
   }
-  const foldAll = async (fold: PartitionFold, batches: readonly FetchedBatch[]): Promise<void> => {
-    for (const batch of batches) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded' })
-  }
 
   describe(`the projection ${name}`, () => {
     beforeAll(async () => {
@@ -182,6 +179,10 @@ export function describeProjection<Fact extends { readonly id: string; readonly 
       await own.drop()
     }
   }
+}
+
+async function foldAll(fold: PartitionFold, batches: readonly FetchedBatch[]): Promise<void> {
+  for (const batch of batches) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded' })
 }
 
 /** Its commit fails with its last statement. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { applyMigrations } from '@nextvisit/database'
 import { coreMigrations } from '@nextvisit/projection'
-import pg from 'pg'
+import { Client } from 'pg'
 
 export interface TestDatabaseOptions {
   /** The service's schema. */
@@ -40,7 +40,7 @@ async function createDatabase(adminUrl: string, template = 'template1'): Promise
 }
 
 async function run(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new Client({ connectionString: url })
   await client.connect()
   try {
     await client.query(statement)
