@@ -1,7 +1,7 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
-import { createProjectionRunner } from '@nextvisit/projection'
+import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
 import {
   configOrExit,
   createInternalServer,
@@ -14,7 +14,6 @@ import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { readEvaluatorConfig } from './config.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { createHealth } from './health.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
 import { createRoutes } from './routes.ts'
 
@@ -46,7 +45,7 @@ const runner = createProjectionRunner({
 const server = createInternalServer({
   ...config.internalServer,
   routes: createRoutes(prisma),
-  ...createHealth({ db: prisma, catalog, runner }),
+  ...consumerHealth({ runner, catalog, db: prisma }),
   metrics,
   logger,
 })

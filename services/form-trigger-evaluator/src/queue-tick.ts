@@ -1,7 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import { compileForms, OFFER_HOLDS_MS } from '@nextvisit/domain'
-import type { FoldContext } from '@nextvisit/projection'
+import type { DueContext, FoldContext } from '@nextvisit/projection'
 import { formFactsToOutbox } from './form-fact-outbox.ts'
 import { formFactOf, isOpen, lapsed, type OpenRow, type QueueRow } from './queue-row.ts'
 import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, updateQueueRows } from './queue-rows.ts'
@@ -9,13 +9,34 @@ import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, updateQueueRows } from 
 /** Of each kind. The rest waits for the next tick. */
 const MAX_ROWS_A_TICK = 1_000
 
-/** A form that has waiting rows, but that the workspace no longer has or has disabled. */
-interface GoneForm {
+/** A form that has rows waiting in a partition. */
+interface WaitingForm {
+  readonly partition: number
   readonly organization: string
   readonly project: string
   readonly formId: string
+}
+
+/** One that the workspace no longer has or has disabled. */
+interface GoneForm extends WaitingForm {
   /** Of the catalog that says so. Rows queued under a later one are somebody's who knew better. */
   readonly revision: number
+}
+
+/** Those of these partitions that have rows for {@link tickQueue}: two questions, however many there are. */
+export async function findDueQueues(
+  db: Db,
+  instant: Date,
+  { partitions, catalog }: DueContext,
+): Promise<readonly number[]> {
+  const [due, gone] = await Promise.all([
+    db.$queryRaw<{ partition: number }[]>(sql`
+      SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
+      WHERE EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(instant)})
+         OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(instant)})`),
+    readGoneForms(db, partitions, catalog),
+  ])
+  return [...due, ...gone].map(({ partition }) => partition)
 }
 
 /**
@@ -24,7 +45,7 @@ interface GoneForm {
  */
 export async function tickQueue(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
   if (context.isRebuild) return []
-  const gone = await readGoneForms(db, context)
+  const gone = await readGoneForms(db, [context.partition], context.catalog)
   const rows = await readDueRows(db, { instant, gone, partition: context.partition })
   const changed = rows.flatMap((row) => {
     const next = ticked(row, instant.getTime(), gone)
@@ -56,26 +77,27 @@ function isOfForm(row: QueueRow, form: GoneForm): boolean {
 }
 
 /** Leaps from form to form through the index, so that it costs the same whether ten rows wait or a million. */
-async function readGoneForms(db: Db, { catalog, partition }: FoldContext): Promise<GoneForm[]> {
-  const forms = await db.$queryRaw<Omit<GoneForm, 'revision'>[]>(sql`
+async function readGoneForms(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<GoneForm[]> {
+  const forms = await db.$queryRaw<WaitingForm[]>(sql`
     WITH RECURSIVE waiting AS (
-      (SELECT organization, project, form_id FROM queue
-       WHERE partition = ${partition} AND state = 'waiting'
-       ORDER BY organization, project, form_id LIMIT 1)
+      SELECT first.* FROM unnest(${partitions}::int[]) AS owned (partition), LATERAL (
+        SELECT partition, organization, project, form_id FROM queue
+        WHERE queue.partition = owned.partition AND state = 'waiting'
+        ORDER BY organization, project, form_id LIMIT 1) AS first
       UNION ALL
       SELECT next.* FROM waiting, LATERAL (
-        SELECT organization, project, form_id FROM queue
-        WHERE partition = ${partition} AND state = 'waiting'
+        SELECT partition, organization, project, form_id FROM queue
+        WHERE queue.partition = waiting.partition AND state = 'waiting'
           AND (queue.organization, queue.project, queue.form_id)
             > (waiting.organization, waiting.project, waiting.form_id)
         ORDER BY organization, project, form_id LIMIT 1) AS next
     )
-    SELECT organization, project, form_id AS "formId" FROM waiting`)
+    SELECT partition, organization, project, form_id AS "formId" FROM waiting`)
   return forms.flatMap((form) => goneIn(catalog, form) ?? [])
 }
 
 /** A project that the catalog does not hold says nothing: the catalog may be the one that is behind. */
-function goneIn(catalog: CatalogView, form: Omit<GoneForm, 'revision'>): GoneForm | undefined {
+function goneIn(catalog: CatalogView, form: WaitingForm): GoneForm | undefined {
   const project = catalog.project(form.organization, form.project)
   if (!project || compileForms(project.config).byId.get(form.formId)?.isEnabled) return undefined
   return { ...form, revision: project.revision }
@@ -86,15 +108,13 @@ async function readDueRows(
   db: Db,
   { instant, gone, partition }: { instant: Date; gone: readonly GoneForm[]; partition: number },
 ): Promise<OpenRow[]> {
-  const now = instant.toISOString()
-  const offeredUntil = new Date(instant.getTime() - OFFER_HOLDS_MS).toISOString()
   const rows = await db.$queryRaw<StoredQueueRow[]>(sql`
     (SELECT ${QUEUE_COLUMNS} FROM queue
-     WHERE partition = ${partition} AND state = 'offered' AND offered_at <= ${offeredUntil}::timestamptz
+     WHERE partition = ${partition} AND ${overdue(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
     (SELECT ${QUEUE_COLUMNS} FROM queue
-     WHERE partition = ${partition} AND state = 'waiting' AND expires_at <= ${now}::timestamptz
+     WHERE partition = ${partition} AND ${expired(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
     (SELECT ${QUEUE_COLUMNS} FROM queue
@@ -104,7 +124,17 @@ async function readDueRows(
        ${gone.map((form) => form.formId)}::text[]
      ) AS gone (organization, project, form_id) USING (organization, project, form_id)
      WHERE partition = ${partition} AND state = 'waiting'
-       AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)
+       AND (expires_at IS NULL OR expires_at > ${instant.toISOString()}::timestamptz)
      LIMIT ${MAX_ROWS_A_TICK})`)
   return rows.map(toQueueRow).filter(isOpen)
+}
+
+/** An offer that was not confirmed in time. */
+function overdue(instant: Date): Statement {
+  const offeredUntil = new Date(instant.getTime() - OFFER_HOLDS_MS).toISOString()
+  return sql`state = 'offered' AND offered_at <= ${offeredUntil}::timestamptz`
+}
+
+function expired(instant: Date): Statement {
+  return sql`state = 'waiting' AND expires_at <= ${instant.toISOString()}::timestamptz`
 }
