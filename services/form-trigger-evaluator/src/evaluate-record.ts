@@ -2,7 +2,7 @@ import type { EventTracked, IdentifyRequested, VisitAnswered, VisitReply } from 
 import { chooseForm, compileForms, evaluateForms, type Occasion, queuedIdOf } from '@nextvisit/domain'
 import type { FoldContext } from '@nextvisit/projection'
 import { type DraftUser, type FormsDraft, putRow, userKeyOf } from './forms-draft.ts'
-import { delivered, formFactOf, lapsed, ownerOf, queuedRow } from './queue-row.ts'
+import { delivered, formFactOf, lapsed, ownerOf, type QueueRow, queuedRow } from './queue-row.ts'
 
 /**
  * Queues what this record sets off and keeps each decision. A form that this very record queued before is left as it is:
@@ -34,7 +34,17 @@ export function evaluateRecord(
       catalogRevision: project.revision,
     })
   }
-  return [...user.rows.values()].filter(({ causeId }) => causeId === fact.id).length
+  return [...user.rows.values()].filter((row) => isCausedBy(row, fact)).length
+}
+
+/** By this very record, and not by one under the same `Idempotency-Key` a day before. */
+function isCausedBy({ id, causeId, formId }: QueueRow, fact: IdentifyRequested | EventTracked): boolean {
+  return causeId === fact.id && id === queuedIdOf(fact.id, fact.received, formId)
+}
+
+/** The reply to a visit that shows nothing. */
+export function offerNothing(visit: IdentifyRequested): VisitReply {
+  return { kind: 'visit', recordId: visit.id, offer: null, moreWaiting: false }
 }
 
 /** Offers at most one form at a visit. */

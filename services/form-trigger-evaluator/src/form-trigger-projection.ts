@@ -1,8 +1,9 @@
-import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
-import { confirmOffer, evaluateRecord, offerForm } from './evaluate-record.ts'
+import { confirmOffer, evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import { foldEvent, foldIdentify } from './fold-activity.ts'
 import { type AddressedReply, type DraftUser, emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
+import { readRepliesTo } from './keyed-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { tickQueue } from './queue-tick.ts'
 import { saveDraft } from './save-draft.ts'
@@ -39,6 +40,10 @@ export function createFormTriggerProjection({
     after: async ({ replies }) => {
       if (replies.length > 0) await publishReplies(replies)
     },
+    onCopies: async (db, copies) => {
+      const replies = await readRepliesTo(db, copies)
+      if (replies.length > 0) await publishReplies(replies)
+    },
     tick: tickQueue,
   }
 }
@@ -54,27 +59,34 @@ function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>):
 function evolveIdentify(
   draft: FormsDraft,
   user: DraftUser,
-  { fact, replyTo }: Recorded<IdentifyRequested>,
+  record: Recorded<IdentifyRequested>,
   context: FoldContext,
 ): void {
+  const { fact, replyTo } = record
   const startsSession = foldIdentify(user, fact)
   if (fact.source === 'admin' || context.isRebuild) return
   const occasion = { kind: 'visit', startsSession, receivedAt: Date.parse(fact.received) } as const
   evaluateRecord(draft, user, { fact, occasion }, context)
-  if (replyTo) draft.replies.push({ channel: replyTo, reply: offerForm(user, fact, context) })
+  reply(draft, record, replyTo ? offerForm(user, fact, context) : offerNothing(fact))
 }
 
 /** What was too old when it was received only counts. */
-function evolveEvent(
-  draft: FormsDraft,
-  user: DraftUser,
-  { fact, replyTo }: Recorded<EventTracked>,
-  context: FoldContext,
-): void {
+function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventTracked>, context: FoldContext): void {
+  const { fact } = record
   foldEvent(user, fact)
   if (context.isRebuild) return
   const formsQueued = fact.evaluateTriggers ? evaluateEvent(draft, user, fact, context) : 0
-  if (replyTo) draft.replies.push({ channel: replyTo, reply: { kind: 'track', recordId: fact.id, formsQueued } })
+  reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })
+}
+
+/** To the gateway that waits, if one does; a copy of a keyed record gets the same (decisions.md, Retries). */
+function reply(
+  draft: FormsDraft,
+  { fact: { id, keyed, received }, partition, replyTo }: Recorded<EventTracked | IdentifyRequested>,
+  given: EvaluatorReply,
+): void {
+  if (replyTo) draft.replies.push({ channel: replyTo, reply: given })
+  if (keyed) draft.outcomes.set(id, { partition, received, reply: given })
 }
 
 function evaluateEvent(draft: FormsDraft, user: DraftUser, fact: EventTracked, context: FoldContext): number {

@@ -36,6 +36,14 @@ export interface AddressedReply {
   readonly reply: EvaluatorReply
 }
 
+/** The reply to a record whose request had an `Idempotency-Key`, for its copies. */
+export interface KeyedOutcome {
+  readonly partition: number
+  /** ISO, of the record. */
+  readonly received: string
+  readonly reply: EvaluatorReply
+}
+
 /** What a batch makes of the users it touches. */
 export interface FormsDraft {
   readonly users: Map<string, DraftUser>
@@ -44,10 +52,12 @@ export interface FormsDraft {
   /** For `form-events`, in order. */
   readonly facts: FormFact[]
   readonly replies: AddressedReply[]
+  /** By record id. */
+  readonly outcomes: Map<string, KeyedOutcome>
 }
 
 export function emptyDraft(): FormsDraft {
-  return { users: new Map(), decisions: new Map(), facts: [], replies: [] }
+  return { users: new Map(), decisions: new Map(), facts: [], replies: [], outcomes: new Map() }
 }
 
 /** Ids of organizations, projects and forms hold no `/`. */

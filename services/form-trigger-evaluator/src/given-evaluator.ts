@@ -23,7 +23,7 @@ export async function givenEvaluator(databaseUrl: string) {
   let replies: EvaluatorReply[] = []
   const projection = createFormTriggerProjection({
     publishReplies: async (sent) => {
-      replies = sent.map(({ reply }) => reply)
+      replies.push(...sent.map(({ reply }) => reply))
     },
   })
 
@@ -35,18 +35,26 @@ export async function givenEvaluator(databaseUrl: string) {
     return fold
   }
 
+  async function foldBatch(
+    context: FoldContext,
+    facts: readonly UserFact[],
+    waiting: { readonly replyTo?: string },
+  ): Promise<readonly EvaluatorReply[]> {
+    const fold = await openFold(context)
+    const { nextOffset } = fold.checkpoint()
+    const records = factsAsRecords(facts, { partition: PARTITION, ...waiting })
+    const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + nextOffset })))
+    replies = []
+    await fold.fold({ ...batch, fetchedFrom: nextOffset, nextOffset: nextOffset + batch.nextOffset })
+    return replies
+  }
+
   return {
     prisma,
     /** One batch, for each record of which a gateway waits; returns the replies. */
-    fold: async (context: FoldContext, ...facts: UserFact[]): Promise<readonly EvaluatorReply[]> => {
-      const fold = await openFold(context)
-      const { nextOffset } = fold.checkpoint()
-      const records = factsAsRecords(facts, { partition: PARTITION, replyTo: GATEWAY })
-      const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + nextOffset })))
-      replies = []
-      await fold.fold({ ...batch, fetchedFrom: nextOffset, nextOffset: nextOffset + batch.nextOffset })
-      return replies
-    },
+    fold: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
+    /** One batch that nobody waits for. */
+    foldUnheard: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, {}),
     /** A tick as of `ms` after the start of the story. */
     tick: async (context: FoldContext, ms: number): Promise<void> => {
       const fold = await openFold(context)
@@ -65,7 +73,7 @@ export async function givenEvaluator(databaseUrl: string) {
       return rows.map(({ value }) => JSON.parse(value) as FormFact).map(({ type, formId }) => `${type} ${formId}`)
     },
     /** Forgets everything but the checkpoint, for the next story. */
-    clear: () => prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox`),
+    clear: () => prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, keyed_outcomes`),
     stop: async () => {
       await prisma.$disconnect()
       await database.drop()

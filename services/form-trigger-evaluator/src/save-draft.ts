@@ -2,10 +2,11 @@ import type { Statement } from '@nextvisit/database'
 import { upsertDecisions, upsertOccurrences, upsertUsers } from './activity-rows.ts'
 import { formFactsToOutbox } from './form-fact-outbox.ts'
 import type { DraftUser, FormsDraft } from './forms-draft.ts'
+import { keepOutcomes } from './keyed-outcomes.ts'
 import { insertQueueRows, updateQueueRows } from './queue-rows.ts'
 
 /** What a batch has changed: a statement a table, however many rows. */
-export function saveDraft({ users, decisions, facts }: FormsDraft): readonly Statement[] {
+export function saveDraft({ users, decisions, facts, outcomes }: FormsDraft): readonly Statement[] {
   const all = [...users.values()]
   return [
     ...unlessEmpty(
@@ -23,6 +24,7 @@ export function saveDraft({ users, decisions, facts }: FormsDraft): readonly Sta
     ),
     ...unlessEmpty([...decisions.values()], upsertDecisions),
     ...unlessEmpty(facts, formFactsToOutbox),
+    ...keepOutcomes([...outcomes.values()]),
   ]
 }
 

@@ -1,0 +1,82 @@
+import { eventTracked, visit } from '@nextvisit/contracts/fixtures'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { at, contextOf, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from './given-evaluator.ts'
+
+const HOUR = 60 * MINUTE
+
+let given: GivenEvaluator
+beforeAll(async () => {
+  given = await givenEvaluator(inject('databaseUrl'))
+})
+afterEach(() => given.clear())
+afterAll(() => given.stop())
+
+describe('the copy of a keyed record (decisions.md, Retries)', () => {
+  const context = contextOf([nps, { id: 'welcome', triggers: [{ visit: {} }], priority: 5 }])
+
+  it('of an event is replied what the first was: it queued one form, though it queues no more', async () => {
+    const first = eventTracked({ keyed: true })
+    const replies = await given.fold(context, first)
+    expect(replies).toMatchObject([{ kind: 'track', recordId: first.id, formsQueued: 1 }])
+    expect(await given.fold(context, { ...first, received: at(10 * SECOND) })).toEqual(replies)
+    expect(await given.queue()).toEqual(['nps waiting'])
+  })
+
+  it('of a visit is offered the same form, not the next one that waits', async () => {
+    const first = visit({ keyed: true, received: at(SECOND) })
+    await given.fold(context, eventTracked())
+    const replies = await given.fold(context, first)
+    expect(replies).toMatchObject([{ kind: 'visit', offer: { formId: 'welcome' }, moreWaiting: true }])
+    expect(await given.fold(context, { ...first, received: at(5 * MINUTE) })).toEqual(replies)
+    expect(await given.queue()).toEqual(['nps waiting', 'welcome offered'])
+  })
+
+  it('is replied in the batch that holds both', async () => {
+    const first = visit({ keyed: true })
+    const replies = await given.fold(context, first, { ...first, received: at(SECOND) })
+    expect(replies).toHaveLength(2)
+    expect(replies[1]).toEqual(replies[0])
+  })
+
+  it('is replied though nobody waited for the first, which showed nothing', async () => {
+    const [event, shown] = [eventTracked({ keyed: true }), visit({ keyed: true })]
+    await given.foldUnheard(context, event, shown)
+    const replies = await given.fold(context, event, shown)
+    expect(replies).toMatchObject([{ formsQueued: 1 }, { offer: null, moreWaiting: false }])
+  })
+
+  it('gets no reply where nobody waits for one', async () => {
+    const first = eventTracked({ keyed: true })
+    await given.fold(context, first)
+    expect(await given.foldUnheard(context, first)).toEqual([])
+  })
+})
+
+describe('what is kept for copies', () => {
+  const context = contextOf([nps])
+  const kept = async () => (await given.prisma.keyedOutcome.findMany()).map(({ recordId }) => recordId).toSorted()
+
+  it('is nothing of records without an Idempotency-Key', async () => {
+    await given.fold(context, eventTracked(), visit())
+    expect(await kept()).toEqual([])
+  })
+
+  it('is forgotten when no copy can come any more, and no sooner', async () => {
+    const [first, second] = [eventTracked({ keyed: true }), eventTracked({ keyed: true, received: at(HOUR) })]
+    await given.fold(context, first, second)
+    await given.fold(context, eventTracked({ keyed: true, received: at(48 * HOUR) }))
+    expect(await kept()).toEqual(expect.arrayContaining([first.id, second.id]))
+    await given.fold(context, eventTracked({ keyed: true, received: at(48 * HOUR + SECOND) }))
+    expect(await kept()).not.toContain(first.id)
+    expect(await kept()).toContain(second.id)
+  })
+
+  it('is the later outcome of a record that came again after a day', async () => {
+    const first = eventTracked({ keyed: true })
+    const later = { ...first, received: at(24 * HOUR) }
+    await given.fold(context, first, later)
+    expect(await given.fold(context, { ...first, received: at(25 * HOUR) })).toMatchObject([{ formsQueued: 0 }])
+    expect(await kept()).toEqual([first.id])
+  })
+})
