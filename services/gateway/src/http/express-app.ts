@@ -5,8 +5,9 @@ import { refuse } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
 import type { AnswerRequest } from './answer-request.ts'
 import { preflightHeaders } from './cors.ts'
+import { createDocuments, type ServedDocument } from './documents.ts'
 import { drain } from './drain.ts'
-import { SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
+import { SECURITY_HEADERS, writeAnswer, writeText } from './write-answer.ts'
 
 export interface ExpressAppParts {
   readonly routes: readonly Route[]
@@ -16,7 +17,7 @@ export interface ExpressAppParts {
   readonly logger: Logger
 }
 
-/** Everything but the dispatched ingestion routes: reads, health, preflights, and what does not exist (404, 405). */
+/** Everything but the dispatched ingestion routes: reads, health, the API's description, preflights, and what does not exist (404, 405). */
 export function createExpressApp({ routes, answerRequest, whyNotReady, logger }: ExpressAppParts): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -31,13 +32,19 @@ export function createExpressApp({ routes, answerRequest, whyNotReady, logger }:
     respond(request, response, answer(reasons.length === 0 ? 200 : 503, body))
   })
 
+  const documents = createDocuments()
+  for (const { path, headers, text } of documents) {
+    app.get(path, (_request, response) =>
+      writeText(response, 200, text, { ...headers, 'X-Request-Id': randomUUIDv7() }),
+    )
+  }
   for (const route of routes) {
     const path = toExpressPath(route.pattern)
     const register = route.method === 'GET' ? app.get.bind(app) : app.post.bind(app)
     register(path, (request, response) => answerRequest(route, locate(request), request, response))
     if (route.keyKind === 'sdk') app.options(path, preflight)
   }
-  for (const [path, methods] of allowedMethods(routes)) {
+  for (const [path, methods] of allowedMethods(routes, documents)) {
     app.all(path, (request, response) =>
       respond(request, response, refuse(405, `Use ${methods.join(' or ')}`, { Allow: methods.join(', ') })),
     )
@@ -73,11 +80,12 @@ function preflight(_request: Request, response: Response): void {
 }
 
 /** By Express' path; a route of `GET` answers `HEAD` too. */
-function allowedMethods(routes: readonly Route[]): ReadonlyMap<string, readonly string[]> {
-  const methods = new Map([
-    ['/livez', ['GET', 'HEAD']],
-    ['/readyz', ['GET', 'HEAD']],
-  ])
+function allowedMethods(
+  routes: readonly Route[],
+  documents: readonly ServedDocument[],
+): ReadonlyMap<string, readonly string[]> {
+  const open = ['/livez', '/readyz', ...documents.map(({ path }) => path)]
+  const methods = new Map(open.map((path) => [path, ['GET', 'HEAD']]))
   for (const { pattern, method, keyKind } of routes) {
     const own = [method, ...(method === 'GET' ? ['HEAD'] : []), ...(keyKind === 'sdk' ? ['OPTIONS'] : [])]
     const path = toExpressPath(pattern)

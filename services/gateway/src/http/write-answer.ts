@@ -5,6 +5,8 @@ import type { Answer } from '../route.ts'
 /** Whatever the answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 /** The body of every error: exactly these three (decisions.md, Order of checks). */
 export function errorBody(status: number, message: string): object {
   return { status, error: STATUS_CODES[status] ?? 'Error', message }
@@ -18,13 +20,16 @@ export function writeAnswer(
 ): void {
   if (response.headersSent || response.destroyed) return
   const body = result.outcome === 'refused' ? errorBody(result.status, result.message) : result.body
-  const text = JSON.stringify(body)
-  response.writeHead(result.status, {
-    ...SECURITY_HEADERS,
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
-    ...headers,
-    ...result.headers,
-  })
+  writeText(response, result.status, JSON.stringify(body), { 'Content-Type': JSON_TYPE, ...headers, ...result.headers })
+}
+
+/** Writes a text of the type that its headers say. */
+export function writeText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>>,
+): void {
+  response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Length': Buffer.byteLength(text), ...headers })
   response.end(text)
 }

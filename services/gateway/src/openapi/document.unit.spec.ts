@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ErrorBody } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { isJsonObject, type JsonObject } from '../bodies/json-object.ts'
+import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import { parseTrackBody } from '../bodies/track-body.ts'
+import { ROUTES } from '../route-table.ts'
+import { createOpenApiDocument, openApiText } from './document.ts'
+import type { MediaType, OperationObject, ResponseObject } from './open-api.ts'
+import { SCHEMAS, type SchemaName } from './schemas.ts'
+
+const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/openapi.json')
+const document = createOpenApiDocument()
+
+interface Placed {
+  readonly name: string
+  readonly path: string
+  readonly operation: OperationObject
+}
+const operations: readonly Placed[] = Object.entries(document.paths).flatMap(([where, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ name: `${method} ${where}`, path: where, operation })),
+)
+const responses = operations.flatMap(({ name, operation }) =>
+  Object.entries(operation.responses).map(([status, response]) => ({ name: `${name} ${status}`, status, response })),
+)
+const jsonBodies = [
+  ...operations.map(({ name, operation }) => ({ name, content: operation.requestBody?.content })),
+  ...responses.map(({ name, response: { content } }) => ({ name, content })),
+].flatMap(({ name, content }) => Object.values(content ?? {}).map((body) => ({ name, body })))
+
+/** Every `$ref` in the document. */
+function referencesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === '$ref' && typeof member === 'string' ? [member] : referencesIn(member),
+  )
+}
+
+function lookUp(reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((found, step) => (isJsonObject(found) ? found[step] : undefined), document)
+}
+
+function schemaOf({ schema }: MediaType): z.ZodType | undefined {
+  const name = schema.$ref?.split('/').at(-1)
+  return name ? SCHEMAS[name as SchemaName] : undefined
+}
+
+describe('docs/openapi.json', () => {
+  it('is current: if not, run `npx -y pnpm openapi`', async () => {
+    expect(await readFile(COMMITTED, 'utf8')).toBe(openApiText())
+  })
+})
+
+describe('the document', () => {
+  it('knows every row of the route table', () => {
+    const documented = operations.map(({ name, operation }) => `${operation.operationId}: ${name}`)
+    const rows = Object.entries(ROUTES).map(([id, { method, pattern }]) => `${id}: ${method.toLowerCase()} ${pattern}`)
+    expect(documented).toEqual(expect.arrayContaining(rows))
+  })
+
+  it('refers to nothing that is not there, and keeps nothing that is not referred to', () => {
+    const references = [...new Set(referencesIn(document))]
+    expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
+    const { schemas, headers } = document.components
+    const kept = Object.entries({ schemas, headers }).flatMap(([kind, components]) =>
+      Object.keys(components).map((name) => `#/components/${kind}/${name}`),
+    )
+    expect(references.toSorted()).toEqual(kept.toSorted())
+  })
+
+  it('names each operation once, under tags and security schemes that it declares', () => {
+    const ids = operations.map(({ operation }) => operation.operationId)
+    expect(ids).toEqual([...new Set(ids)])
+    const used = operations.flatMap(({ operation }) => operation.tags)
+    expect(new Set(used)).toEqual(new Set(document.tags.map(({ name }) => name)))
+    const schemes = operations.flatMap(({ operation }) => operation.security.flatMap(Object.keys))
+    expect(new Set(schemes)).toEqual(new Set(Object.keys(document.components.securitySchemes)))
+  })
+
+  it('asks for a key on every route of /v2, but for what browsers ask first', () => {
+    const keyed = operations.filter(({ operation }) => operation.security.length > 0).map(({ name }) => name)
+    const ofTable = Object.values(ROUTES).map(({ method, pattern }) => `${method.toLowerCase()} ${pattern}`)
+    expect(keyed.toSorted()).toEqual(ofTable.toSorted())
+  })
+
+  it('declares the parameters that stand in a path', () => {
+    const inPaths = operations.map(({ path: where, operation: { parameters = [] } }) => ({
+      stand: where.match(/\{\w+\}/g) ?? [],
+      declared: parameters.filter((each) => each.in === 'path' && each.required).map(({ name }) => `{${name}}`),
+    }))
+    expect(inPaths.map(({ declared }) => declared)).toEqual(inPaths.map(({ stand }) => stand))
+  })
+
+  it('has X-Request-Id on every response, Allow on 405, Retry-After on 429 and on the errors of 503', () => {
+    const carrying = (header: string) => responses.filter(({ response }) => header in response.headers)
+    expect(carrying('X-Request-Id')).toEqual(responses)
+    expect(carrying('Allow')).toEqual(responses.filter(({ status }) => status === '405'))
+    const isBusy = (each: (typeof responses)[number]) => each.status === '503' && isError(each.response)
+    expect(carrying('Retry-After')).toEqual(responses.filter((each) => each.status === '429' || isBusy(each)))
+  })
+
+  it('has examples of every body that has a schema of its own, and its schema takes them', () => {
+    const faults = jsonBodies.filter(({ body }) => {
+      const values = Object.values(body.examples ?? {}).map(({ value }) => value)
+      const schema = schemaOf(body)
+      return schema && (values.length === 0 || !values.every((value) => schema.safeParse(value).success))
+    })
+    expect(faults.map(({ name }) => name)).toEqual([])
+  })
+
+  it('has errors whose status is that of their response', () => {
+    const statuses = responses
+      .filter(({ response }) => isError(response))
+      .flatMap(({ status, response }) => examplesOf(response).map((value) => [ErrorBody.parse(value).status, status]))
+    expect(statuses.filter(([own, status]) => String(own) !== status)).toEqual([])
+  })
+
+  it('has examples of bodies that the gateway takes', () => {
+    const outcomes = operations.flatMap(({ operation: { requestBody } }) =>
+      Object.values(requestBody?.content ?? {}).flatMap(({ schema, examples = {} }) =>
+        Object.values(examples).map(({ value }) => parse(schema.$ref, isJsonObject(value) ? value : {}).outcome),
+      ),
+    )
+    expect(outcomes).toEqual(outcomes.map(() => 'ok'))
+  })
+})
+
+function parse(reference: string | undefined, body: JsonObject) {
+  return reference?.endsWith('/TrackEventBody')
+    ? parseTrackBody(body, Date.parse('2026-11-02T10:00:00Z'))
+    : parseIdentifyBody(body)
+}
+
+function examplesOf({ content = {} }: ResponseObject): readonly unknown[] {
+  return Object.values(content).flatMap(({ examples = {} }) => Object.values(examples).map(({ value }) => value))
+}
+
+/** Not /readyz, which says in a form of its own why a request would not succeed. */
+function isError({ content }: ResponseObject): boolean {
+  return content?.['application/json']?.schema.$ref === '#/components/schemas/ErrorBody'
+}
