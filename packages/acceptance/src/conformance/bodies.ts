@@ -120,6 +120,11 @@ export function describeBodies(): void {
     })
   })
 
+  it('400 for chunks that are none, in the error form', async () => {
+    const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${KEY[1]}\r\nContent-Type: application/json\r\n`
+    expect(await sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n`)).toMatchObject([errorOf(400)])
+  })
+
   describe('Content-Encoding', () => {
     it.each(['gzip', 'GZIP', 'identity'])('takes %s', async (encoding) => {
       const body = encoding === 'identity' ? bodyOf(200) : gzipSync(bodyOf(200))

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { describeBodies } from './bodies.ts'
+import { describeChanges } from './changes.ts'
 import { describeDeviceInfo } from './device-info.ts'
 import { describeEventLimits } from './event-limits.ts'
 import { describeForms } from './forms.ts'
@@ -37,3 +38,4 @@ describeForms()
 describeSdkRoutes()
 describeReads()
 describeIsolation()
+describeChanges()

@@ -118,6 +118,10 @@ export function describeDeviceInfo(): void {
         expect(await withDevice({ [member]: value })).toMatchObject(errorOf(400, expect.stringContaining(member)))
     })
 
+    it('has no limit of length: a long address of a screen passes', async () => {
+      expect(await withDevice({ $urlOrScreenName: `https://shop.example/?q=${'x'.repeat(5_000)}` })).toMatchObject(ok)
+    })
+
     it('unknown members are dropped, whatever they hold', async () => {
       expect(await withDevice({ $unknown: 1, app: {}, $countrycode: 'XX', constructor: [] })).toMatchObject(ok)
       expect(await identify('{"userName":"a","$deviceInfo":{"__proto__":{"$countryCode":"XX"}}}')).toMatchObject(ok)

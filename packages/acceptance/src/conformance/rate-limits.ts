@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { call, callerOf, errorOf, JSON_TYPE } from './call.ts'
 import { keyNamed } from './keys.ts'
@@ -55,6 +56,20 @@ export function describeRateLimits(): void {
       expect((await slow.get('/v2/admin/usage')).status).toBe(429)
       expect((await call({ path: '/v2/admin/identify-user', headers: JSON_TYPE, body: '{}' })).status).toBe(401)
     })
+  })
+
+  it('a bucket is refilled at perSecond: after Retry-After the next request passes', async () => {
+    const { identify } = callerOf('REFILLED_ADMIN_P')
+    expect((await identify(BODY)).status).toBe(200)
+    const refused = await identify(BODY)
+    expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
+    await sleep(Number(refused.headers['retry-after']) * 1_000)
+    expect((await identify(BODY)).status).toBe(200)
+  })
+
+  it('defaults: 100 a second a key with a burst of 200', async () => {
+    const { headers } = await callerOf('', 'REFILLED_SDK_P').visit(BODY)
+    expect(headers['ratelimit-policy']).toMatch(/q=200;w=2/)
   })
 
   it.each(['/v2/admin/users/nobody', '/v2/admin/usage', '/v2/admin/traits', '/v2/admin/events'])(

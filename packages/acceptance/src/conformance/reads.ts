@@ -118,7 +118,7 @@ export function describeReads(): void {
       const { body } = await eventually(() => twin.get('/v2/admin/usage'), hasThreeTraits, 10_000)
       expect(body).toMatchObject({
         uniqueTraits: { count: 3, limit: 3 },
-        monthlyActiveUsers: { count: 2, limit: null },
+        monthlyActiveUsers: { count: 3, limit: null },
       })
     })
   })

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { callerOf, errorOf } from './call.ts'
+import { eventually } from '../stack.ts'
+import { type Answer, callerOf, errorOf } from './call.ts'
 import { settledUser } from './settled-user.ts'
+
+const areThree = ({ body }: Answer) => (body['monthlyActiveUsers'] as { count: number }).count === 3
 
 /** The contract, unique-traits cap and MAU quota; decisions.md, Identify. The plans' limits are 3. */
 export function describeUserLimits(): void {
@@ -13,6 +16,13 @@ export function describeUserLimits(): void {
       // At the cap: known slugs go on, of another user too.
       await caller.identify({ userName: 'bob', userAttributes: { $set: { d: 2, f: 2 } } })
       expect((await settledUser(caller, 'bob'))['traits']).toEqual({ d: 2 })
+    })
+
+    it('by every kind of key, in both environments', async () => {
+      const caller = callerOf('TRAITS_IN_ORDER_ADMIN_P', 'TRAITS_IN_ORDER_SDK_P')
+      await callerOf('TRAITS_IN_ORDER_ADMIN_T').identify({ userName: 'eve', userAttributes: { $set: { b: 1, t: 1 } } })
+      await caller.visit({ userName: 'eve', userAttributes: { $set: { c: 1, s: 1 } } })
+      expect((await settledUser(caller, 'eve'))['traits']).toEqual({ b: 1, c: 1 })
     })
 
     it('a stripped slug is stripped from every operator of the request; $unset registers nothing', async () => {
@@ -82,6 +92,8 @@ export function describeUserLimits(): void {
         'a refused request leaves no user',
       ).toMatchObject(errorOf(404, 'User not found'))
       expect((await p.track({ userName: 'first', eventName: 'no MAU' })).status).toBe(202)
+      const usage = await eventually(() => p.get('/v2/admin/usage'), areThree, 10_000)
+      expect(usage.body['monthlyActiveUsers']).toEqual({ count: 3, limit: 3 })
     })
 
     it('a quota of 0 is a quota; a refused request registers no traits', async () => {
