@@ -14,7 +14,7 @@ import { createIngest } from './ingest.ts'
 import type { Logger } from './logger.ts'
 import { createOwners, type OwnersOptions } from './owners.ts'
 import { createRecordLog, type RecordLog } from './publish-record.ts'
-import { createMemoryRateLimiter } from './rate-limit/memory-rate-limiter.ts'
+import { createSharedRateLimiter } from './rate-limit/shared-rate-limiter.ts'
 import { whyNotReady } from './readiness.ts'
 import { createReplies, type Replies } from './replies.ts'
 import type { Route } from './route.ts'
@@ -68,6 +68,11 @@ export function createGateway(parts: GatewayParts): Gateway {
   const redisPrefix = parts.redisPrefix ?? 'nextvisit:'
   const markers = createUserMarkers(parts.redis, redisPrefix)
   const answerOnce = createAnswerOnce(createKeptAnswers(parts.redis, redisPrefix))
+  const rateLimiter = createSharedRateLimiter({
+    ...parts,
+    keyPrefix: redisPrefix,
+    nowMs: () => performance.now(),
+  })
   const ingest = createIngest(log)
   const admitIdentify = createAdmitIdentify({ ...owners, markers })
   const admitEvent = createAdmitEvent({ ...owners, userExists: createUserExists(markers, owners.lookUpUser) })
@@ -88,7 +93,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     listener: createApp({
       routes,
       catalog,
-      rateLimiter: createMemoryRateLimiter(() => performance.now()),
+      rateLimiter,
       maxInFlight: parts.maxInFlight,
       onAnswered: parts.onAnswered,
       whyNotReady: reasons,

@@ -1,0 +1,107 @@
+import type { RateLimit } from '@nextvisit/contracts'
+import { z } from 'zod'
+import type { Logger } from '../logger.ts'
+import { runLeaseScript, type ScriptRunner } from './lease-script.ts'
+
+export interface LeaseRequest {
+  readonly keyHash: string
+  readonly limit: RateLimit
+  /** Tokens for requests that wait for them. */
+  readonly need: number
+  /** Tokens wished for in advance. */
+  readonly extra: number
+  /** Leased tokens that this gateway goes on using. */
+  readonly kept: number
+  /** Leased tokens that it will not use. */
+  readonly returned: number
+  /** The bucket's level as far as this gateway knows, for a Redis that has lost it. */
+  readonly level: number
+}
+
+export interface Lease {
+  /** At most `need`. */
+  readonly granted: number
+  /** At most `extra`. To be used within `LEASE_MS` of the asking. */
+  readonly advance: number
+  /** The bucket's, with everything that is leased. */
+  readonly level: number
+  /** After this, other gateways will have used or returned what they hold; 0 where they hold nothing. */
+  readonly othersEndInMs: number
+}
+
+/** The buckets that all gateways share, in Redis. */
+export interface SharedBuckets {
+  /** `undefined`: Redis could not be asked, or not in time. Never rejects. */
+  readonly lease: (request: LeaseRequest) => Promise<Lease | undefined>
+  /** The last attempt failed. */
+  readonly isAway: () => boolean
+  /** Time for the next attempt while it is away. */
+  readonly isRetryDue: () => boolean
+}
+
+export interface SharedBucketsOptions {
+  readonly redis: ScriptRunner
+  /** Before every key in Redis. */
+  readonly keyPrefix: string
+  /** Names this gateway among those that share the buckets. */
+  readonly instanceId: string
+  /** A clock that never goes back, such as `performance.now`. */
+  readonly nowMs: () => number
+  readonly logger: Logger
+}
+
+/** No request waits longer for its tokens. */
+const TIMEOUT_MS = 50
+const RETRY_AFTER_MS = 250
+
+const Reply = z
+  .tuple([z.number(), z.number(), z.coerce.number(), z.number()])
+  .transform(([granted, advance, level, othersEndInMs]): Lease => ({ granted, advance, level, othersEndInMs }))
+
+export function createSharedBuckets(options: SharedBucketsOptions): SharedBuckets {
+  const { redis, keyPrefix, instanceId, nowMs, logger } = options
+  let isAway = false
+  let triedAt = 0
+
+  /** One line when it goes and one when it comes back. */
+  function onAway(because: string): void {
+    if (!isAway) logger.warn({ because }, 'Rate limits are kept by each gateway for itself: Redis is away or slow')
+    isAway = true
+  }
+  function onBack(): void {
+    if (isAway) logger.info({}, 'Rate limits are shared by all gateways again')
+    isAway = false
+  }
+
+  async function ask({ keyHash, limit, ...rest }: LeaseRequest): Promise<Lease> {
+    const { need, extra, kept, returned, level } = rest
+    const given = [limit.burst, limit.perSecond, instanceId, need, extra, kept, returned, level]
+    return Reply.parse(await runLeaseScript(redis, `${keyPrefix}rate:${keyHash}`, given))
+  }
+
+  return {
+    isAway: () => isAway,
+    isRetryDue: () => nowMs() - triedAt >= RETRY_AFTER_MS,
+    lease: async (request) => {
+      triedAt = nowMs()
+      try {
+        const lease = await within(TIMEOUT_MS, ask(request))
+        onBack()
+        return lease
+      } catch (error) {
+        onAway(error instanceof Error ? error.message : 'unknown')
+        return undefined
+      }
+    },
+  }
+}
+
+/** Rejects where an answer takes longer; it is dropped when it comes, and what it granted is spent. */
+function within<Value>(timeoutMs: number, answer: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(new Error(`No answer within ${timeoutMs} ms`))
+    // After a stall of this process the answer may be there, unread: look once before giving up.
+    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}

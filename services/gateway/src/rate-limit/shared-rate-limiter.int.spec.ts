@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RateLimit } from '@nextvisit/contracts'
+import { createLogger, createRedis } from '@nextvisit/service-kit'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import type { RateLimiter } from './rate-limiter.ts'
+import { startRedisProxy } from './redis-proxy-fixture.ts'
+import { createSharedRateLimiter } from './shared-rate-limiter.ts'
+
+const HARDLY = 1 / 3_600
+
+interface StartOptions {
+  readonly redisUrl?: string
+  readonly keyPrefix?: string
+}
+
+/** One gateway's limiter, with a Redis connection and a name of its own. */
+async function startLimiter({ redisUrl = inject('redisUrl'), keyPrefix = newPrefix() }: StartOptions = {}) {
+  const lines: string[] = []
+  const logger = createLogger('rate-limit-test', 'info', {
+    write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg),
+  })
+  const quiet = createLogger('rate-limit-test', 'silent')
+  const { client, start, stop } = createRedis({ url: redisUrl, name: 'rate-limit-test', logger: quiet })
+  await start()
+  onTestFinished(stop)
+  let asked = 0
+  const limiter = createSharedRateLimiter({
+    redis: {
+      eval: (...given) => client.eval(...given),
+      evalsha: (...given) => {
+        asked += 1
+        return client.evalsha(...given)
+      },
+    },
+    keyPrefix,
+    instanceId: randomUUID(),
+    nowMs: () => performance.now(),
+    logger,
+  })
+  return { ...limiter, client, lines, asked: () => asked }
+}
+
+async function startTwo(): Promise<readonly [RateLimiter, RateLimiter]> {
+  const keyPrefix = newPrefix()
+  return [await startLimiter({ keyPrefix }), await startLimiter({ keyPrefix })]
+}
+
+function newPrefix(): string {
+  return `test:${randomUUID()}:`
+}
+
+interface Pass {
+  readonly beganMs: number
+  readonly endedMs: number
+}
+
+/** Takes from one limiter after another without waiting; `pauseMs` after each `atOnce`. */
+async function flood(limiters: readonly RateLimiter[], limit: RateLimit, load: { ms: number; atOnce: number }) {
+  const passes: Pass[] = []
+  const takes: Promise<void>[] = []
+  const endAt = performance.now() + load.ms
+  const take = async (limiter: RateLimiter) => {
+    const beganMs = performance.now()
+    const { isAllowed } = await limiter.take('key', limit)
+    if (isAllowed) passes.push({ beganMs, endedMs: performance.now() })
+  }
+  while (performance.now() < endAt) {
+    for (let i = 0; i < load.atOnce; i += 1) for (const limiter of limiters) takes.push(take(limiter))
+    await sleep(Math.random() * 10)
+  }
+  await Promise.all(takes)
+  return passes
+}
+
+/** The most that passed in any window, beyond what burst + perSecond × its length allows. */
+function worstExcess(passes: readonly Pass[], { perSecond, burst }: RateLimit): number {
+  const sorted = passes.toSorted((a, b) => a.endedMs - b.endedMs)
+  let worst = Number.NEGATIVE_INFINITY
+  for (const first of sorted.keys()) {
+    let beganMs = Number.POSITIVE_INFINITY
+    for (const [index, pass] of sorted.slice(first).entries()) {
+      // A token may have been given out at any moment of its take.
+      beganMs = Math.min(beganMs, pass.beganMs)
+      worst = Math.max(worst, index + 1 - burst - (perSecond * (pass.endedMs - beganMs)) / 1_000)
+    }
+  }
+  return worst
+}
+
+describe('rate limits shared through Redis (decisions.md, Busy and broken)', () => {
+  it.each([1, 2, 3, 5, 10, 20, 50])(
+    'of many requests at once over two gateways exactly burst %i pass',
+    async (burst) => {
+      const limiters = await startTwo()
+      const limit = { perSecond: HARDLY, burst }
+      const takes = Array.from({ length: burst + 20 }, () =>
+        limiters.map(async ({ take }) => take('key', limit)),
+      ).flat()
+      const verdicts = await Promise.all(takes)
+      expect(verdicts.filter(({ isAllowed }) => isAllowed)).toHaveLength(burst)
+    },
+  )
+
+  it.each([1, 2, 3, 5, 20, 50])('of requests in turn over two gateways exactly burst %i pass', async (burst) => {
+    const limiters = await startTwo()
+    const allowed: boolean[] = []
+    for (let i = 0; i < burst + 5; i += 1)
+      for (const { take } of limiters) allowed.push((await take('key', { perSecond: HARDLY, burst })).isAllowed)
+    expect(allowed.filter(Boolean)).toHaveLength(burst)
+  })
+
+  it('exactly burst pass where one gateway falls silent with tokens leased', async () => {
+    const [one, other] = await startTwo()
+    const limit = { perSecond: HARDLY, burst: 100 }
+    let passed = 0
+    for (let i = 0; i < 20; i += 1) if ((await one.take('key', limit)).isAllowed) passed += 1
+    for (let i = 0; i < 100; i += 1) if ((await other.take('key', limit)).isAllowed) passed += 1
+    expect(passed).toBe(100)
+  })
+
+  it('tells what is left, and when there is more: then there is', async () => {
+    const [one, other] = await startTwo()
+    const limit = { perSecond: 1, burst: 2 }
+    expect(await one.take('key', limit)).toEqual({ isAllowed: true, remaining: 1, moreInSeconds: 1 })
+    expect(await other.take('key', limit)).toEqual({ isAllowed: true, remaining: 0, moreInSeconds: 1 })
+    for (const { take } of [one, other, one])
+      expect(await take('key', limit)).toEqual({ isAllowed: false, remaining: 0, moreInSeconds: 1 })
+    await sleep(1_000)
+    expect((await other.take('key', limit)).isAllowed).toBe(true)
+    expect((await one.take('key', limit)).isAllowed).toBe(false)
+  })
+
+  it.each([
+    { perSecond: 20, burst: 1 },
+    { perSecond: 50, burst: 5 },
+    { perSecond: 200, burst: 40 },
+    { perSecond: 2_000, burst: 200 },
+  ])('in no window pass more than burst + perSecond × time, and not many fewer: %o', async (limit) => {
+    const limiters = await startTwo()
+    const beganMs = performance.now()
+    const passes = await flood(limiters, limit, { ms: 1_000, atOnce: 8 })
+    const ms = performance.now() - beganMs
+    expect(worstExcess(passes, limit)).toBeLessThanOrEqual(0)
+    expect(passes.length).toBeGreaterThan(0.7 * Math.min(limit.burst + (limit.perSecond * ms) / 1_000, 1_000))
+  })
+
+  it('holds the bound for a load that comes and goes', async () => {
+    const limiters = await startTwo()
+    const limit = { perSecond: 500, burst: 100 }
+    const passes: Pass[] = []
+    for (const atOnce of [1, 0, 20, 0, 0, 20, 1, 20])
+      passes.push(...(await flood(limiters, limit, { ms: 150, atOnce })))
+    expect(worstExcess(passes, limit)).toBeLessThanOrEqual(0)
+  })
+
+  it('never refuses a client below the limit', async () => {
+    const { take } = await startLimiter()
+    const limit = { perSecond: 100, burst: 5 }
+    const pacedEveryMs = 11
+    const beganMs = performance.now()
+    const refused: number[] = []
+    for (let i = 0; i < 100; i += 1) {
+      const waitMs = beganMs + i * pacedEveryMs - performance.now()
+      // Late ones don't catch up by a burst of their own.
+      await sleep(Math.max(waitMs, 10.5))
+      if (!(await take('key', limit)).isAllowed) refused.push(i)
+    }
+    expect(refused).toEqual([])
+  })
+
+  it('asks Redis seldom while a key is busy, and not at all while it is empty', async () => {
+    const { take, asked } = await startLimiter()
+    const limit = { perSecond: 10_000, burst: 10_000 }
+    for (let i = 0; i < 5_000; i += 1) expect((await take('busy', limit)).isAllowed).toBe(true)
+    expect(asked()).toBeLessThan(100)
+    await take('empty', { perSecond: HARDLY, burst: 1 })
+    await take('empty', { perSecond: HARDLY, burst: 1 })
+    const before = asked()
+    for (let i = 0; i < 100; i += 1) await take('empty', { perSecond: HARDLY, burst: 1 })
+    expect(asked()).toBe(before)
+  })
+
+  it('counts keys apart, and follows a changed limit with the next request', async () => {
+    const { take } = await startLimiter()
+    const isAllowed = async (key: string, burst: number) => (await take(key, { perSecond: HARDLY, burst })).isAllowed
+    expect(await isAllowed('one', 1)).toBe(true)
+    expect(await isAllowed('one', 1)).toBe(false)
+    expect(await isAllowed('two', 1)).toBe(true)
+    expect(await isAllowed('one', 2)).toBe(true)
+    expect(await isAllowed('one', 2)).toBe(false)
+  })
+
+  it('goes on where it was when Redis is emptied', async () => {
+    const keyPrefix = newPrefix()
+    const { take, client } = await startLimiter({ keyPrefix })
+    const isAllowed = async () => (await take('key', { perSecond: HARDLY, burst: 3 })).isAllowed
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
+    await client.del(`${keyPrefix}rate:key`)
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, false])
+  })
+})
+
+describe('while Redis is away', () => {
+  const limit = { perSecond: HARDLY, burst: 5 }
+
+  it.each(['frozen', 'closed'])('%s: goes on from what it knows, at once, and comes back by itself', async (how) => {
+    const proxy = await startRedisProxy(inject('redisUrl'))
+    const { take, lines } = await startLimiter({ redisUrl: proxy.url })
+    const isAllowed = async () => (await take('key', limit)).isAllowed
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
+
+    if (how === 'frozen') proxy.freeze()
+    else proxy.close()
+    const beganMs = performance.now()
+    const allowed = []
+    for (let i = 0; i < 200; i += 1) allowed.push(await isAllowed())
+    // Only the first one waited; each on its own would have taken ten seconds.
+    expect(performance.now() - beganMs).toBeLessThan(2_000)
+    expect(allowed.filter(Boolean)).toHaveLength(3)
+
+    if (how === 'frozen') proxy.thaw()
+    else await proxy.reopen()
+    const linesAfterATake = async () => {
+      await take(randomUUID(), limit)
+      return lines.length
+    }
+    await expect.poll(linesAfterATake, { timeout: 10_000 }).toBe(2)
+    expect(lines).toEqual([
+      'Rate limits are kept by each gateway for itself: Redis is away or slow',
+      'Rate limits are shared by all gateways again',
+    ])
+  })
+
+  it('starts without it', async () => {
+    const proxy = await startRedisProxy(inject('redisUrl'))
+    proxy.close()
+    const { take } = await startLimiter({ redisUrl: proxy.url })
+    const allowed = []
+    for (let i = 0; i < 7; i += 1) allowed.push((await take('key', limit)).isAllowed)
+    expect(allowed).toEqual([true, true, true, true, true, false, false])
+  })
+})
