@@ -12,6 +12,10 @@ beforeAll(async () => {
 afterEach(() => given.clear())
 afterAll(() => given.stop())
 
+async function kept(): Promise<string[]> {
+  return (await given.prisma.keyedOutcome.findMany()).map(({ recordId }) => recordId)
+}
+
 describe('the copy of a keyed record (decisions.md, Retries)', () => {
   const context = contextOf([nps, { id: 'welcome', triggers: [{ visit: {} }], priority: 5 }])
 
@@ -55,7 +59,6 @@ describe('the copy of a keyed record (decisions.md, Retries)', () => {
 
 describe('what is kept for copies', () => {
   const context = contextOf([nps])
-  const kept = async () => (await given.prisma.keyedOutcome.findMany()).map(({ recordId }) => recordId).toSorted()
 
   it('is nothing of records without an Idempotency-Key', async () => {
     await given.fold(context, eventTracked(), visit())

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { createLogger, createRedis } from '@nextvisit/service-kit'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { until } from '../gateway-fixture.ts'
+import { type Claim, createKeptAnswers, type KeptAnswers } from './kept-answers.ts'
+
+const logger = createLogger('test', 'silent')
+const redis = createRedis({ url: inject('redisUrl'), name: 'test', logger })
+const prefix = `test:${randomUUID()}:`
+const keptAnswers = createKeptAnswers(redis.client, prefix)
+beforeAll(redis.start)
+afterAll(redis.stop)
+
+const ANSWER = { status: 202, body: { requestId: 'a', formsQueued: 1 } }
+const newRequest = () => ({ recordId: randomUUID(), name: `acme/shop/${randomUUID()}` })
+type Request = ReturnType<typeof newRequest>
+
+async function claim(request: Request, by: KeptAnswers = keptAnswers): Promise<Claim> {
+  const claimed = await by.claim(request)
+  if (claimed.outcome !== 'claimed') throw new Error(`expected a claim, found ${claimed.outcome}`)
+  return claimed
+}
+
+/** The time that a gateway which died would have run is over. */
+async function runOut({ name }: Request): Promise<void> {
+  await redis.client.hset(`${prefix}answer:${name}`, 'runs_until', 0)
+}
+
+describe('the memory of answers (decisions.md, Retries)', () => {
+  it('lets one of many parallel requests answer', async () => {
+    const request = newRequest()
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, async () => (await keptAnswers.claim(request)).outcome),
+    )
+    expect(outcomes.filter((outcome) => outcome === 'claimed')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'running')).toHaveLength(19)
+  })
+
+  it('gives repeats the answer, for 24 h', async () => {
+    const request = newRequest()
+    await (await claim(request)).keep(ANSWER)
+    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    const leftMs = await redis.client.pttl(`${prefix}answer:${request.name}`)
+    expect(leftMs).toBeGreaterThan(24 * 3_600_000 - 60_000)
+    expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000)
+  })
+
+  it('gives the key to no other request, whether the first runs, was let go or was answered', async () => {
+    const request = newRequest()
+    const other = { ...request, recordId: randomUUID() }
+    const first = await claim(request)
+    expect(await keptAnswers.claim(other)).toEqual({ outcome: 'taken' })
+    await first.letGo()
+    expect(await keptAnswers.claim(other)).toEqual({ outcome: 'taken' })
+    await (await claim(request)).keep(ANSWER)
+    expect(await keptAnswers.claim(other)).toEqual({ outcome: 'taken' })
+  })
+
+  it('forgets what was refused: the key is free for any request', async () => {
+    const request = newRequest()
+    await (await claim(request)).forget()
+    expect(await claim({ ...request, recordId: randomUUID() })).toMatchObject({ isRetry: false })
+  })
+
+  it('lets the same request in again at once where its record may be in the log, and says so', async () => {
+    const request = newRequest()
+    const first = await claim(request)
+    expect(first.isRetry).toBe(false)
+    await first.letGo()
+    expect(await claim(request)).toMatchObject({ isRetry: true })
+  })
+
+  it('lets the same request in again when the gateway that had it is gone, and no sooner than it can have run', async () => {
+    const request = newRequest()
+    await claim(request)
+    const claimedAt = performance.now()
+    let again = await keptAnswers.claim(request)
+    await until(async () => (again = await keptAnswers.claim(request)).outcome !== 'running')
+    expect(again).toMatchObject({ outcome: 'claimed', isRetry: true })
+    expect(performance.now() - claimedAt).toBeGreaterThan(2_500)
+  })
+
+  it('takes no word from a gateway that slept while another one claimed the request', async () => {
+    const request = newRequest()
+    const late = await claim(request)
+    await runOut(request)
+    const owner = await claim(request)
+    await late.keep({ status: 202, body: { requestId: 'late' } })
+    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'running' })
+    await late.forget()
+    await late.letGo()
+    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'running' })
+    await owner.keep(ANSWER)
+    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+  })
+
+  it('shares no key between names', async () => {
+    const request = newRequest()
+    await (await claim(request)).keep(ANSWER)
+    expect(await claim({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
+  })
+
+  it('lets everybody in while Redis is away, and rejects nothing', async () => {
+    const away = createRedis({ url: 'redis://127.0.0.1:1', name: 'test', logger })
+    await away.start()
+    const without = createKeptAnswers(away.client, prefix)
+    const request = newRequest()
+    const claims = [await claim(request, without), await claim(request, without)]
+    for (const { keep, forget, letGo } of claims) await Promise.all([keep(ANSWER), forget(), letGo()])
+    expect(claims.map(({ isRetry }) => isRetry)).toEqual([false, false])
+    await away.stop()
+  })
+
+  it('passes over what it can not read', async () => {
+    const request = newRequest()
+    await redis.client.set(`${prefix}answer:${request.name}`, 'not a hash', 'PX', 60_000)
+    expect(await claim(request)).toMatchObject({ isRetry: false })
+  })
+})
