@@ -1,0 +1,59 @@
+/**
+ * What the gateway is measured against: the least that takes a tracked event into Kafka. It looks a key up in a map, parses,
+ * checks two fields, publishes through the same batcher with `acks=all`, waits, answers. No limits, no users, no names, no forms.
+ */
+import { randomUUID } from 'node:crypto'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createPublisher, partitionForKey } from '@nextvisit/log'
+import express from 'express'
+import { readReferenceConfig } from './config.ts'
+
+const PARTITIONS = 12
+const config = readReferenceConfig()
+const keys = new Map([[config.key, 'project']])
+const publisher = createPublisher({ brokers: config.brokers, clientId: 'reference' })
+
+interface Answer {
+  readonly status: number
+  readonly body: object
+}
+
+async function track(key: unknown, body: { userName?: unknown; eventName?: unknown }): Promise<Answer> {
+  if (typeof key !== 'string' || !keys.has(key)) return { status: 401, body: { message: 'Invalid key' } }
+  const { userName, eventName } = body
+  if (typeof userName !== 'string' || typeof eventName !== 'string')
+    return { status: 400, body: { message: 'Bad body' } }
+  const id = randomUUID()
+  const value = JSON.stringify({ id, userName, eventName, received: new Date().toISOString() })
+  const partition = partitionForKey(userName, PARTITIONS)
+  const record = { topic: config.topic, partition, key: userName, value, headers: { id } }
+  const { outcome } = await publisher.publish(record, performance.now() + 2_000)
+  return { status: outcome === 'published' ? 202 : 503, body: { requestId: id, outcome } }
+}
+
+const overHttp: RequestListener = (request, response) => {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as object
+    void track(request.headers['x-api-key'], body).then(({ status, body: answer }) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    })
+  })
+}
+
+function overExpress(): RequestListener {
+  const app = express()
+  app.post('/v2/admin/track-event', express.json({ limit: '100kb' }), async (request, response) => {
+    const { status, body } = await track(request.headers['x-api-key'], request.body as object)
+    response.status(status).json(body)
+  })
+  return app
+}
+
+await publisher.start()
+const server = createServer(config.kind === 'express' ? overExpress() : overHttp)
+// It ends with the benchmark, however that ends.
+process.on('disconnect', () => process.exit(0))
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
