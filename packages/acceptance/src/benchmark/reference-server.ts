@@ -3,7 +3,7 @@
  * checks two fields, publishes through the same batcher with `acks=all`, waits, answers. No limits, no users, no names, no forms.
  */
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createPublisher, partitionForKey } from '@nextvisit/log'
 import express from 'express'
@@ -32,15 +32,18 @@ async function track(key: unknown, body: { userName?: unknown; eventName?: unkno
   return { status: outcome === 'published' ? 202 : 503, body: { requestId: id, outcome } }
 }
 
-const overHttp: RequestListener = (request, response) => {
+async function answerOverHttp(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk))
-  request.on('end', () => {
-    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as object
-    void track(request.headers['x-api-key'], body).then(({ status, body: answer }) => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
-    })
-  })
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const { status, body } = await track(
+    request.headers['x-api-key'],
+    JSON.parse(Buffer.concat(chunks).toString()) as object,
+  )
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+function overHttp(): RequestListener {
+  return (request, response) => void answerOverHttp(request, response)
 }
 
 function overExpress(): RequestListener {
@@ -53,7 +56,7 @@ function overExpress(): RequestListener {
 }
 
 await publisher.start()
-const server = createServer(config.kind === 'express' ? overExpress() : overHttp)
+const server = createServer(config.kind === 'express' ? overExpress() : overHttp())
 // It ends with the benchmark, however that ends.
 process.on('disconnect', () => process.exit(0))
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))

@@ -101,20 +101,25 @@ function measure({ url }: Program, seconds: number): Promise<autocannon.Result> 
 }
 
 function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<string, autocannon.Result>[]): void {
-  const of = (round: ReadonlyMap<string, autocannon.Result>, name: string) => round.get(name)?.requests.average ?? 0
   const [base = ''] = programs.map(({ name }) => name)
   console.log(`\n| program | requests/s by round | ratio to ${base} | p50 / p99 ms | not 2xx |\n|---|---|---|---|---|`)
   for (const { name } of programs) {
-    const ratios = rounds.map((round) => of(round, name) / of(round, base)).toSorted((one, other) => one - other)
+    const ratios = rounds
+      .map((round) => perSecond(round, name) / perSecond(round, base))
+      .toSorted((one, other) => one - other)
     const last = rounds.at(-1)?.get(name)
     const refused = rounds.reduce(
       (sum, round) => sum + (round.get(name)?.non2xx ?? 0) + (round.get(name)?.errors ?? 0),
       0,
     )
-    const perRound = rounds.map((round) => Math.round(of(round, name))).join(' ')
+    const perRound = rounds.map((round) => Math.round(perSecond(round, name))).join(' ')
     const median = ratios[Math.floor(ratios.length / 2)] ?? 0
     console.log(
       `| ${name} | ${perRound} | ${median.toFixed(2)} | ${last?.latency.p50} / ${last?.latency.p99} | ${refused} |`,
     )
   }
+}
+
+function perSecond(round: ReadonlyMap<string, autocannon.Result>, program: string): number {
+  return round.get(program)?.requests.average ?? 0
 }
