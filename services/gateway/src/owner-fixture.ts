@@ -1,9 +1,11 @@
 import {
   ClaimRequest,
+  DefinitionsQuery,
   INTERNAL_ROUTES,
   LookUpUsersRequest,
   ReleaseRequest,
   ReserveRequest,
+  UsageQuery,
   UserQuery,
 } from '@nextvisit/contracts'
 import { createInternalServer, createLogger, internalRoute, type NotFound } from '@nextvisit/service-kit'
@@ -18,6 +20,8 @@ const BODIES = {
   [INTERNAL_ROUTES.claim]: ClaimRequest,
   [INTERNAL_ROUTES.readUser]: UserQuery,
   [INTERNAL_ROUTES.readQueue]: UserQuery,
+  [INTERNAL_ROUTES.readUsage]: UsageQuery,
+  [INTERNAL_ROUTES.readDefinitions]: DefinitionsQuery,
 } as const
 type Path = keyof typeof BODIES
 

@@ -1,4 +1,4 @@
-import { INTERNAL_ROUTES, UserAnswer } from '@nextvisit/contracts'
+import { EventsPage, INTERNAL_ROUTES, TraitsPage, UsageOverview, UserAnswer } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -66,5 +66,52 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
     const wrong = await alone.get('/v2/admin/traits?limit=1001')
     await alone.stop()
     expect([answer.status, usage.status, traits.status, wrong.status]).toEqual([503, 503, 503, 400])
+  })
+})
+
+describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the document)', () => {
+  let gateway: GatewayFixture
+  let owner: Awaited<ReturnType<typeof startOwner>>
+  beforeAll(async () => {
+    owner = await startOwner({
+      [INTERNAL_ROUTES.readUsage]: async ({ month }) => ({
+        month,
+        events: 7,
+        monthlyActiveUsers: 3,
+        uniqueEvents: 2,
+        uniqueTraits: 1,
+      }),
+      [INTERNAL_ROUTES.readDefinitions]: async ({ kind, limit }) => ({
+        definitions: [{ slug: `a_${kind}`, name: `A ${kind}`, firstSeenAt: INSTANT, lastSeenAt: INSTANT, count: 4 }],
+        next: limit === 1 ? `a_${kind}` : null,
+      }),
+    })
+    gateway = await startGateway({
+      plan: { eventsPerMonth: 100, monthlyActiveUsers: 10 },
+      owners: { metering: owner.url, traitRegistry: owner.url },
+    })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await owner.stop()
+  })
+
+  it('show counters beside the limits as UsageOverview says, null for none', async () => {
+    const usage = UsageOverview.parse((await gateway.get('/v2/admin/usage')).body)
+    expect(usage).toEqual({
+      month: expect.any(String),
+      events: { count: 7, limit: 100 },
+      monthlyActiveUsers: { count: 3, limit: 10 },
+      uniqueEvents: { count: 2, limit: null },
+      uniqueTraits: { count: 1, limit: null },
+    })
+  })
+
+  it('show definitions as TraitsPage and EventsPage say, a page at a time', async () => {
+    const traits = TraitsPage.parse((await gateway.get('/v2/admin/traits')).body)
+    const events = EventsPage.parse((await gateway.get('/v2/admin/events?limit=1&after=a')).body)
+    expect([traits.traits[0]?.slug, traits.next]).toEqual(['a_trait', null])
+    expect([events.events[0]?.slug, events.next]).toEqual(['a_event', 'a_event'])
+    expect(owner.calls.at(-1)?.body).toMatchObject({ kind: 'event', limit: 1, after: 'a' })
   })
 })

@@ -21,6 +21,14 @@ const TRACK_REFUSALS: readonly DocumentedRefusal[] = [
   ),
   refusal(400, 'emptySlug', 'A name without a letter or digit', 'eventName must hold at least one letter or digit'),
   refusal(400, 'occurredAtType', 'An occurredAt that is no string', 'occurredAt must be a string'),
+  refusal(
+    400,
+    'occurredAt',
+    'No date and time, or none with a time zone',
+    'occurredAt must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+  ),
+  refusal(400, 'ahead', 'Too far ahead', 'occurredAt must be no more than 5 minutes in the future'),
+  refusal(400, 'past', 'Too long ago', 'occurredAt must be no more than 365 days in the past'),
   refusal(404, 'user', 'A user that was never identified', 'User not found'),
   refusal(
     400,

@@ -1,0 +1,164 @@
+import { ErrorBody, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { notFound } from '@nextvisit/service-kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GatewayFixture, type Reply, startGateway } from './gateway-fixture.ts'
+import { HEADERS, type HeaderName } from './openapi/headers.ts'
+import { createOpenApiDocument, openApiText } from './openapi/document.ts'
+import { startOwner } from './owner-fixture.ts'
+import { type OperationId, ROUTES } from './route-table.ts'
+
+const document = createOpenApiDocument()
+const { pattern: IDENTIFY } = ROUTES.identifyUser
+const { pattern: TRACK } = ROUTES.trackEvent
+const { pattern: VISIT } = ROUTES.visit
+
+/** Has limits that are used up; `slow` a rate limit that is; `alone` has no owners. */
+let gateway: GatewayFixture
+let slow: GatewayFixture
+let alone: GatewayFixture
+let owner: Awaited<ReturnType<typeof startOwner>>
+beforeAll(async () => {
+  owner = await startOwner({
+    [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => ({
+      exists: users.map(({ organization, project, userId }) => userId !== userIdOf(organization, project, 'nobody')),
+    }),
+    [INTERNAL_ROUTES.readUser]: async () => notFound(),
+    [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),
+    [INTERNAL_ROUTES.reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'exhausted') }),
+    [INTERNAL_ROUTES.claim]: async ({ claims }) => ({
+      verdicts: claims.map(({ slugs }) => slugs.map(() => 'no-room')),
+    }),
+  })
+  gateway = await startGateway({
+    project: { events: [{ slug: 'old', enabled: false }], clientCreatedEvents: false },
+    plan: { uniqueEvents: 0, eventsPerMonth: 0, monthlyActiveUsers: 0 },
+    owners: {
+      userProjector: owner.url,
+      formTriggerEvaluator: owner.url,
+      traitRegistry: owner.url,
+      metering: owner.url,
+    },
+  })
+  slow = await startGateway({ project: { rateLimits: { admin: { perSecond: 0.1, burst: 1 } } } })
+  alone = await startGateway({ besides: gateway })
+  await slow.get('/v2/admin/usage')
+})
+afterAll(async () => {
+  for (const each of [gateway, slow, alone]) await each.stop()
+  await owner.stop()
+})
+
+type Ask = () => Promise<Reply>
+
+const post =
+  (path: string, body: unknown, headers: Record<string, string> = {}): Ask =>
+  () => {
+    const key = path.startsWith('/v2/sdk') ? gateway.keys.sdk : gateway.keys.admin
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    return gateway.call('POST', path, { 'content-type': 'application/json', 'x-api-key': key, ...headers }, text)
+  }
+const get =
+  (path: string): Ask =>
+  () =>
+    gateway.get(path)
+const identify = (body: object) => post(IDENTIFY, { userName: 'ada', ...body })
+const set = (operations: object) => identify({ userAttributes: operations })
+const track = (body: object) => post(TRACK, { userName: 'ada', eventName: 'a', ...body })
+
+/** With what the document says of them, word for word. */
+const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
+  ['identifyUser', 400, post(IDENTIFY, '{')],
+  ['identifyUser', 400, post(IDENTIFY, '[]')],
+  ['identifyUser', 400, post(IDENTIFY, '{"a":"\\u0000"}')],
+  ['identifyUser', 400, post(IDENTIFY, `{"a":${'['.repeat(8)}${']'.repeat(8)}}`)],
+  ['identifyUser', 400, post(IDENTIFY, 'x', { 'content-encoding': 'gzip' })],
+  ['identifyUser', 400, identify({ userName: 1 })],
+  ['identifyUser', 400, identify({ userName: 'a'.repeat(256) })],
+  ['identifyUser', 400, set({ $push: {} })],
+  ['identifyUser', 400, set({ $set: { '': 1 } })],
+  ['identifyUser', 400, set({ $set: { plan: 'a'.repeat(501) } })],
+  ['identifyUser', 400, set({ $set: { plan: {} } })],
+  ['identifyUser', 400, set({ $set: { plan: Array.from({ length: 101 }, () => 1) } })],
+  ['identifyUser', 400, set({ $increment: { logins: '1' } })],
+  ['identifyUser', 400, identify({ $deviceInfo: { $countryCode: 'XX' } })],
+  ['identifyUser', 400, identify({ $deviceInfo: { $timezone: 'x' } })],
+  ['identifyUser', 400, identify({ $deviceInfo: { $deviceOs: 'x' } })],
+  ['identifyUser', 400, post(IDENTIFY, { userName: 'ada' }, { 'idempotency-key': 'a b' })],
+  ['identifyUser', 400, identify({})],
+  ['identifyUser', 401, identify({ userName: ' ' })],
+  ['identifyUser', 401, post(IDENTIFY, {}, { 'x-api-key': 'x' })],
+  ['identifyUser', 403, () => gateway.post(IDENTIFY, {}, gateway.keys.sdk)],
+  ['identifyUser', 405, () => gateway.call('DELETE', IDENTIFY)],
+  ['identifyUser', 413, post(IDENTIFY, 'x'.repeat(102_401))],
+  ['identifyUser', 415, post(IDENTIFY, '{}', { 'content-type': 'text/plain' })],
+  ['identifyUser', 415, post(IDENTIFY, '{}', { 'content-encoding': 'br' })],
+  ['identifyUser', 417, post(IDENTIFY, '{}', { expect: 'x' })],
+  ['identifyUser', 429, () => slow.identify({ userName: 'ada' })],
+  ['identifyUser', 431, post(IDENTIFY, '{}', { 'x-large': 'x'.repeat(20_000) })],
+  ['visit', 401, post(VISIT, {})],
+  ['visit', 403, () => gateway.post(VISIT, {}, gateway.keys.admin)],
+  ['visit', 405, () => gateway.call('GET', VISIT)],
+  ['trackEvent', 400, track({ userName: '' })],
+  ['trackEvent', 400, track({ eventName: '' })],
+  ['trackEvent', 400, track({ eventName: 'form:a' })],
+  ['trackEvent', 400, track({ eventName: '!' })],
+  ['trackEvent', 400, track({ occurredAt: 1 })],
+  ['trackEvent', 400, track({ occurredAt: 'x' })],
+  ['trackEvent', 400, track({ occurredAt: '2020-01-01T00:00Z' })],
+  ['trackEvent', 400, track({ occurredAt: '2999-01-01T00:00Z' })],
+  ['trackEvent', 400, track({ eventName: 'old' })],
+  ['trackEvent', 402, track({})],
+  ['trackEvent', 404, track({ userName: 'nobody' })],
+  ['trackSdkEvent', 402, post(ROUTES.trackSdkEvent.pattern, { userName: 'ada', eventName: 'new' })],
+  ['getUser', 400, get('/v2/admin/users/%ff')],
+  ['getUser', 400, get('/v2/admin/users/%00')],
+  ['getUser', 404, get('/v2/admin/users/nobody')],
+  ['getUser', 503, () => alone.get('/v2/admin/users/ada')],
+  ['findUser', 400, get('/v2/admin/users')],
+  ['listTraits', 400, get('/v2/admin/traits?limit=0')],
+  ['listEvents', 400, get('/v2/admin/events?after=%00')],
+  ['getUsage', 503, () => alone.get('/v2/admin/usage')],
+]
+
+describe('a refusal', () => {
+  it.each(REFUSED)('%s %d is as it is documented', async (operationId, status, ask) => {
+    const { method, pattern } = ROUTES[operationId]
+    const item = document.paths[pattern] ?? {}
+    const response = (method === 'GET' ? item.get : item.post)?.responses[status]
+    const answer = await ask()
+    expect(answer.status).toBe(status)
+    const examples = Object.values(response?.content?.['application/json']?.examples ?? {})
+    expect(examples.map(({ value }) => errorOf(value))).toContainEqual(errorOf(answer.body))
+    const required = Object.keys(response?.headers ?? {}).filter((name) => HEADERS[name as HeaderName].required)
+    expect(Object.keys(answer.headers)).toEqual(expect.arrayContaining(required.map((name) => name.toLowerCase())))
+  })
+})
+
+describe('what needs no key', () => {
+  it('serves the document as it is committed', async () => {
+    const answer = await gateway.call('GET', '/openapi.json')
+    expect(answer.text).toBe(openApiText())
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  })
+
+  it('serves the page, which may load and run nothing', async () => {
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/docs`)
+    expect(response.status).toBe(200)
+    expect(await response.text()).toMatch(/^<!doctype html>/)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+    expect(response.headers.get('x-request-id')).not.toBeNull()
+  })
+
+  it.each(['/openapi.json', '/docs'])('%s knows GET and HEAD', async (path) => {
+    expect(await gateway.call('HEAD', path)).toMatchObject({ status: 200, text: '' })
+    expect(await gateway.call('POST', path)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
+  })
+})
+
+/** An error, without the number of a rate limit: that is the project's own. */
+function errorOf(body: unknown): unknown {
+  const { status, error, message } = ErrorBody.parse(body)
+  return { status, error, message: status === 429 ? message.replace(/[\d.]+/, 'N') : message }
+}
