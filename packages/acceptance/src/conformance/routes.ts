@@ -86,6 +86,7 @@ export function describeRoutes(): void {
       ],
       ['400 for HTTP/1.1 without Host', `POST ${IDENTIFY} HTTP/1.1\r\n\r\n`, 400],
       ['400 for a method that does not exist', 'NOTHING / HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+      ['400 for CONNECT', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n', 400],
       [
         '417 for an expectation that is not 100-continue',
         `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nExpect: nothing\r\nContent-Length: 0\r\n\r\n`,

@@ -5,6 +5,7 @@ import { GatewayListenError } from '../errors.ts'
 import { refuse } from '../refusal.ts'
 import { answerClientError } from './client-error.ts'
 import { drain } from './drain.ts'
+import { saysTooLarge } from './read-body.ts'
 import { writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
@@ -19,6 +20,11 @@ export interface HttpServer {
 /** The public server. `port` 0 takes any free one. */
 export function createHttpServer(host: string, port: number, listener: RequestListener): HttpServer {
   let isStopping = false
+  const serve: RequestListener = (request, response) => {
+    if (isStopping) response.shouldKeepAlive = false
+    if (lacksHost(request)) refuseRequest(request, response, 400, 'The Host header must be given')
+    else listener(request, response)
+  }
   const server: Server = createServer(
     {
       requestTimeout: 10_000,
@@ -30,15 +36,21 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
       // Refused below: Node's own refusal has neither body nor request id.
       requireHostHeader: false,
     },
-    (request, response) => {
-      if (isStopping) response.shouldKeepAlive = false
-      if (lacksHost(request)) refuseRequest(request, response, 400, 'The Host header must be given')
-      else listener(request, response)
-    },
+    serve,
   )
+  server.on('checkContinue', (request, response) => {
+    // A body that is too large is refused without asking for it.
+    if (!saysTooLarge(request)) response.writeContinue()
+    serve(request, response)
+  })
   server.on('checkExpectation', (request, response) =>
     refuseRequest(request, response, 417, 'Expect must be 100-continue or absent'),
   )
+  server.on('connect', (_request, socket) => {
+    // Node has let go of this socket: an error that nobody hears would end the process.
+    socket.on('error', () => socket.destroy())
+    answerClientError(new Error('CONNECT is for proxies'), socket)
+  })
   server.on('clientError', answerClientError)
 
   return {

@@ -12,9 +12,14 @@ export type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { re
 
 /** Reads a body, and stops at the limit: by `Content-Length` before reading where there is one. */
 export async function readBody(request: IncomingMessage): Promise<ReadBody> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return tooLarge()
+  if (saysTooLarge(request)) return tooLarge()
   const body = await collect(request)
   return body.outcome === 'ok' && isGzip(request) ? inflate(body.bytes) : body
+}
+
+/** Whether a body is over the limit by its `Content-Length`. */
+export function saysTooLarge(request: IncomingMessage): boolean {
+  return Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES
 }
 
 /** Whether a body's `Content-Encoding` is one that {@link readBody} knows. */
