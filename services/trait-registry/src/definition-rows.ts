@@ -14,13 +14,15 @@ export interface DefinitionDelta extends DefinitionKey {
   readonly firstRecordId: string
   readonly lastSeenAt: string
   readonly count: number
+  /** The record that was told `new`, where it is among them. */
+  readonly broughtBy: string | undefined
 }
 
 /** Rows are shared by all partitions: counts add, instants narrow, the earliest record names. */
 export function addDefinitions(deltas: readonly DefinitionDelta[]): Statement {
   return sql`
     INSERT INTO definitions AS known
-      (organization, project, kind, slug, name, first_seen_at, first_record_id, last_seen_at, count)
+      (organization, project, kind, slug, name, first_seen_at, first_record_id, last_seen_at, count, brought_by)
     SELECT * FROM unnest(
       ${deltas.map((delta) => delta.organization)}::text[],
       ${deltas.map((delta) => delta.project)}::text[],
@@ -30,7 +32,8 @@ export function addDefinitions(deltas: readonly DefinitionDelta[]): Statement {
       ${deltas.map((delta) => delta.firstSeenAt)}::timestamptz[],
       ${deltas.map((delta) => delta.firstRecordId)}::uuid[],
       ${deltas.map((delta) => delta.lastSeenAt)}::timestamptz[],
-      ${deltas.map((delta) => delta.count)}::bigint[]
+      ${deltas.map((delta) => delta.count)}::bigint[],
+      ${deltas.map((delta) => delta.broughtBy ?? null)}::uuid[]
     )
     ORDER BY 1, 2, 3, 4
     ON CONFLICT (organization, project, kind, slug) DO UPDATE SET
@@ -44,5 +47,6 @@ export function addDefinitions(deltas: readonly DefinitionDelta[]): Statement {
         LIMIT 1
       ),
       last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at),
-      count = known.count + excluded.count`
+      count = known.count + excluded.count,
+      brought_by = least(known.brought_by, excluded.brought_by)`
 }

@@ -25,9 +25,14 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     empty: () => new Map(),
 
     evolve: (draft, { fact }) => {
-      if (fact.type === 'EventTracked') addName(draft, fact, 'event', fact.slug, fact.eventName)
-      if (fact.type === 'IdentifyRequested')
-        for (const slug of customTraitSlugs(fact.operations)) addName(draft, fact, 'trait', slug, slug)
+      if (fact.type === 'EventTracked') {
+        const { slug, eventName: name, newEvent: isNew } = fact
+        addName(draft, fact, { kind: 'event', slug, name, isNew })
+      }
+      if (fact.type === 'IdentifyRequested') {
+        for (const slug of customTraitSlugs(fact.operations))
+          addName(draft, fact, { kind: 'trait', slug, name: slug, isNew: fact.registeredTraits.includes(slug) })
+      }
       return draft
     },
 
@@ -49,17 +54,17 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
 function addName(
   draft: RegistryDraft,
   fact: EventTracked | IdentifyRequested,
-  kind: DefinitionDelta['kind'],
-  slug: string,
-  name: string,
+  { kind, slug, name, isNew }: Pick<DefinitionDelta, 'kind' | 'slug' | 'name'> & { readonly isNew: boolean },
 ): void {
   const { organization, project, received, id } = fact
   const key = `${organization}/${project}/${kind}/${slug}`
   const before = draft.get(key)
   const own = { organization, project, kind, slug, name, firstSeenAt: received, firstRecordId: id }
   const earliest = before && isEarlier(before, own) ? before : own
+  // Of several, which can be where a publish was not heard of, any: the rows take the least.
+  const broughtBy = isNew && !(before?.broughtBy && before.broughtBy < id) ? id : before?.broughtBy
   const lastSeenAt = before && before.lastSeenAt > received ? before.lastSeenAt : received
-  draft.set(key, { ...earliest, lastSeenAt, count: (before?.count ?? 0) + 1 })
+  draft.set(key, { ...earliest, lastSeenAt, count: (before?.count ?? 0) + 1, broughtBy })
 }
 
 type Earliest = Pick<DefinitionDelta, 'firstSeenAt' | 'firstRecordId'>

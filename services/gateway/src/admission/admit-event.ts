@@ -55,7 +55,11 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
 
     const { cap, refusal } = newEventPolicy(request)
     const slugs = [{ slug: body.slug, name: body.eventName }]
-    const claimed = await names.claim({ kind: 'event', ...rider, slugs, disabled: [], ...cap }, deadlineAt)
+    const claimed = await names.claim(
+      { kind: 'event', ...rider, slugs, disabled: [], ...cap },
+      deadlineAt,
+      request.isRetry,
+    )
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(body.slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')
     if (verdict === 'no-room') {

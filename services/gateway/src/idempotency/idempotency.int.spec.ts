@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { type Claim, type ClaimVerdict, INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../gateway-fixture.ts'
@@ -17,24 +17,36 @@ let gateway: GatewayFixture
 let other: GatewayFixture
 /** Who exists, and a gate that look-ups wait at. */
 const users = { exist: true, gate: Promise.resolve() }
-let projector: Awaited<ReturnType<typeof startOwner>>
+/** Who brought in which name: the registry's answer is the same for the same record. */
+const bringers = new Map<string, string>()
+let owner: Awaited<ReturnType<typeof startOwner>>
 
 beforeAll(async () => {
-  projector = await startOwner({
+  owner = await startOwner({
+    [INTERNAL_ROUTES.claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOn) }),
     [INTERNAL_ROUTES.lookUpUsers]: async (asked) => {
       await users.gate
       return { exists: asked.users.map(() => users.exist) }
     },
   })
-  gateway = await startGateway({ owners: { userProjector: projector.url } })
-  other = await startGateway({ besides: gateway, owners: { userProjector: projector.url } })
+  const owners = { userProjector: owner.url, traitRegistry: owner.url }
+  gateway = await startGateway({ owners })
+  other = await startGateway({ besides: gateway, owners })
   await gateway.identify({ userName: 'ada' })
 })
 afterAll(async () => {
   await other?.stop()
   await gateway?.stop()
-  await projector?.stop()
+  await owner?.stop()
 })
+
+function verdictsOn({ recordId, slugs }: Claim): ClaimVerdict[] {
+  return slugs.map(({ slug }) => {
+    const bringer = bringers.get(slug) ?? recordId
+    bringers.set(slug, bringer)
+    return bringer === recordId ? 'new' : 'registered'
+  })
+}
 
 let keys = 0
 const newKey = () => `key-${(keys += 1)}`
@@ -225,6 +237,19 @@ describe('when something fails (decisions.md, Retries)', () => {
     expect(retried.headers['x-request-id']).toBe(request.recordId)
     expect((await send({ key, body, through: other })).text).toBe(retried.text)
     expect(await recordsOf(request.recordId)).toHaveLength(2)
+  })
+
+  it('answers a retry like the first: what was new to the first is new to it, though the gateway knows it by now', async () => {
+    const key = newKey()
+    const body = { userName: 'ada', eventName: 'brand new', occurredAt: new Date().toISOString() }
+    const first = await send({ key, body })
+    expect(first.body['newEvent']).toBe(true)
+    // As if the gateway had died before it kept the answer.
+    const kept = `${gateway.redisPrefix}answer:${gateway.config.id}/shop/${key}`
+    await gateway.redis.hdel(kept, 'answer')
+    await gateway.redis.hset(kept, 'runs_until', 0)
+    expect((await send({ key, body })).text).toBe(first.text)
+    expect((await send({ key: newKey(), body })).body['newEvent']).toBe(false)
   })
 
   it('leaves the key to the same request only where nobody heard what became of the record', async () => {

@@ -100,6 +100,28 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(await claim({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
   })
 
+  it('asks again where no answer came in time, and is still the first', async () => {
+    const request = newRequest()
+    let lost = 0
+    const deaf = createKeptAnswers(
+      {
+        eval: async (...given) => {
+          const reply = await redis.client.eval(...given)
+          if ((lost += 1) % 2 === 1) throw new Error('Command timed out')
+          return reply
+        },
+      },
+      prefix,
+    )
+    const first = await claim(request, deaf)
+    expect(first.isRetry).toBe(false)
+    await first.letGo()
+    const again = await claim(request, deaf)
+    expect(again.isRetry).toBe(true)
+    await again.keep(ANSWER)
+    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+  })
+
   it('lets everybody in while Redis is away, and rejects nothing', async () => {
     const away = createRedis({ url: 'redis://127.0.0.1:1', name: 'test', logger })
     await away.start()

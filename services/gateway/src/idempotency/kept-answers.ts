@@ -49,13 +49,16 @@ const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
 const CLAIM = `${NOW}
-local record, runs_until, answer = unpack(redis.call('HMGET', KEYS[1], 'record', 'runs_until', 'answer'))
+local record, owner, as, runs_until, answer =
+  unpack(redis.call('HMGET', KEYS[1], 'record', 'owner', 'as', 'runs_until', 'answer'))
 if record and record ~= ARGV[1] then return {'taken'} end
 if answer then return {'answered', answer} end
+if owner == ARGV[2] then return {as} end
 if runs_until and tonumber(runs_until) > now then return {'running'} end
-redis.call('HSET', KEYS[1], 'record', ARGV[1], 'owner', ARGV[2], 'runs_until', now + ARGV[3])
+as = record and 'retry' or 'first'
+redis.call('HSET', KEYS[1], 'record', ARGV[1], 'owner', ARGV[2], 'as', as, 'runs_until', now + ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-return {record and 'retry' or 'first'}`
+return {as}`
 
 /** Each of these is for the owner alone: a gateway that slept may find that another one has claimed the request since. */
 const KEEP = `if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return end
@@ -74,8 +77,11 @@ const ClaimReply = z.union([
  * moment: consumers drop a second copy all the same.
  */
 export function createKeptAnswers(redis: AnswerStore, keyPrefix: string): KeptAnswers {
-  const run = (script: string, { name }: KeyedRequest, ...given: (string | number)[]) =>
-    redis.eval(script, 1, `${keyPrefix}answer:${name}`, ...given)
+  /** Once more where it fails, as all of these may be: to a busy process a quick Redis looks like a slow one. */
+  async function run(script: string, { name }: KeyedRequest, ...given: (string | number)[]): Promise<unknown> {
+    const evaluate = () => redis.eval(script, 1, `${keyPrefix}answer:${name}`, ...given)
+    return evaluate().catch(evaluate)
+  }
 
   function claimed(request: KeyedRequest, owner: string, isRetry: boolean): Claim {
     const settle = async (script: string, ...given: (string | number)[]) => {
@@ -100,7 +106,7 @@ export function createKeptAnswers(redis: AnswerStore, keyPrefix: string): KeptAn
         if (state === 'running' || state === 'taken') return { outcome: state }
         return claimed(request, owner, state === 'retry')
       } catch {
-        // A command that timed out may have been carried out: if so, this is the owner, and settles.
+        // What timed out may have been carried out: if so, this is the owner, and settles.
         return claimed(request, owner, false)
       }
     },
