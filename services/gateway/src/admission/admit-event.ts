@@ -51,7 +51,9 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
       if (verdict === 'unchecked') unchecked.push('event-limit')
     }
     // A reservation that was not answered may have been made all the same.
-    const release = () => limit !== undefined && reservations.release(rider.recordId)
+    const release = async (deadline?: number) => {
+      if (limit !== undefined) await reservations.release(rider.recordId, deadline)
+    }
 
     const { cap, refusal } = newEventPolicy(request)
     const slugs = [{ slug: body.slug, name: body.eventName }]
@@ -63,7 +65,8 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(body.slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')
     if (verdict === 'no-room') {
-      release()
+      // Awaited: the caller's next request must find the room again.
+      await release(request.deadlineAt)
       return refusal
     }
 
@@ -79,7 +82,7 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
       },
       settle: async (published) => {
         if (published === 'published') names.remember({ kind: 'event', ...rider }, [body.slug])
-        if (published === 'not-published') release()
+        if (published === 'not-published') void release()
       },
     }
   }

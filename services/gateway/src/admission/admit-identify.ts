@@ -72,7 +72,7 @@ export function createAdmitIdentify({ markers, reservations, names }: IdentifyAd
         unchecked,
       },
       settle: async (published) => {
-        if (published === 'not-published' && limit !== undefined) reservations.release(rider.recordId)
+        if (published === 'not-published' && limit !== undefined) void reservations.release(rider.recordId)
         if (published !== 'published') return
         reservations.rememberCounted(user)
         names.remember({ kind: 'trait', ...rider }, bringingSlugs(kept))

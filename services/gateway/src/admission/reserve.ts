@@ -17,8 +17,11 @@ export interface Reservations {
   readonly reserveMau: (reservation: MauReservation, deadlineAt: number) => Promise<Reserved>
   /** To be called only after the ack of an identify. */
   readonly rememberCounted: (user: CountedUser) => void
-  /** Gives back what a record reserved that certainly was not published. What gets lost, metering settles by itself. */
-  readonly release: (recordId: string) => void
+  /**
+   * Gives back what a record reserved that certainly was not published. What gets lost, metering settles by itself.
+   * Resolves once it is given back, or at the deadline; never rejects.
+   */
+  readonly release: (recordId: string, deadlineAt?: number) => Promise<void>
 }
 
 export function createReservations(
@@ -31,7 +34,9 @@ export function createReservations(
     reserveMau: async (reservation, deadlineAt) =>
       counted.get(keyOf(reservation)) ? 'granted' : reserved(await ask(reservation, deadlineAt)),
     rememberCounted: (user) => void counted.set(keyOf(user), true),
-    release: (recordId) => void askRelease(recordId, performance.now() + RELEASE_WITHIN_MS),
+    release: async (recordId, deadlineAt = performance.now() + RELEASE_WITHIN_MS) => {
+      await askRelease(recordId, deadlineAt)
+    },
   }
 }
 
