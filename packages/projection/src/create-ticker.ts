@@ -9,12 +9,11 @@ export interface Ticker {
 
 export interface TickerOptions {
   readonly everyMs: number
-  /** A rejection ends the ticking. */
+  /** Must not reject. */
   readonly tick: () => Promise<void>
-  readonly onFailure: (error: Error) => void
 }
 
-export function createTicker({ everyMs, tick, onFailure }: TickerOptions): Ticker {
+export function createTicker({ everyMs, tick }: TickerOptions): Ticker {
   let timer: NodeJS.Timeout | undefined
   let underWay: Promise<void> = Promise.resolve()
   let isStopped = false
@@ -24,9 +23,7 @@ export function createTicker({ everyMs, tick, onFailure }: TickerOptions): Ticke
   }
 
   const run = (): void => {
-    underWay = tick().then(schedule, (error: unknown) => {
-      if (!isStopped) onFailure(error instanceof Error ? error : new Error(String(error)))
-    })
+    underWay = tick().then(schedule)
   }
 
   return {

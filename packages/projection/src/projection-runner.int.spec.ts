@@ -113,6 +113,13 @@ describe('a projection runner', () => {
     expect(await countVisits(db)).toBe(0)
   })
 
+  it('stops loudly at a tick that is a bug', async () => {
+    const { log, db } = await given()
+    const projection = { ...createVisitsProjection(log.topic), tick: failAsABug }
+    const { onFailure } = await givenRunner(log, db, { projection })
+    await expect.poll(() => onFailure.mock.calls[0]?.[0], soon).toMatchObject({ code: 'FOLD_FAILED' })
+  })
+
   it('halts at a checkpoint beyond the end of the log instead of resetting it', async () => {
     const { log, db } = await given()
     await putCheckpoint(db, log.topic, 0, 7n)
@@ -141,7 +148,7 @@ describe('a projection runner', () => {
     const { log, db } = await given()
     await log.publish(eventsOfAda(3), ['{"broken'])
     await log.publish(eventsOfAda(3))
-    await givenRunner(log, db)
+    await givenRunner(log, db, { projection: { ...createVisitsProjection(log.topic), due: async () => [] } })
     await expect.poll(visitsOf(db), soon).toBe(6)
     const mended = JSON.stringify(eventTracked({ userName: 'ada', eventName: 'Mended' }))
     await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry', value = convert_to(${mended}, 'UTF8')`)
@@ -184,6 +191,24 @@ describe('a projection runner', () => {
     expect(versions.map(({ version }) => version > 0n)).toEqual([false, false, true, false])
   })
 
+  it('sees the log grow behind a batch that does not come through', async () => {
+    const { log, db } = await given()
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    const visits = createVisitsProjection(log.topic)
+    const load: typeof visits.load = async (...asked) => {
+      await isReleased
+      return visits.load?.(...asked) ?? visits.empty()
+    }
+    const { runner } = await givenRunner(log, db, { projection: { ...visits, load } })
+    const lag = () => runner.progress().reduce((sum, { lagRecords }) => sum + Number(lagRecords), 0)
+    await log.publish(eventsOfAda(1))
+    await expect.poll(lag, soon).toBe(1)
+    await log.publish(eventsOfAda(5))
+    await expect.poll(lag, soon).toBe(6)
+    release()
+    await expect.poll(lag, soon).toBe(0)
+  })
+
   it('ticks each of its partitions, and tells of their lag', async () => {
     const { log, db } = await given()
     const metrics = new Registry()
@@ -199,6 +224,10 @@ describe('a projection runner', () => {
     expect((await metrics.getSingleMetric('projection_lag_records')?.get())?.values).toEqual([])
   })
 })
+
+async function failAsABug(): Promise<never> {
+  throw new TypeError('a bug')
+}
 
 async function publishInRounds(log: GivenLog, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {

@@ -18,7 +18,7 @@ import { createTicker } from './create-ticker.ts'
 import { findDue } from './due-partitions.ts'
 import { LogAwayError, mayPass, RunnerStoppedError } from './errors.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
-import type { PartitionProgress } from './owned-partition.ts'
+import type { OwnedPartition, PartitionProgress } from './owned-partition.ts'
 import { createPartitionCounts } from './partition-counts.ts'
 import type { Projection } from './projection.ts'
 import { createRunnerMetrics } from './runner-metrics.ts'
@@ -73,6 +73,8 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const own = { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, signal }
   const { positions, begin, owned, find } = createAssignments(own)
 
+  const ticking = new Map<OwnedPartition, Promise<void>>()
+
   const onBatch = async (batch: FetchedBatch): Promise<void> => {
     try {
       await find(batch.topic, batch.partition)?.handle(batch)
@@ -107,7 +109,16 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     for (const { one, end } of ofTopic) one.noticeEnd(end)
     const partitions = ofTopic.map(({ one }) => one.partition)
     const due = await findDue(projection, db, { topic, partitions, instant, catalog })
-    await Promise.all(ofTopic.filter(({ one }) => due.has(one.partition)).map(({ one, end }) => one.tick(instant, end)))
+    for (const { one, end } of ofTopic) if (due.has(one.partition) && !ticking.has(one)) beginTick(one, instant, end)
+  }
+
+  /** Nobody waits for it: a partition whose batch does not come through holds up the ticks of no other. */
+  const beginTick = (one: OwnedPartition, instant: Date, end: bigint): void => {
+    const ended = one.tick(instant, end).catch(onTickFailed)
+    ticking.set(
+      one,
+      ended.finally(() => ticking.delete(one)),
+    )
   }
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await countOf(topic))
@@ -115,13 +126,13 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf })
 
   /** While Kafka or Postgres is away ticks wait. One of a partition that was given up is nobody's loss: its new owner ticks. */
-  const tick = (): Promise<void> =>
-    tickAll().catch((err: unknown) => {
-      if (!mayPass(err)) throw err
-      if (!(err instanceof RunnerStoppedError)) logger.warn({ err }, 'Cannot see what is due; ticks wait')
-    })
+  const onTickFailed = (err: unknown): void => {
+    if (signal.aborted) return
+    if (!mayPass(err)) options.onFailure(err instanceof Error ? err : new Error(String(err)))
+    else if (!(err instanceof RunnerStoppedError)) logger.warn({ err }, 'Cannot see what is due; ticks wait')
+  }
 
-  const ticker = createTicker({ everyMs: options.tickEveryMs ?? 1_000, tick, onFailure: options.onFailure })
+  const ticker = createTicker({ everyMs: options.tickEveryMs ?? 1_000, tick: () => tickAll().catch(onTickFailed) })
   const progress = (): PartitionProgress[] => owned().map((partition) => partition.progress())
 
   return {
@@ -134,7 +145,10 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       ticker.stop()
       const left = consumer.stop()
       stopping.abort()
-      const isOver = left.then(ticker.finished).then(outbox?.finished)
+      const isOver = left
+        .then(ticker.finished)
+        .then(() => Promise.all(ticking.values()))
+        .then(outbox?.finished)
       await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       await admin.disconnect()
     },

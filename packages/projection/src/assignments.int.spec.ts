@@ -1,0 +1,85 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import type { Db } from '@nextvisit/database'
+import { createLogger } from '@nextvisit/service-kit'
+import { batchOf, factsAsRecords } from '@nextvisit/testing'
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { createAssignments } from './assignments.ts'
+import { givenVisitsDatabase } from './fixtures/given-visits.ts'
+import { createVisitsProjection } from './fixtures/visits-projection.ts'
+import { createRunnerMetrics } from './runner-metrics.ts'
+
+const TOPIC = 'user-events'
+const records = factsAsRecords([eventTracked()])
+const marks = (...partitions: number[]) => new Map(partitions.map((partition) => [partition, { low: 0n, high: 0n }]))
+const given = (...partitions: number[]) => new Map([[TOPIC, partitions]])
+
+function givenAssignments(db: Db, projection = createVisitsProjection()) {
+  return createAssignments({
+    projection,
+    db,
+    catalog: staticCatalog([]),
+    serviceVersion: 'test',
+    logger: createLogger('spec', 'silent'),
+    metrics: createRunnerMetrics(new Registry(), () => []),
+    now: () => new Date(),
+    readMarks: () => Promise.resolve(marks()),
+    signal: new AbortController().signal,
+  })
+}
+
+/** The database, but its first question waits until it is let go. */
+function holdingTheFirst(db: Db): { readonly db: Db; readonly letGo: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let asked = 0
+  const $queryRaw = ((query) =>
+    asked++ === 0 ? promise.then(() => db.$queryRaw(query)) : db.$queryRaw(query)) as Db['$queryRaw']
+  return { db: { ...plain(db), $queryRaw }, letGo: resolve }
+}
+
+function plain(db: Db): Db {
+  return {
+    $queryRaw: (query) => db.$queryRaw(query),
+    $executeRaw: (query) => db.$executeRaw(query),
+    $transaction: (statements) => db.$transaction(statements),
+    $disconnect: () => db.$disconnect(),
+  }
+}
+
+async function loadFromNowhere(): Promise<never> {
+  throw new Error('Connection terminated unexpectedly')
+}
+
+describe('assignments', () => {
+  it('own nothing of one that was overtaken while Postgres was away', async () => {
+    const { db } = await givenVisitsDatabase()
+    const held = holdingTheFirst(db)
+    const assignments = givenAssignments(held.db)
+    const overtaken = assignments.positions(TOPIC, marks(0, 1))
+    expect(await assignments.positions(TOPIC, marks(0))).toEqual(new Map([[0, 0n]]))
+    assignments.begin(given(0))
+    const [owned] = assignments.owned()
+    held.letGo()
+    await overtaken
+    expect(assignments.owned()).toEqual([owned])
+    expect(assignments.find(TOPIC, 0)).toBe(owned)
+    expect(assignments.find(TOPIC, 1)).toBeUndefined()
+  })
+
+  it('give up what waits for Postgres when the next one begins', async () => {
+    const { db } = await givenVisitsDatabase()
+    const assignments = givenAssignments(db, { ...createVisitsProjection(), load: loadFromNowhere })
+    await assignments.positions(TOPIC, marks(0))
+    assignments.begin(given(0))
+    const handled = assignments.find(TOPIC, 0)?.handle(batchOf(records))
+    assignments.begin(given())
+    await expect(handled).rejects.toMatchObject({ code: 'RUNNER_STOPPED' })
+    expect(assignments.owned()).toEqual([])
+  })
+
+  it('begin with no partition whose checkpoint was not read', async () => {
+    const { db } = await givenVisitsDatabase()
+    expect(() => givenAssignments(db).begin(given(0))).toThrow('user-events/0 was assigned')
+  })
+})
