@@ -5,7 +5,7 @@ import { foldEvent, foldIdentify } from './fold-activity.ts'
 import { type AddressedReply, type DraftUser, emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
 import { readRepliesTo } from './keyed-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
-import { tickQueue } from './queue-tick.ts'
+import { findDueQueues, tickQueue } from './queue-tick.ts'
 import { saveDraft } from './save-draft.ts'
 
 export interface FormTriggerProjectionOptions {
@@ -44,6 +44,7 @@ export function createFormTriggerProjection({
       const replies = await readRepliesTo(db, copies)
       if (replies.length > 0) await publishReplies(replies)
     },
+    due: findDueQueues,
     tick: tickQueue,
   }
 }

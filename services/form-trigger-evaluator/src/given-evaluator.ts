@@ -55,8 +55,11 @@ export async function givenEvaluator(databaseUrl: string) {
     fold: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
     /** One batch that nobody waits for. */
     foldUnheard: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, {}),
-    /** A tick as of `ms` after the start of the story. */
+    /** A tick as of `ms` after the start of the story, if one is due, as the core does it. */
     tick: async (context: FoldContext, ms: number): Promise<void> => {
+      const { catalog, partition } = context
+      const due = await projection.due?.(prisma, new Date(at(ms)), { catalog, partitions: [partition, 99] })
+      if (!due?.includes(partition)) return
       const fold = await openFold(context)
       await fold.tick(new Date(at(ms)))
     },
