@@ -14,7 +14,7 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { ...specs('unit') } },
+      { test: { ...specs('unit'), testTimeout: 30_000 } },
       { test: { ...specs('int'), ...realParts, testTimeout: 60_000 } },
       /** Each brings up a whole stack: one at a time, after everything else. */
       {
