@@ -37,7 +37,7 @@ function renderParameter({
   description,
   schema,
 }: NonNullable<OperationObject['parameters']>[number]): Html {
-  return renderMember(name, { ...schema, description: `${description} In the ${place}.` }, required)
+  return renderMember(name, { ...schema, description: `In the ${place}. ${description}` }, required)
 }
 
 function renderBody(document: OpenApiDocument, body: MediaType): Html {
