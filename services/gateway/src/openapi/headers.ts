@@ -10,7 +10,7 @@ export const HEADERS = {
     example: '019aa5b2-7c1e-7d3a-9f60-2b4c8e1d5a77',
   },
   RateLimit: {
-    description: 'What the key has left (`r`), and in how many seconds it will have all of it again (`t`).',
+    description: 'What the key has left (`r`), and in how many seconds it gets more (`t`).',
     required: false,
     schema: { type: 'string' },
     example: '"admin";r=199;t=1',

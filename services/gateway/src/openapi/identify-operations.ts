@@ -1,64 +1,8 @@
-import type { DocumentedRefusal, Operation } from './operation.ts'
+import { IDENTIFY_REFUSALS } from './identify-refusals.ts'
+import type { Operation } from './operation.ts'
 import { refusal } from './refusals.ts'
 
 const USER_ID = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
-
-/** Of either kind of identify: its body's own rules, in their order, then policy. */
-const IDENTIFY_REFUSALS: readonly DocumentedRefusal[] = [
-  refusal(401, 'userName', 'A userName that is missing, empty or only white space', 'userName not found'),
-  refusal(400, 'longUserName', 'More than 255 characters', 'userName must be at most 255 characters long'),
-  refusal(400, 'userNameType', 'A userName that is no string', 'userName must be a string that is not empty'),
-  refusal(
-    400,
-    'operator',
-    'An operator that does not exist',
-    'userAttributes.$push is not an operator: use $set, $setOnce, $increment, $decrement, $unset',
-  ),
-  refusal(
-    400,
-    'traitKey',
-    'A trait key that is empty, or longer than 100 characters',
-    'userAttributes.$set. must be a trait key of 1 to 100 characters',
-  ),
-  refusal(
-    400,
-    'traitString',
-    'A string of more than 500 characters',
-    'userAttributes.$set.plan must be at most 500 characters long',
-  ),
-  refusal(
-    400,
-    'traitValue',
-    'A trait that is an object',
-    'userAttributes.$set.plan must be a string, a finite number, a boolean, null, or an array of those',
-  ),
-  refusal(
-    400,
-    'traitArray',
-    'An array of more than 100',
-    'userAttributes.$set.plan must be an array of at most 100 values',
-  ),
-  refusal(
-    400,
-    'increment',
-    'An increment that is no number',
-    'userAttributes.$increment.logins must be a finite number',
-  ),
-  refusal(400, 'country', 'A country that ISO 3166-1 has not assigned', 'invalid country passed'),
-  refusal(
-    400,
-    'timezone',
-    'A time zone that IANA does not list',
-    '$deviceInfo.$timezone must be an IANA time zone such as Europe/Berlin',
-  ),
-  refusal(
-    400,
-    'deviceValue',
-    'A device field outside its list',
-    '$deviceInfo.$deviceOs must be one of iOS, Android, Windows',
-  ),
-  refusal(400, 'mau', "The project's active users of the month", 'Monthly active users limit reached for your plan'),
-]
 
 const TRAIT_RULES = `The operations of one request apply in this order: \`$set\`, \`$setOnce\`, \`$increment\`, \`$decrement\`, \`$unset\`.
 
