@@ -191,7 +191,7 @@ describe('a projection runner', () => {
     expect(versions.map(({ version }) => version > 0n)).toEqual([false, false, true, false])
   })
 
-  it('sees the log grow behind a batch that does not come through', async () => {
+  it('goes on ticking, and sees the log grow, behind a batch that does not come through', async () => {
     const { log, db } = await given()
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
     const visits = createVisitsProjection(log.topic)
@@ -199,10 +199,16 @@ describe('a projection runner', () => {
       await isReleased
       return visits.load?.(...asked) ?? visits.empty()
     }
-    const { runner } = await givenRunner(log, db, { projection: { ...visits, load } })
+    let ticks = 0
+    const due: typeof visits.due = async (_db, _instant, { partitions }) => {
+      ticks += 1
+      return partitions
+    }
+    const { runner } = await givenRunner(log, db, { projection: { ...visits, load, due } })
     const lag = () => runner.progress().reduce((sum, { lagRecords }) => sum + Number(lagRecords), 0)
     await log.publish(eventsOfAda(1))
     await expect.poll(lag, soon).toBe(1)
+    await expect.poll(() => ticks, soon).toBeGreaterThan(ticks + 3)
     await log.publish(eventsOfAda(5))
     await expect.poll(lag, soon).toBe(6)
     release()
