@@ -20,6 +20,11 @@ export function drain({ level, atMs }: Bucket, limit: RateLimit, nowMs: number):
   return { level: Math.max(0, level - cameBack), atMs: nowMs }
 }
 
+/** The bucket with so many more tokens out of it. */
+export function spend({ level, atMs }: Bucket, tokens: number): Bucket {
+  return { level: level + tokens, atMs }
+}
+
 /** How many tokens are there, of a bucket that was drained to now. `leased` are out of it but at hand. */
 export function available({ level }: Bucket, { burst }: RateLimit, leased = 0): number {
   return Math.min(burst, Math.max(0, burst - level + leased + ROUNDING))

@@ -13,22 +13,34 @@ const NOTHING_SHARED: SharedBuckets = {
 
 function startBucket(limit: { perSecond: number; burst: number }) {
   let nowMs = 0
-  const bucket = createKeyBucket('key', limit, NOTHING_SHARED, () => nowMs)
+  const bucket = createKeyBucket('key', NOTHING_SHARED, () => nowMs)
   return {
     wait: (ms: number) => (nowMs += ms),
-    take: () => bucket.take() as RateLimitVerdict,
+    take: (changed = limit) => bucket.take(changed) as RateLimitVerdict,
   }
 }
 
 describe('a token bucket without Redis (decisions.md, Busy and broken: rate limits)', () => {
   it('lets a burst pass, then perSecond', () => {
     const { wait, take } = startBucket({ perSecond: 10, burst: 20 })
-    const takeMany = (times: number) => Array.from({ length: times }, take).filter(({ isAllowed }) => isAllowed).length
+    const takeMany = (times: number) =>
+      Array.from({ length: times }, () => take()).filter(({ isAllowed }) => isAllowed).length
     expect(takeMany(30)).toBe(20)
     wait(500)
     expect(takeMany(30)).toBe(5)
     wait(60_000)
     expect(takeMany(30)).toBe(20)
+  })
+
+  it('follows a changed limit at once, and knows what was taken', () => {
+    const { wait, take } = startBucket({ perSecond: 10, burst: 3 })
+    for (let i = 0; i < 3; i += 1) take()
+    const larger = { perSecond: 1, burst: 5 }
+    expect([take(larger), take(larger), take(larger)].map(({ isAllowed }) => isAllowed)).toEqual([true, true, false])
+    const smaller = { perSecond: 1, burst: 1 }
+    expect(take(smaller)).toEqual({ isAllowed: false, remaining: 0, moreInSeconds: 1 })
+    wait(1_000)
+    expect(take(smaller).isAllowed).toBe(true)
   })
 
   it('does as a bucket of thousandths would, and tells what is in it', () => {

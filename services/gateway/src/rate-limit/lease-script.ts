@@ -18,7 +18,8 @@ const HELD_MS = LEASE_MS + 50
 const LEASE = `
 local burst, perSecond, gateway = tonumber(ARGV[1]), tonumber(ARGV[2]), 'held:' .. ARGV[3]
 local need, extra = tonumber(ARGV[4]), tonumber(ARGV[5])
-local kept, returned, levelThere = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local kept, returned = tonumber(ARGV[6]), tonumber(ARGV[7])
+local levelThere, owed = tonumber(ARGV[8]), tonumber(ARGV[9])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 
@@ -56,6 +57,7 @@ for _, hold in ipairs(holds) do
   end
 end
 drainTo(now)
+level = math.max(level, math.min(level + owed, burst))
 
 -- What is returned too late was counted as spent, and has drained: it would be counted twice.
 level = level - math.max(0, math.min(returned, mine - kept))

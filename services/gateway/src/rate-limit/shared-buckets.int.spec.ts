@@ -15,13 +15,18 @@ const HOUR_LONG = 1 / 3_600
 /** Gateways that share one new bucket. */
 function startGateways(limit: LeaseRequest['limit']) {
   const keyHash = randomUUID()
-  const nothing = { keyHash, limit, need: 0, extra: 0, kept: 0, returned: 0, level: 0 }
+  const nothing = { keyHash, limit, need: 0, extra: 0, kept: 0, returned: 0, level: 0, owed: 0 }
   const startGateway = () => {
-    const options = { redis: redis.client, keyPrefix, instanceId: randomUUID(), nowMs: () => performance.now(), logger }
-    const shared = createSharedBuckets(options)
+    const shared = createSharedBuckets({
+      redis: redis.client,
+      keyPrefix,
+      instanceId: randomUUID(),
+      nowMs: () => performance.now(),
+      logger,
+    })
     return async (request: Partial<LeaseRequest>) => {
-      const lease = await shared.lease({ ...nothing, ...request })
-      if (!lease) throw new Error('Redis did not answer in time')
+      const lease = await shared.lease({ ...nothing, ...request }, () => undefined)
+      if (!lease) throw new Error('Redis did not answer')
       return lease
     }
   }
@@ -107,6 +112,12 @@ describe('a bucket in Redis', () => {
     const { level } = await one({ need: 7 })
     await redis.client.del(redisKey)
     expect((await one({ need: 10, level })).granted).toBe(3)
+  })
+
+  it('is paid what passed without it, so far as there is room', async () => {
+    const { one } = startGateways({ perSecond: HOUR_LONG, burst: 10 })
+    expect((await one({ owed: 2.5 })).level).toBe(2.5)
+    expect(await one({ owed: 20, need: 1 })).toMatchObject({ level: 10, granted: 0 })
   })
 
   it('is gone from Redis once it is full', async () => {

@@ -14,8 +14,10 @@ export interface LeaseRequest {
   readonly kept: number
   /** Leased tokens that it will not use. */
   readonly returned: number
-  /** The bucket's level as far as this gateway knows, for a Redis that has lost it. */
+  /** The bucket's level as far as this gateway knows, for a Redis that has lost it. Without what is owed. */
   readonly level: number
+  /** What passed here without Redis, so far as it has not come back. */
+  readonly owed: number
 }
 
 export interface Lease {
@@ -31,9 +33,9 @@ export interface Lease {
 
 /** The buckets that all gateways share, in Redis. */
 export interface SharedBuckets {
-  /** `undefined`: Redis could not be asked, or not in time. Never rejects. */
-  readonly lease: (request: LeaseRequest) => Promise<Lease | undefined>
-  /** The last attempt failed. */
+  /** `undefined`: Redis could not be asked. `onSlow` is called before where it takes too long to wait for. Never rejects. */
+  readonly lease: (request: LeaseRequest, onSlow: () => void) => Promise<Lease | undefined>
+  /** The last attempt failed, or took too long. */
   readonly isAway: () => boolean
   /** Time for the next attempt while it is away. */
   readonly isRetryDue: () => boolean
@@ -48,10 +50,11 @@ export interface SharedBucketsOptions {
   /** A clock that never goes back, such as `performance.now`. */
   readonly nowMs: () => number
   readonly logger: Logger
+  /** No request waits longer for Redis. Default 50. */
+  readonly patienceMs?: number
 }
 
-/** No request waits longer for its tokens. */
-const TIMEOUT_MS = 50
+const PATIENCE_MS = 50
 const RETRY_AFTER_MS = 250
 
 const Reply = z
@@ -59,7 +62,7 @@ const Reply = z
   .transform(([granted, advance, level, othersEndInMs]): Lease => ({ granted, advance, level, othersEndInMs }))
 
 export function createSharedBuckets(options: SharedBucketsOptions): SharedBuckets {
-  const { redis, keyPrefix, instanceId, nowMs, logger } = options
+  const { redis, keyPrefix, instanceId, nowMs, logger, patienceMs = PATIENCE_MS } = options
   let isAway = false
   let triedAt = 0
 
@@ -74,34 +77,36 @@ export function createSharedBuckets(options: SharedBucketsOptions): SharedBucket
   }
 
   async function ask({ keyHash, limit, ...rest }: LeaseRequest): Promise<Lease> {
-    const { need, extra, kept, returned, level } = rest
-    const given = [limit.burst, limit.perSecond, instanceId, need, extra, kept, returned, level]
+    const { need, extra, kept, returned, level, owed } = rest
+    const given = [limit.burst, limit.perSecond, instanceId, need, extra, kept, returned, level, owed]
     return Reply.parse(await runLeaseScript(redis, `${keyPrefix}rate:${keyHash}`, given))
   }
 
   return {
     isAway: () => isAway,
     isRetryDue: () => nowMs() - triedAt >= RETRY_AFTER_MS,
-    lease: async (request) => {
+    lease: async (request, onSlow) => {
       triedAt = nowMs()
+      let state: 'asked' | 'slow' | 'answered' = 'asked'
+      const giveUp = () => {
+        if (state === 'answered') return
+        state = 'slow'
+        onAway(`No answer within ${patienceMs} ms`)
+        onSlow()
+      }
+      // After a stall of this process the answer may be there, unread: look once before giving up.
+      const timer = setTimeout(() => setImmediate(giveUp), patienceMs)
       try {
-        const lease = await within(TIMEOUT_MS, ask(request))
-        onBack()
+        const lease = await ask(request)
+        if (state === 'asked') onBack()
         return lease
       } catch (error) {
         onAway(error instanceof Error ? error.message : 'unknown')
         return undefined
+      } finally {
+        state = 'answered'
+        clearTimeout(timer)
       }
     },
   }
-}
-
-/** Rejects where an answer takes longer; it is dropped when it comes, and what it granted is spent. */
-function within<Value>(timeoutMs: number, answer: Promise<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new Error(`No answer within ${timeoutMs} ms`))
-    // After a stall of this process the answer may be there, unread: look once before giving up.
-    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs)
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

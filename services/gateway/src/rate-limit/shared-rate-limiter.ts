@@ -5,21 +5,17 @@ import { createSharedBuckets, type SharedBucketsOptions } from './shared-buckets
 
 const MAX_KEYS = 10_000
 
-/**
- * Token buckets that all gateways share through Redis, each key's its own. A changed limit takes effect with the next
- * request.
- */
+/** Token buckets that all gateways share through Redis, each key's its own. */
 export function createSharedRateLimiter(options: SharedBucketsOptions): RateLimiter {
   const shared = createSharedBuckets(options)
   const buckets = new LRUCache<string, KeyBucket>({ max: MAX_KEYS })
   return {
     take: (keyHash, limit) => {
       const known = buckets.get(keyHash)
-      if (known?.limit.burst === limit.burst && known.limit.perSecond === limit.perSecond) return known.take()
-      known?.close()
-      const bucket = createKeyBucket(keyHash, limit, shared, options.nowMs)
+      if (known) return known.take(limit)
+      const bucket = createKeyBucket(keyHash, shared, options.nowMs)
       buckets.set(keyHash, bucket)
-      return bucket.take()
+      return bucket.take(limit)
     },
   }
 }
