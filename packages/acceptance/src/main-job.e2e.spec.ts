@@ -1,3 +1,4 @@
+import { EventsPage, TraitsPage, UsageOverview } from '@nextvisit/contracts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually, startThrowAwayStack } from './stack.ts'
 
@@ -21,12 +22,11 @@ async function post(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-async function readUser(userName: string): Promise<Record<string, unknown>> {
-  const response = await fetch(`${stack.gatewayUrl}/v2/admin/users/${userName}`, {
-    headers: { 'x-api-key': stack.keys.admin },
-  })
+async function read(path: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`${stack.gatewayUrl}${path}`, { headers: { 'x-api-key': stack.keys.admin } })
   return (await response.json()) as Record<string, unknown>
 }
+const readUser = (userName: string) => read(`/v2/admin/users/${userName}`)
 
 const identify = (body: object) => post('/v2/admin/identify-user', stack.keys.admin, body)
 const track = (body: object) => post('/v2/admin/track-event', stack.keys.admin, body)
@@ -79,6 +79,28 @@ describe('from a server-side event to a form at the next visit', () => {
       traits: { plan: 'free', logins: 2 },
       country: 'DE',
       events: { signed_in: { count: 1 } },
+    })
+  })
+
+  it('lists what became known and counts it, in the documented forms', async () => {
+    const { traits } = await eventually(
+      async () => TraitsPage.parse(await read('/v2/admin/traits')),
+      (page) => page.traits.some(({ slug }) => slug === 'logins'),
+      10_000,
+    )
+    expect(traits.map(({ slug }) => slug)).toEqual(['logins', 'plan'])
+    const { events } = EventsPage.parse(await read('/v2/admin/events?limit=1'))
+    expect(events).toMatchObject([{ slug: 'checkout_completed', name: 'Checkout Completed' }])
+    const usage = await eventually(
+      async () => UsageOverview.parse(await read('/v2/admin/usage')),
+      (overview) => overview.events.count === 3,
+      10_000,
+    )
+    expect(usage).toMatchObject({
+      events: { count: 3, limit: null },
+      monthlyActiveUsers: { count: 3 },
+      uniqueEvents: { count: 2 },
+      uniqueTraits: { count: 2 },
     })
   })
 

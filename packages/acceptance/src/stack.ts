@@ -5,10 +5,14 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Stack, startStack } from '@nextvisit/local-stack'
 
+export interface ThrowAwayStack extends Stack {
+  /** Everything that it writes, logs among it. */
+  readonly dataDirectory: string
+  readonly remove: () => Promise<void>
+}
+
 /** A whole stack of its own, in a throw-away folder and on free ports. */
-export async function startThrowAwayStack(
-  workspaceFile?: string,
-): Promise<Stack & { readonly remove: () => Promise<void> }> {
+export async function startThrowAwayStack(workspaceFile?: string): Promise<ThrowAwayStack> {
   const dataDirectory = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const stack = await startStack({
     dataDirectory,
@@ -18,6 +22,7 @@ export async function startThrowAwayStack(
   })
   return {
     ...stack,
+    dataDirectory,
     remove: async () => {
       await stack.stop()
       await rm(dataDirectory, { recursive: true, force: true })
