@@ -50,6 +50,11 @@ describe('what a client throws', () => {
     expect(await prisma.$queryRaw`SELECT * FROM kept`).toEqual([])
   })
 
+  it('takes a server that only reads, as during a failover, for one that is away', async () => {
+    const write = () => inTransaction('SET TRANSACTION READ ONLY', 'INSERT INTO kept VALUES (9)')
+    expect(await classify(write)).toEqual({ sqlState: '25006', ...away })
+  })
+
   it.each([
     ['a bad statement', '42601', 'SELEC'],
     ['a missing table', '42P01', 'SELECT * FROM nowhere'],

@@ -1,5 +1,5 @@
-/** Postgres is going, starting, full, or cut the session off: 57P01 to 57P05, class 08, class 53, 25P03. */
-const AWAY = /^(?:08...|53...|57P0[1-5]|25P03)$/
+/** Postgres is going, starting, full, a standby that only reads, or cut the session off. */
+const AWAY = /^(?:08...|53...|57P0[1-5]|25P03|25006)$/
 /** Serialization failure, deadlock, lock timeout, statement timeout. */
 const CONTENDED = /^(?:40001|40P01|55P03|57014)$/
 const CODES = new Set([
