@@ -5,7 +5,8 @@ import { until } from '../gateway-fixture.ts'
 import { type Claim, createKeptAnswers, type KeptAnswers } from './kept-answers.ts'
 
 const logger = createLogger('test', 'silent')
-const redis = createRedis({ url: inject('redisUrl'), name: 'test', logger })
+// Patient: a busy machine is no slow Redis.
+const redis = createRedis({ url: inject('redisUrl'), name: 'test', logger, commandTimeoutMs: 10_000 })
 const prefix = `test:${randomUUID()}:`
 const keptAnswers = createKeptAnswers(redis.client, prefix)
 beforeAll(redis.start)
