@@ -53,10 +53,10 @@ export function createAnswerRequest(parts: AnswerRequestParts): AnswerRequest {
       const result =
         inFlight > maxInFlight ? tooBusy() : await checkAndHandle(parts, { route, located, request, headers })
       if (result === 'aborted') return
-      writeAnswer(response, result, headers)
+      const isWritten = writeAnswer(response, result, headers)
       drain(request)
       onAnswered(route, result.status, performance.now() - beganAt)
-      if (result.outcome === 'answered') void result.afterwards?.()
+      if (isWritten && result.outcome === 'answered') void result.afterwards?.()
     } catch (err) {
       logger.error({ err, requestId: headers['X-Request-Id'], route: route.pattern }, 'A request failed')
       writeAnswer(response, refuse(500, 'Internal Server Error'), headers)

@@ -33,6 +33,8 @@ function isGzip(request: IncomingMessage): boolean {
 }
 
 function collect(request: IncomingMessage): Promise<ReadBody> {
+  // The caller left while the checks before this waited: its `close` has been told already.
+  if (request.destroyed) return Promise.resolve({ outcome: 'aborted' })
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let size = 0

@@ -12,15 +12,16 @@ export function errorBody(status: number, message: string): object {
   return { status, error: STATUS_CODES[status] ?? 'Error', message }
 }
 
-/** Writes an answer or a refusal, with these headers beside its own. Does nothing where the caller is gone. */
+/** Writes an answer or a refusal, with these headers beside its own. False where the caller is gone: nothing was written. */
 export function writeAnswer(
   response: ServerResponse,
   result: Pick<Answer, 'outcome' | 'status' | 'headers' | 'body'> | Refusal,
   headers: Readonly<Record<string, string>>,
-): void {
-  if (response.headersSent || response.destroyed) return
+): boolean {
+  if (response.headersSent || response.destroyed) return false
   const body = result.outcome === 'refused' ? errorBody(result.status, result.message) : result.body
   writeText(response, result.status, JSON.stringify(body), { 'Content-Type': JSON_TYPE, ...headers, ...result.headers })
+  return true
 }
 
 /** Writes a text of the type that its headers say. */
