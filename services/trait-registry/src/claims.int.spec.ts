@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { createAdapter, sql, transactionOptions } from '@nextvisit/database'
+import { createAdapter, transactionOptions } from '@nextvisit/database'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
@@ -134,22 +134,6 @@ describe('claiming names (design.md, Trait-registry)', () => {
       ['new', 'no-room'],
       ['new', 'no-room'],
     ])
-  })
-
-  it('tells the copy of a keyed record what its first was told, and only for 24 h', async () => {
-    const place = newPlace()
-    const [bringer, rider] = [claim(place, ['signup']), claim(place, ['signup'])]
-    expect(await ask([bringer, rider])).toEqual([['new'], ['claimed']])
-    await fold([
-      // Received first, but told second.
-      tracked(place, 'signup', { id: rider.recordId, keyed: true, received: later(-1).toISOString() }),
-      tracked(place, 'signup', { id: bringer.recordId, keyed: true, newEvent: true }),
-    ])
-    for (const { recordId } of [bringer, rider]) {
-      await prisma.$executeRaw(sql`INSERT INTO keyed_records VALUES (${recordId}::uuid, 0, ${NOW}::timestamptz)`)
-    }
-    expect(await ask([bringer, rider], later(24 * 3_600_000 - 1))).toEqual([['new'], ['registered']])
-    expect(await ask([bringer], later(24 * 3_600_000))).toEqual([['registered']])
   })
 
   it('takes slugs such as __proto__ for what they are', async () => {

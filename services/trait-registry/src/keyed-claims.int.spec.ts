@@ -1,0 +1,62 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import type { Claim, EventTracked } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createPartitionFold } from '@nextvisit/projection'
+import { batchOf, createTestDatabase, factsAsRecords, type TestDatabase } from '@nextvisit/testing'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { claimNames } from './claim-rows.ts'
+import { createRegistryProjection } from './registry-projection.ts'
+
+const RECEIVED = new Date('2026-11-02T10:00:00.000Z')
+const DAY_MS = 24 * 3_600_000
+
+let database: TestDatabase
+let prisma: PrismaClient
+beforeAll(async () => {
+  const migrations = path.join(import.meta.dirname, '../prisma/migrations')
+  database = await createTestDatabase(inject('databaseUrl'), { schema: 'registry', migrations })
+  const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec' })
+  prisma = new PrismaClient({ adapter, transactionOptions })
+})
+afterAll(async () => {
+  await prisma?.$disconnect()
+  await database?.drop()
+})
+
+async function fold(facts: readonly EventTracked[]): Promise<void> {
+  const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(1) })
+  const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
+  const partition = createPartitionFold({ projection, db: prisma, ...place })
+  const { nextOffset } = await partition.open(0n)
+  const records = factsAsRecords(facts).map((record) => ({ ...record, offset: record.offset + nextOffset }))
+  const end = nextOffset + BigInt(facts.length)
+  await partition.fold({ ...batchOf(records), fetchedFrom: nextOffset, nextOffset: end })
+}
+
+function claimOf({ id: recordId, organization, project, slug, eventName: name }: EventTracked): Claim {
+  return { kind: 'event', organization, project, recordId, partition: 0, slugs: [{ slug, name }], disabled: [] }
+}
+
+describe('the claim of a keyed record’s copy (decisions.md, Retries)', () => {
+  it('is told what the claim of its first was, folded or not, for 24 h', async () => {
+    const told = eventTracked({ keyed: true, newEvent: true })
+    // Received before, but told second: it is the earliest record, and not the one that was told `new`.
+    const rider = eventTracked({ keyed: true, received: new Date(RECEIVED.getTime() - 1).toISOString() })
+    const ask = (afterMs: number) =>
+      claimNames(prisma, [told, rider].map(claimOf), new Date(RECEIVED.getTime() + afterMs))
+    expect(await ask(0)).toEqual([['new'], ['claimed']])
+    await fold([rider, told])
+    expect(await ask(DAY_MS - 1)).toEqual([['new'], ['registered']])
+    expect(await ask(DAY_MS)).toEqual([['registered'], ['registered']])
+  })
+
+  it('is an ordinary one where the record had no key', async () => {
+    const told = eventTracked({ eventName: 'Signed In', newEvent: true })
+    expect(await claimNames(prisma, [claimOf(told)], RECEIVED)).toEqual([['new']])
+    await fold([told])
+    expect(await claimNames(prisma, [claimOf(told)], RECEIVED)).toEqual([['registered']])
+  })
+})
