@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createCallerLedger } from './caller-ledger.ts'
+import { createCallerLedger, type LedgerEntry } from './caller-ledger.ts'
 import { runPacedLoad } from './paced-load.ts'
 import { readTopic } from './read-topic.ts'
 import { compareWithLedger, type ExpectedUser, recountUsers } from './recount.ts'
@@ -9,6 +10,7 @@ import { eventually, startThrowAwayStack } from './stack.ts'
 const REQUESTS_PER_SECOND = 200
 const USERS = 40
 const EVENTS = ['Signed In', 'Checkout Completed', 'Export Done']
+const COUNTERS = ['events', 'monthlyActiveUsers', 'uniqueEvents', 'uniqueTraits']
 const VICTIMS = [
   'gateway',
   'user-projector',
@@ -100,8 +102,47 @@ describe(`kill -9 of any process while ${REQUESTS_PER_SECOND} requests a second 
       60_000,
     )
     expect(found).toEqual([])
+
+    // In this run the month may change; the counters of both would have to be added then.
+    const tracked = records.filter(({ value }) => value['type'] === 'EventTracked').length
+    const counted = { events: tracked, monthlyActiveUsers: USERS, uniqueEvents: EVENTS.length, uniqueTraits: 2 }
+    expect(await eventually(readUsage, (usage) => isDeepStrictEqual(usage, counted), 60_000)).toEqual(counted)
+
+    // Nobody visits, so each user's form is queued once and waits, however often its event came.
+    const buyers = expected.filter(({ events }) => events.has('checkout_completed')).map((user) => user.userName)
+    const names = namesById(entries)
+    const queued = await eventually(
+      () => readQueued(names),
+      (shown) => shown.length >= buyers.length,
+      60_000,
+    )
+    expect(queued).toEqual(buyers.toSorted())
   })
 })
+
+async function readUsage(): Promise<unknown> {
+  const response = await fetch(`${stack.gatewayUrl}/v2/admin/usage`, { headers: { 'x-api-key': stack.keys.admin } })
+  const usage = (await response.json()) as Record<string, { count: number }>
+  return Object.fromEntries(COUNTERS.map((counter) => [counter, usage[counter]?.count]))
+}
+
+/** Users by userId, as identify answered. */
+function namesById(entries: readonly LedgerEntry[]): ReadonlyMap<string, string> {
+  const identified = entries.filter(({ route, status }) => route === 'identify-user' && status === 200)
+  return new Map(identified.map(({ answer, body }) => [String(answer['userId']), String(body['userName'])]))
+}
+
+/** One name for each change of the queue, repeats of the outbox dropped; anything but a form queued is named. */
+async function readQueued(names: ReadonlyMap<string, string>): Promise<string[]> {
+  const facts = new Map(
+    (await readTopic(stack.brokers, 'form-events')).map(({ value }) => [String(value['id']), value]),
+  )
+  const shown = [...facts.values()].map(({ type, userId }) => {
+    const name = names.get(String(userId)) ?? 'somebody unknown'
+    return type === 'FormQueued' ? name : `${name}: ${String(type)}`
+  })
+  return shown.toSorted()
+}
 
 async function isReady(): Promise<boolean> {
   return fetch(`${stack.gatewayUrl}/readyz`).then(

@@ -1,9 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Stack, startStack } from '@nextvisit/local-stack'
+import { freePort, type Stack, startStack } from '@nextvisit/local-stack'
 
 export interface ThrowAwayStack extends Stack {
   /** Everything that it writes, logs among it. */
@@ -28,15 +27,6 @@ export async function startThrowAwayStack(workspaceFile?: string): Promise<Throw
       await rm(dataDirectory, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address === 'string' || address === null) throw new Error('no free port')
-  return address.port
 }
 
 /** Asks until the answer is the one that was waited for; gives the last answer when `withinMs` have passed. */

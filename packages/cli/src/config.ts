@@ -11,6 +11,8 @@ const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 
 /** What the local stack writes for commands while it runs; `environment` is for the demo's keys. */
 const ConnectionFile = z.object({
+  /** Of the stack. One that was killed has left the file behind. */
+  pid: z.number().int().optional(),
   kafkaBrokers: z.union([z.string(), z.array(z.string()).transform((brokers) => brokers.join(','))]).optional(),
   /** By service. */
   databaseUrls: z.record(z.string(), z.string()).default({}),
@@ -35,13 +37,23 @@ function localStack(): Environment {
   }
   const parsed = ConnectionFile.safeParse(parseJson(text))
   if (!parsed.success) throw new CliError(`${file} cannot be read; start the local stack again, or remove it.`)
-  const { kafkaBrokers, databaseUrls, redisUrl, secretKey, environment } = parsed.data
+  const { pid, kafkaBrokers, databaseUrls, redisUrl, secretKey, environment } = parsed.data
+  if (pid !== undefined && !isRunning(pid)) return {}
   const ownUrls = serviceDatabases.map(({ service, environmentVariable }) => [
     environmentVariable,
     new Map(Object.entries(databaseUrls)).get(service),
   ])
   const named = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, NEXTVISIT_SECRET_KEY: secretKey }
   return { ...environment, ...named, ...Object.fromEntries(ownUrls) }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // Somebody else's process runs all the same.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }
 
 function parseJson(text: string): unknown {

@@ -22,6 +22,7 @@ export async function writeConnectionFile(
     connection.databaseUrls.get(environmentVariable),
   ])
   const content = {
+    pid: process.pid,
     kafkaBrokers: connection.kafkaBrokers,
     databaseUrls: Object.fromEntries(databaseUrls),
     redisUrl: connection.redisUrl,

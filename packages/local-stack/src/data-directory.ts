@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { StackError } from './errors.ts'
 import { processInfo } from './process-info.ts'
@@ -27,13 +27,7 @@ async function takeLock(folder: string): Promise<() => Promise<void>> {
   const file = path.join(folder, 'lock')
   const mine = `${process.pid} ${processInfo(process.pid)?.startedAt}`
   for (;;) {
-    try {
-      await writeFile(file, mine, { flag: 'wx', mode: 0o600 })
-      return () => rm(file, { force: true })
-    } catch (error) {
-      const cause = error as NodeJS.ErrnoException
-      if (cause.code !== 'EEXIST') throw unusable(folder, cause)
-    }
+    if (await createWhole(folder, file, mine)) return () => rm(file, { force: true })
     const holder = await readFile(file, 'utf8').catch(() => '')
     const pid = Number.parseInt(holder, 10)
     if (holder === `${pid} ${processInfo(pid)?.startedAt}`) {
@@ -42,8 +36,36 @@ async function takeLock(folder: string): Promise<() => Promise<void>> {
         `Nextvisit is running with this data folder already (${folder}, process ${pid}). Stop it, or set NEXTVISIT_DATA and GATEWAY_PORT for a second one.`,
       )
     }
-    await rm(file, { force: true })
+    await removeStale(file, holder)
   }
+}
+
+/** Makes the lock with its content in one step, so that nobody reads half of it; false where there is one. */
+async function createWhole(folder: string, file: string, content: string): Promise<boolean> {
+  const draft = `${file}.${process.pid}`
+  try {
+    await writeFile(draft, content, { mode: 0o600 })
+    await link(draft, file)
+    return true
+  } catch (error) {
+    const cause = error as NodeJS.ErrnoException
+    if (cause.code !== 'EEXIST') throw unusable(folder, cause)
+    return false
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** Takes a lock that was left behind out of the way, and puts it back if it is another starter's by now. */
+async function removeStale(file: string, stale: string): Promise<void> {
+  const aside = `${file}.${process.pid}.stale`
+  const isThere = await rename(file, aside).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) return
+  if ((await readFile(aside, 'utf8')) !== stale) await link(aside, file).catch(() => undefined)
+  await rm(aside, { force: true })
 }
 
 function noSpace(folder: string, bytes: number): StackError {

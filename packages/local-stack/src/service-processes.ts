@@ -35,6 +35,7 @@ export async function serviceProcesses(
   }
   const gateway = serviceProcess('gateway', await freePort(), options, {
     GATEWAY_PORT: String(options.gatewayPort),
+    NEXTVISIT_SECRET_KEY: options.secrets.secretKey,
     ...Object.fromEntries(addresses),
   })
   return { gateway, consumers }
@@ -64,7 +65,6 @@ function serviceProcess(
         INTERNAL_HOST: '127.0.0.1',
         INTERNAL_PORT: String(internalPort),
         INTERNAL_TOKEN: options.secrets.internalToken,
-        NEXTVISIT_SECRET_KEY: options.secrets.secretKey,
         ...own,
       },
       logFile: path.join(options.dataDirectory, 'logs', `${name}.log`),

@@ -211,12 +211,18 @@ async function generateClients(signal: AbortSignal): Promise<void> {
 
 /** A gateway that was just stopped may hold its port for a moment. */
 async function requirePort(port: number): Promise<void> {
+  if (port < 1024 && process.getuid?.() !== 0) {
+    throw new StackError(
+      'PORT_TAKEN',
+      `Port ${port} is one that only root may listen on. Choose one from 1024 on: GATEWAY_PORT=8080 npx -y pnpm start`,
+    )
+  }
   const until = performance.now() + PORT_FREE_WITHIN_MS
   while (!(await isPortFree(port))) {
     if (performance.now() > until) {
       throw new StackError(
         'PORT_TAKEN',
-        `Port ${port} is taken by another program. Stop that one, or choose another port: GATEWAY_PORT=${port + 1} npx -y pnpm start`,
+        `Port ${port} is taken by another program. Stop that one, or choose another port: GATEWAY_PORT=${port < 65_535 ? port + 1 : 8_080} npx -y pnpm start`,
       )
     }
     await sleep(200)

@@ -26,7 +26,8 @@ export function createAnswerOnce(keptAnswers: KeptAnswers): AnswerOnce {
       case 'running':
         return refuse(409, 'Idempotency-Key is of a request that is still running: try again')
       case 'claimed':
-        return settled(claimed, await answer({ ...request, isRetry: claimed.isRetry }))
+        // Redis may have been emptied since the first of its kind, so every keyed request is taken for a possible retry.
+        return settled(claimed, await answer({ ...request, isRetry: true }))
     }
   }
 }
@@ -39,7 +40,7 @@ function replayed({ status, body }: KeptAnswer): Answer {
 /** Before the answer goes out: a caller who has it may repeat the request at once. */
 async function settled(claim: Claim, result: Answer | Refusal): Promise<Answer | Refusal> {
   if (result.outcome === 'answered') await claim.keep(result)
-  else if (result.mayBeRecorded) await claim.letGo()
+  else if (result.mayBeRecorded || claim.isRetry) await claim.letGo()
   else await claim.forget()
   return result
 }
