@@ -64,14 +64,22 @@ function parseJson(text: string): unknown {
   }
 }
 
+const NO_STACK =
+  'KAFKA_BROKERS is not set and no local stack runs here. Set it to host:port, or start one with npx -y pnpm start.'
+
+/** Whether neither the environment nor a local stack says where the log is. */
+export function knowsNoLog(env: Environment): boolean {
+  return env['KAFKA_BROKERS'] === undefined
+}
+
+/** Throws what to do where the environment does not say where the log is. */
+export function requireLog(env: Environment): void {
+  if (knowsNoLog(env)) throw new CliError(NO_STACK, EXIT.usage)
+}
+
 /** How to reach the log. Throws what to do where the environment does not say. */
 export function logConnection(env: Environment): LogConnection {
-  if (env['KAFKA_BROKERS'] === undefined) {
-    throw new CliError(
-      'KAFKA_BROKERS is not set and no local stack runs here. Set it to host:port, or start one with npx -y pnpm start.',
-      EXIT.usage,
-    )
-  }
+  requireLog(env)
   return { ...readConfig(kafkaConfig, env).kafka, clientId: 'nextvisit-cli' }
 }
 

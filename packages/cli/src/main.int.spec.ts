@@ -94,8 +94,8 @@ describe('nextvisit', () => {
     await writeFile(file, 'organizations:\n  - id: Acme\n    plan: { colour: red }\n')
     const { exitCode, stdout, stderr } = await nextvisit(['apply', file])
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
-    expect(stderr).toContain(`${file}:2: organizations[0].id must be 1 to 63 of the characters`)
-    expect(stderr).toContain(`${file}:3: organizations[0].plan.colour is not a member that is known here`)
+    expect(stderr).toContain(`${file}:2: organizations[0].id  must be 1 to 63 of the characters`)
+    expect(stderr).toContain(`${file}:3: organizations[0].plan.colour  is not a member that is known here`)
     expect(stderr).toContain('has 2 faults. Nothing was changed.')
   })
 

@@ -11,6 +11,8 @@ export interface PartOptions {
   readonly port?: number
   /** False for tests: nothing is forced to disk, and `stop` deletes the data. */
   readonly durable?: boolean
+  /** Told of what takes long the first time only. */
+  readonly onWait?: (what: string) => void
   /** Gives up the start and ends what it began. */
   readonly signal?: AbortSignal
 }

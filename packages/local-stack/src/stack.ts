@@ -182,6 +182,7 @@ async function startPart<P extends Part>(
     dataDirectory: path.join(start.dataDirectory, key),
     logFile: path.join(start.dataDirectory, 'logs', `${key}.log`),
     durable: start.durable ?? true,
+    onWait: (what: string) => start.report(`… ${what}`),
   }
   const { promise, resolve } = Promise.withResolvers<P>()
   let port: number | undefined

@@ -60,7 +60,7 @@ export interface Kafka extends Part {
  * Rejects with a StackError that says what to install where there is neither.
  */
 export async function startKafka(options: PartOptions): Promise<Kafka> {
-  const jars = await kafkaJars()
+  const jars = await kafkaJars(options)
   const { port, launched } = await launchOnPort(options.port, async (free) =>
     startOwnedProcess(jars === undefined ? kafkaContainer(free, options) : await kafkaJvm(jars, free, options)),
   )
@@ -68,10 +68,11 @@ export async function startKafka(options: PartOptions): Promise<Kafka> {
 }
 
 /** The folder with the broker's jars, or undefined where Kafka has to be a container. */
-async function kafkaJars(): Promise<string | undefined> {
+async function kafkaJars({ onWait }: PartOptions): Promise<string | undefined> {
   if (await hasJava17()) {
     const inCache = cached(`kafka-${KAFKA_VERSION}`, async (folder) => {
       if (!(await hasMaven())) throw missing()
+      onWait?.('Kafka is fetched, the first time only')
       await copyDependencies(POM, folder)
     })
     try {

@@ -32,7 +32,7 @@ export interface Redis extends Part {
  * Rejects with a StackError that says what to install where there is none of them.
  */
 export async function startRedis(options: PartOptions): Promise<Redis> {
-  const server = await redisServer()
+  const server = await redisServer(options)
   const { port, launched } = await launchOnPort(options.port, async (free) =>
     startOwnedProcess(server === undefined ? redisContainer(free, options) : await redisHere(server, free, options)),
   )
@@ -40,9 +40,9 @@ export async function startRedis(options: PartOptions): Promise<Redis> {
 }
 
 /** A server that runs on this machine, or undefined where Redis has to be a container. */
-async function redisServer(): Promise<string | undefined> {
+async function redisServer(options: PartOptions): Promise<string | undefined> {
   if (await runs('redis-server')) return 'redis-server'
-  const fromJar = await redisFromJar()
+  const fromJar = await redisFromJar(options)
   if (fromJar !== undefined && (await runs(fromJar))) return fromJar
   if (await dockerAnswers()) return undefined
   throw new StackError(
@@ -51,10 +51,11 @@ async function redisServer(): Promise<string | undefined> {
   )
 }
 
-async function redisFromJar(): Promise<string | undefined> {
+async function redisFromJar({ onWait }: PartOptions): Promise<string | undefined> {
   const name = SERVER_IN_JAR.get(`${process.platform}-${process.arch}`)
   if (name === undefined || !(await hasJava17()) || !(await hasMaven())) return undefined
   const folder = await cached(`redis-${process.platform}-${process.arch}`, async (made) => {
+    onWait?.('Redis is fetched, the first time only')
     await copyArtifact(EMBEDDED_REDIS, made)
     const jar = path.join(made, (await readdir(made))[0] ?? '')
     const server = readZipEntry(await readFile(jar), name)

@@ -3,7 +3,7 @@ import { applyWorkspace, awaitViews, type Change, changeLine, type Fault, parseW
 import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
-import { logConnection, operatingUser, readEnvironment } from '../config.ts'
+import { knowsNoLog, logConnection, operatingUser, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { complain, print, styled } from '../output.ts'
 
@@ -65,15 +65,17 @@ async function readOrganizations(file: string): Promise<readonly OrganizationCon
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new CliError(`${file} cannot be read (${cause.code}).`, EXIT.usage, { cause })
   })
-  const parsed = parseWorkspaceFile(text, readEnvironment())
+  const env = readEnvironment()
+  const parsed = parseWorkspaceFile(text, env)
   if (parsed.outcome === 'ok') return parsed.organizations
   for (const fault of parsed.faults) complain(faultLine(file, fault))
+  if (knowsNoLog(env)) complain('No local stack runs here, which would know the keys of the demo: npx -y pnpm start')
   const count = parsed.faults.length === 1 ? 'one fault' : `${parsed.faults.length} faults`
   throw new CliError(`${file} has ${count}. Nothing was changed.`, EXIT.usage)
 }
 
 function faultLine(file: string, { line, path, message }: Fault): string {
-  return `${file}:${line}: ${path === '' ? '' : `${path} `}${message}`
+  return `${file}:${line}: ${path === '' ? '' : `${path}  `}${message}`
 }
 
 const STYLES = { '+': 'green', '~': 'yellow', '-': 'red' } as const

@@ -1,6 +1,6 @@
 import { serviceDatabases } from '@nextvisit/database'
 import { Command } from 'commander'
-import { readEnvironment } from '../config.ts'
+import { readEnvironment, requireLog } from '../config.ts'
 import { print } from '../output.ts'
 
 const NAMES = [
@@ -19,6 +19,7 @@ export function envCommand(): Command {
 
 function printEnvironment(): void {
   const env = readEnvironment()
+  requireLog(env)
   for (const name of NAMES) {
     const value = env[name]
     if (value !== undefined) print(`export ${name}='${value.replaceAll("'", `'\\''`)}'`)

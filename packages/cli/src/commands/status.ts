@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readEnvironment } from '../config.ts'
+import { readEnvironment, requireLog } from '../config.ts'
 import { print, printTable, styled } from '../output.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
 
@@ -20,7 +20,9 @@ Example:
 }
 
 async function status({ json }: { readonly json?: true }): Promise<void> {
-  const current = await readStatus(readEnvironment(), new Date())
+  const env = readEnvironment()
+  requireLog(env)
+  const current = await readStatus(env, new Date())
   if (json) return print(JSON.stringify(current, null, 2))
   printConsumers(current)
   print()
