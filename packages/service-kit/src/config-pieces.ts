@@ -111,3 +111,8 @@ export const logConfig = z
       .default('info'),
   })
   .transform((env) => ({ logLevel: env.LOG_LEVEL }))
+
+/** What every consumer service needs: `kafka`, `databaseUrl`, `internalServer`, `logLevel`. */
+export function consumerConfig(databaseVariable: string) {
+  return kafkaConfig.and(databaseConfig(databaseVariable)).and(internalServerConfig).and(logConfig)
+}

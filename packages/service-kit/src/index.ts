@@ -1,4 +1,5 @@
 export {
+  consumerConfig,
   databaseConfig,
   internalServerConfig,
   internalTokenConfig,

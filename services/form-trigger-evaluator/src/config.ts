@@ -1,21 +1,8 @@
-import {
-  databaseConfig,
-  type Environment,
-  internalServerConfig,
-  kafkaConfig,
-  logConfig,
-  readConfig,
-  redisConfig,
-} from '@nextvisit/service-kit'
+import { consumerConfig, type Environment, readConfig, redisConfig } from '@nextvisit/service-kit'
+
+const schema = consumerConfig('FORM_TRIGGER_EVALUATOR_DATABASE_URL').and(redisConfig)
 
 /** Throws a `ConfigError` that lists what is wrong. */
 export function readEvaluatorConfig(env: Environment = process.env) {
-  return readConfig(
-    kafkaConfig
-      .and(redisConfig)
-      .and(databaseConfig('FORM_TRIGGER_EVALUATOR_DATABASE_URL'))
-      .and(internalServerConfig)
-      .and(logConfig),
-    env,
-  )
+  return readConfig(schema, env)
 }

@@ -1,13 +1,6 @@
-import {
-  databaseConfig,
-  type Environment,
-  internalServerConfig,
-  kafkaConfig,
-  logConfig,
-  readConfig,
-} from '@nextvisit/service-kit'
+import { consumerConfig, type Environment, readConfig } from '@nextvisit/service-kit'
 
-const schema = kafkaConfig.and(databaseConfig('USER_PROJECTOR_DATABASE_URL')).and(internalServerConfig).and(logConfig)
+const schema = consumerConfig('USER_PROJECTOR_DATABASE_URL')
 
 /** Throws a `ConfigError` that lists what is wrong. */
 export function readUserProjectorConfig(env: Environment = process.env) {
