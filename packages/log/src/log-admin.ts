@@ -103,7 +103,9 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       return new Map(committed.map(({ partition, offset }) => [partition, BigInt(offset)]))
     },
     listGroups: async (prefix) => {
-      const { groups } = await admin.listGroups()
+      // kafkajs tries everything else again by itself, but not this, which a broker refuses while it is starting.
+      const trying = { message: 'Cannot list groups; trying again', logger, signal: new AbortController().signal }
+      const { groups } = await keepTrying(() => admin.listGroups(), { ...trying, giveUpAfterMs: requestTimeoutMs })
       return groups.map(({ groupId }) => groupId).filter((groupId) => groupId.startsWith(prefix))
     },
     describeGroup: async (groupId) => {

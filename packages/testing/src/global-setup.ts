@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type PartOptions, startKafka, startPostgres, startRedis } from '@nextvisit/local-stack'
+import { createLogAdmin } from '@nextvisit/log'
 import type { TestProject } from 'vitest/node'
 import { readTestConfig } from './config.ts'
 
@@ -53,7 +54,16 @@ async function startParts(): Promise<RealParts> {
     given(config.databaseUrl) ?? start('postgres'),
     given(config.redisUrl) ?? start('redis'),
   ])
+  await makeReadyForGroups(kafka.address)
   return { kafka, postgres, redis }
+}
+
+/** A new broker refuses groups until it was asked for one and has made what it keeps of them. */
+async function makeReadyForGroups(brokers: string): Promise<void> {
+  const admin = createLogAdmin({ brokers: brokers.split(','), clientId: 'test-setup' })
+  await admin.connect()
+  await admin.describeGroup('nextvisit.test-setup')
+  await admin.disconnect()
 }
 
 function given(address: string | undefined): StartedPart | undefined {
