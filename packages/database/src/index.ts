@@ -9,5 +9,6 @@ export {
   rolePassword,
   type ServiceDatabase,
   serviceDatabases,
+  serviceMigrations,
 } from './service-databases.ts'
 export * from './sql.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import path from 'node:path'
-import { prepareServiceSchema } from './prepare-service-schema.ts'
+import { prepareServiceSchema, type ServiceSchemaOptions } from './prepare-service-schema.ts'
 
 /** Which service keeps its rows where, as which role, and which variable may give it a server of its own. */
 export const serviceDatabases = [
@@ -51,15 +51,23 @@ export async function prepareAllSchemas(options: AllSchemasOptions): Promise<Rea
   for (const { service, schema, role, environmentVariable } of serviceDatabases) {
     const adminUrl = options.ownAdminUrls?.get(environmentVariable) ?? options.adminUrl
     const password = rolePassword(passwordSecret, role)
-    const own = path.join(servicesDirectory, service, 'prisma/migrations')
-    const migrations = [
-      { directory: coreMigrations, table: '_core_migrations' },
-      { directory: own, table: '_prisma_migrations' },
-    ]
+    const migrations = serviceMigrations(service, coreMigrations, servicesDirectory)
     await prepareServiceSchema({ adminUrl, schema, role, password, migrations })
     urls.set(environmentVariable, withCredentials(adminUrl, role, password))
   }
   return urls
+}
+
+/** The core's migrations and then the service's own, each with its table of what was applied. */
+export function serviceMigrations(
+  service: string,
+  coreMigrations: string,
+  servicesDirectory: string,
+): ServiceSchemaOptions['migrations'] {
+  return [
+    { directory: coreMigrations, table: '_core_migrations' },
+    { directory: path.join(servicesDirectory, service, 'prisma/migrations'), table: '_prisma_migrations' },
+  ]
 }
 
 /** The password of a service's role, where nobody chose one. */

@@ -18,8 +18,6 @@ export interface CheckedRequest {
   readonly body: JsonObject
   /** What its `Idempotency-Key` makes of it; `none` without the header. */
   readonly keyed: KeyedRequest | 'none' | 'malformed'
-  /** Keyed, so the same request may have come before: its record may be in the log. */
-  readonly isRetry: boolean
   /** What stands for `{name}` in the route's pattern, decoded. */
   readonly pathParameters: ReadonlyMap<string, string>
   readonly query: URLSearchParams

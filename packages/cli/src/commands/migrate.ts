@@ -1,5 +1,11 @@
 import path from 'node:path'
-import { prepareServiceSchema, rolePassword, type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import {
+  prepareServiceSchema,
+  rolePassword,
+  type ServiceDatabase,
+  serviceDatabases,
+  serviceMigrations,
+} from '@nextvisit/database'
 import { coreMigrations } from '@nextvisit/projection'
 import type { Environment } from '@nextvisit/service-kit'
 import { Command } from 'commander'
@@ -7,7 +13,7 @@ import { readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
 
-const CHECKOUT = path.resolve(import.meta.dirname, '../../../..')
+const SERVICES = path.resolve(import.meta.dirname, '../../../../services')
 
 export interface MigrateFlags {
   readonly printAddresses?: true
@@ -39,13 +45,7 @@ export async function migrate({ printAddresses }: MigrateFlags): Promise<void> {
       schema: database.schema,
       role: database.role,
       password: decodeURIComponent(new URL(ownUrl).password),
-      migrations: [
-        { directory: coreMigrations, table: '_core_migrations' },
-        {
-          directory: path.join(CHECKOUT, 'services', database.service, 'prisma/migrations'),
-          table: '_prisma_migrations',
-        },
-      ],
+      migrations: serviceMigrations(database.service, coreMigrations, SERVICES),
     })
     print(
       printAddresses

@@ -60,7 +60,8 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
     const claimed = await names.claim(
       { kind: 'event', ...rider, slugs, disabled: [], ...cap },
       deadlineAt,
-      request.isRetry,
+      // Its first may have been answered by another gateway, and Redis emptied since: any keyed one may be a repeat.
+      request.keyed !== 'none',
     )
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(body.slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')

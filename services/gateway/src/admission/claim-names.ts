@@ -13,10 +13,10 @@ export type Claimed =
 
 export interface NameClaims {
   /**
-   * Claims those of the slugs that this gateway does not know, in their order. Of a retry all of them: its first may be
-   * the one that made them known, and is answered like the first.
+   * Claims those of the slugs that this gateway does not know, in their order. Of what may be a repeat all of them: its
+   * first may be the one that made them known, and it is answered like the first.
    */
-  readonly claim: (claim: Claim, deadlineAt: number, isRetry?: boolean) => Promise<Claimed>
+  readonly claim: (claim: Claim, deadlineAt: number, mayBeRepeat?: boolean) => Promise<Claimed>
   /** To be called only after the ack of a record that carried them (design.md, Trait-registry). */
   readonly remember: (place: Place, slugs: Iterable<string>) => void
 }
@@ -24,8 +24,8 @@ export interface NameClaims {
 export function createNameClaims(ask: BatchedCall<Claim, readonly ClaimVerdict[]>): NameClaims {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
   return {
-    claim: async (claim, deadlineAt, isRetry = false) => {
-      const slugs = claim.slugs.filter(({ slug }) => isRetry || known.get(keyOf(claim, slug)) === undefined)
+    claim: async (claim, deadlineAt, mayBeRepeat = false) => {
+      const slugs = claim.slugs.filter(({ slug }) => mayBeRepeat || known.get(keyOf(claim, slug)) === undefined)
       if (slugs.length === 0) return { outcome: 'claimed', verdicts: new Map() }
       const asked = await ask({ ...claim, slugs }, deadlineAt)
       if (asked.outcome === 'away' || asked.answer.length !== slugs.length) return { outcome: 'unchecked' }

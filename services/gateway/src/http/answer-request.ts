@@ -102,7 +102,6 @@ async function checkAndHandle(
     project: key.project,
     body: read.body,
     keyed,
-    isRetry: false,
     ...located,
   })
 }

@@ -3,10 +3,7 @@ import type { Answer, CheckedRequest } from '../route.ts'
 import type { Claim, KeptAnswer, KeptAnswers } from './kept-answers.ts'
 
 /** Answers a request whose body is right. `answer` is not called where the answer is known already. */
-export type AnswerOnce = (
-  request: CheckedRequest,
-  answer: (request: CheckedRequest) => Promise<Answer | Refusal>,
-) => Promise<Answer | Refusal>
+export type AnswerOnce = (request: CheckedRequest, answer: () => Promise<Answer | Refusal>) => Promise<Answer | Refusal>
 
 /**
  * `Idempotency-Key` (decisions.md, Retries): between the rules of the body and policy. Requests without the header go
@@ -15,7 +12,7 @@ export type AnswerOnce = (
 export function createAnswerOnce(keptAnswers: KeptAnswers): AnswerOnce {
   return async (request, answer) => {
     const { keyed } = request
-    if (keyed === 'none') return answer(request)
+    if (keyed === 'none') return answer()
     if (keyed === 'malformed') return refuse(400, 'Idempotency-Key must be 1 to 255 visible ASCII characters')
     const claimed = await keptAnswers.claim(keyed)
     switch (claimed.outcome) {
@@ -26,8 +23,7 @@ export function createAnswerOnce(keptAnswers: KeptAnswers): AnswerOnce {
       case 'running':
         return refuse(409, 'Idempotency-Key is of a request that is still running: try again')
       case 'claimed':
-        // Redis may have been emptied since the first of its kind, so every keyed request is taken for a possible retry.
-        return settled(claimed, await answer({ ...request, isRetry: true }))
+        return settled(claimed, await answer())
     }
   }
 }

@@ -13,10 +13,10 @@ export function createIdentifyUser(admitIdentify: AdmitIdentify, ingest: Ingest,
       const parsed = parseIdentifyBody(request.body)
       if (parsed.outcome === 'refused') return parsed
       const { value: body } = parsed
-      return answerOnce(request, async (claimed) => {
-        const result = await ingest(claimed, {
+      return answerOnce(request, async () => {
+        const result = await ingest(request, {
           userName: body.userName,
-          admit: (place) => admitIdentify(claimed, body, place),
+          admit: (place) => admitIdentify(request, body, place),
         })
         if (result.outcome === 'refused') return result
         return answer(200, { message: 'ok', userId: result.fact.userId })

@@ -37,7 +37,7 @@ export function createTrackEvent(
     handle: async (request) => {
       const parsed = parseTrackBody(request.body, request.receivedMs)
       if (parsed.outcome === 'refused') return parsed
-      return answerOnce(request, (claimed) => record(claimed, parsed.value))
+      return answerOnce(request, () => record(request, parsed.value))
     },
   }
 }

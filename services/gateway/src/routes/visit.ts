@@ -59,7 +59,7 @@ export function createVisit(parts: VisitParts): Route {
       const { value: body } = parsed
       if (!checkSignature(request.project, body))
         return refuse(401, 'userSignature must be the HMAC-SHA256 of userName, in hex')
-      return answerOnce(request, (claimed) => record(claimed, body))
+      return answerOnce(request, () => record(request, body))
     },
   }
 }
