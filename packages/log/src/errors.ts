@@ -70,6 +70,16 @@ export class TopicMissingError extends LogError {
   }
 }
 
+/** In production, a cluster that could lose what was acknowledged. Change the settings that are named. */
+export class UnsafeClusterError extends LogError {
+  readonly code = 'UNSAFE_CLUSTER'
+  readonly retryable = false
+
+  constructor(settings: readonly string[]) {
+    super(`The cluster could lose acknowledged records; change ${settings.join(', ')}`)
+  }
+}
+
 /** Whether kafkajs failed because there is no such topic. */
 export function isUnknownTopic(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -1,3 +1,4 @@
+export * from './create-cluster-check.ts'
 export * from './create-publisher.ts'
 export * from './create-record-consumer.ts'
 export * from './errors.ts'

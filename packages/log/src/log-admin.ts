@@ -1,4 +1,4 @@
-import type { GroupDescription } from 'kafkajs'
+import { ConfigResourceTypes, type GroupDescription } from 'kafkajs'
 
 import { createClientSockets } from './client-sockets.ts'
 import { BrokerUnreachableError, isUnknownTopic, TopicMissingError } from './errors.ts'
@@ -6,6 +6,7 @@ import { createKafka, silentLogger } from './kafka-client.ts'
 import { keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import type { Watermarks } from './record-consumer.ts'
+import type { TopicState } from './unsafe-settings.ts'
 import { within } from './within.ts'
 
 export interface TopicSettings {
@@ -31,6 +32,8 @@ export interface LogAdmin {
   readonly deleteTopic: (topic: string) => Promise<void>
   /** 0 if there is no such topic. */
   readonly partitionCount: (topic: string) => Promise<number>
+  /** Rejects with TopicMissingError. */
+  readonly describeTopics: (topics: readonly string[]) => Promise<readonly TopicState[]>
   /** Rejects with TopicMissingError. */
   readonly watermarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
   /** What a group has committed to Kafka (for dashboards: checkpoints live in Postgres); partitions without are left out. */
@@ -65,6 +68,26 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return topics[0]?.partitions.length ?? 0
   }
 
+  const describeTopics: LogAdmin['describeTopics'] = async (topics) => {
+    const there = await admin.listTopics()
+    const missing = topics.filter((topic) => !there.includes(topic))
+    if (missing.length > 0) throw new TopicMissingError(missing)
+    const metadata = await admin.fetchTopicMetadata({ topics: [...topics] })
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+    })
+    return topics.map((topic) => {
+      const partitions = metadata.topics.find(({ name }) => name === topic)?.partitions ?? []
+      const entries = resources.find(({ resourceName }) => resourceName === topic)?.configEntries ?? []
+      return {
+        topic,
+        replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+        config: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
+      }
+    })
+  }
+
   const watermarks: LogAdmin['watermarks'] = async (topic) => {
     const offsets = await admin.fetchTopicOffsets(topic).catch((error: unknown) => {
       throw isUnknownTopic(error) ? new TopicMissingError([topic], { cause: error }) : error
@@ -96,6 +119,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       await admin.deleteTopics({ topics: [topic] })
     },
     partitionCount,
+    describeTopics,
     watermarks,
     groupOffsets: async (groupId, topic) => {
       const [answer] = await admin.fetchOffsets({ groupId, topics: [topic] })

@@ -112,7 +112,22 @@ export const logConfig = z
   })
   .transform((env) => ({ logLevel: env.LOG_LEVEL }))
 
-/** What every consumer service needs: `kafka`, `databaseUrl`, `internalServer`, `logLevel`. */
+/** What docker-compose.yml takes for a secret that nobody chose. */
+const NOBODYS_SECRET = 'only-for-this-machine'
+
+/** `mode`. In production unsafe settings of the cluster and secrets that everybody knows keep a service from starting. */
+export const modeConfig = z
+  .looseObject({ NEXTVISIT_MODE: z.enum(['production', 'local'], 'must be production or local').default('local') })
+  .transform(({ NEXTVISIT_MODE: mode, ...env }, context) => {
+    if (mode === 'local') return { mode }
+    for (const [name, value] of Object.entries(env)) {
+      if (typeof value !== 'string' || !value.includes(NOBODYS_SECRET)) continue
+      context.addIssue({ code: 'custom', path: [name], message: 'holds a secret that everybody knows; choose another' })
+    }
+    return { mode }
+  })
+
+/** What every consumer service needs: `kafka`, `databaseUrl`, `internalServer`, `logLevel`, `mode`. */
 export function consumerConfig(databaseVariable: string) {
-  return kafkaConfig.and(databaseConfig(databaseVariable)).and(internalServerConfig).and(logConfig)
+  return kafkaConfig.and(databaseConfig(databaseVariable)).and(internalServerConfig).and(logConfig).and(modeConfig)
 }

@@ -5,6 +5,7 @@ export {
   internalTokenConfig,
   kafkaConfig,
   logConfig,
+  modeConfig,
   redisConfig,
   serviceAddresses,
 } from './config-pieces.ts'

@@ -5,6 +5,7 @@ import {
   internalServerConfig,
   kafkaConfig,
   logConfig,
+  modeConfig,
   redisConfig,
   serviceAddresses,
 } from './config-pieces.ts'
@@ -84,5 +85,20 @@ describe('readConfig', () => {
     const message = faultsOf({ ...good, [name]: 'N0nsense' })
     expect(message).toContain(`${name} is wrong`)
     expect(message).not.toContain('N0nsense')
+  })
+})
+
+describe('production mode', () => {
+  const withMode = logConfig.and(modeConfig)
+  const read = (env: Environment) => readConfig(withMode, env).mode
+
+  it('is off unless asked for', () => {
+    expect(read({ INTERNAL_TOKEN: 'only-for-this-machine' })).toBe('local')
+  })
+
+  it('refuses a secret that everybody knows, by its variable’s name', () => {
+    const env = { NEXTVISIT_MODE: 'production', INTERNAL_TOKEN: 'only-for-this-machine' }
+    expect(() => read(env)).toThrow('INTERNAL_TOKEN is wrong: holds a secret that everybody knows')
+    expect(read({ ...env, INTERNAL_TOKEN: 'chosen by somebody' })).toBe('production')
   })
 })

@@ -1,6 +1,7 @@
 import { createCatalogView } from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
-import { createPublisher } from '@nextvisit/log'
+import { createClusterCheck, createPublisher } from '@nextvisit/log'
 import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
 import {
   configOrExit,
@@ -42,6 +43,12 @@ const runner = createProjectionRunner({
   serviceVersion: packageJson.version,
   onFailure: (error) => service.fail(error),
 })
+const clusterCheck = createClusterCheck(connection, {
+  topics: Object.values(TOPICS),
+  unsafe: config.mode === 'production' ? 'refuse' : 'warn',
+  logger,
+  onUnsafe: (error) => service.fail(error),
+})
 const server = createInternalServer({
   ...config.internalServer,
   routes: createRoutes(prisma),
@@ -55,6 +62,7 @@ const service = runService({
   parts: [
     { name: 'database', start: () => Promise.resolve(), stop: () => prisma.$disconnect() },
     { name: 'internal server', ...server },
+    { name: 'cluster check', ...clusterCheck },
     { name: 'redis', ...redis },
     { name: 'catalog', ...catalog },
     { name: 'publisher', start: publisher.start, stop: () => publisher.stop(STOP_PUBLISHING_WITHIN_MS) },

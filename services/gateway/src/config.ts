@@ -2,6 +2,7 @@ import {
   internalServerConfig,
   kafkaConfig,
   logConfig,
+  modeConfig,
   readConfig,
   redisConfig,
   serviceAddresses,
@@ -37,7 +38,7 @@ const gatewayConfig = z
     secretKey: env.NEXTVISIT_SECRET_KEY,
   }))
 
-const schema = gatewayConfig.and(kafkaConfig).and(redisConfig).and(internalServerConfig).and(logConfig)
+const schema = gatewayConfig.and(kafkaConfig).and(redisConfig).and(internalServerConfig).and(logConfig).and(modeConfig)
 export type GatewayConfig = z.infer<typeof schema>
 
 /** Throws ConfigError, which lists every variable that is wrong. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createCatalogView } from '@nextvisit/catalog'
-import { createPublisher } from '@nextvisit/log'
+import { TOPICS } from '@nextvisit/contracts'
+import { createClusterCheck, createPublisher } from '@nextvisit/log'
 import {
   configOrExit,
   createInternalServer,
@@ -38,6 +39,12 @@ const gateway = createGateway({
   onAnswered: createRequestMetrics(metrics),
   logger,
 })
+const clusterCheck = createClusterCheck(connection, {
+  topics: Object.values(TOPICS),
+  unsafe: config.mode === 'production' ? 'refuse' : 'warn',
+  logger,
+  onUnsafe: (error) => service.fail(error),
+})
 const internalServer = createInternalServer({
   ...config.internalServer,
   routes: [],
@@ -51,10 +58,11 @@ const internalServer = createInternalServer({
 })
 const server = createHttpServer(config.host, config.port, gateway.listener)
 
-runService({
+const service = runService({
   logger,
   parts: [
     { name: 'internal server', ...internalServer },
+    { name: 'cluster check', ...clusterCheck },
     { name: 'redis', ...redis },
     { name: 'replies', ...subscriber },
     { name: 'log', ...gateway.log },

@@ -1,5 +1,7 @@
 import { createCatalogView } from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createClusterCheck } from '@nextvisit/log'
 import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
 import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
 import { PrismaClient } from '../generated/prisma/client.ts'
@@ -28,6 +30,12 @@ const runner = createProjectionRunner({
   serviceVersion: packageJson.version,
   onFailure: (error) => service.fail(error),
 })
+const clusterCheck = createClusterCheck(connection, {
+  topics: Object.values(TOPICS),
+  unsafe: config.mode === 'production' ? 'refuse' : 'warn',
+  logger,
+  onUnsafe: (error) => service.fail(error),
+})
 const server = createInternalServer({
   ...config.internalServer,
   routes: createRoutes({ prisma, catalog, now }),
@@ -41,6 +49,7 @@ const service = runService({
   parts: [
     { name: 'database', start: () => Promise.resolve(), stop: () => prisma.$disconnect() },
     { name: 'internal server', ...server },
+    { name: 'cluster check', ...clusterCheck },
     { name: 'catalog', ...catalog },
     { name: 'projection', ...runner },
   ],

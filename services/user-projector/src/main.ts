@@ -1,7 +1,7 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
-import { createLogAdmin } from '@nextvisit/log'
+import { createClusterCheck, createLogAdmin } from '@nextvisit/log'
 import { consumerHealth, createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
   configOrExit,
@@ -45,6 +45,12 @@ const runner = createProjectionRunner({
   serviceVersion: packageJson.version,
   onFailure: (error) => service.fail(error),
 })
+const clusterCheck = createClusterCheck(connection, {
+  topics: Object.values(TOPICS),
+  unsafe: config.mode === 'production' ? 'refuse' : 'warn',
+  logger,
+  onUnsafe: (error) => service.fail(error),
+})
 const server = createInternalServer({
   ...config.internalServer,
   routes: createRoutes({ prisma, barrier, countPartitions: () => countOf(TOPICS.userEvents) }),
@@ -58,6 +64,7 @@ const service = runService({
   parts: [
     { name: 'database', start: () => Promise.resolve(), stop: () => prisma.$disconnect() },
     { name: 'internal server', ...server },
+    { name: 'cluster check', ...clusterCheck },
     { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
     { name: 'catalog', ...catalog },
     { name: 'projection', ...runner },

@@ -1,0 +1,74 @@
+/** What a topic is set to in the cluster, defaults included. */
+export interface TopicState {
+  readonly topic: string
+  /** Copies of the partition that has the fewest. */
+  readonly replicas: number
+  /** Kafka's own names. */
+  readonly config: ReadonlyMap<string, string>
+}
+
+export interface UnsafeSetting {
+  /** Kafka's own name. */
+  readonly setting: string
+  readonly is: string
+  /** That have it so. */
+  readonly topics: readonly string[]
+  readonly shouldBe: string
+  readonly because: string
+}
+
+interface Expectation {
+  readonly setting: string
+  readonly isSafe: (value: string) => boolean
+  readonly shouldBe: string
+  readonly because: string
+}
+
+const EXPECTATIONS: readonly Expectation[] = [
+  {
+    setting: 'replication.factor',
+    isSafe: (copies) => Number(copies) >= 3,
+    shouldBe: '3 or more',
+    because: 'a broker that is lost takes acknowledged records with it',
+  },
+  {
+    setting: 'min.insync.replicas',
+    isSafe: (copies) => Number(copies) >= 2,
+    shouldBe: '2 or more',
+    because: 'an acknowledged record may be on one broker only',
+  },
+  {
+    setting: 'unclean.leader.election.enable',
+    isSafe: (value) => value === 'false',
+    shouldBe: 'false',
+    because: 'a broker that missed acknowledged records may become the leader',
+  },
+  {
+    setting: 'cleanup.policy',
+    isSafe: (value) => value === 'delete',
+    shouldBe: 'delete (with no limit of time or size)',
+    because: 'compaction drops facts that read models are rebuilt from',
+  },
+  ...['retention.ms', 'retention.bytes'].map((setting) => ({
+    setting,
+    isSafe: (value: string) => value === '-1',
+    shouldBe: '-1',
+    because: 'facts that are deleted cannot be folded again',
+  })),
+]
+
+/** What could lose records that were acknowledged. A setting that is not told is not judged. */
+export function unsafeSettings(states: readonly TopicState[]): readonly UnsafeSetting[] {
+  return EXPECTATIONS.flatMap(({ setting, isSafe, shouldBe, because }) => {
+    const values = Map.groupBy(states, (state) => valueOf(state, setting))
+    return [...values].flatMap(([is, having]) =>
+      is === undefined || isSafe(is)
+        ? []
+        : [{ setting, is, topics: having.map(({ topic }) => topic), shouldBe, because }],
+    )
+  })
+}
+
+function valueOf({ replicas, config }: TopicState, setting: string): string | undefined {
+  return setting === 'replication.factor' ? String(replicas) : config.get(setting)
+}
