@@ -14,6 +14,8 @@ export const INTERNAL_ROUTES = {
   release: '/internal/reservations/release',
   /** trait-registry: claim names and slugs not known to the gateway. */
   claim: '/internal/claims',
+  /** trait-registry: whether a claim would be refused, asked with {@link ClaimRequest}; claims nothing. */
+  findRoom: '/internal/claims/room',
   /** user-projector: does the user exist, behind the barrier. */
   lookUpUsers: '/internal/users/look-up',
   /** user-projector: one user's read model, `POST` with {@link UserQuery}; 404 where there is none. */
@@ -44,8 +46,11 @@ export const ReserveRequest = z.object({
 })
 export type ReserveRequest = z.infer<typeof ReserveRequest>
 export type Reservation = ReserveRequest['reservations'][number]
-/** `counted`: the user already counts this month, or the record's first copy is folded; nothing was reserved. */
-export const ReserveVerdict = z.enum(['granted', 'counted', 'exhausted'])
+/**
+ * `counted`: the user already counts this month, or the record's first copy is folded; nothing was reserved. `held`: no
+ * room now, but some of it is only reserved, for records that are not folded and may never be: ask again.
+ */
+export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'exhausted'])
 export type ReserveVerdict = z.infer<typeof ReserveVerdict>
 export const ReserveAnswer = z.object({ verdicts: z.array(ReserveVerdict) })
 
@@ -79,6 +84,8 @@ export const ClaimVerdict = z.enum(['registered', 'claimed', 'new', 'no-room'])
 export type ClaimVerdict = z.infer<typeof ClaimVerdict>
 /** For each claim, for each of its slugs, in order. */
 export const ClaimAnswer = z.object({ verdicts: z.array(z.array(ClaimVerdict)) })
+/** For each claim: whether each of its names alone is known, or would find room under the cap now. */
+export const RoomAnswer = z.object({ hasRoom: z.array(z.boolean()) })
 
 export const UserQuery = z.object({ ...place, userId: Uuid })
 export type UserQuery = z.infer<typeof UserQuery>

@@ -18,6 +18,7 @@ const BODIES = {
   [INTERNAL_ROUTES.reserve]: ReserveRequest,
   [INTERNAL_ROUTES.release]: ReleaseRequest,
   [INTERNAL_ROUTES.claim]: ClaimRequest,
+  [INTERNAL_ROUTES.findRoom]: ClaimRequest,
   [INTERNAL_ROUTES.readUser]: UserQuery,
   [INTERNAL_ROUTES.readQueue]: UserQuery,
   [INTERNAL_ROUTES.readUsage]: UsageQuery,

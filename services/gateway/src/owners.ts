@@ -1,4 +1,5 @@
 import {
+  type Claim,
   ClaimAnswer,
   DefinitionsAnswer,
   type DefinitionsQuery,
@@ -6,6 +7,7 @@ import {
   LookUpUsersAnswer,
   QueueAnswer,
   ReserveAnswer,
+  RoomAnswer,
   UsageAnswer,
   type UsageQuery,
   type UserQuery,
@@ -132,11 +134,19 @@ function createMetering(ask: Ask): Reservations {
 }
 
 function createRegistry(ask: Ask): NameClaims {
+  const bytesOf = (claim: Claim) => Buffer.byteLength(JSON.stringify(claim))
   return createNameClaims(
     createBatchedCall({
-      bytesOf: (claim) => Buffer.byteLength(JSON.stringify(claim)),
+      bytesOf,
       ask: async (claims, timeoutMs) =>
         (await valueOf(ask(INTERNAL_ROUTES.claim, { claims }, ClaimAnswer, timeoutMs))).verdicts,
+    }),
+    createBatchedCall({
+      bytesOf,
+      keyOf: ({ organization, project, kind, slugs, limit }) =>
+        JSON.stringify([organization, project, kind, slugs.map(({ slug }) => slug), limit]),
+      ask: async (claims, timeoutMs) =>
+        (await valueOf(ask(INTERNAL_ROUTES.findRoom, { claims }, RoomAnswer, timeoutMs))).hasRoom,
     }),
   )
 }

@@ -79,16 +79,16 @@ describe('reserving (design.md, Metering)', () => {
   it('grants in order until the limit, and a refused one uses up nothing', async () => {
     const place = newPlace()
     const verdicts = await reserve(prisma, [event(place, 2), event(place, 2), event(place, 2)], NOW)
-    expect(verdicts).toEqual(['granted', 'granted', 'exhausted'])
+    expect(verdicts).toEqual(['granted', 'granted', 'held'])
     expect(await counterOf(place, 'event')).toEqual({ count: 0, pending: 2, reservations: 2 })
-    expect(await reserve(prisma, [event(place, 2), event(place, 3)], NOW)).toEqual(['exhausted', 'exhausted'])
+    expect(await reserve(prisma, [event(place, 2), event(place, 3)], NOW)).toEqual(['held', 'held'])
     expect(await reserve(prisma, [event(place, 3)], NOW)).toEqual(['granted'])
   })
 
   it('draws on the organization for events, whatever the project, and on the project for active users', async () => {
     const place = newPlace()
     const other = { ...place, project: 'blog' }
-    expect(await reserve(prisma, [event(place, 1), event(other, 1)], NOW)).toEqual(['granted', 'exhausted'])
+    expect(await reserve(prisma, [event(place, 1), event(other, 1)], NOW)).toEqual(['granted', 'held'])
     expect(await reserve(prisma, [mau(place, 1, 'ada'), mau(other, 1, 'ada')], NOW)).toEqual(['granted', 'granted'])
   })
 
@@ -105,7 +105,7 @@ describe('reserving (design.md, Metering)', () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place, userName: 'ada' })])
     const asked = [mau(place, 2, 'ada'), mau(place, 2, 'bob'), mau(place, 2, 'bob'), mau(place, 2, 'eve')]
-    expect(await reserve(prisma, asked, NOW)).toEqual(['counted', 'granted', 'granted', 'exhausted'])
+    expect(await reserve(prisma, asked, NOW)).toEqual(['counted', 'granted', 'granted', 'held'])
     expect(await counterOf(place, 'mau')).toEqual({ count: 1, pending: 1, reservations: 1 })
   })
 
@@ -136,6 +136,44 @@ describe('reserving (design.md, Metering)', () => {
   })
 })
 
+describe('room that is only held', () => {
+  it('is told from room that is used up, of events as of active users', async () => {
+    const place = newPlace()
+    await fold([eventTracked({ ...place }), identifyRequested({ ...place, userName: 'ada' })])
+    const asked = [event(place, 2), event(place, 2), event(place, 1), event(place, 0)]
+    expect(await reserve(prisma, asked, NOW)).toEqual(['granted', 'held', 'exhausted', 'exhausted'])
+    const users = [mau(place, 2, 'bob'), mau(place, 2, 'eve'), mau(place, 1, 'eve')]
+    expect(await reserve(prisma, users, NOW)).toEqual(['granted', 'held', 'exhausted'])
+  })
+
+  it('goes to who asks again: of N, some of which give back, exactly as many count as there is room for', async () => {
+    const fates = fc.array(fc.constantFrom('count' as const, 'give back' as const), { minLength: 1, maxLength: 24 })
+    await fc.assert(
+      fc.asyncProperty(fates, fc.integer({ min: 0, max: 12 }), async (lives, room) => {
+        const place = newPlace()
+        const ends = await Promise.all(lives.map((fate) => askUntilDecided(place, room, fate)))
+        const keepers = lives.filter((fate) => fate === 'count').length
+        expect(ends.filter((end) => end === 'counted')).toHaveLength(Math.min(room, keepers))
+        expect(await counterOf(place, 'event')).toEqual({ count: Math.min(room, keepers), pending: 0, reservations: 0 })
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+/** A request as the gateway handles it: asks again while room is held, and then counts, or is refused by the cap. */
+async function askUntilDecided(place: Place, limit: number, fate: 'count' | 'give back') {
+  const asked = event(place, limit)
+  for (;;) {
+    const [verdict] = await reserve(prisma, [asked], NOW)
+    if (verdict === 'exhausted') return 'exhausted'
+    if (verdict !== 'granted') continue
+    if (fate === 'give back') await release(prisma, [asked.recordId])
+    else await fold([eventTracked({ ...place, id: asked.recordId })])
+    return fate === 'count' ? 'counted' : 'given back'
+  }
+}
+
 describe('giving back', () => {
   it('frees the unit of a record that was not published', async () => {
     const place = newPlace()
@@ -162,7 +200,7 @@ describe('giving back', () => {
     await reserve(prisma, [retried], NOW)
     await reserve(prisma, [retried], NOW)
     await release(prisma, [retried.recordId])
-    expect(await reserve(prisma, [event(place, 1)], NOW)).toEqual(['exhausted'])
+    expect(await reserve(prisma, [event(place, 1)], NOW)).toEqual(['held'])
     await fold([eventTracked({ ...place, id: retried.recordId })])
     expect(await counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
   })
@@ -242,6 +280,8 @@ describe('folding (design.md, who folds a limit grants it)', () => {
   })
 })
 
+const isRefused = (verdict: ReserveVerdict) => verdict === 'held' || verdict === 'exhausted'
+
 /** What one caller does with its record, as the gateway would. */
 async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
   const tracked = eventTracked({ ...place })
@@ -251,7 +291,7 @@ async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'rel
   if (fate === 'repeat') await reserve(prisma, asked, NOW)
   if (fate === 'release') await release(prisma, [tracked.id, identified.id])
   if (fate !== 'publish' && fate !== 'repeat') return []
-  const landed = [...(forEvent === 'exhausted' ? [] : [tracked]), ...(forUser === 'exhausted' ? [] : [identified])]
+  const landed = [...(isRefused(forEvent) ? [] : [tracked]), ...(isRefused(forUser) ? [] : [identified])]
   await fold(landed)
   return landed
 }

@@ -9,6 +9,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { claimNames } from './claim-rows.ts'
+import { findRoom } from './find-room.ts'
 import { readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
@@ -124,6 +125,23 @@ describe('claiming names (design.md, Trait-registry)', () => {
     await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro', internal_note: 'x' } } })])
     const asked = claim(place, ['a', 'b'], { kind: 'trait', limit: 2, disabled: ['internal_note'] })
     expect(await ask([asked])).toEqual([['new', 'no-room']])
+  })
+
+  it('tells whether there is room, as a claim would find it, and claims nothing', async () => {
+    const place = newPlace()
+    await fold([tracked(place, 'known')])
+    await ask([claim(place, ['claimed'])])
+    const asked = [
+      claim(place, ['known'], { limit: 0 }),
+      claim(place, ['claimed'], { limit: 0 }),
+      claim(place, ['fresh'], { limit: 2 }),
+      claim(place, ['fresh'], { limit: 3 }),
+      claim(place, ['fresh']),
+      claim(place, ['known'], { kind: 'trait', limit: 0 }),
+      claim(place, ['fresh'], { limit: 2, disabled: ['known'] }),
+    ]
+    expect(await findRoom(prisma, asked)).toEqual([true, true, false, true, true, false, true])
+    expect(await claimedSlugs(place)).toEqual(['claimed'])
   })
 
   it('changes no verdict when the same record asks again', async () => {

@@ -2,6 +2,7 @@ import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES } from '@nextvisit/cont
 import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { claimNames } from './claim-rows.ts'
+import { findRoom } from './find-room.ts'
 import { readDefinitions } from './queries.ts'
 
 export interface RoutesOptions {
@@ -14,6 +15,9 @@ export function createRoutes({ prisma, now }: RoutesOptions): InternalRoute[] {
   return [
     internalRoute(INTERNAL_ROUTES.claim, ClaimRequest, async ({ claims }) => ({
       verdicts: await claimNames(prisma, claims, now()),
+    })),
+    internalRoute(INTERNAL_ROUTES.findRoom, ClaimRequest, async ({ claims }) => ({
+      hasRoom: await findRoom(prisma, claims),
     })),
     internalRoute(INTERNAL_ROUTES.readDefinitions, DefinitionsQuery, (query) => readDefinitions(prisma, query)),
   ]

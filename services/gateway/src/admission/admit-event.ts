@@ -1,4 +1,4 @@
-import type { EventTracked, Unchecked } from '@nextvisit/contracts'
+import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import type { TrackBody } from '../bodies/track-body.ts'
 import { admissionDeadline } from '../budget.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -43,10 +43,16 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
     if (project.disabledEvents.has(body.slug))
       return refuse(400, 'eventName names an event that is disabled in this project')
 
+    const { cap, refusal } = newEventPolicy(request)
+    const slugs = [{ slug: body.slug, name: body.eventName }]
+    const claim: Claim = { kind: 'event', ...rider, slugs, disabled: [], ...cap }
+
     const limit = eventLimit(request)
     if (limit !== undefined) {
       const reservation = { kind: 'event', ...rider, month: monthOf(common.received), limit } as const
-      const verdict = await reservations.reserveEvent(reservation, deadlineAt)
+      // Who the cap refuses anyway must not wait for room, and so take it from who would use it.
+      const verdict = await reservations.reserveEvent(reservation, deadlineAt, () => names.isRefused(claim, deadlineAt))
+      if (verdict === 'given-up') return refusal
       if (verdict === 'exhausted') return refuse(402, 'Event tracking limit reached for this organization')
       if (verdict === 'unchecked') unchecked.push('event-limit')
     }
@@ -55,14 +61,8 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
       if (limit !== undefined) await reservations.release(rider.recordId, deadline)
     }
 
-    const { cap, refusal } = newEventPolicy(request)
-    const slugs = [{ slug: body.slug, name: body.eventName }]
-    const claimed = await names.claim(
-      { kind: 'event', ...rider, slugs, disabled: [], ...cap },
-      deadlineAt,
-      // Its first may have been answered by another gateway, and Redis emptied since: any keyed one may be a repeat.
-      request.keyed !== 'none',
-    )
+    // Its first may have been answered by another gateway, and Redis emptied since: any keyed one may be a repeat.
+    const claimed = await names.claim(claim, deadlineAt, request.keyed !== 'none')
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(body.slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')
     if (verdict === 'no-room') {

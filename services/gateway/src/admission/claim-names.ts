@@ -17,15 +17,21 @@ export interface NameClaims {
    * first may be the one that made them known, and it is answered like the first.
    */
   readonly claim: (claim: Claim, deadlineAt: number, mayBeRepeat?: boolean) => Promise<Claimed>
+  /** Whether the cap refuses it now, where that can be told. Claims nothing. */
+  readonly isRefused: (claim: Claim, deadlineAt: number) => Promise<boolean>
   /** To be called only after the ack of a record that carried them (design.md, Trait-registry). */
   readonly remember: (place: Place, slugs: Iterable<string>) => void
 }
 
-export function createNameClaims(ask: BatchedCall<Claim, readonly ClaimVerdict[]>): NameClaims {
+export function createNameClaims(
+  ask: BatchedCall<Claim, readonly ClaimVerdict[]>,
+  askRoom: BatchedCall<Claim, boolean>,
+): NameClaims {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
+  const isKnown = (claim: Claim, slug: string) => known.get(keyOf(claim, slug)) !== undefined
   return {
     claim: async (claim, deadlineAt, mayBeRepeat = false) => {
-      const slugs = claim.slugs.filter(({ slug }) => mayBeRepeat || known.get(keyOf(claim, slug)) === undefined)
+      const slugs = claim.slugs.filter(({ slug }) => mayBeRepeat || !isKnown(claim, slug))
       if (slugs.length === 0) return { outcome: 'claimed', verdicts: new Map() }
       const asked = await ask({ ...claim, slugs }, deadlineAt)
       if (asked.outcome === 'away' || asked.answer.length !== slugs.length) return { outcome: 'unchecked' }
@@ -34,6 +40,11 @@ export function createNameClaims(ask: BatchedCall<Claim, readonly ClaimVerdict[]
         outcome: 'claimed',
         verdicts: new Map(slugs.map(({ slug }, index) => [slug, answer[index] ?? 'claimed'])),
       }
+    },
+    isRefused: async (claim, deadlineAt) => {
+      if (claim.limit === undefined || claim.slugs.every(({ slug }) => isKnown(claim, slug))) return false
+      const asked = await askRoom(claim, deadlineAt)
+      return asked.outcome === 'answered' && !asked.answer
     },
     remember: (place, slugs) => {
       for (const slug of slugs) known.set(keyOf(place, slug), true)

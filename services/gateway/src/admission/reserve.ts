@@ -1,18 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reservation, ReserveVerdict } from '@nextvisit/contracts'
 import { LRUCache } from 'lru-cache'
-import type { Asked, BatchedCall } from './batched-call.ts'
+import { remainingMs } from '../budget.ts'
+import type { BatchedCall } from './batched-call.ts'
 
 const MAX_COUNTED_USERS = 200_000
 const RELEASE_WITHIN_MS = 5_000
+/** A fold takes some tens of milliseconds. Longer pauses for who goes on waiting: then a fold is late, or never comes. */
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 160
+/** Of the time for admission, what asking for names is left with by who waited for room. */
+const KEPT_FOR_NAMES_MS = 400
 
-/** The three that a record may draw on a limit with. `unchecked`: metering could not say in time. */
+/** What a record may draw on a limit with. `unchecked`: metering could not say in time. */
 export type Reserved = 'granted' | 'exhausted' | 'unchecked'
 type MauReservation = Extract<Reservation, { kind: 'mau' }>
 type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 type EventReservation = Extract<Reservation, { kind: 'event' }>
 
 export interface Reservations {
-  readonly reserveEvent: (reservation: EventReservation, deadlineAt: number) => Promise<Reserved>
+  /** `given-up`: there was no room for the moment, and `isHopeless` said that waiting for it is no use. */
+  readonly reserveEvent: (
+    reservation: EventReservation,
+    deadlineAt: number,
+    isHopeless: () => Promise<boolean>,
+  ) => Promise<Reserved | 'given-up'>
   /** Asks nothing for a user that is known to count this month. */
   readonly reserveMau: (reservation: MauReservation, deadlineAt: number) => Promise<Reserved>
   /** To be called only after the ack of an identify. */
@@ -29,20 +41,46 @@ export function createReservations(
   askRelease: BatchedCall<string, true>,
 ): Reservations {
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
-  return {
-    reserveEvent: async (reservation, deadlineAt) => reserved(await ask(reservation, deadlineAt)),
-    reserveMau: async (reservation, deadlineAt) =>
-      counted.get(keyOf(reservation)) ? 'granted' : reserved(await ask(reservation, deadlineAt)),
-    rememberCounted: (user) => void counted.set(keyOf(user), true),
-    release: async (recordId, deadlineAt = performance.now() + RELEASE_WITHIN_MS) => {
-      await askRelease(recordId, deadlineAt)
-    },
+  const release: Reservations['release'] = async (recordId, deadlineAt = performance.now() + RELEASE_WITHIN_MS) => {
+    await askRelease(recordId, deadlineAt)
   }
-}
 
-function reserved(asked: Asked<ReserveVerdict>): Reserved {
-  if (asked.outcome === 'away') return 'unchecked'
-  return asked.answer === 'exhausted' ? 'exhausted' : 'granted'
+  /**
+   * Asks again while the room is only held by records that may yet not count: refused, or not published. Once
+   * there is no more time to wait it counts as used up, also where metering is away by then: that there was no room is the last thing known.
+   */
+  async function reserve(
+    reservation: Reservation,
+    deadlineAt: number,
+    isHopeless: () => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<Reserved | 'given-up'> {
+    const first = await ask(reservation, deadlineAt)
+    if (first.outcome === 'away') return 'unchecked'
+    let verdict = first.answer
+    for (let pauseMs = FIRST_PAUSE_MS; verdict === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      if (await isHopeless()) return 'given-up'
+      if (remainingMs(deadlineAt) <= KEPT_FOR_NAMES_MS + pauseMs) return 'exhausted'
+      await sleep(pauseMs)
+      const again = await ask(reservation, deadlineAt)
+      if (again.outcome === 'away') {
+        void release(reservation.recordId) // it may have been granted all the same
+        return 'exhausted'
+      }
+      verdict = again.answer
+    }
+    return verdict === 'exhausted' ? 'exhausted' : 'granted'
+  }
+
+  return {
+    reserveEvent: reserve,
+    reserveMau: async (reservation, deadlineAt) => {
+      if (counted.get(keyOf(reservation))) return 'granted'
+      const reserved = await reserve(reservation, deadlineAt)
+      return reserved === 'given-up' ? 'exhausted' : reserved
+    },
+    rememberCounted: (user) => void counted.set(keyOf(user), true),
+    release,
+  }
 }
 
 function keyOf({ userId, month }: CountedUser): string {

@@ -1,0 +1,119 @@
+import { type Claim, INTERNAL_ROUTES, ReleaseRequest, type Reservation } from '@nextvisit/contracts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type GatewayFixture, type GatewayFixtureOptions, type Reply, startGateway } from './gateway-fixture.ts'
+import { type OwnerAnswers, startOwner } from './owner-fixture.ts'
+
+const { reserve, release, claim, findRoom } = INTERNAL_ROUTES
+const LIMIT_REACHED = 'Event tracking limit reached for this organization'
+const CAP_REACHED = 'Unique tracked events limit reached for your plan'
+const stops: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop()
+})
+
+async function owner(answers: OwnerAnswers) {
+  const started = await startOwner(answers)
+  stops.push(started.stop)
+  return started
+}
+
+async function gatewayWith(options: GatewayFixtureOptions): Promise<GatewayFixture> {
+  const gateway = await startGateway(options)
+  stops.push(gateway.stop)
+  await gateway.identify({ userName: 'ada' })
+  return gateway
+}
+
+/** Metering as it grants: what is reserved is held until it is given back or, where `countsAfter` calls have come, counted. */
+function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
+  const pending = new Set<string>()
+  let [count, calls] = [0, 0]
+  const grant = ({ recordId }: Reservation) => {
+    if (count + pending.size < room) {
+      pending.add(recordId)
+      return 'granted'
+    }
+    return count < room ? 'held' : 'exhausted'
+  }
+  return owner({
+    [reserve]: async ({ reservations }) => {
+      calls += 1
+      if (calls > countsAfter) {
+        count += pending.size
+        pending.clear()
+      }
+      return { verdicts: reservations.map(grant) }
+    },
+    [release]: async ({ recordIds }) => {
+      for (const recordId of recordIds) pending.delete(recordId)
+      return {}
+    },
+  })
+}
+
+/** A registry that has no room, and knows these names. */
+function fullRegistry(...known: readonly string[]) {
+  const isKnown = (one: Claim) => known.includes(one.slugs[0]?.slug ?? '')
+  return owner({
+    [claim]: async ({ claims }) => ({ verdicts: claims.map((one) => [isKnown(one) ? 'registered' : 'no-room']) }),
+    [findRoom]: async ({ claims }) => ({ hasRoom: claims.map(isKnown) }),
+  })
+}
+
+const track = (gateway: GatewayFixture, eventName: string) => gateway.track({ userName: 'ada', eventName })
+const messagesOf = (answers: readonly Reply[]) => answers.map(({ body }) => body['message'])
+const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
+const recordedEvents = async (gateway: GatewayFixture) =>
+  (await gateway.records()).flatMap(({ fact }) => (fact.type === 'EventTracked' ? fact : []))
+
+describe('an event limit whose room is held for the moment (design.md, A track event)', () => {
+  it('is asked again until what holds it counts; then it is used up', async () => {
+    const metering = await meteringWith(3, 3)
+    const registry = await fullRegistry('a')
+    const owners = { metering: metering.url, traitRegistry: registry.url }
+    const gateway = await gatewayWith({ plan: { eventsPerMonth: 3 }, owners })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => track(gateway, 'a')))
+    expect([count(messagesOf(answers), 'Event recorded.'), count(messagesOf(answers), LIMIT_REACHED)]).toEqual([3, 17])
+    expect(await recordedEvents(gateway)).toHaveLength(3)
+  })
+
+  it('goes to who uses it: those whom the cap refuses neither take it nor wait for it', async () => {
+    const [metering, registry] = [await meteringWith(1), await fullRegistry('known')]
+    const owners = { metering: metering.url, traitRegistry: registry.url }
+    const gateway = await gatewayWith({ plan: { eventsPerMonth: 1, uniqueEvents: 1 }, owners })
+    const names = [...Array.from({ length: 30 }, (_, index) => `new ${index}`), 'known']
+    const answers = await Promise.all(names.map((name) => track(gateway, name)))
+    expect([count(messagesOf(answers), CAP_REACHED), messagesOf(answers).at(-1)]).toEqual([30, 'Event recorded.'])
+    expect(await recordedEvents(gateway)).toMatchObject([{ slug: 'known', unchecked: [] }])
+  })
+
+  it('is used up for who can wait no longer: refused, neither unchecked nor busy', async () => {
+    const metering = await meteringWith(1)
+    const registry = await fullRegistry('a')
+    const owners = { metering: metering.url, traitRegistry: registry.url }
+    const gateway = await gatewayWith({ plan: { eventsPerMonth: 1 }, owners })
+    expect((await track(gateway, 'a')).status).toBe(202)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => track(gateway, 'a')))
+    expect(count(messagesOf(answers), LIMIT_REACHED)).toBe(5)
+    expect(await recordedEvents(gateway)).toMatchObject([{ unchecked: [] }])
+  })
+
+  it('is used up also where metering went away meanwhile; what it may have granted is given back', async () => {
+    let calls = 0
+    const metering = await owner({
+      [reserve]: async ({ reservations }) => {
+        calls += 1
+        if (calls > 1) await new Promise((resolve) => setTimeout(resolve, 1_500))
+        return { verdicts: reservations.map(() => (calls > 1 ? 'granted' : 'held')) }
+      },
+      [release]: async () => ({}),
+    })
+    const gateway = await gatewayWith({ plan: { eventsPerMonth: 1 }, owners: { metering: metering.url } })
+    const answer = await track(gateway, 'a')
+    expect(answer.body).toMatchObject({ status: 402, message: LIMIT_REACHED })
+    const released = () =>
+      metering.calls.flatMap(({ path, body }) => (path === release ? ReleaseRequest.parse(body).recordIds : []))
+    await expect.poll(released, { timeout: 10_000 }).toEqual([answer.headers['x-request-id']])
+    expect(await recordedEvents(gateway)).toEqual([])
+  })
+})
