@@ -19,6 +19,12 @@ const common = {
 export const Unchecked = z.enum(['user', 'mau', 'event-limit', 'event-name', 'traits'])
 export type Unchecked = z.infer<typeof Unchecked>
 
+/**
+ * History that `nextvisit import` brought in: it fills in what is not known and sets nothing off (decisions.md, Import).
+ * Left out of every other record.
+ */
+const imported = z.literal(true).optional()
+
 /** A user said who they are: admitted trait operations and device facts. From an SDK key it is a visit. */
 export const IdentifyRequested = z.object({
   type: z.literal('IdentifyRequested'),
@@ -39,6 +45,9 @@ export const IdentifyRequested = z.object({
   /** Known device and PII fields that the project does not keep; likewise. */
   filteredFields: z.array(z.string()),
   unchecked: z.array(Unchecked),
+  imported,
+  /** When they said so, where it was imported and its line knows; else it is `received`. */
+  occurredAt: Instant.optional(),
 })
 export type IdentifyRequested = z.infer<typeof IdentifyRequested>
 
@@ -61,6 +70,7 @@ export const EventTracked = z.object({
   /** Not older than 15 minutes when it was received; nobody judges this again. */
   evaluateTriggers: z.boolean(),
   unchecked: z.array(Unchecked),
+  imported,
 })
 export type EventTracked = z.infer<typeof EventTracked>
 

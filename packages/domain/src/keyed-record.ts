@@ -23,9 +23,11 @@ export function keyedRecordId({ organization, project, route, key, bodySha256 }:
 
 /**
  * What a second copy of a fact is known by: its id and when it was received, ms since the epoch. Only facts whose request
- * had an `Idempotency-Key` can have one (decisions.md, Retries).
+ * had an `Idempotency-Key` can have one (decisions.md, Retries), and imported ones. Those are never forgotten (`Infinity`),
+ * since a file can be imported again years later (decisions.md, Import).
  */
 export function keyedRecordOf(fact: UserFact): { readonly id: string; readonly receivedMs: number } | undefined {
-  if (fact.type === 'VisitAnswered' || !fact.keyed) return undefined
-  return { id: fact.id, receivedMs: Date.parse(fact.received) }
+  if (fact.type === 'VisitAnswered') return undefined
+  if (fact.imported) return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
+  return fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined
 }

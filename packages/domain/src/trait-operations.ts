@@ -39,6 +39,20 @@ export function applyTraitOperations(
 }
 
 /**
+ * An imported identify's operations: what they come to for a user without traits, taken only where a trait is unset
+ * (decisions.md, Import). So they overwrite, count up and remove nothing.
+ */
+export function applyImportedOperations(
+  traits: ReadonlyMap<string, TraitValue>,
+  operations: TraitOperations,
+): AppliedTraits {
+  const imported = applyTraitOperations(new Map(), operations)
+  const next = new Map(traits)
+  for (const [slug, value] of imported.traits) if (!next.has(slug)) next.set(slug, value)
+  return { ...imported, traits: next }
+}
+
+/**
  * The custom slugs that a record with these operations brings into its project, each once. Unset registers nothing, and
  * known fields (device and personal ones) are no custom traits (decisions.md, Identify).
  */

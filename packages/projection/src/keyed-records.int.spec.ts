@@ -39,6 +39,20 @@ describe.each([1, 10])('the ledger of keyed records, in batches of %i', (batchRe
     expect(await countFolded(copiesAfter(0, -5_000), batchRecords)).toBe(1)
   })
 
+  it('drops every copy of an imported record, however late, and goes on forgetting the others by their own clock', async () => {
+    const importedOnce = (...delaysMs: number[]) =>
+      copiesAfter(...delaysMs).map((fact) => ({ ...fact, imported: true as const }))
+    const [imported, ...copies] = importedOnce(0, DAY_MS, 100 * DAY_MS)
+    const [keyed, itsCopy] = copiesAfter(50 * DAY_MS, 50 * DAY_MS + 1)
+    const facts = [imported, copiesAfter(0), keyed, importedOnce(0), copies, itsCopy].flat()
+    expect(
+      await countFolded(
+        facts.filter((fact) => fact !== undefined),
+        batchRecords,
+      ),
+    ).toBe(4)
+  })
+
   it('leaves records without a key alone', async () => {
     const fact = eventTracked({ keyed: false })
     expect(await countFolded([fact, fact], batchRecords)).toBe(2)

@@ -30,7 +30,7 @@ export async function dropCopies<Fact>(
     const key = keyed(record.fact)
     if (!key) continue
     const predecessorMs = receivedMs.get(key.id)
-    if (predecessorMs !== undefined && key.receivedMs - predecessorMs < COPY_WINDOW_MS) {
+    if (predecessorMs !== undefined && isCopy(key, predecessorMs)) {
       copies.add(record)
       continue
     }
@@ -40,10 +40,15 @@ export async function dropCopies<Fact>(
   return { records: records.filter((record) => !copies.has(record)), copies: [...copies], seen: [...seen.values()] }
 }
 
+function isCopy({ receivedMs }: KeyedRecord, predecessorMs: number): boolean {
+  return predecessorMs === Infinity || receivedMs - predecessorMs < COPY_WINDOW_MS
+}
+
 async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await db.$queryRaw<{ record_id: string; received: Date }[]>(sql`
-    SELECT record_id, received FROM keyed_records WHERE record_id = ANY(${ids}::uuid[])`)
-  return new Map(rows.map((row) => [row.record_id, row.received.getTime()]))
+  const rows = await db.$queryRaw<{ record_id: string; received: Date | null }[]>(sql`
+    SELECT record_id, CASE WHEN isfinite(received) THEN received END AS received
+    FROM keyed_records WHERE record_id = ANY(${ids}::uuid[])`)
+  return new Map(rows.map((row) => [row.record_id, row.received?.getTime() ?? Infinity]))
 }
 
 export function insertKeyedRecords(partition: number, seen: readonly KeyedRecord[]): Statement {
@@ -53,13 +58,22 @@ export function insertKeyedRecords(partition: number, seen: readonly KeyedRecord
     SELECT record_id, ${partition}::int, received
     FROM unnest(
       ${sorted.map(({ id }) => id)}::uuid[],
-      ${sorted.map(({ receivedMs }) => new Date(receivedMs).toISOString())}::timestamptz[]
+      ${sorted.map(({ receivedMs }) => instantOf(receivedMs))}::timestamptz[]
     ) AS given (record_id, received)
     ON CONFLICT (record_id) DO UPDATE SET received = excluded.received`
 }
 
-/** Nobody asks any more for what is older than the window; kept twice as long, for gateways whose clocks differ. */
-export function forgetKeyedRecords(partition: number, seen: readonly KeyedRecord[]): Statement {
-  const before = new Date(Math.min(...seen.map(({ receivedMs }) => receivedMs)) - 2 * COPY_WINDOW_MS)
-  return sql`DELETE FROM keyed_records WHERE partition = ${partition} AND received < ${before.toISOString()}::timestamptz`
+/**
+ * The statements that forget what nobody asks for any more: what is older than the window; kept twice as long, for
+ * gateways whose clocks differ.
+ */
+export function forgetKeyedRecords(partition: number, seen: readonly KeyedRecord[]): Statement[] {
+  const earliestMs = Math.min(...seen.map(({ receivedMs }) => receivedMs))
+  if (earliestMs === Infinity) return []
+  const before = instantOf(earliestMs - 2 * COPY_WINDOW_MS)
+  return [sql`DELETE FROM keyed_records WHERE partition = ${partition} AND received < ${before}::timestamptz`]
+}
+
+function instantOf(receivedMs: number): string {
+  return receivedMs === Infinity ? 'infinity' : new Date(receivedMs).toISOString()
 }

@@ -99,7 +99,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     const loaded = records.length > 0 && projection.load ? await projection.load(db, records) : projection.empty()
     const draft = records.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
     const rows = records.length > 0 ? projection.save(draft) : []
-    const ledger = seen.length > 0 ? [insertKeyedRecords(partition, seen), forgetKeyedRecords(partition, seen)] : []
+    const ledger = seen.length > 0 ? [insertKeyedRecords(partition, seen), ...forgetKeyedRecords(partition, seen)] : []
     return {
       draft,
       records: records.length,

@@ -32,6 +32,7 @@ export interface DueContext extends Pick<FoldContext, 'catalog'> {
 /** What a second copy of a record is known by. */
 export interface KeyedRecord {
   readonly id: string
+  /** `Infinity`: never forgotten, and every copy is dropped. */
   readonly receivedMs: number
 }
 

@@ -1,9 +1,10 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { applyTraitOperations, startsSession, withOccurrence } from '@nextvisit/domain'
+import { applyImportedOperations, applyTraitOperations, startsSession, withOccurrence } from '@nextvisit/domain'
 import type { DraftUser } from './forms-draft.ts'
 
 /** The user after an identify. Returns whether it is a visit that starts a session. */
 export function foldIdentify(user: DraftUser, fact: IdentifyRequested): boolean {
+  if (fact.imported) return foldImportedIdentify(user, fact)
   const received = Date.parse(fact.received)
   user.traits = applyTraitOperations(user.traits, fact.operations).traits
   user.device = { ...user.device, ...fact.device }
@@ -14,6 +15,16 @@ export function foldIdentify(user: DraftUser, fact: IdentifyRequested): boolean 
   if (isFirst) user.sessionStartedAt = received
   touch(user, received)
   return isFirst
+}
+
+/** Fills in what is not known (decisions.md, Import); never a visit. */
+function foldImportedIdentify(user: DraftUser, { operations, device, received, occurredAt }: IdentifyRequested): false {
+  const at = Date.parse(occurredAt ?? received)
+  user.traits = applyImportedOperations(user.traits, operations).traits
+  user.device = { ...device, ...user.device }
+  user.firstSeenAt = Math.min(user.firstSeenAt ?? at, at)
+  user.isChanged = true
+  return false
 }
 
 /** The user after a tracked event, however old. Only one of their own browser or app counts for the session. */

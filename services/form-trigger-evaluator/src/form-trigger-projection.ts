@@ -1,4 +1,5 @@
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { keyedRecordOf } from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
 import { confirmOffer, evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import { foldEvent, foldIdentify } from './fold-activity.ts'
@@ -24,8 +25,7 @@ export function createFormTriggerProjection({
     name: 'form-trigger-evaluator',
     topics: [TOPICS.userEvents],
     schema: UserFact,
-    keyed: (fact) =>
-      fact.type !== 'VisitAnswered' && fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined,
+    keyed: keyedRecordOf,
     empty: emptyDraft,
     load: loadDraft,
     evolve: (draft, record, context) => {

@@ -53,6 +53,25 @@ describe('a tracked event', () => {
     expect(story.queue).toEqual(['nps waiting'])
   })
 
+  it('only counts when it was imported; what was imported before is known', () => {
+    const form: Partial<Form> = {
+      ...nps,
+      triggers: [{ event: 'checkout_completed', count: 2 }],
+      audience: { all: [{ trait: 'plan', is: 'pro' }, { country: 'DE' }] },
+    }
+    const imported = { imported: true, evaluateTriggers: false } as const
+    const identify = { imported: true, device: { $countryCode: 'DE' }, operations: { set: { plan: 'pro' } } } as const
+    const history = [
+      identifyRequested({ ...identify, occurredAt: at(-400 * 24 * 60 * MINUTE) }),
+      eventTracked({ ...imported, occurredAt: at(-400 * 24 * 60 * MINUTE) }),
+      eventTracked({ ...imported, occurredAt: at(0) }),
+    ]
+    expect(fold(contextOf([form]), ...history)).toMatchObject({ queue: [], decisions: [], facts: [] })
+    expect(fold(contextOf([form]), ...history, eventTracked()).queue).toEqual(['nps waiting'])
+    const free = identifyRequested({ operations: { set: { plan: 'free' } } })
+    expect(fold(contextOf([form]), free, ...history, eventTracked()).decisions).toEqual(['nps not-in-audience'])
+  })
+
   it('sees the traits of the identify just before', () => {
     const form: Partial<Form> = { ...nps, audience: { trait: 'plan', is: 'pro' } }
     const free = identifyRequested({ operations: { set: { plan: 'free' } } })

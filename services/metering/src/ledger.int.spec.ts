@@ -267,6 +267,19 @@ describe('folding (design.md, who folds a limit grants it)', () => {
     ])
   })
 
+  it('counts of an import only the names that it brings in, and the user at their first live identify', async () => {
+    const place = newPlace()
+    const imported = { ...place, imported: true, metered: false } as const
+    const operations = { set: { plan: 'pro' } }
+    await fold([identifyRequested({ ...imported, operations }), eventTracked({ ...imported, slug: 'signed_up' })])
+    const names = { uniqueEvents: 1, uniqueTraits: 1 }
+    const november = () => readUsage(prisma, { ...place, month: '2026-11' }, new Set())
+    expect(await november()).toMatchObject({ events: 0, monthlyActiveUsers: 0, ...names })
+    expect(await prisma.usage.count({ where: place })).toBe(0)
+    await fold([identifyRequested({ ...place, operations })])
+    expect(await november()).toMatchObject({ events: 0, monthlyActiveUsers: 1, ...names })
+  })
+
   it('counts what nobody reserved, only metered events, and a user once a month', async () => {
     const place = newPlace()
     await fold([

@@ -31,7 +31,8 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   name: 'metering',
   topics: [TOPICS.userEvents],
   schema: UserFact,
-  keyed: keyedRecordOf,
+  // Of what was imported only names count here, and each counts once by itself.
+  keyed: (fact) => ('imported' in fact ? undefined : keyedRecordOf(fact)),
   empty: () => ({ counters: new Map(), eventUnits: [], memberUnits: new Map(), usage: new Map(), names: new Map() }),
 
   evolve: (draft, { fact }) => {
@@ -63,10 +64,14 @@ function deadlineAt(instant: Date): Date {
   return new Date(instant.getTime() - RESERVATION_LIFETIME_MS)
 }
 
-/** Counts toward the organization's limit only where the gateway said so; an event is never an active user. */
+/**
+ * Counts toward the organization's limit only where the gateway said so; an event is never an active user. Of what was
+ * imported only its names count: they are registered, and take room (decisions.md, Import).
+ */
 function foldEvent(draft: MeteringDraft, fact: EventTracked): void {
-  addToUsage(draft, fact, { events: 1 })
   addName(draft, fact, 'event', fact.slug)
+  if (fact.imported) return
+  addToUsage(draft, fact, { events: 1 })
   if (!fact.metered) return
   const counter = counterOf('event', fact, monthOf(fact.received))
   addToCounter(draft, counter, 1)
@@ -75,8 +80,9 @@ function foldEvent(draft: MeteringDraft, fact: EventTracked): void {
 
 /** A user counts once a project and month, by either key, in both environments (decisions.md, Identify). */
 function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested): void {
-  addToUsage(draft, fact, fact.source === 'sdk' ? { visits: 1 } : { identifies: 1 })
   for (const slug of customTraitSlugs(fact.operations)) addName(draft, fact, 'trait', slug)
+  if (fact.imported) return
+  addToUsage(draft, fact, fact.source === 'sdk' ? { visits: 1 } : { identifies: 1 })
   const counter = counterOf('mau', fact, monthOf(fact.received))
   addToCounter(draft, counter, 0)
   draft.memberUnits.set(joined(...rowOf(counter), fact.userId), { ...counter, unit: fact.userId })

@@ -212,6 +212,18 @@ describe('claims that nobody rode on', () => {
   })
 })
 
+describe('names that were imported (decisions.md, Import)', () => {
+  it('are registered, unasked, and take room under the cap like any other', async () => {
+    const place = newPlace()
+    await fold([
+      tracked(place, 'signed_up', { imported: true }),
+      identifyRequested({ ...place, imported: true, operations: { set: { plan: 'pro' } } }),
+    ])
+    expect(await ask([claim(place, ['signed_up', 'another'], { limit: 1 })])).toEqual([['registered', 'no-room']])
+    expect(await ask([claim(place, ['plan'], { kind: 'trait' })])).toEqual([['registered']])
+  })
+})
+
 describe('under concurrency', () => {
   it('lets exactly K of N parallel new names pass at a cap with room for K, and says new once a name', async () => {
     await fc.assert(

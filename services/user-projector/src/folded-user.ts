@@ -1,5 +1,5 @@
 import type { EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
-import { applyTraitOperations } from '@nextvisit/domain'
+import { applyImportedOperations, applyTraitOperations } from '@nextvisit/domain'
 
 /** A row of `users`. Instants are ISO strings of one form, so they compare as text. */
 export interface FoldedUser {
@@ -34,6 +34,31 @@ export function identified(
     device: { ...before?.device, ...device },
     firstSeenAt: earlier(before?.firstSeenAt, fact.received),
     lastSeenAt: later(before?.lastSeenAt, fact.received),
+  }
+  return { user, skippedIncrements: skippedIncrements.length }
+}
+
+/**
+ * The user after an imported identify, who may be new: traits and device facts only where nothing is known, first seen
+ * the least of both. Last seen stays; a new user's is all there is to say (decisions.md, Import).
+ */
+export function imported(
+  before: FoldedUser | undefined,
+  fact: IdentifyRequested,
+): { readonly user: FoldedUser; readonly skippedIncrements: number } {
+  const { organization, project, userId, userName, operations, received, occurredAt = received } = fact
+  const { traits, skippedIncrements } = applyImportedOperations(before?.traits ?? new Map(), operations)
+  const { $countryCode, ...device } = fact.device
+  const user: FoldedUser = {
+    organization,
+    project,
+    userId,
+    userName,
+    traits,
+    country: before?.country ?? $countryCode ?? null,
+    device: { ...device, ...before?.device },
+    firstSeenAt: earlier(before?.firstSeenAt, occurredAt),
+    lastSeenAt: before?.lastSeenAt ?? occurredAt,
   }
   return { user, skippedIncrements: skippedIncrements.length }
 }

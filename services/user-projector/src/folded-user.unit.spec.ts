@@ -1,17 +1,21 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { type FoldedUser, identified, seen } from './folded-user.ts'
+import { type FoldedUser, identified, imported, seen } from './folded-user.ts'
 
 const MORNING = '2026-11-02T08:00:00.000Z'
 const NOON = '2026-11-02T12:00:00.000Z'
 const EVENING = '2026-11-02T18:00:00.000Z'
 
 const given = (...facts: (IdentifyRequested | EventTracked)[]): FoldedUser | undefined =>
-  facts.reduce<FoldedUser | undefined>(
-    (user, fact) => (fact.type === 'IdentifyRequested' ? identified(user, fact).user : user && seen(user, fact)),
-    undefined,
-  )
+  facts.reduce<FoldedUser | undefined>((user, fact) => {
+    if (fact.type === 'EventTracked') return user && seen(user, fact)
+    return (fact.imported ? imported : identified)(user, fact).user
+  }, undefined)
+
+const LAST_YEAR = '2025-06-01T08:00:00.000Z'
+const importedIdentify = (special: Partial<IdentifyRequested> = {}) =>
+  identifyRequested({ imported: true, occurredAt: LAST_YEAR, ...special })
 
 describe('a user (decisions.md, Identify)', () => {
   it('appears with the first identify', () => {
@@ -63,5 +67,49 @@ describe('a user (decisions.md, Identify)', () => {
     const before = given(identifyRequested({ operations: { set: { plan: 'pro' } } }))
     const { skippedIncrements } = identified(before, identifyRequested({ operations: { increment: { plan: 1 } } }))
     expect(skippedIncrements).toBe(1)
+  })
+})
+
+describe('a user and an import (decisions.md, Import)', () => {
+  it('are made by it, first and last seen when its line says', () => {
+    const user = given(importedIdentify({ operations: { set: { plan: 'pro' } }, device: { $countryCode: 'DE' } }))
+    expect(user).toMatchObject({ country: 'DE', firstSeenAt: LAST_YEAR, lastSeenAt: LAST_YEAR })
+    expect(user?.traits).toEqual(new Map([['plan', 'pro']]))
+  })
+
+  it('are made as of now where its line does not say', () => {
+    const user = given(identifyRequested({ imported: true, received: NOON }))
+    expect(user).toMatchObject({ firstSeenAt: NOON, lastSeenAt: NOON })
+  })
+
+  it('were first seen earlier, and were not seen since', () => {
+    const seenLater = given(identifyRequested({ received: NOON }), importedIdentify())
+    expect(seenLater).toMatchObject({ firstSeenAt: LAST_YEAR, lastSeenAt: NOON })
+    const importedLater = given(importedIdentify(), importedIdentify({ occurredAt: MORNING }))
+    expect(importedLater).toMatchObject({ firstSeenAt: LAST_YEAR, lastSeenAt: LAST_YEAR })
+  })
+
+  it('gain only what is not known of them; null is known', () => {
+    const user = given(
+      identifyRequested({ operations: { set: { plan: 'free', nickname: null } }, device: { $countryCode: 'DE' } }),
+      importedIdentify({
+        operations: {
+          set: { plan: 'pro', nickname: 'Ada', city: 'London' },
+          increment: { logins: 2 },
+          unset: ['plan'],
+        },
+        device: { $countryCode: 'FR', $app: 'shop' },
+      }),
+      importedIdentify({ operations: { increment: { logins: 3 } }, device: { $app: 'other' } }),
+    )
+    expect(user?.traits).toEqual(
+      new Map<string, unknown>([
+        ['plan', 'free'],
+        ['nickname', null],
+        ['city', 'London'],
+        ['logins', 2],
+      ]),
+    )
+    expect(user).toMatchObject({ country: 'DE', device: { $app: 'shop' } })
   })
 })

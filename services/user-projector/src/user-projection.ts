@@ -1,7 +1,7 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact, type UserQuery } from '@nextvisit/contracts'
 import { keyedRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
-import { earlier, type FoldedUser, identified, later, seen } from './folded-user.ts'
+import { earlier, type FoldedUser, identified, imported, later, seen } from './folded-user.ts'
 import { addEventCounts, type EventCount, readUsers, upsertUsers } from './user-rows.ts'
 
 /** What a batch makes of the users it touches. Keys: {@link keyOf}; of events, with the slug behind it. */
@@ -73,7 +73,8 @@ function touchesUser(fact: UserFact): boolean {
 
 function foldIdentify(draft: UserDraft, fact: IdentifyRequested): void {
   const key = keyOf(fact)
-  const { user, skippedIncrements } = identified(draft.users.get(key), fact)
+  const next = fact.imported ? imported : identified
+  const { user, skippedIncrements } = next(draft.users.get(key), fact)
   draft.users.set(key, user)
   draft.changed.add(key)
   draft.skippedIncrements += skippedIncrements
