@@ -10,8 +10,11 @@ import {
 import { eventSlug } from '../event-slug.ts'
 import { countWithin, type UserState } from './user-state.ts'
 
+/** The part of a user's state that conditions look at. */
+export type ConditionState = Pick<UserState, 'traits' | 'device' | 'events'>
+
 /** A condition made ready: whether it holds on a user's state at an instant (ms). */
-export type Predicate = (user: UserState, now: number) => boolean
+export type Predicate = (user: ConditionState, now: number) => boolean
 
 /**
  * A tree of `all`, `any`, `not` over leaves as one predicate (forms.md, Conditions). `segment`: membership of a segment,
@@ -95,18 +98,24 @@ function numberTest(holds: (value: number) => boolean): Test {
 
 /** `operand`: an ISO instant, or an age such as `-30d`, counted back from now. */
 function dateTest(operand: string, holds: (value: number, bound: number) => boolean): Test {
-  const ageMs = operand.startsWith('-') ? durationMs(operand.slice(1)) : undefined
+  const ageMs = ageMsOf(operand)
   const instant = Date.parse(operand)
   return (value, now) => {
-    const at = typeof value === 'string' ? parseTraitDate(value) : undefined
+    const at = parseTraitDate(value)
     return at !== undefined && holds(at, ageMs === undefined ? instant : now - ageMs)
   }
+}
+
+/** `-30d` → milliseconds; undefined for an ISO instant. */
+export function ageMsOf(operand: string): number | undefined {
+  return operand.startsWith('-') ? durationMs(operand.slice(1)) : undefined
 }
 
 const ISO_DATE = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
 /** A trait's text as an instant: an ISO date or date and time, UTC unless it says otherwise. */
-function parseTraitDate(text: string): number | undefined {
+export function parseTraitDate(text: TraitValue | undefined): number | undefined {
+  if (typeof text !== 'string') return undefined
   const [matched, day, time, , , offset] = ISO_DATE.exec(text) ?? []
   if (!matched || !day) return undefined
   // `Date.parse` rolls 31 February over into March, and refuses `+0200`.

@@ -1,5 +1,6 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileCondition, type Predicate } from './conditions.ts'
+import { compileSegments } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
 /** A form made ready for evaluation: text turned into ms and predicates once for each catalog revision. */
@@ -45,7 +46,7 @@ export function compileForms(project: ProjectConfig): FormIndex {
 }
 
 function buildIndex(project: ProjectConfig): FormIndex {
-  const segment = segmentsOf(project)
+  const { holds: segment } = compileSegments(project)
   const forms = project.forms.map((form): CompiledForm => {
     const audience = form.audience ? compileCondition(form.audience, segment) : always
     return compileForm(form, audience, durationMs(project.formCooldown))
@@ -93,20 +94,3 @@ function compileRepeat(repeat: Form['frequency']['repeat']): CompiledForm['repea
 }
 
 const always: Predicate = () => true
-const nobody: Predicate = () => false
-
-/** A segment's own tree, evaluated where it is named. Unknown ones and cycles are refused on applying; here: nobody. */
-function segmentsOf(project: ProjectConfig): (id: string) => Predicate {
-  const trees = new Map(project.segments.map(({ id, where }) => [id, where]))
-  const predicates = new Map<string, Predicate>()
-  const segment = (id: string): Predicate => {
-    const known = predicates.get(id)
-    if (known) return known
-    predicates.set(id, nobody)
-    const tree = trees.get(id)
-    const predicate = tree ? compileCondition(tree, segment) : nobody
-    predicates.set(id, predicate)
-    return predicate
-  }
-  return segment
-}

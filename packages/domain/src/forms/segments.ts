@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import type { Condition, ProjectConfig, Segment } from '@nextvisit/contracts'
+import { eventSlug } from '../event-slug.ts'
+import { type Clock, compileClock, stopped } from './condition-clock.ts'
+import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
+
+/** A segment made ready for evaluation. */
+export interface CompiledSegment {
+  readonly id: string
+  /**
+   * The same for the same id and the same tree, the trees of the segments that it names included: who was computed with
+   * it need not be computed again.
+   */
+  readonly definition: string
+  readonly holds: Predicate
+  readonly nextChange: Clock
+  /** Of the events that it counts. */
+  readonly eventSlugs: ReadonlySet<string>
+}
+
+/** Which segments a user is in at an instant, and until when that is so by itself. */
+export interface Membership {
+  /** By id, ascending. */
+  readonly segments: readonly string[]
+  /** The next instant at which time alone may change it; undefined: never. */
+  readonly changesAt: number | undefined
+}
+
+/** A project's segments (forms.md, Conditions). */
+export interface SegmentIndex {
+  /** By id, ascending. */
+  readonly segments: readonly CompiledSegment[]
+  /** Of all of them together; empty where there are none. */
+  readonly definitions: string
+  /** Of the events that any of them counts. */
+  readonly eventSlugs: ReadonlySet<string>
+  /** Membership of one of them. Unknown ones and cycles are refused on applying; here: nobody. */
+  readonly holds: (id: string) => Predicate
+  readonly membershipAt: (user: ConditionState, now: number) => Membership
+}
+
+/** Goes into every definition: raised when the same tree comes to mean something else, so that all is computed again. */
+const MEANING = 1
+/** The last instant that has a four-digit year. What changes later, nobody waits for. */
+const LAST_INSTANT = Date.UTC(9999, 11, 31)
+
+const compiled = new WeakMap<ProjectConfig, SegmentIndex>()
+
+/** A project's segments, compiled once for each configuration object. */
+export function compileSegments(project: ProjectConfig): SegmentIndex {
+  const known = compiled.get(project)
+  if (known) return known
+  const index = buildIndex(project.segments)
+  compiled.set(project, index)
+  return index
+}
+
+/** Of a project that has no segments, or is gone. */
+export const NO_SEGMENTS: SegmentIndex = buildIndex([])
+
+function buildIndex(written: readonly Segment[]): SegmentIndex {
+  const trees = new Map(written.map(({ id, where }) => [id, where]))
+  const byId = new Map<string, CompiledSegment>()
+  const find = (id: string): CompiledSegment => {
+    const known = byId.get(id)
+    if (known) return known
+    byId.set(id, nobodyIn(id))
+    const where = trees.get(id)
+    const segment = where ? compileSegment(id, where, find) : nobodyIn(id)
+    byId.set(id, segment)
+    return segment
+  }
+  const segments = [...trees.keys()].toSorted().map(find)
+  return {
+    segments,
+    definitions: segments.length === 0 ? '' : hashOf(segments.map(({ definition }) => definition)),
+    eventSlugs: new Set(segments.flatMap(({ eventSlugs }) => [...eventSlugs])),
+    holds: (id) => find(id).holds,
+    membershipAt: (user, now) => {
+      const changesAt = Math.min(...segments.map(({ nextChange }) => nextChange(user, now)))
+      return {
+        segments: segments.filter(({ holds }) => holds(user, now)).map(({ id }) => id),
+        changesAt: changesAt > LAST_INSTANT ? undefined : changesAt,
+      }
+    },
+  }
+}
+
+function compileSegment(id: string, where: Condition, find: (id: string) => CompiledSegment): CompiledSegment {
+  const leaves = leavesOf(where)
+  const named = leaves.flatMap((leaf) => ('segment' in leaf ? find(leaf.segment) : []))
+  const counted = leaves.flatMap((leaf) => ('event' in leaf ? eventSlug(leaf.event) : []))
+  return {
+    id,
+    definition: hashOf([MEANING, id, where, named.map(({ definition }) => definition)]),
+    holds: compileCondition(where, (other) => find(other).holds),
+    nextChange: compileClock(where, (other) => find(other).nextChange),
+    eventSlugs: new Set([...counted, ...named.flatMap(({ eventSlugs }) => [...eventSlugs])]),
+  }
+}
+
+function nobodyIn(id: string): CompiledSegment {
+  return { id, definition: hashOf([MEANING, id]), holds: () => false, nextChange: stopped, eventSlugs: new Set() }
+}
+
+type Leaf = Exclude<Condition, { readonly all: unknown } | { readonly any: unknown } | { readonly not: unknown }>
+
+function leavesOf(condition: Condition): readonly Leaf[] {
+  if ('all' in condition) return condition.all.flatMap(leavesOf)
+  if ('any' in condition) return condition.any.flatMap(leavesOf)
+  if ('not' in condition) return leavesOf(condition.not)
+  return [condition]
+}
+
+function hashOf(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,193 @@
+import { type Condition, ProjectConfig, type Segment } from '@nextvisit/contracts'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ConditionState } from './conditions.ts'
+import { DAY, history, NOW, SECOND } from './form-fixtures.ts'
+import { compileSegments, NO_SEGMENTS } from './segments.ts'
+
+function indexOf(segments: readonly Segment[]) {
+  return compileSegments(ProjectConfig.parse({ id: 'shop', segments }))
+}
+
+/** An index over segments `a`, `b`, … with these trees. */
+function segmentsOf(...trees: readonly Condition[]) {
+  return indexOf(trees.map((where, index) => ({ id: String.fromCodePoint(97 + index), where })))
+}
+
+function userOf({ at = [], joined }: { at?: readonly number[]; joined?: string } = {}): ConditionState {
+  return {
+    traits: new Map(joined === undefined ? [] : [['joined', joined]]),
+    device: {},
+    events: at.length === 0 ? new Map() : new Map([['paid', history(at)]]),
+  }
+}
+
+describe('membership of segments', () => {
+  it('is in order of ids, and follows the segments that a segment names', () => {
+    const index = indexOf([
+      { id: 'payers', where: { event: 'Paid', atLeast: 1 } },
+      { id: 'lost', where: { not: { segment: 'payers' } } },
+      { id: 'both', where: { all: [{ segment: 'payers' }, { not: { segment: 'lost' } }] } },
+    ])
+    expect(index.membershipAt(userOf({ at: [NOW] }), NOW)).toEqual({
+      segments: ['both', 'payers'],
+      changesAt: undefined,
+    })
+    expect(index.membershipAt(userOf(), NOW).segments).toEqual(['lost'])
+    expect(index.eventSlugs).toEqual(new Set(['paid']))
+  })
+
+  it('has nobody in what leads back to itself or is not there', () => {
+    const index = segmentsOf({ segment: 'a' }, { segment: 'gone' })
+    expect(index.membershipAt(userOf({ at: [NOW] }), NOW)).toEqual({ segments: [], changesAt: undefined })
+  })
+
+  it('of a project without segments never changes', () => {
+    expect(NO_SEGMENTS.membershipAt(userOf(), NOW)).toEqual({ segments: [], changesAt: undefined })
+    expect(NO_SEGMENTS.definitions).toBe('')
+  })
+})
+
+describe('the instant at which time alone changes membership', () => {
+  const inAWeek = { event: 'paid', atLeast: 1, within: '7d' } as const
+  type Row = readonly [
+    what: string,
+    where: Condition,
+    user: ConditionState,
+    isIn: boolean,
+    changesAt: number | undefined,
+  ]
+  const rows: readonly Row[] = [
+    ['an event leaves its window as old as that', inAWeek, userOf({ at: [NOW - DAY] }), true, NOW + 6 * DAY],
+    ['one that has just left changes nothing', inAWeek, userOf({ at: [NOW - 7 * DAY] }), false, undefined],
+    ['an event ahead enters it when it occurs', inAWeek, userOf({ at: [NOW + SECOND] }), false, NOW + SECOND],
+    ['one just now is in it', inAWeek, userOf({ at: [NOW] }), true, NOW + 7 * DAY],
+    ['the last of many decides', inAWeek, userOf({ at: [NOW - 3 * DAY, NOW - DAY] }), true, NOW + 6 * DAY],
+    [
+      'the second of three does where two are asked for',
+      { event: 'paid', atLeast: 2, within: '7d' },
+      userOf({ at: [NOW - 3 * DAY, NOW - 2 * DAY, NOW - DAY] }),
+      true,
+      NOW + 5 * DAY,
+    ],
+    [
+      'an absence begins when the window is empty',
+      { event: 'paid', exactly: 0, within: '7d' },
+      userOf({ at: [NOW - DAY] }),
+      false,
+      NOW + 6 * DAY,
+    ],
+    ['never happened stays so', { event: 'paid', exactly: 0, within: '7d' }, userOf(), true, undefined],
+    ['without a window it never ends', { event: 'paid', atLeast: 1 }, userOf({ at: [NOW] }), true, undefined],
+    [
+      'a date is recent until it is as old as that',
+      { trait: 'joined', after: '-30d' },
+      userOf({ joined: new Date(NOW - 29 * DAY).toISOString() }),
+      true,
+      NOW + DAY,
+    ],
+    [
+      'and is long ago from just after that',
+      { trait: 'joined', before: '-30d' },
+      userOf({ joined: new Date(NOW - 30 * DAY).toISOString() }),
+      false,
+      NOW + 1,
+    ],
+    ['what is no date has no age', { trait: 'joined', after: '-30d' }, userOf({ joined: 'soon' }), false, undefined],
+    [
+      'an instant does not move',
+      { trait: 'joined', before: '2026-12-01T00:00:00Z' },
+      userOf({ joined: '2026-11-02' }),
+      true,
+      undefined,
+    ],
+    [
+      'what changes after the year 9999 is not waited for',
+      { trait: 'joined', after: '-999999d' },
+      userOf({ joined: '9999-12-31' }),
+      true,
+      undefined,
+    ],
+  ]
+  it.each(rows)('%s', (_what, where, user, isIn, changesAt) => {
+    const alone = segmentsOf(where)
+    expect(alone.membershipAt(user, NOW)).toEqual({ segments: isIn ? ['a'] : [], changesAt })
+    const nested = segmentsOf({ not: { segment: 'b' } }, where)
+    expect(nested.membershipAt(user, NOW)).toEqual({ segments: [isIn ? 'b' : 'a'], changesAt })
+  })
+
+  it('is the earliest of several', () => {
+    const index = segmentsOf(
+      { all: [inAWeek, { event: 'paid', atLeast: 1, within: '3d' }] },
+      { any: [inAWeek, { trait: 'joined', exists: true }] },
+    )
+    expect(index.membershipAt(userOf({ at: [NOW - DAY] }), NOW).changesAt).toBe(NOW + 2 * DAY)
+  })
+
+  it('comes no later than any change: until then, membership is the same at every millisecond', () => {
+    const ms = (most: number) => fc.integer({ min: -most, max: most })
+    const seconds = fc.integer({ min: 1, max: 3 }).map((count) => `${count}s`)
+    const count = fc.integer({ min: 0, max: 3 })
+    const leaf = fc.oneof(
+      fc.record({ event: fc.constant('paid'), atLeast: count, within: seconds }),
+      fc.record({ event: fc.constant('paid'), atMost: count, within: seconds }),
+      fc.record({ event: fc.constant('paid'), exactly: count, within: seconds }),
+      fc.record({ trait: fc.constant('joined'), before: seconds.map((age) => `-${age}`) }),
+      fc.record({ trait: fc.constant('joined'), after: seconds.map((age) => `-${age}`) }),
+    )
+    const { tree } = fc.letrec<{ tree: Condition }>((tie) => ({
+      tree: fc.oneof(
+        { depthSize: 'small' },
+        leaf,
+        fc.record({ all: fc.array(tie('tree'), { maxLength: 3 }) }),
+        fc.record({ any: fc.array(tie('tree'), { maxLength: 3 }) }),
+        fc.record({ not: tie('tree') }),
+      ),
+    }))
+    const user = fc.record({
+      at: fc.array(
+        ms(3_500).map((offset) => NOW + offset),
+        { maxLength: 6 },
+      ),
+      joined: ms(3_500).map((offset) => new Date(NOW + offset).toISOString()),
+    })
+    let changes = 0
+    fc.assert(
+      fc.property(tree, tree, user, (one, other, given) => {
+        const index = segmentsOf(one, { any: [{ segment: 'a' }, other] })
+        const state = userOf(given)
+        const { segments, changesAt } = index.membershipAt(state, NOW)
+        const until = changesAt ?? NOW + 8_000
+        expect(until).toBeGreaterThan(NOW)
+        for (let now = NOW; now < until; now++) {
+          const isIn = index.segments.filter(({ holds }) => holds(state, now)).map(({ id }) => id)
+          if (isIn.join() !== segments.join()) expect([now, isIn]).toEqual([now, segments])
+        }
+        if (changesAt !== undefined) changes += 1
+      }),
+      { numRuns: 150 },
+    )
+    expect(changes, 'some of it changes').toBeGreaterThan(30)
+  })
+})
+
+describe('the definition of a segment', () => {
+  const payers = { id: 'payers', where: { event: 'paid', atLeast: 1 } } as const
+  const lost = { id: 'lost', where: { not: { segment: 'payers' } } } as const
+  const definitionsOf = (...segments: readonly Segment[]) =>
+    new Map(indexOf(segments).segments.map(({ id, definition }) => [id, definition]))
+
+  it('is the same for the same tree, whatever its name and its neighbours', () => {
+    expect(definitionsOf({ ...payers, name: 'Payers' }).get('payers')).toBe(definitionsOf(lost, payers).get('payers'))
+    expect(indexOf([payers, lost]).definitions).toBe(indexOf([lost, payers]).definitions)
+  })
+
+  it('is another with its tree, its id, and the tree of a segment that it names', () => {
+    const before = definitionsOf(payers, lost)
+    const after = definitionsOf({ ...payers, where: { event: 'paid', atLeast: 2 } }, lost)
+    expect(after.get('payers')).not.toBe(before.get('payers'))
+    expect(after.get('lost')).not.toBe(before.get('lost'))
+    expect(definitionsOf({ ...payers, id: 'buyers' }).get('buyers')).not.toBe(before.get('payers'))
+    expect(indexOf([payers]).definitions).not.toBe(indexOf([payers, lost]).definitions)
+  })
+})
