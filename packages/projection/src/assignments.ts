@@ -5,7 +5,7 @@ import { CheckpointOutsideLogError } from './errors.ts'
 import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import { retryWhilePostgresIsAway } from './postgres-retry.ts'
-import type { Projection } from './projection.ts'
+import type { Projection, Recorded } from './projection.ts'
 import type { RunnerMetrics } from './runner-metrics.ts'
 
 export interface AssignmentsOptions<Fact, Draft> {
@@ -46,7 +46,10 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
   const open = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
     const onAfterFailed = (error: unknown) =>
       logger.warn({ err: error, topic, partition }, 'What follows a commit failed; going on')
-    const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, onAfterFailed })
+    const onFolded = ({ offset, id, traceparent }: Recorded<Fact>) =>
+      logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
+    const own = { projection, db, topic, partition, catalog, serviceVersion }
+    const fold = createPartitionFold({ ...own, onFolded, onAfterFailed })
     const { nextOffset } = await fold.open(marks.low)
     // The marks are older than the checkpoint: who folded this partition until now may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
@@ -90,7 +93,10 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     ended = new AbortController()
     const partitions = [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => take(topic, partition)))
     owned = new Map(partitions.map((one) => [nameOf(one.topic, one.partition), one]))
-    logger.info({ partitions: partitions.map(({ partition }) => partition) }, `Folding ${owned.size} partitions`)
+    logger.info(
+      { partitions: partitions.map(({ partition }) => partition).join(',') },
+      `Folding ${owned.size} partitions`,
+    )
   }
 
   return {

@@ -20,8 +20,8 @@ export function parseRecords<Fact>(schema: ZodType<Fact>, records: readonly Fetc
       continue
     }
     const { topic, partition, offset, timestampMs, headers } = record
-    const [replyTo, traceparent] = [headers[HEADERS.replyTo], headers[HEADERS.traceparent]]
-    recorded.push({ fact: decoded.fact, topic, partition, offset, timestampMs, replyTo, traceparent })
+    const { [HEADERS.id]: id, [HEADERS.replyTo]: replyTo, [HEADERS.traceparent]: traceparent } = headers
+    recorded.push({ fact: decoded.fact, topic, partition, offset, timestampMs, id, replyTo, traceparent })
   }
   return { recorded, deadLetters }
 }

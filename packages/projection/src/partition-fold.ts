@@ -13,7 +13,7 @@ import { insertDeadLetters, readRetries, settleRetries } from './dead-letters.ts
 import { FoldFailedError, GapError, mayPass } from './errors.ts'
 import { dropCopies, forgetKeyedRecords, insertKeyedRecords } from './keyed-records.ts'
 import { type ParsedRecords, parseRecords } from './parse-records.ts'
-import type { FoldContext, Projection } from './projection.ts'
+import type { FoldContext, Projection, Recorded } from './projection.ts'
 import { recordTimeOf } from './record-time.ts'
 
 export interface PartitionFoldOptions<Fact, Draft> {
@@ -24,6 +24,8 @@ export interface PartitionFoldOptions<Fact, Draft> {
   readonly catalog: CatalogView
   readonly serviceVersion: string
   readonly isRebuild?: boolean
+  /** Told of each record that is in the read model now. */
+  readonly onFolded?: (record: Recorded<Fact>) => void
   /** An `after`, or an `onCopies`, that failed. What it does may be lost. */
   readonly onAfterFailed?: (error: unknown) => void
 }
@@ -55,7 +57,17 @@ export interface PartitionFold {
 }
 
 export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<Fact, Draft>): PartitionFold {
-  const { projection, db, topic, partition, catalog, serviceVersion, isRebuild = false, onAfterFailed } = options
+  const {
+    projection,
+    db,
+    topic,
+    partition,
+    catalog,
+    serviceVersion,
+    isRebuild = false,
+    onFolded,
+    onAfterFailed,
+  } = options
   const key: CheckpointKey = { projection: projection.name, topic, partition }
   const context: FoldContext = { catalog, partition, isRebuild }
   const lateContext: FoldContext = { ...context, isRebuild: true }
@@ -128,6 +140,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     const letters = deadLetters.length > 0 ? [insertDeadLetters(key.projection, serviceVersion, deadLetters)] : []
     const last = batch.records.at(-1)
     if (!(await commit(batch.nextOffset, last && recordTimeOf(last), [...letters, ...statements]))) return STALE
+    if (onFolded) parsed.recorded.forEach(onFolded)
     if (records > 0) await runAfter(() => projection.after?.(draft))
     if (copies.length > 0) await runAfter(() => projection.onCopies?.(db, copies))
     return { outcome: 'folded', records, deadLetters: deadLetters.length, copies: copies.length }

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { UserFact } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, type Sql, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createLogReader, partitionForKey } from '@nextvisit/log'
+import { createLogger } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import { describe, expect, inject, it } from 'vitest'
 import { givenFreezablePostgres } from './fixtures/freezable-postgres.ts'
-import { givenEvents, givenLog, type GivenLog, PARTITIONS } from './fixtures/given-log.ts'
+import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from './fixtures/given-log.ts'
 import { givenRunner } from './fixtures/given-runner.ts'
 import { givenVisitsDatabase } from './fixtures/given-visits.ts'
 import { countVisits, createVisitsProjection } from './fixtures/visits-projection.ts'
@@ -29,6 +31,25 @@ describe('a projection runner', () => {
     await log.publish(givenEvents(50))
     await givenRunner(log, db)
     await expect.poll(visitsOf(db), soon).toBe(150)
+  })
+
+  it('tells of each record that it folded, with its request and trace, to whoever debugs', async () => {
+    const { log, db } = await given()
+    const lines: string[] = []
+    const logger = createLogger('spec', 'debug', { write: (line) => void lines.push(line) })
+    const [event] = eventsOfAda(1)
+    await log.publish([event as UserFact])
+    await givenRunner(log, db, { logger })
+    await expect.poll(visitsOf(db), soon).toBe(1)
+    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({
+        msg: 'Folded',
+        topic: log.topic,
+        offset: '0',
+        recordId: event?.id,
+        traceparent: TRACEPARENT,
+      }),
+    )
   })
 
   it('shares the partitions with another and loses and doubles nothing when one comes and goes', async () => {

@@ -10,8 +10,11 @@ export interface Recorded<Fact> {
   readonly offset: bigint
   /** The record's time in Kafka, ms since the epoch. */
   readonly timestampMs: number
+  /** `ce_id`: of the request that the record came of, or the record's own. */
+  readonly id?: string | undefined
   /** Redis channel of a gateway that waits for an answer to this record. */
   readonly replyTo?: string | undefined
+  /** The W3C trace that the record belongs to. */
   readonly traceparent?: string | undefined
 }
 

@@ -24,12 +24,13 @@ export type Ingest = <Fact extends UserFact>(
 
 export function createIngest(log: RecordLog): Ingest {
   return async (request, { userName, admit, replyTo }) => {
+    const { deadlineAt, traceparent } = request
     const { organization, project } = request.project
     const place = log.placeOf(userIdOf(organization, project, userName))
     if (!place) return notRecorded()
     const admission = await admit(place)
     if (admission.outcome === 'refused') return admission
-    const published = await log.publish(admission.fact, place, { deadlineAt: request.deadlineAt, replyTo })
+    const published = await log.publish(admission.fact, place, { deadlineAt, traceparent, replyTo })
     await admission.settle(published)
     if (published === 'published') return { outcome: 'recorded', fact: admission.fact, place }
     return { ...notRecorded(), mayBeRecorded: published === 'unknown' }

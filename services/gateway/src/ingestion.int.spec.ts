@@ -35,6 +35,19 @@ describe('identify and track on a real log, with every owner away', () => {
     })
   })
 
+  it('keeps the caller’s trace in the record', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
+    const answer = await gateway.call(
+      'POST',
+      '/v2/admin/identify-user',
+      { ...headers, traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+      '{"userName":"tracy"}',
+    )
+    const record = (await gateway.records()).find(({ fact }) => fact.id === answer.headers['x-request-id'])
+    expect(record?.headers['traceparent']).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
+  })
+
   it('never lets a filtered value reach the log', async () => {
     await gateway.identify({
       userName: 'eve',

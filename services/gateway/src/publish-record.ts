@@ -26,6 +26,8 @@ export interface RecordLogOptions {
 
 export interface PublishOptions {
   readonly deadlineAt: number
+  /** Of the request that the record came of. */
+  readonly traceparent: string
   /** Channel on which the evaluator's reply is waited for. */
   readonly replyTo?: string | undefined
 }
@@ -91,8 +93,8 @@ export function createRecordLog({
     },
     placeOf: (userId) =>
       partitions === 0 || breaker.isOpen() ? undefined : { userId, partition: partitionForKey(userId, partitions) },
-    publish: async (fact, place, { deadlineAt, replyTo }) => {
-      const record = encodeRecord(fact, { source: 'gateway', time: fact.received, replyTo })
+    publish: async (fact, place, { deadlineAt, traceparent, replyTo }) => {
+      const record = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
       try {
         await breaker.fire({ topic, partition: place.partition, key: place.userId, ...record }, deadlineAt)
         return 'published'

@@ -8,6 +8,8 @@ import type { RouteSignature } from './route-table.ts'
 export interface CheckedRequest {
   /** Equal to `X-Request-Id`, and the id of the record that the request becomes. */
   readonly requestId: string
+  /** The W3C `traceparent` of what comes of this request. */
+  readonly traceparent: string
   /** The gateway's clock when it had read the request, ms since the epoch. */
   readonly receivedMs: number
   /** The end of the request's one budget, a `performance.now()` instant. */

@@ -14,6 +14,7 @@ import { corsHeaders } from './cors.ts'
 import { drain } from './drain.ts'
 import { parseJson } from './parse-json.ts'
 import { hasKnownEncoding, readBody } from './read-body.ts'
+import { traceParentOf } from './trace-parent.ts'
 import { writeAnswer } from './write-answer.ts'
 
 export interface AnswerRequestParts {
@@ -48,20 +49,29 @@ export function createAnswerRequest(parts: AnswerRequestParts): AnswerRequest {
   return async (route, located, request, response) => {
     const beganAt = performance.now()
     const headers: Headers = { 'X-Request-Id': randomUUIDv7(), ...(route.keyKind === 'sdk' && corsHeaders) }
+    const traceparent = traceParentOf(request.headers['traceparent'], headers['X-Request-Id'])
+    const told = (status: number) => {
+      const durationMs = performance.now() - beganAt
+      onAnswered(route, status, durationMs)
+      const requestId = headers['X-Request-Id']
+      logger.debug({ requestId, traceparent, route: route.pattern, status, durationMs }, 'Answered')
+    }
     inFlight += 1
     try {
       const result =
-        inFlight > maxInFlight ? tooBusy() : await checkAndHandle(parts, { route, located, request, headers })
+        inFlight > maxInFlight
+          ? tooBusy()
+          : await checkAndHandle(parts, { route, located, request, headers, traceparent })
       if (result === 'aborted') return
       const isWritten = writeAnswer(response, result, headers)
       drain(request)
-      onAnswered(route, result.status, performance.now() - beganAt)
+      told(result.status)
       if (isWritten && result.outcome === 'answered') void result.afterwards?.()
     } catch (err) {
-      logger.error({ err, requestId: headers['X-Request-Id'], route: route.pattern }, 'A request failed')
+      logger.error({ err, requestId: headers['X-Request-Id'], traceparent, route: route.pattern }, 'A request failed')
       writeAnswer(response, refuse(500, 'Internal Server Error'), headers)
       drain(request)
-      onAnswered(route, 500, performance.now() - beganAt)
+      told(500)
     } finally {
       inFlight -= 1
     }
@@ -74,11 +84,12 @@ interface Exchange {
   readonly request: IncomingMessage
   /** Of the answer, whatever it will be. */
   readonly headers: Headers
+  readonly traceparent: string
 }
 
 async function checkAndHandle(
   { catalog, rateLimiter }: AnswerRequestParts,
-  { route, located, request, headers }: Exchange,
+  { route, located, request, headers, traceparent }: Exchange,
 ): Promise<Answer | Refusal | 'aborted'> {
   const checked = checkKey(catalog, request.headers['x-api-key'], route.keyKind)
   if (checked.outcome === 'refused') return checked
@@ -96,6 +107,7 @@ async function checkAndHandle(
   if (typeof keyed === 'object') headers['X-Request-Id'] = keyed.recordId
   return route.handle({
     requestId: headers['X-Request-Id'],
+    traceparent,
     receivedMs: Date.now(),
     deadlineAt: performance.now() + REQUEST_BUDGET_MS,
     key,

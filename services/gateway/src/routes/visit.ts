@@ -47,7 +47,7 @@ export function createVisit(parts: VisitParts): Route {
         onPageDelay: config.sdk.onPageDelaySeconds,
         ...(offer && { nextFeedbackId: offer.formId }),
       },
-      ...(offer && { afterwards: () => confirmOffer(parts, result.fact, result.place, offer) }),
+      ...(offer && { afterwards: () => confirmOffer(parts, request, result, offer) }),
     }
   }
 
@@ -67,8 +67,8 @@ export function createVisit(parts: VisitParts): Route {
 /** Makes the offered form delivered. What gets lost here is offered again (forms.md, The queue). */
 async function confirmOffer(
   { log, logger }: VisitParts,
-  visit: IdentifyRequested,
-  place: RecordPlace,
+  { traceparent }: CheckedRequest,
+  { fact: visit, place }: { readonly fact: IdentifyRequested; readonly place: RecordPlace },
   { queuedId, formId }: NonNullable<VisitReply['offer']>,
 ): Promise<void> {
   const { organization, project, userId, received } = visit
@@ -83,7 +83,8 @@ async function confirmOffer(
     formId,
     queuedId,
   }
-  const published = await log.publish(fact, place, { deadlineAt: performance.now() + REQUEST_BUDGET_MS })
+  const deadlineAt = performance.now() + REQUEST_BUDGET_MS
+  const published = await log.publish(fact, place, { deadlineAt, traceparent })
   if (published !== 'published')
     logger.warn({ requestId: visit.id, published }, 'A form was handed out but not confirmed: it may be shown again')
 }

@@ -1,0 +1,16 @@
+import { randomBytes } from 'node:crypto'
+
+const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/
+/** Version 00 has nothing after the flags. */
+const TOO_LONG = /^00-.{52}./
+const NOT_SAMPLED = '00'
+
+/**
+ * The `traceparent` that goes into a request's records (W3C Trace Context): the caller's trace, or one of its own that is
+ * the request id without dashes, with this gateway as the parent.
+ */
+export function traceParentOf(header: string | string[] | undefined, requestId: string): string {
+  const given = typeof header === 'string' && !TOO_LONG.test(header) ? TRACE_PARENT.exec(header) : null
+  const traceId = given?.[1] ?? requestId.replaceAll('-', '')
+  return `00-${traceId}-${randomBytes(8).toString('hex')}-${given?.[2] ?? NOT_SAMPLED}`
+}
