@@ -317,6 +317,7 @@ describe('an owner that is away (decisions.md, Busy and broken: unchecked)', () 
     const factOf = (id: unknown) => facts.find((fact) => fact.id === id)
     expect(factOf(tracked.body['requestId'])).toMatchObject({ unchecked: ['user', 'event-limit', 'event-name'] })
     expect(factOf(identified.headers['x-request-id'])).toMatchObject({ unchecked: ['mau', 'traits'] })
+    expect(await gateway.unchecked()).toEqual({ user: 1, 'event-limit': 1, 'event-name': 1, mau: 1, traits: 1 })
   })
 
   it('is asked only now and then once it has failed a few times', async () => {

@@ -5,9 +5,11 @@ import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { createLogAdmin, createLogReader, createPublisher, type LogConnection, partitionForKey } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
+import { Registry } from 'prom-client'
 import { inject } from 'vitest'
 import type { z } from 'zod'
 import { createGateway, type GatewayParts } from './gateway.ts'
+import { createGatewayMetrics } from './gateway-metrics.ts'
 import { createHttpServer } from './http/http-server.ts'
 import type { OwnersOptions } from './owners.ts'
 
@@ -21,7 +23,7 @@ type ProjectInput = NonNullable<z.input<typeof OrganizationConfig>['projects']>[
 export interface GatewayFixtureOptions {
   readonly project?: Partial<ProjectInput>
   readonly plan?: z.input<typeof OrganizationConfig>['plan']
-  readonly owners?: Partial<Record<Exclude<keyof OwnersOptions, 'token' | 'logger'>, string>>
+  readonly owners?: Partial<Record<Exclude<keyof OwnersOptions, 'token' | 'logger' | 'onCall'>, string>>
   readonly brokers?: string
   /** Where brokers are dialled instead: a fault proxy. */
   readonly addressFor?: LogConnection['addressFor']
@@ -84,6 +86,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   const redisUrl = options.redisUrl ?? inject('redisUrl')
   const redis = createRedis({ url: redisUrl, name: 'gateway-test', logger })
   const subscriber = createRedisSubscriber({ url: redisUrl, name: 'gateway-test', logger })
+  const registry = new Registry()
   const answered: { readonly route: string; readonly status: number }[] = []
   const gateway = createGateway({
     instanceId: randomUUID(),
@@ -101,7 +104,10 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     },
     secretKey: undefined,
     maxInFlight: options.maxInFlight ?? 1_000,
-    onAnswered: (route, status) => answered.push({ route: route.pattern, status }),
+    metrics: {
+      ...createGatewayMetrics(registry),
+      onAnswered: (route, status) => answered.push({ route: route.pattern, status }),
+    },
     logger,
     topic,
     redisPrefix,
@@ -132,6 +138,10 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     gateway,
     redis: redis.client,
     answered,
+    /** Owner calls that went out, by `owner call`. */
+    ownerCalls: () => countersOf(registry, 'nextvisit_gateway_owner_calls_total'),
+    /** What recorded requests were not checked for. */
+    unchecked: () => countersOf(registry, 'nextvisit_gateway_unchecked_total'),
     /** How many requests have reached the app. */
     received: () => received,
     call,
@@ -151,6 +161,11 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
       await redis.stop()
     },
   }
+}
+
+async function countersOf(registry: Registry, name: string): Promise<Readonly<Record<string, number>>> {
+  const metric = await registry.getSingleMetric(name)?.get()
+  return Object.fromEntries((metric?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value]))
 }
 
 export function newKey(kind: 'admin' | 'sdk', environment: 'P' | 'T'): string {

@@ -7,9 +7,9 @@ import { createAdmitIdentify } from './admission/admit-identify.ts'
 import { createUserExists } from './admission/user-exists.ts'
 import { createApp } from './app.ts'
 import { createAwaitReply } from './await-reply.ts'
-import type { AnswerRequestParts } from './http/answer-request.ts'
 import { createAnswerOnce } from './idempotency/answer-once.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
+import type { GatewayMetrics } from './gateway-metrics.ts'
 import { createIngest } from './ingest.ts'
 import type { Logger } from './logger.ts'
 import { createOwners, type OwnersOptions } from './owners.ts'
@@ -36,10 +36,10 @@ export interface GatewayParts {
   readonly redis: RedisConnection['client']
   /** A connection of its own: one that subscribes takes no other commands. */
   readonly subscriber: RedisConnection['client']
-  readonly owners: Omit<OwnersOptions, 'logger'>
+  readonly owners: Omit<OwnersOptions, 'logger' | 'onCall'>
   readonly secretKey: string | undefined
   readonly maxInFlight: number
-  readonly onAnswered: AnswerRequestParts['onAnswered']
+  readonly metrics: GatewayMetrics
   readonly logger: Logger
   /** Default `user-events`. */
   readonly topic?: string
@@ -60,9 +60,9 @@ export interface Gateway {
 
 /** Wires the gateway together; opens nothing. */
 export function createGateway(parts: GatewayParts): Gateway {
-  const { catalog, logger } = parts
+  const { catalog, metrics, logger } = parts
   const log = createRecordLog(parts)
-  const owners = createOwners({ ...parts.owners, logger })
+  const owners = createOwners({ ...parts.owners, onCall: metrics.onOwnerCall, logger })
   const replies = createReplies(parts.subscriber, parts.instanceId, logger)
   const { awaitReply, stop: stopAwaiting } = createAwaitReply(replies, logger)
   const redisPrefix = parts.redisPrefix ?? 'nextvisit:'
@@ -73,7 +73,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     keyPrefix: redisPrefix,
     nowMs: () => performance.now(),
   })
-  const ingest = createIngest(log)
+  const ingest = createIngest(log, metrics.onRecorded)
   const admitIdentify = createAdmitIdentify({ ...owners, markers })
   const admitEvent = createAdmitEvent({ ...owners, userExists: createUserExists(markers, owners.lookUpUser) })
   const checkSignature = createCheckSignature(parts.secretKey)
@@ -95,7 +95,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       catalog,
       rateLimiter,
       maxInFlight: parts.maxInFlight,
-      onAnswered: parts.onAnswered,
+      onAnswered: metrics.onAnswered,
       whyNotReady: reasons,
       logger,
     }),

@@ -22,7 +22,8 @@ export type Ingest = <Fact extends UserFact>(
   options: IngestOptions<Fact>,
 ) => Promise<Ingested<Fact>>
 
-export function createIngest(log: RecordLog): Ingest {
+/** `onRecorded` is told of every record that is in the log, or may be. */
+export function createIngest(log: RecordLog, onRecorded: (fact: UserFact) => void): Ingest {
   return async (request, { userName, admit, replyTo }) => {
     const { deadlineAt, traceparent } = request
     const { organization, project } = request.project
@@ -31,6 +32,7 @@ export function createIngest(log: RecordLog): Ingest {
     const admission = await admit(place)
     if (admission.outcome === 'refused') return admission
     const published = await log.publish(admission.fact, place, { deadlineAt, traceparent, replyTo })
+    if (published !== 'not-published') onRecorded(admission.fact)
     await admission.settle(published)
     if (published === 'published') return { outcome: 'recorded', fact: admission.fact, place }
     return { ...notRecorded(), mayBeRecorded: published === 'unknown' }

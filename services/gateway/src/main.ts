@@ -13,8 +13,8 @@ import {
 } from '@nextvisit/service-kit'
 import { readGatewayConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
+import { createGatewayMetrics } from './gateway-metrics.ts'
 import { createHttpServer } from './http/http-server.ts'
-import { createRequestMetrics } from './request-metrics.ts'
 
 const config = configOrExit(readGatewayConfig)
 const logger = createLogger('gateway', config.logLevel)
@@ -36,7 +36,7 @@ const gateway = createGateway({
   owners: { ...config.owners, token: config.internalServer.token },
   secretKey: config.secretKey,
   maxInFlight: config.maxInFlight,
-  onAnswered: createRequestMetrics(metrics),
+  metrics: createGatewayMetrics(metrics),
   logger,
 })
 const clusterCheck = createClusterCheck(connection, {

@@ -29,6 +29,8 @@ export interface OwnersOptions {
   readonly traitRegistry: readonly string[]
   readonly metering: readonly string[]
   readonly formTriggerEvaluator: readonly string[]
+  /** A question goes out to an owner, many in one call where they are batched. */
+  readonly onCall: (owner: string, call: string) => void
   readonly logger: Logger
 }
 
@@ -54,14 +56,18 @@ export interface Owners {
 
 type Ask = <Answer>(path: string, body: object, schema: z.ZodType<Answer>, timeoutMs: number) => Promise<Read<Answer>>
 
+/** By path: `reserve`, `claim`. */
+const callNames: ReadonlyMap<string, string> = new Map(
+  Object.entries(INTERNAL_ROUTES).map(([name, path]) => [path, name]),
+)
+
 interface Owner {
   readonly ask: Ask
   readonly stop: () => void
 }
 
 export function createOwners(options: OwnersOptions): Owners {
-  const ownerOf = (name: string, baseUrls: readonly string[]) =>
-    createOwner(name, baseUrls, options.token, options.logger)
+  const ownerOf = (name: string, baseUrls: readonly string[]) => createOwner(name, baseUrls, options)
   const userProjector = ownerOf('user-projector', options.userProjector)
   const traitRegistry = ownerOf('trait-registry', options.traitRegistry)
   const metering = ownerOf('metering', options.metering)
@@ -79,7 +85,7 @@ export function createOwners(options: OwnersOptions): Owners {
   }
 }
 
-function createOwner(name: string, baseUrls: readonly string[], token: string, logger: Logger): Owner {
+function createOwner(name: string, baseUrls: readonly string[], { token, onCall, logger }: OwnersOptions): Owner {
   const client = createInternalClient({ baseUrls, token, timeoutMs: REQUEST_BUDGET_MS })
   const call = async (
     path: string,
@@ -87,6 +93,7 @@ function createOwner(name: string, baseUrls: readonly string[], token: string, l
     schema: z.ZodType,
     timeoutMs: number,
   ): Promise<CallOutcome<unknown>> => {
+    onCall(name, callNames.get(path) ?? path)
     const result = await client.call(path, body, schema, { remainingMs: timeoutMs })
     if (result.outcome === 'unavailable') throw result.cause
     return result
@@ -134,19 +141,22 @@ function createMetering(ask: Ask): Reservations {
 }
 
 function createRegistry(ask: Ask): NameClaims {
-  const bytesOf = (claim: Claim) => Buffer.byteLength(JSON.stringify(claim))
   return createNameClaims(
     createBatchedCall({
-      bytesOf,
+      bytesOf: claimBytes,
       ask: async (claims, timeoutMs) =>
         (await valueOf(ask(INTERNAL_ROUTES.claim, { claims }, ClaimAnswer, timeoutMs))).verdicts,
     }),
     createBatchedCall({
-      bytesOf,
+      bytesOf: claimBytes,
       keyOf: ({ organization, project, kind, slugs, limit }) =>
         JSON.stringify([organization, project, kind, slugs.map(({ slug }) => slug), limit]),
       ask: async (claims, timeoutMs) =>
         (await valueOf(ask(INTERNAL_ROUTES.findRoom, { claims }, RoomAnswer, timeoutMs))).hasRoom,
     }),
   )
+}
+
+function claimBytes(claim: Claim): number {
+  return Buffer.byteLength(JSON.stringify(claim))
 }

@@ -1,0 +1,44 @@
+import type { UserFact } from '@nextvisit/contracts'
+import { Counter, Histogram, type Registry } from 'prom-client'
+import type { AnswerRequestParts } from './http/answer-request.ts'
+
+/** What the gateway counts of itself. */
+export interface GatewayMetrics {
+  readonly onAnswered: AnswerRequestParts['onAnswered']
+  /** A question went out to an owner: none for a known user and a known name where the plan has no limit. */
+  readonly onOwnerCall: (owner: string, call: string) => void
+  /** A record is in the log, or may be; counts what it was not checked for (decisions.md, Busy and broken). */
+  readonly onRecorded: (fact: UserFact) => void
+}
+
+export function createGatewayMetrics(registry: Registry): GatewayMetrics {
+  const registers = [registry]
+  /** By route pattern and status: never a URL. */
+  const durations = new Histogram({
+    name: 'nextvisit_gateway_request_seconds',
+    help: 'From the first byte of a request to its answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5],
+    registers,
+  })
+  const ownerCalls = new Counter({
+    name: 'nextvisit_gateway_owner_calls_total',
+    help: 'Calls to the services that admission and reads ask, by owner and call',
+    labelNames: ['owner', 'call'],
+    registers,
+  })
+  const unchecked = new Counter({
+    name: 'nextvisit_gateway_unchecked_total',
+    help: 'Records that were admitted without a check, since its owner did not answer in time, by check',
+    labelNames: ['check'],
+    registers,
+  })
+  return {
+    onAnswered: ({ method, pattern }, status, durationMs) =>
+      durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
+    onOwnerCall: (owner, call) => ownerCalls.inc({ owner, call }),
+    onRecorded: (fact) => {
+      for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from './gateway-fixture.ts'
+import { startOwner } from './owner-fixture.ts'
+
+const { reserve, claim } = INTERNAL_ROUTES
+const stops: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop()
+})
+
+/** A gateway whose owners know every name and grant everything. */
+async function gatewayWith(plan: GatewayFixtureOptions['plan']): Promise<GatewayFixture> {
+  const metering = await startOwner({
+    [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'granted') }),
+  })
+  const traitRegistry = await startOwner({
+    [claim]: async ({ claims }) => ({ verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }),
+  })
+  stops.push(metering.stop, traitRegistry.stop)
+  const gateway = await startGateway({
+    ...(plan && { plan }),
+    owners: { metering: metering.url, traitRegistry: traitRegistry.url },
+  })
+  stops.push(gateway.stop)
+  return gateway
+}
+
+/** Each of the four ingestion routes once, for a user, a trait and an event that are the same each time. */
+async function askEverything({ identify, track, visit, post, keys }: GatewayFixture): Promise<number[]> {
+  const user = { userName: 'ada', userAttributes: { $set: { plan: 'pro' } } }
+  const event = { userName: 'ada', eventName: 'Signed In' }
+  const answers = [
+    await identify(user),
+    await track(event),
+    await visit(user),
+    await post('/v2/sdk/track-event', event, keys.sdk),
+  ]
+  return answers.map(({ status }) => status)
+}
+
+describe('what admission costs (design.md, A track event: no limit and nothing new, no call at all)', () => {
+  it('is no call but the publish, for a known user and known names without limits', async () => {
+    const gateway = await gatewayWith(undefined)
+    expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
+    // The trait and the event, once each: from then on they are known.
+    expect(await gateway.ownerCalls()).toEqual({ 'trait-registry claim': 2 })
+    for (let round = 0; round < 5; round += 1) expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
+    expect(await gateway.ownerCalls()).toEqual({ 'trait-registry claim': 2 })
+    expect(await gateway.records()).toHaveLength(24)
+  })
+
+  it('is one call an event under a limit, and one a user and month under a quota', async () => {
+    const gateway = await gatewayWith({
+      eventsPerMonth: 1_000,
+      monthlyActiveUsers: 1_000,
+      uniqueEvents: 9,
+      uniqueTraits: 9,
+    })
+    for (let round = 0; round < 5; round += 1) expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
+    expect(await gateway.ownerCalls()).toEqual({ 'metering reserve': 11, 'trait-registry claim': 2 })
+  })
+})
