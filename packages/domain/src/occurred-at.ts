@@ -1,6 +1,7 @@
 const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS
-const MAX_PAST_MS = 365 * 24 * 60 * MINUTE_MS
+/** How old a live event may be, ms; an imported one may be any age (decisions.md, Import). */
+export const MAX_EVENT_AGE_MS = 365 * 24 * 60 * MINUTE_MS
 const MAX_TRIGGER_AGE_MS = 15 * MINUTE_MS
 
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:Z|([+-])(\d\d):?(\d\d))$/
@@ -20,12 +21,12 @@ export type OccurredAt =
  * When an event happened, by what its caller says (decisions.md, Track event): a date and time, seconds and fraction
  * optional, with `Z`, `±hh:mm` or `±hhmm`, cut to the millisecond. Limits are inclusive.
  */
-export function parseOccurredAt(text: string, receivedMs: number): OccurredAt {
+export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): OccurredAt {
   const instantMs = instantOf(text)
   if (instantMs === undefined)
     return rejected('must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z')
   if (instantMs - receivedMs > MAX_AHEAD_MS) return rejected('must be no more than 5 minutes in the future')
-  if (receivedMs - instantMs > MAX_PAST_MS) return rejected('must be no more than 365 days in the past')
+  if (receivedMs - instantMs > maxAgeMs) return rejected('must be no more than 365 days in the past')
   return {
     outcome: 'ok',
     occurredAt: new Date(instantMs).toISOString(),

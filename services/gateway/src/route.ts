@@ -1,5 +1,5 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
-import type { JsonObject } from './bodies/json-object.ts'
+import type { JsonObject } from '@nextvisit/domain'
 import type { KeyedRequest } from './idempotency/keyed-request.ts'
 import type { Refusal } from './refusal.ts'
 import type { RouteSignature } from './route-table.ts'

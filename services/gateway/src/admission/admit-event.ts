@@ -1,5 +1,5 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
-import type { TrackBody } from '../bodies/track-body.ts'
+import type { TrackBody } from '@nextvisit/domain'
 import { admissionDeadline } from '../budget.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { CheckedRequest } from '../route.ts'

@@ -1,12 +1,10 @@
 import type { ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
-import type { IdentifyBody } from '../bodies/identify-body.ts'
-import { type TraitChange, toTraitOperations } from '../bodies/trait-changes.ts'
+import { chooseFields, type IdentifyBody, isCustomSlug, type TraitChange, toTraitOperations } from '@nextvisit/domain'
 import { admissionDeadline } from '../budget.ts'
-import { refuse } from '../refusal.ts'
+import { refuse, refuseBody } from '../refusal.ts'
 import type { CheckedRequest } from '../route.ts'
 import type { UserMarkers } from '../user-markers.ts'
 import type { Admission, RecordPlace } from './admission.ts'
-import { chooseFields, isCustomSlug } from './choose-fields.ts'
 import type { NameClaims } from './claim-names.ts'
 import { commonFields, monthOf, riderOf } from './record-parts.ts'
 import type { Reservations } from './reserve.ts'
@@ -37,7 +35,7 @@ export function createAdmitIdentify({ markers, reservations, names }: IdentifyAd
     const unchecked: Unchecked[] = []
 
     const chosen = chooseFields(project, body)
-    if (chosen.outcome === 'refused') return chosen
+    if (chosen.outcome === 'rejected') return refuseBody(chosen)
 
     const limit = project.plan.monthlyActiveUsers
     if (limit !== undefined) {

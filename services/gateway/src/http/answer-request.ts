@@ -2,17 +2,16 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import type { KeyKind, RateLimit } from '@nextvisit/contracts'
-import type { JsonObject } from '../bodies/json-object.ts'
+import { type JsonObject, parseJson } from '@nextvisit/domain'
 import { REQUEST_BUDGET_MS } from '../budget.ts'
 import { keyedRequestOf } from '../idempotency/keyed-request.ts'
 import type { Logger } from '../logger.ts'
 import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
-import { busy, type Refusal, refuse } from '../refusal.ts'
+import { busy, type Refusal, refuse, refuseBody } from '../refusal.ts'
 import type { Answer, Route } from '../route.ts'
 import { checkKey } from './check-key.ts'
 import { corsHeaders } from './cors.ts'
 import { drain } from './drain.ts'
-import { parseJson } from './parse-json.ts'
 import { hasKnownEncoding, readBody } from './read-body.ts'
 import { traceParentOf } from './trace-parent.ts'
 import { writeAnswer } from './write-answer.ts'
@@ -141,7 +140,7 @@ async function readJson(request: IncomingMessage): Promise<ReadJson> {
   const read = await readBody(request)
   if (read.outcome !== 'ok') return read
   const parsed = parseJson(read.bytes)
-  return parsed.outcome === 'ok' ? { ...parsed, bytes: read.bytes } : parsed
+  return parsed.outcome === 'ok' ? { ...parsed, bytes: read.bytes } : refuseBody(parsed)
 }
 
 function tooBusy(): Refusal {

@@ -1,8 +1,7 @@
-import { userIdOf } from '@nextvisit/domain'
-import { checkUserName } from '../bodies/user-name.ts'
+import { checkUserName, userIdOf } from '@nextvisit/domain'
 import { remainingMs } from '../budget.ts'
 import type { Owners } from '../owners.ts'
-import { busy, refuse } from '../refusal.ts'
+import { busy, refuse, refuseBody } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
 
@@ -11,9 +10,9 @@ export function createGetUser({ readUser, readQueue }: Pick<Owners, 'readUser' |
   return [ROUTES.getUser, ROUTES.findUser].map((signature) => ({
     ...signature,
     handle: async ({ pathParameters, query, project: { organization, project }, deadlineAt }) => {
-      const userName = pathParameters.get('userName') ?? query.get('userName') ?? undefined
-      const refusal = checkUserName(userName)
-      if (refusal || userName === undefined) return refusal ?? refuse(400, 'userName must be given')
+      const userName = pathParameters.get('userName') ?? query.get('userName') ?? ''
+      const rejection = checkUserName(userName)
+      if (rejection) return refuseBody(rejection)
       if (!userName.isWellFormed() || userName.includes('\u0000'))
         return refuse(400, 'userName must hold no U+0000 and no lone surrogates')
       const who = { organization, project, userId: userIdOf(organization, project, userName) }

@@ -1,7 +1,8 @@
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
-import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import { parseIdentifyBody } from '@nextvisit/domain'
 import type { AnswerOnce } from '../idempotency/answer-once.ts'
 import type { Ingest } from '../ingest.ts'
+import { refuseBody } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
 
@@ -11,7 +12,7 @@ export function createIdentifyUser(admitIdentify: AdmitIdentify, ingest: Ingest,
     ...ROUTES.identifyUser,
     handle: async (request) => {
       const parsed = parseIdentifyBody(request.body)
-      if (parsed.outcome === 'refused') return parsed
+      if (parsed.outcome === 'rejected') return refuseBody(parsed)
       const { value: body } = parsed
       return answerOnce(request, async () => {
         const result = await ingest(request, {

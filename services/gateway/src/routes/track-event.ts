@@ -1,11 +1,10 @@
 import type { EventTracked, KeyKind } from '@nextvisit/contracts'
-import { compileForms } from '@nextvisit/domain'
+import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
 import type { AdmitEvent } from '../admission/admit-event.ts'
-import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
 import type { AwaitReply } from '../await-reply.ts'
 import type { AnswerOnce } from '../idempotency/answer-once.ts'
 import type { Ingest } from '../ingest.ts'
-import type { Refusal } from '../refusal.ts'
+import { type Refusal, refuseBody } from '../refusal.ts'
 import { type Answer, answer, type CheckedRequest, type Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
 
@@ -36,7 +35,7 @@ export function createTrackEvent(
     ...(keyKind === 'admin' ? ROUTES.trackEvent : ROUTES.trackSdkEvent),
     handle: async (request) => {
       const parsed = parseTrackBody(request.body, request.receivedMs)
-      if (parsed.outcome === 'refused') return parsed
+      if (parsed.outcome === 'rejected') return refuseBody(parsed)
       return answerOnce(request, () => record(request, parsed.value))
     },
   }

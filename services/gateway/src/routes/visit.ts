@@ -1,15 +1,14 @@
 import type { IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
-import { compileForms, uuidV5 } from '@nextvisit/domain'
+import { compileForms, type IdentifyBody, parseIdentifyBody, uuidV5 } from '@nextvisit/domain'
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
 import type { RecordPlace } from '../admission/admission.ts'
 import type { AwaitReply } from '../await-reply.ts'
-import { type IdentifyBody, parseIdentifyBody } from '../bodies/identify-body.ts'
 import { REQUEST_BUDGET_MS } from '../budget.ts'
 import type { AnswerOnce } from '../idempotency/answer-once.ts'
 import type { Ingest } from '../ingest.ts'
 import type { Logger } from '../logger.ts'
 import type { RecordLog } from '../publish-record.ts'
-import { type Refusal, refuse } from '../refusal.ts'
+import { type Refusal, refuse, refuseBody } from '../refusal.ts'
 import type { Answer, CheckedRequest, Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
 import type { CheckSignature } from '../user-signature.ts'
@@ -55,7 +54,7 @@ export function createVisit(parts: VisitParts): Route {
     ...ROUTES.visit,
     handle: async (request) => {
       const parsed = parseIdentifyBody(request.body)
-      if (parsed.outcome === 'refused') return parsed
+      if (parsed.outcome === 'rejected') return refuseBody(parsed)
       const { value: body } = parsed
       if (!checkSignature(request.project, body))
         return refuse(401, 'userSignature must be the HMAC-SHA256 of userName, in hex')

@@ -1,11 +1,16 @@
-import type { CatalogProject } from '@nextvisit/catalog'
 import { type DeviceFacts, KNOWN_FIELDS } from '@nextvisit/contracts'
-import { checkDeviceValue, isDeviceField } from '../bodies/device-info.ts'
-import type { IdentifyBody } from '../bodies/identify-body.ts'
-import type { TraitChange } from '../bodies/trait-changes.ts'
-import { type Refusal, refuse } from '../refusal.ts'
+import { checkDeviceValue, isDeviceField } from './device-info.ts'
+import type { IdentifyBody } from './identify-body.ts'
+import type { TraitChange } from './trait-changes.ts'
+import { reject, type Rejection } from './rejection.ts'
 
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
+
+/** Of a project, what decides which fields are kept; a project in the catalog is one. */
+export interface FieldPolicy {
+  readonly allowedFields: ReadonlySet<string>
+  readonly disabledTraits: ReadonlySet<string>
+}
 
 /** What a project keeps of an identify, and the names (never the values) of what it does not. */
 export interface ChosenFields {
@@ -25,7 +30,7 @@ export function isCustomSlug(slug: string): boolean {
  * Disabled slugs and known fields that the project does not keep are left out, of `$deviceInfo` and of every operator
  * alike; a device field inside an operator becomes a device fact (decisions.md, Identify, allow-list).
  */
-export function chooseFields(project: CatalogProject, body: IdentifyBody): ChosenFields | Refusal {
+export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFields | Rejection {
   const droppedTraits = new Set<string>()
   const filteredFields = new Set<string>()
   const changes: TraitChange[] = []
@@ -35,7 +40,7 @@ export function chooseFields(project: CatalogProject, body: IdentifyBody): Chose
     const { slug } = change
     if (isDeviceField(slug)) {
       const checked = checkDeviceChange(slug, change)
-      if (checked.outcome === 'refused') return checked
+      if (checked.outcome === 'rejected') return checked
       if (checked.value !== undefined) (change.operator === 'set' ? set : setOnce).push([slug, checked.value])
     }
     if (project.disabledTraits.has(slug)) droppedTraits.add(slug)
@@ -61,10 +66,10 @@ export function chooseFields(project: CatalogProject, body: IdentifyBody): Chose
 function checkDeviceChange(
   slug: Parameters<typeof checkDeviceValue>[0],
   change: TraitChange,
-): { readonly outcome: 'ok'; readonly value: string | undefined } | Refusal {
+): { readonly outcome: 'ok'; readonly value: string | undefined } | Rejection {
   const where = `userAttributes.$${change.operator}.${slug}`
   if (change.operator === 'increment' || change.operator === 'decrement')
-    return refuse(400, `${where} must not be counted: it is a device field`)
+    return reject(`${where} must not be counted: it is a device field`)
   if (change.operator === 'unset' || change.value === null) return { outcome: 'ok', value: undefined }
   return checkDeviceValue(slug, change.value, where)
 }

@@ -1,7 +1,7 @@
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
 import countries from 'i18n-iso-countries'
 import { LRUCache } from 'lru-cache'
-import { type Refusal, refuse } from '../refusal.ts'
+import { reject, type Rejection } from './rejection.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
 // The package is CommonJS whose names Node cannot see: only the default import works outside of vitest.
@@ -17,31 +17,31 @@ export function isDeviceField(name: string): name is DeviceField {
   return deviceFields.has(name)
 }
 
-export type CheckedDeviceValue = { readonly outcome: 'ok'; readonly value: string } | Refusal
+export type CheckedDeviceValue = { readonly outcome: 'ok'; readonly value: string } | Rejection
 
 /** One device field against the contract's Device info table. `where` names it in the message. */
 export function checkDeviceValue(field: DeviceField, value: unknown, where: string): CheckedDeviceValue {
   if (field === '$countryCode') return checkCountry(value)
-  if (typeof value !== 'string') return refuse(400, `${where} must be a string`)
+  if (typeof value !== 'string') return reject(`${where} must be a string`)
   if (field === '$timezone' && !isTimezone(value))
-    return refuse(400, `${where} must be an IANA time zone such as Europe/Berlin`)
+    return reject(`${where} must be an IANA time zone such as Europe/Berlin`)
   const allowed = DEVICE_FIELD_VALUES[field]
-  if (allowed && !allowed.includes(value)) return refuse(400, `${where} must be one of ${allowed.join(', ')}`)
+  if (allowed && !allowed.includes(value)) return reject(`${where} must be one of ${allowed.join(', ')}`)
   return { outcome: 'ok', value }
 }
 
-export type ParsedDeviceInfo = { readonly outcome: 'ok'; readonly device: DeviceFacts } | Refusal
+export type ParsedDeviceInfo = { readonly outcome: 'ok'; readonly device: DeviceFacts } | Rejection
 
 /** `$deviceInfo` of a body, `undefined` for none. Unknown members are dropped (decisions.md, Identify). */
 export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {
   if (input === undefined) return { outcome: 'ok', device: {} }
-  if (!isJsonObject(input)) return refuse(400, '$deviceInfo must be an object')
+  if (!isJsonObject(input)) return reject('$deviceInfo must be an object')
   const device: Partial<Record<DeviceField, string>> = {}
   for (const field of DEVICE_FIELDS) {
     const value = memberOf(input, field)
     if (value === undefined) continue
     const checked = checkDeviceValue(field, value, `$deviceInfo.${field}`)
-    if (checked.outcome === 'refused') return checked
+    if (checked.outcome === 'rejected') return checked
     device[field] = checked.value
   }
   return { outcome: 'ok', device }
@@ -50,7 +50,7 @@ export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {
 function checkCountry(value: unknown): CheckedDeviceValue {
   // Two letters first: in upper case `ß` is `SS`, which is South Sudan.
   const code = typeof value === 'string' && /^[a-z]{2}$/i.test(value) ? value.toUpperCase() : ''
-  return ASSIGNED_COUNTRIES.has(code) ? { outcome: 'ok', value: code } : refuse(400, 'invalid country passed')
+  return ASSIGNED_COUNTRIES.has(code) ? { outcome: 'ok', value: code } : reject('invalid country passed')
 }
 
 function isTimezone(name: string): boolean {

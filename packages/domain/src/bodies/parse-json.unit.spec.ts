@@ -4,26 +4,26 @@ import { isDeeperThan, parseJson } from './parse-json.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
-const refused = (text: string) => ({ outcome: 'refused', status: 400, message: expect.stringContaining(text) })
+const rejected = (text: string) => ({ outcome: 'rejected', reason: 'invalid', message: expect.stringContaining(text) })
 
 describe('parseJson (decisions.md, Order of checks: JSON)', () => {
   it.each(['', 'x', '{', '{"a":1,}', '\uFEFF{}', '{"a":NaN}', "{'a':1}"])('refuses what is not JSON: %j', (text) => {
-    expect(parse(text)).toMatchObject(refused('JSON'))
+    expect(parse(text)).toMatchObject(rejected('JSON'))
   })
 
   it.each(['[]', '1', '"a"', 'null', 'true'])('refuses what is no object: %s', (text) => {
-    expect(parse(text)).toMatchObject(refused('JSON object'))
+    expect(parse(text)).toMatchObject(rejected('JSON object'))
   })
 
   it('refuses bytes that are not UTF-8', () => {
-    expect(parseJson(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toMatchObject(refused('UTF-8'))
-    expect(parseJson(Buffer.from('{}', 'utf16le'))).toMatchObject(refused('JSON'))
+    expect(parseJson(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toMatchObject(rejected('UTF-8'))
+    expect(parseJson(Buffer.from('{}', 'utf16le'))).toMatchObject(rejected('JSON'))
   })
 
   it('takes nesting of 8 and refuses 9, and 49,000', () => {
     expect(parse(nested(8))).toMatchObject({ outcome: 'ok' })
-    expect(parse(nested(9))).toMatchObject(refused('deeper than 8'))
-    expect(parse(nested(49_000))).toMatchObject(refused('deeper than 8'))
+    expect(parse(nested(9))).toMatchObject(rejected('deeper than 8'))
+    expect(parse(nested(49_000))).toMatchObject(rejected('deeper than 8'))
   })
 
   it('counts no brackets inside strings', () => {
@@ -38,7 +38,7 @@ describe('parseJson (decisions.md, Order of checks: JSON)', () => {
     '{"a":{"b":["\\uD83D"]}}',
     '{"\\udc00":1}',
   ])('refuses U+0000 and lone surrogates anywhere: %s', (text) => {
-    expect(parse(text)).toMatchObject(refused('U+0000'))
+    expect(parse(text)).toMatchObject(rejected('U+0000'))
   })
 
   it.each(['{"a":"\\ud83d\\ude00"}', '{"a":"\\\\u0000"}', '{"a":"😀"}'])('takes well-formed strings: %s', (text) => {

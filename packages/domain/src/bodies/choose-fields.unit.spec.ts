@@ -1,18 +1,16 @@
-import { organizationConfig } from '@nextvisit/contracts/fixtures'
-import { staticCatalog } from '@nextvisit/catalog'
+import { DEFAULT_ALLOWED_FIELDS } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import { parseIdentifyBody } from './identify-body.ts'
 import { chooseFields, isCustomSlug } from './choose-fields.ts'
 
-function choose(project: { allowedFields?: string[]; traits?: { slug: string; enabled: boolean }[] }, body: object) {
-  const config = organizationConfig({ id: 'acme', projects: [{ id: 'shop', ...project }] })
+function choose(project: { allowedFields?: string[]; disabledTraits?: string[] }, body: object) {
   const parsed = parseIdentifyBody({ userName: 'ada', ...body })
-  const shop = staticCatalog([config]).project('acme', 'shop')
-  if (parsed.outcome !== 'ok' || !shop) throw new Error('the body must be right')
-  return chooseFields(shop, parsed.value)
+  if (parsed.outcome !== 'ok') throw new Error('the body must be right')
+  const { allowedFields = DEFAULT_ALLOWED_FIELDS, disabledTraits } = project
+  return chooseFields({ allowedFields: new Set(allowedFields), disabledTraits: new Set(disabledTraits) }, parsed.value)
 }
 
-const refused = (text: string) => ({ outcome: 'refused', status: 400, message: expect.stringContaining(text) })
+const rejected = (text: string) => ({ outcome: 'rejected', reason: 'invalid', message: expect.stringContaining(text) })
 
 describe('which fields a project keeps (decisions.md, Identify: allow-list)', () => {
   it('by default keeps every device field, email and name; other known fields are dropped, by name only', () => {
@@ -46,13 +44,13 @@ describe('which fields a project keeps (decisions.md, Identify: allow-list)', ()
 
   it('checks a device field inside a trait operation even where it is not kept', () => {
     expect(choose({ allowedFields: [] }, { userAttributes: { $set: { $deviceOs: 'BeOS' } } })).toMatchObject(
-      refused('$set.$deviceOs'),
+      rejected('$set.$deviceOs'),
     )
     expect(choose({}, { userAttributes: { $set: { $countryCode: 'XX' } } })).toMatchObject(
-      refused('invalid country passed'),
+      rejected('invalid country passed'),
     )
     expect(choose({}, { userAttributes: { $increment: { $appVersion: 1 } } })).toMatchObject(
-      refused('$increment.$appVersion'),
+      rejected('$increment.$appVersion'),
     )
   })
 
@@ -68,7 +66,7 @@ describe('which fields a project keeps (decisions.md, Identify: allow-list)', ()
 
   it('drops disabled slugs from every operator (contract, Trait policy)', () => {
     const userAttributes = { $set: { note: 1, plan: 1 }, $increment: { note: 1 }, $unset: ['note'] }
-    expect(choose({ traits: [{ slug: 'note', enabled: false }] }, { userAttributes })).toMatchObject({
+    expect(choose({ disabledTraits: ['note'] }, { userAttributes })).toMatchObject({
       changes: [{ slug: 'plan' }],
       droppedTraits: ['note'],
     })

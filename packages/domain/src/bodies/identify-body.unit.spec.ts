@@ -9,24 +9,21 @@ const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 's
 const withSet = (traits: unknown) => parse({ userName: 'ada', userAttributes: { $set: traits } })
 const device = ($deviceInfo: unknown) => parse({ userName: 'ada', $deviceInfo })
 const text = (member: unknown) => JSON.stringify(member ?? {})
-const refused = (status: number, words: string) => ({
-  outcome: 'refused',
-  status,
+const rejected = (words: string) => ({
+  outcome: 'rejected',
+  reason: 'invalid',
   message: expect.stringContaining(words),
 })
 
 describe('userName (decisions.md, Identify)', () => {
-  it.each([{}, { userName: null }, { userName: '' }, { userName: ' \t\n\u3000' }])(
-    '%j: 401 userName not found',
-    (body) => {
-      expect(parse(body)).toMatchObject({ outcome: 'refused', status: 401, message: 'userName not found' })
-    },
-  )
+  it.each([{}, { userName: null }, { userName: '' }, { userName: ' \t\n\u3000' }])('%j: userName not found', (body) => {
+    expect(parse(body)).toMatchObject({ outcome: 'rejected', reason: 'no-user-name', message: 'userName not found' })
+  })
 
   it.each([1, true, {}, [[]], 'a'.repeat(256), '😀'.repeat(256)])(
-    'another type or longer than 255: 400',
+    'is of no other type, nor longer than 255',
     (userName) => {
-      expect(parse({ userName })).toMatchObject(refused(400, 'userName'))
+      expect(parse({ userName })).toMatchObject(rejected('userName'))
     },
   )
 
@@ -35,7 +32,7 @@ describe('userName (decisions.md, Identify)', () => {
   })
 
   it('is looked at before the rest of the body', () => {
-    expect(parse({ userAttributes: 1 })).toMatchObject({ status: 401 })
+    expect(parse({ userAttributes: 1 })).toMatchObject({ reason: 'no-user-name' })
   })
 })
 
@@ -68,28 +65,28 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
     [[{}], 'must be a string, a finite number'],
     [Array.from({ length: 101 }, () => 1), 'at most 100'],
   ])('refuses a value, naming the member', (value, message) => {
-    expect(withSet({ plan: value })).toMatchObject(refused(400, 'userAttributes.$set.plan'))
-    expect(withSet({ plan: value })).toMatchObject(refused(400, message))
+    expect(withSet({ plan: value })).toMatchObject(rejected('userAttributes.$set.plan'))
+    expect(withSet({ plan: value })).toMatchObject(rejected(message))
   })
 
   it('refuses numbers that are not finite', () => {
     const json = '{"userName":"ada","userAttributes":{"$set":{"n":1e400}}}'
-    expect(parse(json)).toMatchObject(refused(400, 'finite'))
-    expect(parse(json.replace('$set', '$increment'))).toMatchObject(refused(400, 'finite'))
+    expect(parse(json)).toMatchObject(rejected('finite'))
+    expect(parse(json.replace('$set', '$increment'))).toMatchObject(rejected('finite'))
   })
 
   it.each(['1', null, true, [1]])('$increment and $decrement take numbers only, not %j', (value) => {
     expect(parse({ userName: 'ada', userAttributes: { $increment: { n: value } } })).toMatchObject(
-      refused(400, '$increment.n'),
+      rejected('$increment.n'),
     )
     expect(parse({ userName: 'ada', userAttributes: { $decrement: { n: value } } })).toMatchObject(
-      refused(400, '$decrement.n'),
+      rejected('$decrement.n'),
     )
   })
 
   it.each(['', 'a'.repeat(101), '😀'.repeat(101)])('refuses a slug that is not 1 to 100 characters', (slug) => {
-    expect(withSet({ [slug]: 1 })).toMatchObject(refused(400, '1 to 100'))
-    expect(parse({ userName: 'ada', userAttributes: { $unset: [slug] } })).toMatchObject(refused(400, '1 to 100'))
+    expect(withSet({ [slug]: 1 })).toMatchObject(rejected('1 to 100'))
+    expect(parse({ userName: 'ada', userAttributes: { $unset: [slug] } })).toMatchObject(rejected('1 to 100'))
   })
 
   it.each(['a'.repeat(100), '😀'.repeat(100), ' ', '$x'])('takes any slug of 1 to 100 characters: %s', (slug) => {
@@ -108,7 +105,7 @@ describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
     [],
     'a',
   ])('refuses unknown operators and operands of the wrong kind: %j', (userAttributes) => {
-    expect(parse({ userName: 'ada', userAttributes })).toMatchObject(refused(400, 'userAttributes'))
+    expect(parse({ userName: 'ada', userAttributes })).toMatchObject(rejected('userAttributes'))
   })
 
   it('takes null as left out (decisions.md, Words)', () => {
@@ -170,7 +167,7 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
   })
 
   it.each(['XX', 'XK', 'EU', 'DEU', '', 'D', 'ß', 49, {}, 'DE '])('invalid country: %j', ($countryCode) => {
-    expect(device({ $countryCode })).toMatchObject({ status: 400, message: 'invalid country passed' })
+    expect(device({ $countryCode })).toMatchObject({ reason: 'invalid', message: 'invalid country passed' })
   })
 
   it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])(
@@ -181,7 +178,7 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
   )
 
   it.each(['+01:00', '-0500', 'Mars/Olympus', '', 1])('refuses the time zone %j', ($timezone) => {
-    expect(device({ $timezone })).toMatchObject(refused(400, '$deviceInfo.$timezone'))
+    expect(device({ $timezone })).toMatchObject(rejected('$deviceInfo.$timezone'))
   })
 
   it.each([
@@ -191,12 +188,12 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
     ['$preferredTheme', 'dark', ''],
   ])('%s is one of its table', (field, right, wrong) => {
     expect(device({ [field]: right })).toMatchObject({ value: { device: { [field]: right } } })
-    expect(device({ [field]: wrong })).toMatchObject(refused(400, `$deviceInfo.${field} must be one of`))
+    expect(device({ [field]: wrong })).toMatchObject(rejected(`$deviceInfo.${field} must be one of`))
   })
 
   it('refuses what is no string, naming the member', () => {
     for (const field of DEVICE_FIELDS.filter((name) => name !== '$countryCode'))
-      expect(device({ [field]: 1 })).toMatchObject(refused(400, `$deviceInfo.${field}`))
+      expect(device({ [field]: 1 })).toMatchObject(rejected(`$deviceInfo.${field}`))
   })
 
   it('drops unknown members, and takes null as left out', () => {
@@ -206,6 +203,6 @@ describe('$deviceInfo (contract, Device info object; decisions.md, Identify)', (
   })
 
   it.each([{ info: [] }, { info: 'x' }, { info: 1 }])('must be an object: %j', ({ info }) => {
-    expect(device(info)).toMatchObject(refused(400, '$deviceInfo'))
+    expect(device(info)).toMatchObject(rejected('$deviceInfo'))
   })
 })

@@ -1,5 +1,5 @@
 import type { TraitOperations, TraitScalar, TraitValue } from '@nextvisit/contracts'
-import { type Refusal, refuse } from '../refusal.ts'
+import { reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './code-points.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
@@ -15,17 +15,17 @@ export type TraitChange =
   | { readonly operator: 'decrement'; readonly slug: string; readonly value: number }
   | { readonly operator: 'unset'; readonly slug: string }
 
-export type ParsedTraitChanges = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Refusal
+export type ParsedTraitChanges = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
 
 /** `userAttributes` of a body, `undefined` for none, in the order of the parsed object's own keys (decisions.md, Identify). */
 export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
   if (attributes === undefined) return { outcome: 'ok', changes: [] }
-  if (!isJsonObject(attributes)) return refuse(400, 'userAttributes must be an object')
+  if (!isJsonObject(attributes)) return reject('userAttributes must be an object')
   const changes: TraitChange[] = []
   for (const member of Object.keys(attributes)) {
     const operands = memberOf(attributes, member)
-    const refusal = operands === undefined ? checkOperator(member) : readOperator(member, operands, changes)
-    if (refusal) return refusal
+    const rejection = operands === undefined ? checkOperator(member) : readOperator(member, operands, changes)
+    if (rejection) return rejection
   }
   return { outcome: 'ok', changes }
 }
@@ -52,21 +52,21 @@ export function toTraitOperations(changes: readonly TraitChange[]): TraitOperati
 
 const OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', '$unset']
 
-function checkOperator(member: string): Refusal | undefined {
+function checkOperator(member: string): Rejection | undefined {
   return OPERATORS.includes(member)
     ? undefined
-    : refuse(400, `userAttributes.${shown(member)} is not an operator: use ${OPERATORS.join(', ')}`)
+    : reject(`userAttributes.${shown(member)} is not an operator: use ${OPERATORS.join(', ')}`)
 }
 
 /** Adds one operator's changes to the list, or says what is wrong with them. */
-function readOperator(member: string, operands: unknown, changes: TraitChange[]): Refusal | undefined {
+function readOperator(member: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
   const where = `userAttributes.${member}`
   switch (member) {
     case '$set':
     case '$setOnce':
       return eachOperand(where, operands, (slug, value) => {
         const fault = faultOfValue(value)
-        if (fault) return refuse(400, `${where}.${shown(slug)} ${fault}`)
+        if (fault) return reject(`${where}.${shown(slug)} ${fault}`)
         changes.push({ operator: member === '$set' ? 'set' : 'setOnce', slug, value: value as TraitValue })
         return undefined
       })
@@ -74,7 +74,7 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
     case '$decrement':
       return eachOperand(where, operands, (slug, value) => {
         if (typeof value !== 'number' || !Number.isFinite(value))
-          return refuse(400, `${where}.${shown(slug)} must be a finite number`)
+          return reject(`${where}.${shown(slug)} must be a finite number`)
         changes.push({ operator: member === '$increment' ? 'increment' : 'decrement', slug, value })
         return undefined
       })
@@ -88,30 +88,30 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
 function eachOperand(
   where: string,
   operands: unknown,
-  read: (slug: string, value: unknown) => Refusal | undefined,
-): Refusal | undefined {
-  if (!isJsonObject(operands)) return refuse(400, `${where} must be an object of trait keys`)
+  read: (slug: string, value: unknown) => Rejection | undefined,
+): Rejection | undefined {
+  if (!isJsonObject(operands)) return reject(`${where} must be an object of trait keys`)
   for (const [slug, value] of Object.entries(operands)) {
-    const refusal = checkSlug(where, slug) ?? read(slug, value)
-    if (refusal) return refusal
+    const rejection = checkSlug(where, slug) ?? read(slug, value)
+    if (rejection) return rejection
   }
   return undefined
 }
 
-function readUnset(where: string, operands: unknown, changes: TraitChange[]): Refusal | undefined {
-  if (!Array.isArray(operands)) return refuse(400, `${where} must be an array of trait keys`)
+function readUnset(where: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
+  if (!Array.isArray(operands)) return reject(`${where} must be an array of trait keys`)
   for (const slug of operands as readonly unknown[]) {
-    if (typeof slug !== 'string') return refuse(400, `${where} must hold only strings`)
-    const refusal = checkSlug(where, slug)
-    if (refusal) return refusal
+    if (typeof slug !== 'string') return reject(`${where} must hold only strings`)
+    const rejection = checkSlug(where, slug)
+    if (rejection) return rejection
     changes.push({ operator: 'unset', slug })
   }
   return undefined
 }
 
-function checkSlug(where: string, slug: string): Refusal | undefined {
+function checkSlug(where: string, slug: string): Rejection | undefined {
   return slug === '' || isLongerThan(slug, MAX_SLUG_LENGTH)
-    ? refuse(400, `${where}.${shown(slug)} must be a trait key of 1 to ${MAX_SLUG_LENGTH} characters`)
+    ? reject(`${where}.${shown(slug)} must be a trait key of 1 to ${MAX_SLUG_LENGTH} characters`)
     : undefined
 }
 

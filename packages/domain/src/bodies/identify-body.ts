@@ -1,5 +1,5 @@
 import type { DeviceFacts } from '@nextvisit/contracts'
-import { type Refusal, refuse } from '../refusal.ts'
+import { reject, type Rejection } from './rejection.ts'
 import { parseDeviceInfo } from './device-info.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
 import { parseTraitChanges, type TraitChange } from './trait-changes.ts'
@@ -12,20 +12,20 @@ export interface IdentifyBody {
   readonly userSignature: string | undefined
 }
 
-export type ParsedIdentifyBody = { readonly outcome: 'ok'; readonly value: IdentifyBody } | Refusal
+export type ParsedIdentifyBody = { readonly outcome: 'ok'; readonly value: IdentifyBody } | Rejection
 
 /** The body of an identify, by either kind of key. Unknown top-level members are ignored (decisions.md, Order of checks). */
 export function parseIdentifyBody(body: JsonObject): ParsedIdentifyBody {
   const userName = memberOf(body, 'userName')
-  const refusal = checkIdentifiedUserName(userName)
-  if (refusal) return refusal
+  const rejection = checkIdentifiedUserName(userName)
+  if (rejection) return rejection
   const attributes = parseTraitChanges(memberOf(body, 'userAttributes'))
-  if (attributes.outcome === 'refused') return attributes
+  if (attributes.outcome === 'rejected') return attributes
   const deviceInfo = parseDeviceInfo(memberOf(body, '$deviceInfo'))
-  if (deviceInfo.outcome === 'refused') return deviceInfo
+  if (deviceInfo.outcome === 'rejected') return deviceInfo
   const userSignature = memberOf(body, 'userSignature')
   if (userSignature !== undefined && typeof userSignature !== 'string')
-    return refuse(400, 'userSignature must be a string of hex digits')
+    return reject('userSignature must be a string of hex digits')
   return {
     outcome: 'ok',
     value: { userName: userName as string, changes: attributes.changes, device: deviceInfo.device, userSignature },

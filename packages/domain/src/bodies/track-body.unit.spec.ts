@@ -4,11 +4,11 @@ import { parseTrackBody } from './track-body.ts'
 const RECEIVED = Date.parse('2026-11-02T10:00:00.000Z')
 const parse = (body: object) =>
   parseTrackBody(JSON.parse(JSON.stringify({ userName: 'ada', eventName: 'Checkout', ...body })), RECEIVED)
-const refused = (text: string) => ({ outcome: 'refused', status: 400, message: expect.stringContaining(text) })
+const rejected = (text: string) => ({ outcome: 'rejected', reason: 'invalid', message: expect.stringContaining(text) })
 
 describe('the body of a tracked event (contract, Track event)', () => {
   it.each([undefined, null, '', ' ', 1, {}, 'a'.repeat(256)])('missing or invalid userName: 400', (userName) => {
-    expect(parse({ userName })).toMatchObject(refused('userName'))
+    expect(parse({ userName })).toMatchObject(rejected('userName'))
   })
 
   it.each(['a'.repeat(255), '😀'.repeat(255), ' Ada '])('takes userName exactly as given', (userName) => {
@@ -18,16 +18,16 @@ describe('the body of a tracked event (contract, Track event)', () => {
   it.each([undefined, null, '', 1, [], 'a'.repeat(101), ' '.repeat(100) + 'a'])(
     'missing or invalid eventName: 400',
     (eventName) => {
-      expect(parse({ eventName })).toMatchObject(refused('eventName'))
+      expect(parse({ eventName })).toMatchObject(rejected('eventName'))
     },
   )
 
   it.each(['---', '🎉', '   ', '_'])('empty slug: 400 (%j)', (eventName) => {
-    expect(parse({ eventName })).toMatchObject(refused('letter or digit'))
+    expect(parse({ eventName })).toMatchObject(rejected('letter or digit'))
   })
 
   it.each(['form:shown', ' FORM:x', 'Form:'])('system event: 400 (%j)', (eventName) => {
-    expect(parse({ eventName })).toMatchObject(refused('form:'))
+    expect(parse({ eventName })).toMatchObject(rejected('form:'))
   })
 
   it.each(['a', '1', 'a'.repeat(100), '😀'.repeat(99) + 'a', '__proto__'])('takes the name %j', (eventName) => {
@@ -42,7 +42,7 @@ describe('the body of a tracked event (contract, Track event)', () => {
   it.each([1, '', 'yesterday', '2026-11-02', '2027-11-02T10:00:00Z', '2025-11-02T09:59:59.999Z'])(
     'invalid occurredAt: 400 (%j)',
     (occurredAt) => {
-      expect(parse({ occurredAt })).toMatchObject(refused('occurredAt'))
+      expect(parse({ occurredAt })).toMatchObject(rejected('occurredAt'))
     },
   )
 

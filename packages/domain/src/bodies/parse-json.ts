@@ -1,30 +1,30 @@
 import { isStorable } from '@nextvisit/contracts'
-import { isJsonObject, type JsonObject } from '../bodies/json-object.ts'
-import { type Refusal, refuse } from '../refusal.ts'
+import { isJsonObject, type JsonObject } from './json-object.ts'
+import { reject, type Rejection } from './rejection.ts'
 
 const MAX_DEPTH = 8
 
 // Keeps a byte order mark, which JSON.parse then refuses.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Refusal
+export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Rejection
 
-/** The JSON object in a body (decisions.md, Order of checks: JSON). */
-export function parseJson(bytes: Uint8Array): ParsedJson {
+/** The JSON object in a body (decisions.md, Order of checks: JSON). `what` names it in a message. */
+export function parseJson(bytes: Uint8Array, what = 'The body'): ParsedJson {
   const text = decode(bytes)
-  if (text === undefined) return refuse(400, 'The body must be UTF-8')
+  if (text === undefined) return reject(`${what} must be UTF-8`)
   // Before JSON.parse: what recurses over a parsed value could overflow the stack.
-  if (isDeeperThan(text, MAX_DEPTH)) return refuse(400, `The body must not be nested deeper than ${MAX_DEPTH}`)
+  if (isDeeperThan(text, MAX_DEPTH)) return reject(`${what} must not be nested deeper than ${MAX_DEPTH}`)
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
-    return refuse(400, 'The body must be JSON')
+    return reject(`${what} must be JSON`)
   }
-  if (!isJsonObject(body)) return refuse(400, 'The body must be a JSON object')
+  if (!isJsonObject(body)) return reject(`${what} must be a JSON object`)
   // Past fatal UTF-8 only an escape brings in such a character: look closer only where there is one.
   if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(body))
-    return refuse(400, 'The body must hold no U+0000 and no lone surrogates in its strings')
+    return reject(`${what} must hold no U+0000 and no lone surrogates in its strings`)
   return { outcome: 'ok', body }
 }
 

@@ -23,7 +23,7 @@ const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: 
 const isComparable = (body: unknown) => !JSON.stringify(body).includes('__proto__')
 
 describe('the schemas that callers are shown', () => {
-  it('take and refuse the same identify bodies as the gateway', () => {
+  it('take and refuse the same identify bodies as the rules', () => {
     const attributes = fc.record(
       { $set: operands, $setOnce: operands, $increment: operands, $decrement: operands, $unset: unset },
       { requiredKeys: [] },

@@ -1,0 +1,8 @@
+export * from './choose-fields.ts'
+export * from './identify-body.ts'
+export * from './json-object.ts'
+export * from './parse-json.ts'
+export * from './rejection.ts'
+export * from './track-body.ts'
+export { type TraitChange, toTraitOperations } from './trait-changes.ts'
+export { checkUserName } from './user-name.ts'

@@ -1,0 +1,45 @@
+import { eventSlug, isReservedEventName } from '../event-slug.ts'
+import { MAX_EVENT_AGE_MS, parseOccurredAt } from '../occurred-at.ts'
+import { reject, type Rejection } from './rejection.ts'
+import { isLongerThan } from './code-points.ts'
+import { type JsonObject, memberOf } from './json-object.ts'
+import { checkUserName } from './user-name.ts'
+
+const MAX_NAME_LENGTH = 100
+
+export interface TrackBody {
+  readonly userName: string
+  readonly eventName: string
+  readonly slug: string
+  /** ISO instant, UTC. */
+  readonly occurredAt: string
+  readonly evaluateTriggers: boolean
+}
+
+export type ParsedTrackBody = { readonly outcome: 'ok'; readonly value: TrackBody } | Rejection
+
+/** The body of a tracked event (contract, Track event; decisions.md, Track event). */
+export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): ParsedTrackBody {
+  const userName = memberOf(body, 'userName')
+  const eventName = memberOf(body, 'eventName')
+  const rejection = checkUserName(userName) ?? checkEventName(eventName)
+  if (rejection) return rejection
+  const slug = eventSlug(eventName as string)
+  if (slug === '') return reject('eventName must hold at least one letter or digit')
+  const text = memberOf(body, 'occurredAt') ?? new Date(receivedMs).toISOString()
+  if (typeof text !== 'string') return reject('occurredAt must be a string')
+  const when = parseOccurredAt(text, receivedMs, maxAgeMs)
+  if (when.outcome === 'rejected') return reject(`occurredAt ${when.reason}`)
+  const { occurredAt, evaluateTriggers } = when
+  return {
+    outcome: 'ok',
+    value: { userName: userName as string, eventName: eventName as string, slug, occurredAt, evaluateTriggers },
+  }
+}
+
+function checkEventName(eventName: unknown): Rejection | undefined {
+  if (typeof eventName !== 'string' || eventName === '' || isLongerThan(eventName, MAX_NAME_LENGTH))
+    return reject(`eventName must be a string of 1 to ${MAX_NAME_LENGTH} characters`)
+  if (isReservedEventName(eventName)) return reject('eventName must not begin with form: (names of system events)')
+  return undefined
+}
