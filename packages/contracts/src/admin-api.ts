@@ -118,10 +118,10 @@ export const ErrorBody = z.strictObject({
 
 /** `GET /livez`. */
 export const LiveAnswer = z.strictObject({ status: z.literal('available') })
-/** `GET /readyz`. */
+/** `GET /readyz` while a request would succeed; else it answers as every error does. */
 export const ReadyAnswer = z.strictObject({
-  status: z.enum(['available', 'unavailable']),
-  reasons: z.array(z.string()).describe('Why a request would not succeed now; empty while it would.'),
+  status: z.literal('available'),
+  reasons: z.array(z.string()).max(0).describe('Nothing speaks against it.'),
 })
 
 function deviceValue(field: DeviceField) {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import type { Logger } from '../logger.ts'
-import { refuse } from '../refusal.ts'
+import { busy, refuse } from '../refusal.ts'
 import { answer, type Route } from '../route.ts'
 import type { AnswerRequest } from './answer-request.ts'
 import { preflightHeaders } from './cors.ts'
@@ -28,8 +28,8 @@ export function createExpressApp({ routes, answerRequest, whyNotReady, logger }:
   app.get('/livez', (request, response) => respond(request, response, answer(200, { status: 'available' })))
   app.get('/readyz', (request, response) => {
     const reasons = whyNotReady()
-    const body = { status: reasons.length === 0 ? 'available' : 'unavailable', reasons }
-    respond(request, response, answer(reasons.length === 0 ? 200 : 503, body))
+    const isReady = reasons.length === 0
+    respond(request, response, isReady ? answer(200, { status: 'available', reasons }) : busy(reasons.join('; ')))
   })
 
   const documents = createDocuments()

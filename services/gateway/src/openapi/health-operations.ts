@@ -1,4 +1,5 @@
 import type { Operation } from './operation.ts'
+import { refusal } from './refusals.ts'
 
 export const live: Operation = {
   tag: 'Health',
@@ -19,7 +20,7 @@ export const ready: Operation = {
   tag: 'Health',
   summary: 'Would a request succeed now?',
   description:
-    'Not ready while the log is away, and while keys and forms were not known to be current for more than 30 seconds.',
+    'Not ready while the log is away, and while keys and forms were not known to be current for more than 30 seconds; `message` says why.',
   answers: [
     {
       status: 200,
@@ -27,17 +28,9 @@ export const ready: Operation = {
       schema: 'ReadyAnswer',
       examples: { available: { when: 'Ready', value: { status: 'available', reasons: [] } } },
     },
-    {
-      status: 503,
-      description: 'It would not, and why.',
-      schema: 'ReadyAnswer',
-      examples: {
-        unavailable: {
-          when: 'A gateway that has just started',
-          value: { status: 'unavailable', reasons: ['The catalog was not read yet'] },
-        },
-      },
-    },
   ],
-  refusals: [],
+  refusals: [
+    refusal(503, 'noCatalog', 'A gateway that has just started', 'The catalog was not read yet'),
+    refusal(503, 'noLog', 'The log is away', 'Kafka is away'),
+  ],
 }

@@ -41,13 +41,16 @@ export function preflight(operationId: string): OperationObject {
   }
 }
 
-function health(operationId: string, { summary, description, answers }: Operation): OperationObject {
+function health(operationId: string, { summary, description, answers, refusals }: Operation): OperationObject {
   return {
     operationId,
     ...common('Health'),
     summary,
     description,
-    responses: { ...answerResponses(answers, []), ...refusalResponses(everyRoute(['GET', 'HEAD']), false) },
+    responses: {
+      ...answerResponses(answers, []),
+      ...refusalResponses([...everyRoute(['GET', 'HEAD']), ...refusals], false),
+    },
   }
 }
 
