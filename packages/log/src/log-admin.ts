@@ -1,4 +1,4 @@
-import { ConfigResourceTypes, type GroupDescription } from 'kafkajs'
+import type { GroupDescription } from 'kafkajs'
 
 import { createClientSockets } from './client-sockets.ts'
 import { BrokerUnreachableError, isUnknownTopic, TopicMissingError } from './errors.ts'
@@ -51,6 +51,9 @@ export interface LogAdminOptions {
   readonly requestTimeoutMs?: number
 }
 
+/** In Kafka's protocol. kafkajs' enum for it is not to be had from an ES module. */
+const TOPIC_RESOURCE = 2
+
 /** Asks and arranges; reads and writes no records. */
 export function createLogAdmin(connection: LogConnection, options: LogAdminOptions = {}): LogAdmin {
   const { logger = silentLogger, connectTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
@@ -75,7 +78,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     const metadata = await admin.fetchTopicMetadata({ topics: [...topics] })
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
-      resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+      resources: topics.map((name) => ({ type: TOPIC_RESOURCE, name })),
     })
     return topics.map((topic) => {
       const partitions = metadata.topics.find(({ name }) => name === topic)?.partitions ?? []
