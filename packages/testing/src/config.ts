@@ -36,3 +36,26 @@ function given(name: string): string | undefined {
   const value = process.env[name]
   return value === '' ? undefined : value
 }
+
+/** How long a property is looked for a counterexample, and where one that was found is. */
+export interface Campaign {
+  readonly runs: number
+  readonly withinMs: number
+  /** What fast-check printed of a failure: its seed and path, and of commands their `replayPath`. */
+  readonly replay: { readonly seed?: number; readonly path?: string }
+  readonly replayCommands: { readonly replayPath?: string }
+}
+
+/** `NEXTVISIT_PROPERTY_RUNS`, `_SEED`, `_PATH` and `_REPLAY_PATH`; `usualRuns`: of an ordinary test run. */
+export function readCampaign(usualRuns: number): Campaign {
+  const runs = Number(given('NEXTVISIT_PROPERTY_RUNS') ?? usualRuns)
+  const seed = given('NEXTVISIT_PROPERTY_SEED')
+  const path = given('NEXTVISIT_PROPERTY_PATH')
+  const replayPath = given('NEXTVISIT_PROPERTY_REPLAY_PATH')
+  return {
+    runs,
+    withinMs: Math.max(60_000, runs * 10_000),
+    replay: { ...(seed ? { seed: Number(seed) } : {}), ...(path ? { path } : {}) },
+    replayCommands: replayPath ? { replayPath } : {},
+  }
+}

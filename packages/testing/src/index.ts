@@ -1,3 +1,4 @@
+export { type Campaign, readCampaign } from './config.ts'
 export * from './facts-as-records.ts'
 export * from './fault-proxy.ts'
 export * from './projection-suite.ts'

@@ -1,0 +1,28 @@
+import { readCampaign } from '@nextvisit/testing'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, inject, it } from 'vitest'
+import { givenRunningEvaluator, type RunningEvaluator } from './given-running-evaluator.ts'
+import { queueCommands } from './queue-model-commands.ts'
+import { workspaces } from './queue-model-workspaces.ts'
+import { beginStory } from './queue-story.ts'
+
+const campaign = readCampaign(25)
+let evaluator: RunningEvaluator
+beforeAll(async () => {
+  evaluator = await givenRunningEvaluator(inject('databaseUrl'))
+})
+afterAll(() => evaluator?.stop())
+
+describe('the queue', () => {
+  it('is what forms.md says, whatever happens', { timeout: campaign.withinMs }, async () => {
+    const commands = fc.commands(queueCommands, { maxCommands: 60, size: 'max', ...campaign.replayCommands })
+    await fc.assert(
+      fc.asyncProperty(workspaces, commands, async (workspace, happening) => {
+        await evaluator.begin()
+        evaluator.apply(workspace)
+        await fc.asyncModelRun(() => ({ model: beginStory(workspace), real: evaluator }), happening)
+      }),
+      { ...campaign.replay, numRuns: campaign.runs },
+    )
+  })
+})

@@ -1,0 +1,147 @@
+import type { EvaluatorReply, FormFact } from '@nextvisit/contracts'
+import { expect } from 'vitest'
+import type { RunningEvaluator, Sent } from './given-running-evaluator.ts'
+import { type ModelRow, QueueModel } from './queue-model.ts'
+import type { ProjectConfig } from '@nextvisit/contracts'
+
+const COPY_WINDOW_MS = 24 * 3_600_000
+
+/** What the model replies to a record. `row`: the offer's. */
+export type Expected =
+  | { readonly kind: 'track'; readonly recordId: string; readonly formsQueued: number }
+  | {
+      readonly kind: 'visit'
+      readonly recordId: string
+      readonly row: ModelRow | undefined
+      readonly moreWaiting: boolean
+    }
+
+/** The model, and what was said so far. */
+export interface QueueStory {
+  readonly model: QueueModel
+  /** Ms after the start. */
+  now: number
+  readonly sent: Sent[]
+  /** As the gateway's `VisitAnswered` names them. */
+  readonly offers: {
+    readonly visitId: string
+    readonly queuedId: string
+    readonly formId: string
+    readonly userId: string
+    readonly received: string
+  }[]
+  readonly rowOf: Map<string, ModelRow>
+  /** By record id: the requests with an `Idempotency-Key`, and what was replied. */
+  readonly keyed: Map<string, { readonly received: number; readonly reply: Expected | undefined }>
+}
+
+export function beginStory(project: ProjectConfig): QueueStory {
+  return { model: new QueueModel(project), now: 0, sent: [], offers: [], rowOf: new Map(), keyed: new Map() }
+}
+
+/** Tells the model; returns what a gateway that waits is to hear. A copy within 24 hours is not told, and hears the same. */
+export function expectedReply(story: QueueStory, sent: Sent): Expected | undefined {
+  const { fact, isHeard } = sent
+  if (fact.type === 'VisitAnswered') return void told(story, sent)
+  const received = Date.parse(fact.received)
+  const before = fact.keyed ? story.keyed.get(fact.id) : undefined
+  const isCopy = before !== undefined && received - before.received < COPY_WINDOW_MS
+  const reply = isCopy ? before.reply : told(story, sent)
+  if (fact.keyed && !isCopy) story.keyed.set(fact.id, { received, reply })
+  return isHeard ? reply : undefined
+}
+
+function told({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected | undefined {
+  const common = { user: fact.userId, received: Date.parse(fact.received) }
+  switch (fact.type) {
+    case 'VisitAnswered': {
+      const row = rowOf.get(fact.queuedId)
+      if (row) model.answer({ ...common, visitId: fact.visitId, row })
+      return undefined
+    }
+    case 'EventTracked': {
+      const { id, slug, source, evaluateTriggers } = fact
+      const at = Date.parse(fact.occurredAt)
+      const formsQueued = model.track({ ...common, id, slug, source, at, isLate: !evaluateTriggers })
+      return { kind: 'track', recordId: id, formsQueued }
+    }
+    case 'IdentifyRequested': {
+      const { id, source, operations } = fact
+      const plan = operations.set?.['plan'] as string | undefined
+      const offered = model.identify({ ...common, id, source, plan, isHeard })
+      return source === 'admin' ? undefined : { kind: 'visit', recordId: id, ...offered }
+    }
+  }
+}
+
+/** Whoever waited heard what the model says, and offers are of the rows that it means. */
+export function expectReplies(
+  story: QueueStory,
+  replies: readonly EvaluatorReply[],
+  expected: readonly (Expected | undefined)[],
+): void {
+  const wanted = expected.filter((one) => one !== undefined)
+  const shown = wanted.map((one) =>
+    one.kind === 'track' ? one : { ...one, row: undefined, form: one.row?.form ?? null },
+  )
+  const heard = replies.map((one) =>
+    one.kind === 'track' ? one : { ...one, offer: undefined, form: one.offer?.formId ?? null },
+  )
+  expect(sorted(heard)).toEqual(sorted(shown))
+  for (const reply of replies)
+    if (reply.kind === 'visit' && reply.offer) noteOffer(story, reply.recordId, reply.offer, wanted)
+}
+
+function noteOffer(
+  story: QueueStory,
+  visitId: string,
+  offer: { readonly queuedId: string; readonly formId: string },
+  wanted: readonly Expected[],
+): void {
+  const meant = wanted.find((one) => one.recordId === visitId)
+  const visit = story.sent.findLast(({ fact }) => fact.id === visitId)?.fact
+  if (meant?.kind !== 'visit' || !meant.row || !visit) throw new Error('An offer that nobody asked for.')
+  expect(story.rowOf.get(offer.queuedId) ?? meant.row).toBe(meant.row)
+  story.rowOf.set(offer.queuedId, meant.row)
+  story.offers.push({ visitId, ...offer, userId: visit.userId, received: visit.received })
+}
+
+/** Queue, decisions and what `form-events` is told are the model's. */
+export async function expectSame({ model }: QueueStory, evaluator: RunningEvaluator): Promise<void> {
+  const { prisma } = evaluator
+  const [rows, decisions, facts] = await Promise.all([
+    prisma.queueRow.findMany(),
+    prisma.decision.findMany(),
+    evaluator.takeTold(),
+  ])
+  const msOf = (date: Date | null): number | null => date?.getTime() ?? null
+  const queue = rows.map(
+    (row): ModelRow => ({
+      user: row.userId,
+      form: row.formId,
+      cause: row.causeId,
+      queuedAt: row.queuedAt.getTime(),
+      priority: Number(row.priority),
+      showFrom: row.showFrom.getTime(),
+      expiresAt: msOf(row.expiresAt),
+      state: row.state as ModelRow['state'],
+      offeredAt: msOf(row.offeredAt),
+      shownAt: msOf(row.shownAt),
+      visitId: row.visitId,
+    }),
+  )
+  expect(sorted(queue)).toEqual(sorted(model.rows))
+  const decided = decisions.map(({ userId, formId, outcome, recordId }) => [
+    `${userId} ${formId}`,
+    { outcome, record: recordId },
+  ])
+  expect(sorted(decided)).toEqual(sorted([...model.decisions]))
+  const tell = ({ type, userId, formId }: FormFact) => `${type} ${userId} ${formId}`
+  expect(facts.map(tell).toSorted()).toEqual(model.told.toSorted())
+  model.told = []
+}
+
+function sorted<Item>(items: readonly Item[]): readonly Item[] {
+  const textOf = (item: Item) => JSON.stringify(item, Object.keys(Object(item)).toSorted())
+  return items.toSorted((one, other) => textOf(one).localeCompare(textOf(other)))
+}
