@@ -1,12 +1,12 @@
 import { readCampaign } from '@nextvisit/testing'
 import * as fc from 'fast-check'
-import { afterAll, beforeAll, describe, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { givenRunningEvaluator, type RunningEvaluator } from './given-running-evaluator.ts'
 import { queueCommands } from './queue-model-commands.ts'
 import { workspaces } from './queue-model-workspaces.ts'
 import { beginStory } from './queue-story.ts'
 
-const campaign = readCampaign(25)
+const campaign = readCampaign(12)
 let evaluator: RunningEvaluator
 beforeAll(async () => {
   evaluator = await givenRunningEvaluator(inject('databaseUrl'))
@@ -15,6 +15,7 @@ afterAll(() => evaluator?.stop())
 
 describe('the queue', () => {
   it('is what forms.md says, whatever happens', { timeout: campaign.withinMs }, async () => {
+    expect.hasAssertions()
     const commands = fc.commands(queueCommands, { maxCommands: 60, size: 'max', ...campaign.replayCommands })
     await fc.assert(
       fc.asyncProperty(workspaces, commands, async (workspace, happening) => {

@@ -206,7 +206,6 @@ export class QueueModel {
 
   #refusal(user: ModelUser, form: Form, now: number): string | undefined {
     const own = this.rows.filter((row) => row.user === user.id && row.form === form.id)
-    const isOpen = ({ state }: ModelRow) => state === 'waiting' || state === 'offered'
     if (!isLive(form, now)) return 'not-live'
     if (form.audience && !this.#holds(user, form.audience, now)) return 'not-in-audience'
     if (bucketOf(form, user) >= form.sample * 100) return 'sampled-out'
@@ -249,6 +248,10 @@ export class QueueModel {
     }
     return { row: best, moreWaiting: waiting.some(({ row }) => row !== best) }
   }
+}
+
+function isOpen({ state }: ModelRow): boolean {
+  return state === 'waiting' || state === 'offered'
 }
 
 function isLive({ enabled, startsAt, endsAt }: Form, now: number): boolean {

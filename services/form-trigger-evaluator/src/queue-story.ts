@@ -1,8 +1,7 @@
-import type { EvaluatorReply, FormFact } from '@nextvisit/contracts'
+import type { EvaluatorReply, ProjectConfig } from '@nextvisit/contracts'
 import { expect } from 'vitest'
 import type { RunningEvaluator, Sent } from './given-running-evaluator.ts'
 import { type ModelRow, QueueModel } from './queue-model.ts'
-import type { ProjectConfig } from '@nextvisit/contracts'
 
 const COPY_WINDOW_MS = 24 * 3_600_000
 
@@ -42,16 +41,16 @@ export function beginStory(project: ProjectConfig): QueueStory {
 /** Tells the model; returns what a gateway that waits is to hear. A copy within 24 hours is not told, and hears the same. */
 export function expectedReply(story: QueueStory, sent: Sent): Expected | undefined {
   const { fact, isHeard } = sent
-  if (fact.type === 'VisitAnswered') return void told(story, sent)
+  if (fact.type === 'VisitAnswered') return void tell(story, sent)
   const received = Date.parse(fact.received)
   const before = fact.keyed ? story.keyed.get(fact.id) : undefined
   const isCopy = before !== undefined && received - before.received < COPY_WINDOW_MS
-  const reply = isCopy ? before.reply : told(story, sent)
+  const reply = isCopy ? before.reply : tell(story, sent)
   if (fact.keyed && !isCopy) story.keyed.set(fact.id, { received, reply })
   return isHeard ? reply : undefined
 }
 
-function told({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected | undefined {
+function tell({ model, rowOf }: QueueStory, { fact, isHeard }: Sent): Expected | undefined {
   const common = { user: fact.userId, received: Date.parse(fact.received) }
   switch (fact.type) {
     case 'VisitAnswered': {
@@ -107,41 +106,41 @@ function noteOffer(
 }
 
 /** Queue, decisions and what `form-events` is told are the model's. */
-export async function expectSame({ model }: QueueStory, evaluator: RunningEvaluator): Promise<void> {
-  const { prisma } = evaluator
+export async function expectSame({ model }: QueueStory, { prisma, takeTold }: RunningEvaluator): Promise<void> {
   const [rows, decisions, facts] = await Promise.all([
     prisma.queueRow.findMany(),
     prisma.decision.findMany(),
-    evaluator.takeTold(),
+    takeTold(),
   ])
-  const msOf = (date: Date | null): number | null => date?.getTime() ?? null
-  const queue = rows.map(
-    (row): ModelRow => ({
-      user: row.userId,
-      form: row.formId,
-      cause: row.causeId,
-      queuedAt: row.queuedAt.getTime(),
-      priority: Number(row.priority),
-      showFrom: row.showFrom.getTime(),
-      expiresAt: msOf(row.expiresAt),
-      state: row.state as ModelRow['state'],
-      offeredAt: msOf(row.offeredAt),
-      shownAt: msOf(row.shownAt),
-      visitId: row.visitId,
-    }),
-  )
-  expect(sorted(queue)).toEqual(sorted(model.rows))
-  const decided = decisions.map(({ userId, formId, outcome, recordId }) => [
-    `${userId} ${formId}`,
-    { outcome, record: recordId },
-  ])
-  expect(sorted(decided)).toEqual(sorted([...model.decisions]))
-  const tell = ({ type, userId, formId }: FormFact) => `${type} ${userId} ${formId}`
-  expect(facts.map(tell).toSorted()).toEqual(model.told.toSorted())
+  expect(sorted(rows.map(asModelled))).toEqual(sorted(model.rows))
+  const decided = decisions.map(({ userId, formId, outcome, recordId }) => ({
+    of: `${userId} ${formId}`,
+    outcome,
+    record: recordId,
+  }))
+  expect(sorted(decided)).toEqual(sorted([...model.decisions].map(([of, decision]) => ({ of, ...decision }))))
+  const told = facts.map(({ type, userId, formId }) => `${type} ${userId} ${formId}`)
+  expect(told.toSorted()).toEqual(model.told.toSorted())
   model.told = []
 }
 
-function sorted<Item>(items: readonly Item[]): readonly Item[] {
-  const textOf = (item: Item) => JSON.stringify(item, Object.keys(Object(item)).toSorted())
+function asModelled(row: Awaited<ReturnType<RunningEvaluator['prisma']['queueRow']['findMany']>>[number]): ModelRow {
+  return {
+    user: row.userId,
+    form: row.formId,
+    cause: row.causeId,
+    queuedAt: row.queuedAt.getTime(),
+    priority: Number(row.priority),
+    showFrom: row.showFrom.getTime(),
+    expiresAt: row.expiresAt?.getTime() ?? null,
+    state: row.state as ModelRow['state'],
+    offeredAt: row.offeredAt?.getTime() ?? null,
+    shownAt: row.shownAt?.getTime() ?? null,
+    visitId: row.visitId,
+  }
+}
+
+function sorted<Item extends object>(items: readonly Item[]): readonly Item[] {
+  const textOf = (item: Item) => JSON.stringify(item, Object.keys(item).toSorted())
   return items.toSorted((one, other) => textOf(one).localeCompare(textOf(other)))
 }
