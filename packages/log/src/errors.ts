@@ -7,17 +7,24 @@ abstract class LogError extends Error {
   }
 }
 
-/** No broker answered in time. Check `KAFKA_BROKERS` and that a broker is up. */
+/** No broker answered in time, or none let us in. Check `KAFKA_BROKERS`, TLS and credentials, and that a broker is up. */
 export class BrokerUnreachableError extends LogError {
   readonly code = 'BROKER_UNREACHABLE'
   readonly retryable = true
 
-  constructor(withinMs: number, options?: ErrorOptions) {
+  constructor(withinMs: number, options: ErrorOptions = {}) {
+    const because = rootMessageOf(options.cause)
     super(
-      `No broker could be reached, waiting at most ${withinMs} ms; check the addresses and that a broker is up`,
+      `No broker could be reached, waiting at most ${withinMs} ms${because && ` (${because})`}; check the addresses, TLS and credentials, and that a broker is up`,
       options,
     )
   }
+}
+
+/** kafkajs wraps what went wrong. */
+function rootMessageOf(cause: unknown): string {
+  if (!(cause instanceof Error) || cause instanceof BrokerUnreachableError) return ''
+  return cause.cause === undefined ? cause.message : rootMessageOf(cause.cause)
 }
 
 /** A request was not answered in time; what it asked for may have happened or not. */
