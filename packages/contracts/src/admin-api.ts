@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from './device-info.ts'
+import { FormsReadModel } from './form-decisions.ts'
 import { Definition, UserReadModel, WaitingForm } from './internal-api.ts'
 import { Instant, Month, Uuid } from './primitives.ts'
 import { TraitValue } from './traits.ts'
@@ -88,6 +89,9 @@ export const UserAnswer = z.strictObject({
   events: z.record(z.string(), z.strictObject({ count: z.number().int(), firstAt: Instant, lastAt: Instant })),
   waitingForms: z.array(WaitingForm),
 })
+
+/** `GET /v2/admin/users/{userName}/forms`. */
+export const UserFormsAnswer = z.strictObject({ userId: Uuid, userName: z.string(), ...FormsReadModel.shape })
 
 const counter = z.strictObject({
   count: z.number().int(),

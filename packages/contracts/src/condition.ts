@@ -99,16 +99,15 @@ export type EventLeaf = z.infer<typeof EventLeaf>
 export const SegmentLeaf = z.strictObject({ segment: SlugId })
 export type SegmentLeaf = z.infer<typeof SegmentLeaf>
 
+export const ConditionLeaf = z.union([TraitLeaf, DeviceLeaf, CountryLeaf, EventLeaf, SegmentLeaf])
+export type ConditionLeaf = z.infer<typeof ConditionLeaf>
+
 /** A tree of `all`, `any`, `not` over leaves (forms.md, Conditions). */
 export type Condition =
   | { readonly all: readonly Condition[] }
   | { readonly any: readonly Condition[] }
   | { readonly not: Condition }
-  | TraitLeaf
-  | DeviceLeaf
-  | CountryLeaf
-  | EventLeaf
-  | SegmentLeaf
+  | ConditionLeaf
 
 const BRANCHES: readonly [string, () => z.ZodType<Condition>][] = [
   ['all', () => z.strictObject({ all: z.array(Condition) })],

@@ -22,6 +22,8 @@ export const INTERNAL_ROUTES = {
   readUser: '/internal/users/read',
   /** form-trigger-evaluator: one user's queue, `POST` with {@link UserQuery}. */
   readQueue: '/internal/queue/read',
+  /** form-trigger-evaluator: why forms did, or did not, reach a user, `POST` with {@link UserQuery}; 404 where nobody has identified them. */
+  readForms: '/internal/forms/read',
   /** metering: this month's counters of a project, `POST` with {@link UsageQuery}. */
   readUsage: '/internal/usage/read',
   /** trait-registry: a page of definitions, `POST` with {@link DefinitionsQuery}. */

@@ -1,6 +1,7 @@
 import { sql, type Statement } from '@nextvisit/database'
 import type { EventHistory } from '@nextvisit/domain'
 import type { Decision, DraftUser } from './forms-draft.ts'
+import { gateOutcomeOf } from './gate-outcome.ts'
 import { isoOf } from './queue-rows.ts'
 
 /** Whole rows: what a partition's owner has read and folded, nobody else writes. */
@@ -54,7 +55,7 @@ export function upsertOccurrences(rows: readonly Occurrences[]): Statement {
 export function upsertDecisions(decisions: readonly Decision[]): Statement {
   return sql`
     INSERT INTO decisions
-      (organization, project, user_id, form_id, outcome, record_id, decided_at, catalog_revision)
+      (organization, project, user_id, form_id, outcome, record_id, decided_at, catalog_revision, trigger, gates)
     SELECT * FROM unnest(
       ${decisions.map((decision) => decision.organization)}::text[],
       ${decisions.map((decision) => decision.project)}::text[],
@@ -63,10 +64,12 @@ export function upsertDecisions(decisions: readonly Decision[]): Statement {
       ${decisions.map((decision) => decision.outcome)}::text[],
       ${decisions.map((decision) => decision.recordId)}::uuid[],
       ${decisions.map((decision) => decision.decidedAt)}::timestamptz[],
-      ${decisions.map((decision) => decision.catalogRevision)}::int[]
+      ${decisions.map((decision) => decision.catalogRevision)}::int[],
+      ${decisions.map((decision) => JSON.stringify(decision.trigger))}::jsonb[],
+      ${decisions.map((decision) => JSON.stringify(decision.checks.map(gateOutcomeOf)))}::jsonb[]
     )
     ORDER BY 1, 2, 3, 4
     ON CONFLICT (organization, project, user_id, form_id) DO UPDATE SET
       outcome = excluded.outcome, record_id = excluded.record_id, decided_at = excluded.decided_at,
-      catalog_revision = excluded.catalog_revision`
+      catalog_revision = excluded.catalog_revision, trigger = excluded.trigger, gates = excluded.gates`
 }

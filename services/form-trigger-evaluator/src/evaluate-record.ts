@@ -18,7 +18,7 @@ export function evaluateRecord(
   if (!project) return 0
   lapseRows(draft, user, occasion.receivedAt)
   for (const decision of evaluateForms(compileForms(project.config), user, occasion)) {
-    const { formId } = decision
+    const { formId, trigger, checks } = decision
     if (user.rows.has(queuedIdOf(fact.id, fact.received, formId))) continue
     if (decision.outcome === 'queued') {
       const row = queuedRow(user, decision, fact, project.revision)
@@ -32,6 +32,8 @@ export function evaluateRecord(
       recordId: fact.id,
       decidedAt: fact.received,
       catalogRevision: project.revision,
+      trigger,
+      checks,
     })
   }
   return [...user.rows.values()].filter((row) => isCausedBy(row, fact)).length

@@ -1,5 +1,5 @@
-import type { DeviceFacts, EvaluatorReply, FormFact, TraitValue } from '@nextvisit/contracts'
-import type { EventHistory, GateReason, Shown } from '@nextvisit/domain'
+import type { DeviceFacts, EvaluatorReply, FormFact, GateReason, TraitValue, Trigger } from '@nextvisit/contracts'
+import type { EventHistory, GateCheck, Shown } from '@nextvisit/domain'
 import { isOpen, type OpenRow, type Owner, ownerOf, type QueueRow } from './queue-row.ts'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. Instants in ms. */
@@ -29,6 +29,8 @@ export interface Decision extends Owner {
   /** ISO. */
   readonly decidedAt: string
   readonly catalogRevision: number
+  readonly trigger: Trigger
+  readonly checks: readonly GateCheck[]
 }
 
 export interface AddressedReply {

@@ -1,8 +1,8 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
-import { createClusterCheck, createPublisher } from '@nextvisit/log'
-import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
+import { createClusterCheck, createLogAdmin, createPublisher } from '@nextvisit/log'
+import { consumerHealth, createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
   configOrExit,
   createInternalServer,
@@ -31,8 +31,12 @@ const prisma = new PrismaClient({ adapter, transactionOptions })
 const redis = createRedis({ url: config.redisUrl, name: NAME, logger })
 const catalog = createCatalogView(connection, { serviceName: NAME, logger })
 const publisher = createPublisher(connection, { logger })
+const logAdmin = createLogAdmin(connection, { logger })
+const projection = createFormTriggerProjection({ publishReplies: createReplyPublisher(redis.client, logger) })
+const barrier = createBarrier({ db: prisma, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
+const countOf = createPartitionCounts(logAdmin)
 const runner = createProjectionRunner({
-  projection: createFormTriggerProjection({ publishReplies: createReplyPublisher(redis.client, logger) }),
+  projection,
   db: prisma,
   connection,
   catalog,
@@ -51,7 +55,7 @@ const clusterCheck = createClusterCheck(connection, {
 })
 const server = createInternalServer({
   ...config.internalServer,
-  routes: createRoutes(prisma),
+  routes: createRoutes({ prisma, barrier, countPartitions: () => countOf(TOPICS.userEvents) }),
   ...consumerHealth({ runner, catalog, db: prisma }),
   metrics,
   logger,
@@ -64,6 +68,7 @@ const service = runService({
     { name: 'internal server', ...server },
     { name: 'cluster check', ...clusterCheck },
     { name: 'redis', ...redis },
+    { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
     { name: 'catalog', ...catalog },
     { name: 'publisher', start: publisher.start, stop: () => publisher.stop(STOP_PUBLISHING_WITHIN_MS) },
     { name: 'projection', ...runner },

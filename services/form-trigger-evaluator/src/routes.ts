@@ -1,8 +1,27 @@
 import { INTERNAL_ROUTES, UserQuery } from '@nextvisit/contracts'
-import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
+import { partitionForKey } from '@nextvisit/log'
+import type { Barrier } from '@nextvisit/projection'
+import { type InternalRoute, internalRoute, notFound } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { readQueue } from './queries.ts'
+import { readForms } from './read-forms.ts'
 
-export function createRoutes(prisma: PrismaClient): readonly InternalRoute[] {
-  return [internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(prisma, query))]
+export interface RoutesOptions {
+  readonly prisma: PrismaClient
+  /** Resolves once everything that was in these partitions of `user-events` when it was called is evaluated. */
+  readonly barrier: Barrier
+  /** How many partitions `user-events` has. */
+  readonly countPartitions: () => Promise<number>
+}
+
+/** What other services, and `nextvisit why`, may ask of this one. */
+export function createRoutes({ prisma, barrier, countPartitions }: RoutesOptions): readonly InternalRoute[] {
+  return [
+    internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(prisma, query)),
+    internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, { signal }) => {
+      // A decision that is not the last would be a wrong answer: without the barrier there is none.
+      await barrier([partitionForKey(query.userId, await countPartitions())], signal)
+      return (await readForms(prisma, query)) ?? notFound()
+    }),
+  ]
 }

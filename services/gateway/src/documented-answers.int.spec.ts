@@ -25,6 +25,7 @@ beforeAll(async () => {
     }),
     [INTERNAL_ROUTES.readUser]: async () => notFound(),
     [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),
+    [INTERNAL_ROUTES.readForms]: async () => notFound(),
     [INTERNAL_ROUTES.reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'exhausted') }),
     [INTERNAL_ROUTES.claim]: async ({ claims }) => ({
       verdicts: claims.map(({ slugs }) => slugs.map(() => 'no-room')),
@@ -124,6 +125,9 @@ const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
   ['getUser', 400, get('/v2/admin/users/%00')],
   ['getUser', 404, get('/v2/admin/users/nobody')],
   ['getUser', 503, () => alone.get('/v2/admin/users/ada')],
+  ['getUserForms', 400, get('/v2/admin/users/%/forms')],
+  ['getUserForms', 404, get('/v2/admin/users/ada/forms')],
+  ['getUserForms', 503, () => alone.get('/v2/admin/users/ada/forms')],
   ['findUser', 400, get('/v2/admin/users')],
   ['listTraits', 400, get('/v2/admin/traits?limit=0')],
   ['listEvents', 400, get('/v2/admin/events?after=%00')],

@@ -20,6 +20,7 @@ import { createReplies, type Replies } from './replies.ts'
 import type { Route } from './route.ts'
 import { createGetUsage } from './routes/get-usage.ts'
 import { createGetUser } from './routes/get-user.ts'
+import { createGetUserForms } from './routes/get-user-forms.ts'
 import { createIdentifyUser } from './routes/identify-user.ts'
 import { createListDefinitions } from './routes/list-definitions.ts'
 import { createTrackEvent } from './routes/track-event.ts'
@@ -84,6 +85,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     createVisit({ admitIdentify, ingest, awaitReply, answerOnce, checkSignature, log, logger }),
     createTrackEvent('sdk', trackParts),
     ...createGetUser(owners),
+    createGetUserForms(owners),
     createGetUsage(owners),
     createListDefinitions('trait', owners),
     createListDefinitions('event', owners),

@@ -21,6 +21,7 @@ const BODIES = {
   [INTERNAL_ROUTES.findRoom]: ClaimRequest,
   [INTERNAL_ROUTES.readUser]: UserQuery,
   [INTERNAL_ROUTES.readQueue]: UserQuery,
+  [INTERNAL_ROUTES.readForms]: UserQuery,
   [INTERNAL_ROUTES.readUsage]: UsageQuery,
   [INTERNAL_ROUTES.readDefinitions]: DefinitionsQuery,
 } as const

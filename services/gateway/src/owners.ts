@@ -3,6 +3,7 @@ import {
   ClaimAnswer,
   DefinitionsAnswer,
   type DefinitionsQuery,
+  FormsReadModel,
   INTERNAL_ROUTES,
   LookUpUsersAnswer,
   QueueAnswer,
@@ -46,6 +47,7 @@ export interface Owners {
   readonly names: NameClaims
   readonly readUser: (query: UserQuery, timeoutMs: number) => Promise<Read<UserReadModel>>
   readonly readQueue: (query: UserQuery, timeoutMs: number) => Promise<Read<z.infer<typeof QueueAnswer>>>
+  readonly readForms: (query: UserQuery, timeoutMs: number) => Promise<Read<FormsReadModel>>
   readonly readUsage: (query: UsageQuery, timeoutMs: number) => Promise<Read<z.infer<typeof UsageAnswer>>>
   readonly readDefinitions: (
     query: DefinitionsQuery,
@@ -78,6 +80,7 @@ export function createOwners(options: OwnersOptions): Owners {
     names: createRegistry(traitRegistry.ask),
     readUser: (query, timeoutMs) => userProjector.ask(INTERNAL_ROUTES.readUser, query, UserReadModel, timeoutMs),
     readQueue: (query, timeoutMs) => evaluator.ask(INTERNAL_ROUTES.readQueue, query, QueueAnswer, timeoutMs),
+    readForms: (query, timeoutMs) => evaluator.ask(INTERNAL_ROUTES.readForms, query, FormsReadModel, timeoutMs),
     readUsage: (query, timeoutMs) => metering.ask(INTERNAL_ROUTES.readUsage, query, UsageAnswer, timeoutMs),
     readDefinitions: (query, timeoutMs) =>
       traitRegistry.ask(INTERNAL_ROUTES.readDefinitions, query, DefinitionsAnswer, timeoutMs),

@@ -1,4 +1,12 @@
-import { EventsPage, INTERNAL_ROUTES, TraitsPage, UsageOverview, UserAnswer } from '@nextvisit/contracts'
+import { randomUUID } from 'node:crypto'
+import {
+  EventsPage,
+  INTERNAL_ROUTES,
+  TraitsPage,
+  UsageOverview,
+  UserAnswer,
+  UserFormsAnswer,
+} from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -66,6 +74,50 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
     const wrong = await alone.get('/v2/admin/traits?limit=1001')
     await alone.stop()
     expect([answer.status, usage.status, traits.status, wrong.status]).toEqual([503, 503, 503, 400])
+  })
+})
+
+describe('GET /v2/admin/users/{userName}/forms (decisions.md, Beyond the document)', () => {
+  let gateway: GatewayFixture
+  let owner: Awaited<ReturnType<typeof startOwner>>
+  const queued = { decision: 'queued', at: INSTANT, requestId: randomUUID(), catalogRevision: 1, gates: [] } as const
+  beforeAll(async () => {
+    owner = await startOwner({
+      [INTERNAL_ROUTES.readForms]: async ({ organization, userId }) =>
+        userId === userIdOf(organization, 'shop', 'a/forms')
+          ? { forms: [{ formId: 'nps', ...queued }], queue: [] }
+          : notFound(),
+    })
+    gateway = await startGateway({ owners: { formTriggerEvaluator: owner.url } })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await owner.stop()
+  })
+
+  it('reads decisions and queue', async () => {
+    const { status, body } = await gateway.get('/v2/admin/users/a%2Fforms/forms')
+    expect(status).toBe(200)
+    expect(UserFormsAnswer.parse(body)).toEqual({
+      userId: expect.any(String),
+      userName: 'a/forms',
+      forms: [{ formId: 'nps', ...queued }],
+      queue: [],
+    })
+  })
+
+  it('404 for who does not exist, 400 for what is no userName, 403 for a publishable key', async () => {
+    const nobody = await gateway.get('/v2/admin/users/nobody/forms')
+    expect(nobody.body).toMatchObject({ status: 404, message: 'User not found' })
+    expect((await gateway.get('/v2/admin/users/%00/forms')).status).toBe(400)
+    expect((await gateway.get('/v2/admin/users/a/forms', gateway.keys.sdk)).status).toBe(403)
+  })
+
+  it('503 with Retry-After while the evaluator is away', async () => {
+    const alone = await startGateway({})
+    const { status, headers } = await alone.get('/v2/admin/users/a/forms')
+    await alone.stop()
+    expect([status, headers['retry-after']]).toEqual([503, expect.any(String)])
   })
 })
 

@@ -19,6 +19,7 @@ export const ROUTES = {
   trackSdkEvent: { method: 'POST', pattern: '/v2/sdk/track-event', keyKind: 'sdk', isIngestion: true },
   getUser: { method: 'GET', pattern: '/v2/admin/users/{userName}', keyKind: 'admin', isIngestion: false },
   findUser: { method: 'GET', pattern: '/v2/admin/users', keyKind: 'admin', isIngestion: false },
+  getUserForms: { method: 'GET', pattern: '/v2/admin/users/{userName}/forms', keyKind: 'admin', isIngestion: false },
   getUsage: { method: 'GET', pattern: '/v2/admin/usage', keyKind: 'admin', isIngestion: false },
   listTraits: { method: 'GET', pattern: '/v2/admin/traits', keyKind: 'admin', isIngestion: false },
   listEvents: { method: 'GET', pattern: '/v2/admin/events', keyKind: 'admin', isIngestion: false },

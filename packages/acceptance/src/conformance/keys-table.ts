@@ -45,6 +45,7 @@ export function describeKeys(): void {
 
     it.each([
       '/v2/admin/users/ada',
+      '/v2/admin/users/ada/forms',
       '/v2/admin/users?userName=ada',
       '/v2/admin/usage',
       '/v2/admin/traits',
@@ -59,6 +60,7 @@ export function describeKeys(): void {
       ['POST', '/v2/admin/identify-user', SDK],
       ['POST', '/v2/admin/track-event', SDK],
       ['GET', '/v2/admin/users/ada', SDK],
+      ['GET', '/v2/admin/users/ada/forms', SDK],
       ['GET', '/v2/admin/users?userName=ada', SDK],
       ['GET', '/v2/admin/usage', SDK],
       ['GET', '/v2/admin/traits', SDK],

@@ -97,6 +97,59 @@ export function describeReads(): void {
     })
   })
 
+  describe('GET /v2/admin/users/{userName}/forms', () => {
+    const forms = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
+    const formsOf = (userName: string) => forms.get(`/v2/admin/users/${encodeURIComponent(userName)}/forms`)
+
+    const decisionOn = async (userName: string, formId: string) => {
+      const { body } = await formsOf(userName)
+      return (body['forms'] as { formId: string; gates: object[] }[]).find((form) => form.formId === formId)
+    }
+
+    it('shows the decision on an event that was just answered, by its record, and the queue', async () => {
+      const { userId } = (await forms.identify({ userName: 'why/forms' })).body
+      const { requestId } = (await forms.track({ userName: 'why/forms', eventName: 'One Form' })).body
+      expect(await decisionOn('why/forms', 'one')).toEqual({
+        formId: 'one',
+        decision: 'queued',
+        at: expect.stringMatching(INSTANT),
+        requestId,
+        trigger: { event: 'one_form' },
+        catalogRevision: expect.any(Number),
+        gates: ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot'].map((gate) => ({
+          gate,
+          passed: true,
+          compared: expect.any(Object),
+        })),
+      })
+      const queue = [{ formId: 'one', state: 'waiting', requestId, deliveredAt: null }]
+      expect(await formsOf('why/forms')).toMatchObject({ status: 200, body: { userId, userName: 'why/forms', queue } })
+
+      const again = (await forms.track({ userName: 'why/forms', eventName: 'One Form' })).body['requestId']
+      expect(await decisionOn('why/forms', 'one')).toMatchObject({
+        decision: 'not-queued',
+        reason: 'already-waiting',
+        requestId: again,
+      })
+      expect((await formsOf('why/forms')).body['queue']).toMatchObject([{ formId: 'one', requestId }])
+    })
+
+    it('says which condition of the audience failed, and what the user had', async () => {
+      await forms.identify({ userName: 'why-not', $deviceInfo: { $countryCode: 'FR' } })
+      await forms.track({ userName: 'why-not', eventName: 'Bought' })
+      const germans = await decisionOn('why-not', 'germans')
+      expect(germans).toMatchObject({ decision: 'not-queued', reason: 'not-in-audience' })
+      const compared = { leaf: { country: 'DE' }, negated: false, actual: 'FR' }
+      expect(germans?.gates.slice(1)).toEqual([{ gate: 'audience', passed: false, compared }])
+    })
+
+    it('shows nothing of who was never evaluated, and 404 for who was never identified', async () => {
+      await forms.identify({ userName: 'why-none' })
+      expect((await formsOf('why-none')).body).toMatchObject({ forms: [], queue: [] })
+      expect(await formsOf('nobody')).toMatchObject(errorOf(404, 'User not found'))
+    })
+  })
+
   describe('GET /v2/admin/usage', () => {
     it("this month's counters beside the plan's limits, none for no limit", async () => {
       await registries.identify({ userName: 'usage' })

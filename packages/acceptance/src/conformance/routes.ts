@@ -48,6 +48,7 @@ export function describeRoutes(): void {
       ['GET', '/v2/sdk/identify-user', ['POST', 'OPTIONS']],
       ['DELETE', '/v2/sdk/track-event', ['POST', 'OPTIONS']],
       ['POST', '/v2/admin/users/ada', ['GET', 'HEAD']],
+      ['POST', '/v2/admin/users/ada/forms', ['GET', 'HEAD']],
       ['DELETE', '/v2/admin/users/ada', ['GET', 'HEAD']],
       ['POST', '/v2/admin/users', ['GET', 'HEAD']],
       ['POST', '/v2/admin/usage', ['GET', 'HEAD']],

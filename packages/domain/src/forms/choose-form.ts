@@ -1,5 +1,5 @@
 import type { FormIndex } from './form-index.ts'
-import { audience, cooldown, firstRefusal, live } from './gates.ts'
+import { audience, checkGates, cooldown, live, refusalOf } from './gates.ts'
 import { type OpenForm, stateAt } from './queue.ts'
 import type { UserState } from './user-state.ts'
 
@@ -17,7 +17,7 @@ const GATES_OF_A_VISIT = [live, audience, cooldown]
 export function chooseForm(index: FormIndex, user: UserState, now: number): Choice {
   const waiting = [...user.open.values()].filter((row) => {
     const form = index.byId.get(row.formId)
-    return form && stateAt(row, now) === 'waiting' && !live(form, user, now)
+    return form && stateAt(row, now) === 'waiting' && !live(form, user, now).reason
   })
   const [offer] = waiting.filter((row) => row.showFrom <= now && isPassing(index, row, user, now)).toSorted(byUrgency)
   return { offer, moreWaiting: waiting.some((row) => row !== offer) }
@@ -25,7 +25,7 @@ export function chooseForm(index: FormIndex, user: UserState, now: number): Choi
 
 function isPassing(index: FormIndex, row: OpenForm, user: UserState, now: number): boolean {
   const form = index.byId.get(row.formId)
-  return form !== undefined && firstRefusal(GATES_OF_A_VISIT, form, user, now) === undefined
+  return form !== undefined && refusalOf(checkGates(GATES_OF_A_VISIT, form, user, now)) === undefined
 }
 
 /** The highest priority, then the earliest queued, then form id. */

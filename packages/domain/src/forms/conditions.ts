@@ -1,6 +1,6 @@
 import {
   type Condition,
-  type CountryLeaf,
+  type ConditionLeaf,
   durationMs,
   type EventLeaf,
   type TraitLeaf,
@@ -16,39 +16,81 @@ export type ConditionState = Pick<UserState, 'traits' | 'device' | 'events'>
 /** A condition made ready: whether it holds on a user's state at an instant (ms). */
 export type Predicate = (user: ConditionState, now: number) => boolean
 
+/** Whether a condition holds, and by what. */
+export interface Finding {
+  readonly holds: boolean
+  /** Of an `all` the first that fails, of an `any` the first that holds, else the last; absent where there is none. */
+  readonly leaf: ConditionLeaf | undefined
+  /** The leaf stands under an odd number of `not`: it must not hold. */
+  readonly isNegated: boolean
+  /** What the user had there: a value, a count of events, membership of the segment; absent: nothing. */
+  readonly actual: TraitValue | undefined
+}
+export type Finder = (user: ConditionState, now: number) => Finding
+
 /**
  * A tree of `all`, `any`, `not` over leaves as one predicate (forms.md, Conditions). `segment`: membership of a segment,
  * by its id.
  */
 export function compileCondition(condition: Condition, segment: (id: string) => Predicate): Predicate {
-  const compile = (child: Condition) => compileCondition(child, segment)
-  if ('all' in condition) {
-    const parts = condition.all.map(compile)
-    return (user, now) => parts.every((holds) => holds(user, now))
-  }
-  if ('any' in condition) {
-    const parts = condition.any.map(compile)
-    return (user, now) => parts.some((holds) => holds(user, now))
-  }
+  const find = compileFinder(condition, segment)
+  return (user, now) => find(user, now).holds
+}
+
+/** The same, for whoever wants to know what decided. */
+export function compileFinder(condition: Condition, segment: (id: string) => Predicate): Finder {
+  if ('all' in condition) return untilOne(false, condition.all, segment)
+  if ('any' in condition) return untilOne(true, condition.any, segment)
   if ('not' in condition) {
-    const holds = compile(condition.not)
-    return (user, now) => !holds(user, now)
+    const find = compileFinder(condition.not, segment)
+    return (user, now) => {
+      const { holds, leaf, isNegated, actual } = find(user, now)
+      return { holds: !holds, leaf, isNegated: !isNegated, actual }
+    }
   }
-  if ('segment' in condition) return segment(condition.segment)
-  if ('event' in condition) return eventPredicate(condition, eventSlug(condition.event))
-  if ('country' in condition) return countryPredicate(condition)
+  if ('segment' in condition) return leafFinder(condition, segment(condition.segment), isTrue)
+  if ('event' in condition) return eventFinder(condition, eventSlug(condition.event))
+  if ('country' in condition) {
+    const { country } = condition
+    const test = membershipTest(typeof country === 'string' ? { is: country } : country) ?? never
+    return leafFinder(condition, (user) => user.device.$countryCode, test)
+  }
   if ('device' in condition) {
-    const test = membershipTest(condition) ?? never
-    return (user, now) => test(user.device[condition.device], now)
+    return leafFinder(condition, (user) => user.device[condition.device], membershipTest(condition) ?? never)
   }
-  const test = traitTest(condition)
-  return (user, now) => test(user.traits.get(condition.trait), now)
+  return leafFinder(condition, (user) => user.traits.get(condition.trait), traitTest(condition))
+}
+
+/** Goes through the parts until one of them holds, or fails: it decides. Without parts, none does. */
+function untilOne(holds: boolean, conditions: readonly Condition[], segment: (id: string) => Predicate): Finder {
+  const parts = conditions.map((condition) => compileFinder(condition, segment))
+  const none: Finding = { holds: !holds, leaf: undefined, isNegated: false, actual: undefined }
+  return (user, now) => {
+    let finding = none
+    for (const find of parts) {
+      finding = find(user, now)
+      if (finding.holds === holds) return finding
+    }
+    return finding
+  }
+}
+
+function leafFinder(
+  leaf: ConditionLeaf,
+  valueOf: (user: ConditionState, now: number) => TraitValue | undefined,
+  test: Test,
+): Finder {
+  return (user, now) => {
+    const actual = valueOf(user, now)
+    return { holds: test(actual, now), leaf, isNegated: false, actual }
+  }
 }
 
 /** A missing trait is `undefined`. It fails every operator but `isNot`, `notIn` and `exists: false`. */
 type Test = (value: TraitValue | undefined, now: number) => boolean
 
 const never: Test = () => false
+const isTrue: Test = (value) => value === true
 
 interface Membership {
   readonly is?: TraitScalar | undefined
@@ -126,17 +168,15 @@ export function parseTraitDate(text: TraitValue | undefined): number | undefined
   return Number.isNaN(at) ? undefined : at
 }
 
-function countryPredicate({ country }: CountryLeaf): Predicate {
-  const test = membershipTest(typeof country === 'string' ? { is: country } : country) ?? never
-  return (user, now) => test(user.device.$countryCode, now)
-}
-
-function eventPredicate(leaf: EventLeaf, slug: string): Predicate {
+function eventFinder(leaf: EventLeaf, slug: string): Finder {
   const { atLeast = 0, atMost = Number.POSITIVE_INFINITY, exactly, within } = leaf
   const windowMs = within === undefined ? undefined : durationMs(within)
-  return (user, now) => {
-    const history = user.events.get(slug)
-    const count = windowMs === undefined ? (history?.total ?? 0) : countWithin(history, now, windowMs)
-    return exactly === undefined ? count >= atLeast && count <= atMost : count === exactly
-  }
+  return leafFinder(
+    leaf,
+    (user, now) => {
+      const history = user.events.get(slug)
+      return windowMs === undefined ? (history?.total ?? 0) : countWithin(history, now, windowMs)
+    },
+    numberTest((count) => (exactly === undefined ? count >= atLeast && count <= atMost : count === exactly)),
+  )
 }

@@ -1,5 +1,5 @@
-import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
-import { compileCondition, type Predicate } from './conditions.ts'
+import { type Condition, durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
+import { compileFinder, type Finder } from './conditions.ts'
 import { compileSegments } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
@@ -10,10 +10,12 @@ export interface CompiledForm {
   readonly startsAt: number
   readonly endsAt: number
   readonly triggers: readonly CompiledTrigger[]
-  readonly audience: Predicate
+  readonly audience: Finder
   /** Percent. */
   readonly sample: number
   readonly repeat: 'always' | { readonly times: number } | { readonly everyMs: number }
+  /** {@link repeat} in the words of the workspace file. */
+  readonly repeatRule: Form['frequency']['repeat']
   /** At least this since any form was last shown; 0 where the form ignores the project's. */
   readonly cooldownMs: number
   readonly priority: number
@@ -48,7 +50,7 @@ export function compileForms(project: ProjectConfig): FormIndex {
 function buildIndex(project: ProjectConfig): FormIndex {
   const { holds: segment } = compileSegments(project)
   const forms = project.forms.map((form): CompiledForm => {
-    const audience = form.audience ? compileCondition(form.audience, segment) : always
+    const audience = compileFinder(form.audience ?? EVERYBODY, segment)
     return compileForm(form, audience, durationMs(project.formCooldown))
   })
   const slugs = forms.flatMap((form) =>
@@ -70,7 +72,7 @@ function isSetOffBy(form: CompiledForm, slug: string): boolean {
   return form.triggers.some(({ events }) => events === 'every' || (typeof events === 'object' && events.slug === slug))
 }
 
-function compileForm(form: Form, audience: Predicate, formCooldownMs: number): CompiledForm {
+function compileForm(form: Form, audience: Finder, formCooldownMs: number): CompiledForm {
   return {
     id: form.id,
     isEnabled: form.enabled,
@@ -80,6 +82,7 @@ function compileForm(form: Form, audience: Predicate, formCooldownMs: number): C
     audience,
     sample: form.sample,
     repeat: compileRepeat(form.frequency.repeat),
+    repeatRule: form.frequency.repeat,
     cooldownMs: form.cooldown.ignore ? 0 : formCooldownMs,
     priority: form.priority,
     delayMs: durationMs(form.delay),
@@ -93,4 +96,4 @@ function compileRepeat(repeat: Form['frequency']['repeat']): CompiledForm['repea
   return 'times' in repeat ? repeat : { everyMs: durationMs(repeat.every) }
 }
 
-const always: Predicate = () => true
+const EVERYBODY: Condition = { all: [] }

@@ -1,54 +1,98 @@
 import { createHash } from 'node:crypto'
+import type { GateReason } from '@nextvisit/contracts'
+import type { Finding } from './conditions.ts'
 import type { CompiledForm } from './form-index.ts'
-import { stateAt } from './queue.ts'
+import { type OpenForm, stateAt } from './queue.ts'
 import type { UserState } from './user-state.ts'
 
-/** Why a form did not reach a user. */
-export type GateReason =
-  | 'not-live'
-  | 'not-in-audience'
-  | 'sampled-out'
-  | 'repeat-exhausted'
-  | 'too-soon'
-  | 'cooling-down'
-  | 'already-waiting'
+/** The form that was shown last. */
+export interface LastShown {
+  readonly formId: string
+  readonly at: number
+  /** It was offered, and may yet be confirmed. */
+  readonly isOffer: boolean
+}
 
-/** Why this form may not be queued for this user at `now` (when the record was received); undefined: it passes. */
-export type Gate = (form: CompiledForm, user: UserState, now: number) => GateReason | undefined
+/** How a gate decided, and what it compared. Instants in ms. */
+interface Check<Name extends string, Compared> {
+  readonly gate: Name
+  /** Absent: it passes. */
+  readonly reason: GateReason | undefined
+  readonly compared: Compared
+}
 
-export const live: Gate = (form, _user, now) =>
-  form.isEnabled && now >= form.startsAt && now < form.endsAt ? undefined : 'not-live'
+export type GateCheck =
+  /** Without a date: an infinite one. */
+  | Check<'live', Readonly<{ isEnabled: boolean; startsAt: number; endsAt: number; now: number }>>
+  | Check<'audience', Finding>
+  /** In hundredths of a percent. Where nobody is left out, nothing is drawn. */
+  | Check<'sample', Readonly<{ bucket: number | undefined; below: number }>>
+  | Check<
+      'repeat',
+      Readonly<{ rule: CompiledForm['repeatRule']; timesQueued: number; lastShownAt: number | undefined }>
+    >
+  /** Where there is no cooldown, nothing is looked up. */
+  | Check<'cooldown', Readonly<{ cooldownMs: number; lastShown: LastShown | undefined }>>
+  | Check<'slot', Readonly<{ waiting: Pick<OpenForm, 'state' | 'queuedAt'> | undefined }>>
 
-export const audience: Gate = (form, user, now) => (form.audience(user, now) ? undefined : 'not-in-audience')
+/** Whether this form may be queued for this user at `now` (when the record was received). */
+export type Gate = (form: CompiledForm, user: UserState, now: number) => GateCheck
+
+export const live: Gate = ({ isEnabled, startsAt, endsAt }, _user, now) => ({
+  gate: 'live',
+  reason: isEnabled && now >= startsAt && now < endsAt ? undefined : 'not-live',
+  compared: { isEnabled, startsAt, endsAt, now },
+})
+
+export const audience: Gate = (form, user, now) => {
+  const compared = form.audience(user, now)
+  return { gate: 'audience', reason: compared.holds ? undefined : 'not-in-audience', compared }
+}
 
 /** Sticky for each form and user: a form never draws again. */
-export const sample: Gate = (form, user) =>
-  form.sample >= 100 || bucketOf(form.id, user.userId) < form.sample * 100 ? undefined : 'sampled-out'
+export const sample: Gate = (form, user) => {
+  const below = form.sample * 100
+  const bucket = form.sample >= 100 ? undefined : bucketOf(form.id, user.userId)
+  const isDrawn = bucket === undefined || bucket < below
+  return { gate: 'sample', reason: isDrawn ? undefined : 'sampled-out', compared: { bucket, below } }
+}
 
 function bucketOf(formId: string, userId: string): number {
   return createHash('sha256').update(`${formId}:${userId}`).digest().readUInt32BE(0) % 10_000
 }
 
 /** This form's clock. What waits and what was delivered counts; cancelled and expired ones give it back. */
-export const repeat: Gate = ({ id, repeat: limit }, user, now) => {
-  if (limit === 'always') return undefined
+export const repeat: Gate = ({ id, repeat: limit, repeatRule: rule }, user, now) => {
   const shown = user.shown.get(id)
-  if ('everyMs' in limit) return isSince(shown?.lastAt, limit.everyMs, now) ? undefined : 'too-soon'
   const timesQueued = (shown?.times ?? 0) + (user.open.has(id) ? 1 : 0)
-  return timesQueued < limit.times ? undefined : 'repeat-exhausted'
+  const compared = { rule, timesQueued, lastShownAt: shown?.lastAt }
+  if (limit === 'always') return { gate: 'repeat', reason: undefined, compared }
+  if ('everyMs' in limit) {
+    const isOver = isSince(shown?.lastAt, limit.everyMs, now)
+    return { gate: 'repeat', reason: isOver ? undefined : 'too-soon', compared }
+  }
+  return { gate: 'repeat', reason: timesQueued < limit.times ? undefined : 'repeat-exhausted', compared }
 }
 
 /** Any form's clock. */
-export const cooldown: Gate = (form, user, now) =>
-  form.cooldownMs === 0 || isSince(lastShownAt(user, now), form.cooldownMs, now) ? undefined : 'cooling-down'
+export const cooldown: Gate = ({ cooldownMs }, user, now) => {
+  const lastShown = cooldownMs === 0 ? undefined : findLastShown(user, now)
+  const isOver = cooldownMs === 0 || isSince(lastShown?.at, cooldownMs, now)
+  return { gate: 'cooldown', reason: isOver ? undefined : 'cooling-down', compared: { cooldownMs, lastShown } }
+}
 
-/** When any form was last shown to this user; an open offer counts as shown. */
-function lastShownAt(user: UserState, now: number): number | undefined {
-  const offers = [...user.open.values()].filter((form) => stateAt(form, now) === 'offered')
-  const instants = [...user.shown.values()]
-    .map(({ lastAt }) => lastAt)
-    .concat(offers.map((form) => form.offeredAt ?? now))
-  return instants.length === 0 ? undefined : Math.max(...instants)
+/** Which form was last shown to this user, and when; an open offer counts as shown. */
+function findLastShown(user: UserState, now: number): LastShown | undefined {
+  let last: LastShown | undefined
+  for (const [formId, { lastAt }] of user.shown) {
+    if (!last || lastAt > last.at) last = { formId, at: lastAt, isOffer: false }
+  }
+  for (const form of user.open.values()) {
+    if (stateAt(form, now) !== 'offered') continue
+    const at = form.offeredAt ?? now
+    if (!last || at > last.at) last = { formId: form.formId, at, isOffer: true }
+  }
+  return last
 }
 
 function isSince(instant: number | undefined, atLeastMs: number, now: number): boolean {
@@ -56,21 +100,32 @@ function isSince(instant: number | undefined, atLeastMs: number, now: number): b
 }
 
 /** One row a user and form. */
-export const slot: Gate = (form, user) => (user.open.has(form.id) ? 'already-waiting' : undefined)
+export const slot: Gate = (form, user) => {
+  const open = user.open.get(form.id)
+  const waiting = open && { state: open.state, queuedAt: open.queuedAt }
+  return { gate: 'slot', reason: waiting && 'already-waiting', compared: { waiting } }
+}
 
 /** In this order; the first that fails is the recorded reason (forms.md, Gates). */
 export const GATES: readonly Gate[] = [live, audience, sample, repeat, cooldown, slot]
 
-/** The reason of the first of `gates` that fails. */
-export function firstRefusal(
+/** What each of `gates` says, up to the first that fails: it is the last, and its reason is why. */
+export function checkGates(
   gates: readonly Gate[],
   form: CompiledForm,
   user: UserState,
   now: number,
-): GateReason | undefined {
+): readonly GateCheck[] {
+  const checks: GateCheck[] = []
   for (const gate of gates) {
-    const reason = gate(form, user, now)
-    if (reason) return reason
+    const check = gate(form, user, now)
+    checks.push(check)
+    if (check.reason) break
   }
-  return undefined
+  return checks
+}
+
+/** The reason of the first gate that failed; undefined: all of them pass. */
+export function refusalOf(checks: readonly GateCheck[]): GateReason | undefined {
+  return checks.at(-1)?.reason
 }

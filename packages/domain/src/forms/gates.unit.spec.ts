@@ -142,7 +142,7 @@ describe('a queued form', () => {
   it('is shown after its delay and before it expires, both from when the event was received', () => {
     const index = formIndex([{ delay: '2h', expiresAfter: '30d', priority: 10 }])
     const decisions = evaluateForms(index, userState(), eventOccasion({ occurredAt: NOW - 10 * MINUTE }))
-    expect(decisions).toEqual([
+    expect(decisions).toMatchObject([
       { outcome: 'queued', formId: 'nps', priority: 10, showFrom: NOW + 2 * HOUR, expiresAt: NOW + 30 * DAY },
     ])
   })

@@ -3,7 +3,7 @@ export { compileCondition, type ConditionState, type Predicate } from './conditi
 export * from './evaluate-forms.ts'
 export * from './form-ids.ts'
 export * from './form-index.ts'
-export type { GateReason } from './gates.ts'
+export type { GateCheck } from './gates.ts'
 export * from './queue.ts'
 export * from './segments.ts'
 export type { CompiledTrigger, Occasion } from './triggers.ts'

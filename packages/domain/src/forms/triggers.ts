@@ -15,6 +15,8 @@ export type Occasion =
 
 /** A trigger made ready. Levels, not edges: it matches whenever the count is reached, this occurrence included. */
 export interface CompiledTrigger {
+  /** As the workspace file has it. */
+  readonly source: Trigger
   /** Which tracked events can set it off: those of one slug, every one, or none. */
   readonly events: { readonly slug: string } | 'every' | 'none'
   readonly onVisits: boolean
@@ -26,6 +28,7 @@ export interface CompiledTrigger {
 export function compileTrigger(trigger: Trigger): CompiledTrigger {
   if ('visit' in trigger) {
     return {
+      source: trigger,
       events: 'none',
       onVisits: true,
       matches: (_user, occasion) => occasion.kind === 'visit' && occasion.startsSession,
@@ -34,13 +37,14 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
   if ('firstSeen' in trigger) {
     const afterMs = durationMs(trigger.firstSeen.after)
     return {
+      source: trigger,
       events: 'every',
       onVisits: true,
       matches: ({ firstSeenAt }, { receivedAt }) => firstSeenAt !== undefined && receivedAt - firstSeenAt >= afterMs,
     }
   }
   const slug = eventSlug(trigger.event)
-  return { events: { slug }, onVisits: false, matches: eventMatches(slug, trigger) }
+  return { source: trigger, events: { slug }, onVisits: false, matches: eventMatches(slug, trigger) }
 }
 
 /** With both `within` and `since`, each count must be reached. */

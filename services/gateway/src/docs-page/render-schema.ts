@@ -37,7 +37,8 @@ function typeInWords(schema: JsonSchema): Html {
   if (schema.type === 'array') return html`array of ${typeInWords(asSchema(schema.items))}${boundsInWords(schema)}`
   if (schema.type === 'object' && typeof schema.additionalProperties === 'object')
     return html`object of ${typeInWords(schema.additionalProperties as JsonSchema)}`
-  if (schema.type === 'object' && schema.properties) return html`object: ${renderMembers(schema)}`
+  if (schema.type === 'object' && Object.keys(schema.properties ?? {}).length > 0)
+    return html`object: ${renderMembers(schema)}`
   const types = [schema.type ?? 'anything'].flat()
   return html`${types.join(' or ')}${schema.format ? ` (${schema.format})` : ''}${boundsInWords(schema)}`
 }

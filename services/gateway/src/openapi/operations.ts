@@ -1,7 +1,7 @@
 import type { OperationId } from '../route-table.ts'
 import { identifyUser, visit } from './identify-operations.ts'
 import type { Operation } from './operation.ts'
-import { findUser, getUsage, getUser, listEvents, listTraits } from './read-operations.ts'
+import { findUser, getUsage, getUser, getUserForms, listEvents, listTraits } from './read-operations.ts'
 import { trackEvent, trackSdkEvent } from './track-operations.ts'
 
 /** What the document says of each row of the route table: one that is missing does not compile. */
@@ -12,6 +12,7 @@ export const OPERATIONS: Readonly<Record<OperationId, Operation>> = {
   trackSdkEvent,
   getUser,
   findUser,
+  getUserForms,
   getUsage,
   listTraits,
   listEvents,

@@ -4,6 +4,12 @@ import { refusal } from './refusals.ts'
 
 const INSTANT = '2026-11-02T10:00:00.000Z'
 
+const LIVE_PASSED = {
+  gate: 'live',
+  passed: true,
+  compared: { enabled: true, startsAt: null, endsAt: null, now: INSTANT },
+}
+
 const USER_REFUSALS: readonly DocumentedRefusal[] = [
   refusal(400, 'userName', 'A userName that is missing or empty', 'userName must be a string that is not empty'),
   refusal(400, 'longUserName', 'More than 255 characters', 'userName must be at most 255 characters long'),
@@ -69,6 +75,76 @@ export const findUser: Operation = {
   summary: 'Read a user whose name does not fit into a path',
   parameters: [{ ...USER_NAME, in: 'query' }],
   refusals: USER_REFUSALS,
+}
+
+export const getUserForms: Operation = {
+  ...getUser,
+  summary: 'Read why a form did, or did not, reach a user',
+  description: `For each form that a record of this user was evaluated against, the last decision: the gates in their order up to the first that failed, and what each compared. And the user's queue, with what became of each form. It has seen everything that was answered before; where that takes too long, it is a 503.`,
+  answers: [
+    {
+      status: 200,
+      description: 'Decisions, and the queue.',
+      schema: 'UserFormsAnswer',
+      examples: {
+        forms: {
+          when: 'A form waits, and another did not reach the user: it is for other plans',
+          value: {
+            userId: 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44',
+            userName: 'ada@example.com',
+            forms: [
+              {
+                formId: 'churn-survey',
+                decision: 'not-queued',
+                reason: 'not-in-audience',
+                at: INSTANT,
+                requestId: '019a4414-8e80-7a7c-9c54-1f3b6d2a7e10',
+                trigger: { event: 'checkout_completed' },
+                catalogRevision: 3,
+                gates: [
+                  LIVE_PASSED,
+                  {
+                    gate: 'audience',
+                    passed: false,
+                    compared: { leaf: { trait: 'plan', is: 'free' }, negated: false, actual: 'pro' },
+                  },
+                ],
+              },
+              {
+                formId: 'nps-after-checkout',
+                decision: 'queued',
+                at: INSTANT,
+                requestId: '019a4414-8e80-7a7c-9c54-1f3b6d2a7e10',
+                trigger: { event: 'checkout_completed' },
+                catalogRevision: 3,
+                gates: [
+                  LIVE_PASSED,
+                  { gate: 'audience', passed: true, compared: { leaf: null, negated: false } },
+                  { gate: 'sample', passed: true, compared: { bucket: 1234, threshold: 2500 } },
+                  { gate: 'repeat', passed: true, compared: { rule: 'once', timesQueued: 0, lastShownAt: null } },
+                  { gate: 'cooldown', passed: true, compared: { cooldownSeconds: 86_400, lastShown: null } },
+                  { gate: 'slot', passed: true, compared: { waiting: null } },
+                ],
+              },
+            ],
+            queue: [
+              {
+                queuedId: '5d2b8f0a-6c1e-5f43-9b7a-1e0d4c2f8a96',
+                formId: 'nps-after-checkout',
+                state: 'waiting',
+                queuedAt: INSTANT,
+                showFrom: INSTANT,
+                expiresAt: null,
+                offeredAt: null,
+                deliveredAt: null,
+                requestId: '019a4414-8e80-7a7c-9c54-1f3b6d2a7e10',
+              },
+            ],
+          },
+        },
+      },
+    },
+  ],
 }
 
 export const getUsage: Operation = {

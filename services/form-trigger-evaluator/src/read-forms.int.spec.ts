@@ -1,0 +1,121 @@
+import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { queuedIdOf, userIdOf } from '@nextvisit/domain'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { at, contextOf, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from './given-evaluator.ts'
+import { readForms } from './read-forms.ts'
+
+/** decisions.md, Beyond the document: why a form did, or did not, reach a user. */
+const ada = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') }
+let given: GivenEvaluator
+beforeAll(async () => {
+  given = await givenEvaluator(inject('databaseUrl'))
+})
+afterAll(() => given?.stop())
+beforeEach(() => given.clear())
+
+const forAda = { userId: ada.userId }
+const pro = { ...nps, id: 'pro', audience: { trait: 'plan', is: 'pro' } }
+
+describe('why a form did, or did not, reach a user', () => {
+  it('is the last decision on each form, with what each gate compared', async () => {
+    const [free, tracked] = [
+      identifyRequested({ ...forAda, operations: { set: { plan: 'free' } } }),
+      eventTracked({ ...forAda, received: at(SECOND) }),
+    ]
+    await given.fold(contextOf([nps, pro]), free, tracked)
+    const read = await readForms(given.prisma, ada)
+    expect(read?.forms.map(({ formId, decision, reason }) => [formId, decision, reason])).toEqual([
+      ['nps', 'queued', undefined],
+      ['pro', 'not-queued', 'not-in-audience'],
+    ])
+    const [queued, refused] = read?.forms ?? []
+    expect(queued?.gates.map(({ gate, passed }) => [gate, passed])).toEqual(
+      ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot'].map((gate) => [gate, true]),
+    )
+    expect(refused).toEqual({
+      formId: 'pro',
+      decision: 'not-queued',
+      reason: 'not-in-audience',
+      at: at(SECOND),
+      requestId: tracked.id,
+      trigger: { event: 'Checkout Completed' },
+      catalogRevision: 1,
+      gates: [
+        {
+          gate: 'live',
+          passed: true,
+          compared: { enabled: true, startsAt: null, endsAt: null, now: at(SECOND) },
+        },
+        {
+          gate: 'audience',
+          passed: false,
+          compared: { leaf: { trait: 'plan', is: 'pro' }, negated: false, actual: 'free' },
+        },
+      ],
+    })
+  })
+
+  it('follows the next record, and an event that no form reacts to leaves it alone', async () => {
+    await given.fold(contextOf([nps]), identifyRequested(forAda), eventTracked(forAda))
+    const again = eventTracked({ ...forAda, received: at(SECOND) })
+    await given.fold(contextOf([nps]), again, eventTracked({ ...forAda, slug: 'other' }))
+    const [decision] = (await readForms(given.prisma, ada))?.forms ?? []
+    expect(decision).toMatchObject({ reason: 'repeat-exhausted', requestId: again.id, at: at(SECOND) })
+    expect(decision?.gates.at(-1)).toEqual({
+      gate: 'repeat',
+      passed: false,
+      compared: { rule: 'once', timesQueued: 1, lastShownAt: null },
+    })
+  })
+
+  it('shows the queue: what is open first, then what became of the others', async () => {
+    const forms = [
+      { ...nps, id: 'a', priority: 9, expiresAfter: '1d' },
+      { ...nps, id: 'b', delay: '1h' },
+    ]
+    const context = contextOf(forms)
+    const tracked = eventTracked(forAda)
+    await given.fold(context, identifyRequested(forAda), tracked)
+    const shown = visit({ ...forAda, received: at(SECOND) })
+    await given.fold(context, shown)
+    expect((await readForms(given.prisma, ada))?.queue).toMatchObject([
+      { formId: 'a', state: 'offered', offeredAt: at(SECOND), deliveredAt: null },
+      { formId: 'b', state: 'waiting', showFrom: at(60 * MINUTE), offeredAt: null },
+    ])
+    const queuedId = queuedIdOf(tracked.id, tracked.received, 'a')
+    const answered = visitAnswered({ ...forAda, visitId: shown.id, queuedId, formId: 'a', received: at(SECOND) })
+    await given.fold(context, answered)
+    expect((await readForms(given.prisma, ada))?.queue).toEqual([
+      expect.objectContaining({ formId: 'b', state: 'waiting' }),
+      {
+        queuedId,
+        formId: 'a',
+        state: 'delivered',
+        queuedAt: at(0),
+        showFrom: at(0),
+        expiresAt: at(24 * 60 * MINUTE),
+        offeredAt: null,
+        deliveredAt: at(SECOND),
+        requestId: tracked.id,
+      },
+    ])
+  })
+
+  it('is nothing for who was never identified, and nobody else', async () => {
+    await given.fold(contextOf([nps]), eventTracked(forAda))
+    expect(await readForms(given.prisma, ada)).toBeUndefined()
+    await given.fold(contextOf([nps]), identifyRequested({ ...forAda, received: at(MINUTE) }))
+    expect((await readForms(given.prisma, ada))?.forms).toHaveLength(1)
+    expect(await readForms(given.prisma, { ...ada, project: 'other' })).toBeUndefined()
+  })
+
+  it('shows decisions that were taken before gates were kept', async () => {
+    await given.fold(contextOf([nps]), identifyRequested(forAda), eventTracked(forAda))
+    await given.prisma.$executeRaw(sql`UPDATE decisions SET trigger = NULL, gates = DEFAULT`)
+    const [decision] = (await readForms(given.prisma, ada))?.forms ?? []
+    expect(decision).toMatchObject({ decision: 'queued', gates: [] })
+    expect(decision).not.toHaveProperty('trigger')
+  })
+})
