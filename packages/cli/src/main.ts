@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { applyCommand } from './commands/apply.ts'
+import { deadLettersCommand } from './commands/dead-letters.ts'
 import { demoCommand } from './commands/demo.ts'
 import { envCommand } from './commands/env.ts'
 import { keysCommand } from './commands/keys.ts'
@@ -23,6 +24,7 @@ for (const command of [
   applyCommand(),
   keysCommand(),
   statusCommand(),
+  deadLettersCommand(),
   topicsCommand(),
   migrateCommand(),
   demoCommand(),

@@ -107,7 +107,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     metrics.deadLetters.inc(deadLetters)
     logger.error(
       { ...place, deadLetters },
-      'Records could not be parsed and are dead letters now; see nextvisit status',
+      'Records could not be parsed and are dead letters now; see nextvisit dead-letters list',
     )
   }
 

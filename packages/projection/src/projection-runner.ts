@@ -14,6 +14,7 @@ import {
 } from '@nextvisit/log'
 import { Registry } from 'prom-client'
 import { createAssignments } from './assignments.ts'
+import { createDeadLetterGauge } from './dead-letter-gauge.ts'
 import { createTicker } from './create-ticker.ts'
 import { findDue } from './due-partitions.ts'
 import { LogAwayError, mayPass, RunnerStoppedError } from './errors.ts'
@@ -63,7 +64,9 @@ export interface ProjectionRunner {
  */
 export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
   const { projection, db, connection, catalog, logger, now, serviceVersion, publisher } = options
-  const metrics = createRunnerMetrics(options.metrics ?? new Registry(), () => progress())
+  const registry = options.metrics ?? new Registry()
+  const metrics = createRunnerMetrics(registry, () => progress())
+  const deadLetters = createDeadLetterGauge({ db, projection: projection.name, registry, logger })
   const groupId = options.groupId ?? `nextvisit.${projection.name}`
   const admin = createLogAdmin(connection, { logger })
   const countOf = createPartitionCounts(admin)
@@ -140,6 +143,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       await admin.connect()
       await consumer.start()
       ticker.start()
+      void deadLetters.tell()
     },
     stop: async () => {
       ticker.stop()

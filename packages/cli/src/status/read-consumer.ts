@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 
 /** How far a consumer has folded a partition. */
 export interface Checkpoint {
@@ -15,9 +15,6 @@ export interface ConsumerAnswer {
   readonly deadLetters: number
 }
 
-const CONNECT_WITHIN_MS = 3_000
-const ANSWER_WITHIN_MS = 5_000
-
 interface CheckpointRow {
   readonly topic: string
   readonly partition: number
@@ -25,36 +22,23 @@ interface CheckpointRow {
   readonly record_time: Date | null
 }
 
-/** What a consumer has in its schema, asked at its own database address. Its projection is named after the service. */
-export async function readConsumer(url: string, service: string, schema: string): Promise<ConsumerAnswer> {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_WITHIN_MS,
-    query_timeout: ANSWER_WITHIN_MS,
-    application_name: 'nextvisit status',
-  })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    await client.query(`SET search_path TO ${client.escapeIdentifier(schema)}`)
-    const checkpoints = await client.query<CheckpointRow>(
-      'SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1',
-      [service],
-    )
-    const deadLetters = await client.query<{ count: string }>(
-      `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
-      [service],
-    )
-    return {
-      checkpoints: checkpoints.rows.map((row) => ({
-        topic: row.topic,
-        partition: row.partition,
-        nextOffset: BigInt(row.next_offset),
-        recordTimeMs: row.record_time?.getTime(),
-      })),
-      deadLetters: Number(deadLetters.rows[0]?.count ?? 0),
-    }
-  } finally {
-    await client.end().catch(() => {})
+/** What a consumer has in its schema. Its projection is named after the service. */
+export async function readConsumer(client: Client, service: string): Promise<ConsumerAnswer> {
+  const checkpoints = await client.query<CheckpointRow>(
+    'SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1',
+    [service],
+  )
+  const deadLetters = await client.query<{ count: string }>(
+    `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
+    [service],
+  )
+  return {
+    checkpoints: checkpoints.rows.map((row) => ({
+      topic: row.topic,
+      partition: row.partition,
+      nextOffset: BigInt(row.next_offset),
+      recordTimeMs: row.record_time?.getTime(),
+    })),
+    deadLetters: Number(deadLetters.rows[0]?.count ?? 0),
   }
 }

@@ -1,7 +1,7 @@
 import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
 import type { Environment } from '@nextvisit/service-kit'
 import { logConnection } from '../config.ts'
-import { CliError } from '../errors.ts'
+import { inConsumerDatabase } from '../consumer-database.ts'
 import { lagOf } from './lag.ts'
 import { ask, type Part } from './part.ts'
 import { readConsumer } from './read-consumer.ts'
@@ -61,24 +61,11 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
   }
 }
 
-function askConsumer({ service, schema, environmentVariable }: ServiceDatabase, env: Environment) {
-  const url = env[environmentVariable] ?? env['DATABASE_URL']
+function askConsumer(database: ServiceDatabase, env: Environment) {
   return ask(
-    async () => {
-      if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL`)
-      return readConsumer(url, service, schema)
-    },
-    (error) => reasonOf(error, url, schema),
+    () => inConsumerDatabase(env, database, (client) => readConsumer(client, database.service)),
+    (error) => error.message,
   )
-}
-
-/** What is wrong and what to do, without the address's password. */
-function reasonOf(error: Error, url: string | undefined, schema: string): string {
-  if (error instanceof CliError) return error.message
-  const code = 'code' in error ? String(error.code) : error.message
-  if (code === '42P01' || code === '3F000') return `schema ${schema} is not prepared: run nextvisit migrate`
-  const where = url !== undefined && URL.canParse(url) ? ` at ${new URL(url).host}` : ''
-  return `Postgres does not answer${where} (${code}): see that it is up and that the address is right`
 }
 
 function byService(current: readonly string[], lagging: readonly string[]): readonly ServiceStatus[] {

@@ -1,0 +1,61 @@
+import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import type { Environment } from '@nextvisit/service-kit'
+import { Client } from 'pg'
+import { CliError, EXIT } from './errors.ts'
+
+const CONNECT_WITHIN_MS = 3_000
+const ANSWER_WITHIN_MS = 5_000
+
+/** The consumer by this name. Throws which there are. */
+export function consumerNamed(service: string): ServiceDatabase {
+  const found = serviceDatabases.find((database) => database.service === service)
+  if (found) return found
+  const names = serviceDatabases.map((database) => database.service)
+  throw new CliError(`There is no consumer service ${service}; it is one of ${names.join(', ')}.`, EXIT.usage)
+}
+
+/**
+ * Runs `work` in a consumer's schema, as the service's own role: commands may do there what the service itself may.
+ * Throws a {@link CliError} that says what to do where the database does not answer.
+ */
+export async function inConsumerDatabase<Answer>(
+  env: Environment,
+  { schema, environmentVariable }: ServiceDatabase,
+  work: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
+  const url = env[environmentVariable] ?? env['DATABASE_URL']
+  if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL.`, EXIT.usage)
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    query_timeout: ANSWER_WITHIN_MS,
+    application_name: 'nextvisit cli',
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query(`SET search_path TO ${client.escapeIdentifier(schema)}`)
+    return await work(client)
+  } catch (error) {
+    throw error instanceof Error && !(error instanceof CliError) ? explained(error, url, schema) : error
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Tables or columns that are not there. */
+const NOT_PREPARED = ['42P01', '42703', '3F000']
+
+/** What is wrong and what to do, without the address's password. */
+function explained(cause: Error, url: string, schema: string): CliError {
+  const code = 'code' in cause ? String(cause.code) : cause.message
+  if (NOT_PREPARED.includes(code)) {
+    return new CliError(`schema ${schema} is not prepared: run nextvisit migrate`, EXIT.failed, { cause })
+  }
+  const where = URL.canParse(url) ? ` at ${new URL(url).host}` : ''
+  return new CliError(
+    `Postgres does not answer${where} (${code}): see that it is up and that the address is right`,
+    EXIT.failed,
+    { cause },
+  )
+}

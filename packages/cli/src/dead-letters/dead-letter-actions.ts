@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { serviceDatabases } from '@nextvisit/database'
+import type { Environment } from '@nextvisit/service-kit'
+import { operatingUser, requireLog } from '../config.ts'
+import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { complain, print, printTable } from '../output.ts'
+import { ask } from '../status/part.ts'
+import { countDead, countStates, decide, type LetterGroup, readGroups, readLetter } from './dead-letter-store.ts'
+import { printLetter } from './print-letter.ts'
+import { letterNamed, type SelectionFlags, selectionOf } from './selection.ts'
+
+/** A consumer ticks once a second, and folds a hundred letters of a partition a tick. */
+const RETRIED_WITHIN_MS = 20_000
+const LOOK_EVERY_MS = 250
+
+export interface ListFlags {
+  readonly service?: string
+  readonly all?: boolean
+  readonly json?: boolean
+}
+
+export async function listLetters(env: Environment, { service, all = false, json }: ListFlags): Promise<void> {
+  const consumers = service === undefined ? serviceDatabases : [consumerNamed(service)]
+  if (service === undefined) requireLog(env)
+  const answers = await Promise.all(
+    consumers.map(async (consumer) => {
+      const read = async () => ({
+        groups: await inConsumerDatabase(env, consumer, (client) => readGroups(client, consumer.service, all)),
+      })
+      return { service: consumer.service, answer: await ask(read, (error) => error.message) }
+    }),
+  )
+  const groups = answers.flatMap((one) =>
+    one.answer.status === 'available' ? one.answer.groups.map((group) => ({ service: one.service, ...group })) : [],
+  )
+  const away = answers.flatMap((one) => (one.answer.status === 'away' ? `${one.service}: ${one.answer.because}` : []))
+  if (json) print(JSON.stringify(groups, null, 2))
+  else if (groups.length > 0 || away.length === 0) printGroups(groups, all)
+  if (away.length > 0) throw new CliError(`Not everybody could be asked.\n${away.join('\n')}`)
+}
+
+function printGroups(groups: readonly (LetterGroup & { readonly service: string })[], isAll: boolean): void {
+  const [first] = groups
+  if (!first) return print(isAll ? 'There never were any dead letters.' : 'There are no dead letters.')
+  const settled = isAll ? ['RETRIED', 'DISCARDED'] : []
+  printTable(
+    ['CONSUMER', 'DEAD', 'TO RETRY', ...settled, 'OLDEST RECORD', 'NEWEST RECORD', 'EXAMPLE', 'CAUSE'],
+    groups.map(({ service, cause, dead, toRetry, retried, discarded, oldest, newest, example }) => [
+      service,
+      dead,
+      toRetry,
+      ...(isAll ? [retried, discarded] : []),
+      oldest.toISOString(),
+      newest.toISOString(),
+      `${service}/${example}`,
+      cause,
+    ]),
+  )
+  print(`\nMore about one: nextvisit dead-letters show ${first.service}/${first.example}`)
+}
+
+export async function showLetter(
+  env: Environment,
+  name: string,
+  { value = false }: { readonly value?: boolean },
+): Promise<void> {
+  const { service, id } = letterNamed(name)
+  const letter = await inConsumerDatabase(env, consumerNamed(service), (client) =>
+    readLetter(client, service, id, value),
+  )
+  if (!letter) throw new CliError(`${name} is not there; nextvisit dead-letters list --all names all there are.`)
+  printLetter(name, letter)
+}
+
+export async function retryLetters(
+  env: Environment,
+  flags: SelectionFlags & { readonly wait: boolean },
+): Promise<void> {
+  const selection = selectionOf(flags)
+  const consumer = consumerNamed(flags.service)
+  await inConsumerDatabase(env, consumer, async (client) => {
+    const ids = await decide(client, consumer.service, selection, { state: 'retry', by: operatingUser() })
+    if (ids.length === 0) return print('None of these is dead: there is nothing to retry.')
+    print(`${ids.length} to be tried again.`)
+    if (!flags.wait) return
+    const until = performance.now() + RETRIED_WITHIN_MS
+    let states = await countStates(client, ids)
+    while (states.has('retry') && performance.now() < until) {
+      await sleep(LOOK_EVERY_MS)
+      states = await countStates(client, ids)
+    }
+    print(`${states.get('retried') ?? 0} folded.`)
+    const [dead, waiting] = [states.get('dead') ?? 0, states.get('retry') ?? 0]
+    if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows what is wrong with them now.`)
+    if (waiting > 0) complain(`${waiting} still wait for ${consumer.service}: see that it runs and does not lag.`)
+    if (dead + waiting > 0) throw new CliError('Not all were folded.')
+  })
+}
+
+export async function discardLetters(env: Environment, flags: SelectionFlags & { readonly yes?: true }): Promise<void> {
+  const selection = selectionOf(flags)
+  const consumer = consumerNamed(flags.service)
+  await inConsumerDatabase(env, consumer, async (client) => {
+    if (!flags.yes) {
+      const count = await countDead(client, consumer.service, selection)
+      throw new CliError(`${count} would be discarded, and never folded. Nothing was done; add --yes.`, EXIT.usage)
+    }
+    const ids = await decide(client, consumer.service, selection, { state: 'discarded', by: operatingUser() })
+    print(ids.length === 0 ? 'None of these is dead: there is nothing to discard.' : `${ids.length} discarded.`)
+  })
+}

@@ -1,0 +1,272 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { staticCatalog } from '@nextvisit/catalog'
+import { encodeRecord } from '@nextvisit/contracts'
+import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { type Db, prepareServiceSchema, rolePassword, serviceDatabases, sql } from '@nextvisit/database'
+import { openTestDb } from '@nextvisit/database/testing'
+import { createPublisher, type LogConnection } from '@nextvisit/log'
+import { coreMigrations, createPartitionFold, createProjectionRunner, type Projection } from '@nextvisit/projection'
+import { createLogger, createMetrics } from '@nextvisit/service-kit'
+import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
+import { Client } from 'pg'
+import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { z } from 'zod'
+import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
+import { discardLetters, listLetters, retryLetters } from './dead-letter-actions.ts'
+import { type LetterGroup, readGroups } from './dead-letter-store.ts'
+
+const MAIN = path.resolve(import.meta.dirname, '../main.ts')
+const ROLE = 'nextvisit_metering'
+
+/** What the consumer was written for, and what it was mended to take: counts that somebody sends as text. */
+const Strict = z.looseObject({ id: z.uuid(), type: z.string(), slug: z.string(), count: z.number() })
+const Mended = z.looseObject({ id: z.uuid(), type: z.string(), slug: z.string(), count: z.coerce.number() })
+type Counted = z.infer<typeof Strict>
+
+let roleUrl: string
+let db: Db
+let topic: string
+let connection: LogConnection
+
+beforeEach(async () => {
+  const database = await createTestDatabase(inject('databaseUrl'), { schema: 'metering' })
+  const own = new URL(database.url)
+  const password = rolePassword(decodeURIComponent(own.password), ROLE)
+  const migrations = [{ directory: coreMigrations, table: '_core_migrations' }]
+  await prepareServiceSchema({ adminUrl: own.href, schema: 'metering', role: ROLE, password, migrations })
+  await asAdmin(own.href, 'CREATE TABLE metering.folded (id uuid PRIMARY KEY, times int NOT NULL)')
+  roleUrl = Object.assign(new URL(own), { username: ROLE, password }).href
+  db = openTestDb(roleUrl, 'metering')
+  onTestFinished(async () => {
+    await db.$disconnect()
+    await database.drop()
+  })
+  ;({ topic, connection } = await createTestTopic(inject('kafkaBrokers')))
+})
+
+async function asAdmin(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}
+
+/** Adds, so that a record folded twice shows. */
+function countingProjection(schema: z.ZodType<Counted>): Projection<Counted, string[]> {
+  return {
+    name: 'metering',
+    topics: [topic],
+    schema,
+    empty: () => [],
+    evolve: (ids, { fact }) => [...ids, fact.id],
+    save: (ids) => [
+      sql`INSERT INTO folded AS known SELECT id, 1 FROM unnest(${ids}::uuid[]) AS given (id)
+        ON CONFLICT (id) DO UPDATE SET times = known.times + 1`,
+    ],
+  }
+}
+
+/** The consumer at this version of its schema, until the test or the caller stops it. */
+async function startConsumer(schema: z.ZodType<Counted>) {
+  const metrics = createMetrics('metering')
+  const logged: string[] = []
+  const logger = { ...createLogger('spec', 'silent'), warn: (_: object, line: string) => void logged.push(line) }
+  const runner = createProjectionRunner({
+    projection: countingProjection(schema),
+    db,
+    connection,
+    catalog: staticCatalog([]),
+    logger: logger as ReturnType<typeof createLogger>,
+    now: () => new Date(),
+    serviceVersion: 'test',
+    onFailure: vi.fn<(error: Error) => void>(),
+    tickEveryMs: 50,
+    groupId: `metering.${topic}`,
+    metrics,
+    consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+  })
+  await runner.start()
+  onTestFinished(runner.stop)
+  return { runner, metrics, logged }
+}
+
+/** Records of one user: sound, or spoilt by `spoil`. */
+async function publish(values: readonly { value: string; headers: Readonly<Record<string, string>> }[]): Promise<void> {
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  const key = userIdFixture('ada')
+  const deadlineAt = performance.now() + 10_000
+  const outcomes = await Promise.all(
+    values.map((value) => publisher.publish({ topic, partition: 0, key, ...value }, deadlineAt)),
+  )
+  await publisher.stop(1_000)
+  expect(outcomes.every(({ outcome }) => outcome === 'published')).toBe(true)
+}
+
+function recordOf(special: Record<string, unknown> = {}) {
+  const fact = { ...eventTracked(), count: 1, ...special }
+  return encodeRecord(fact, { source: 'test', time: fact.received })
+}
+
+const poison = [
+  { ...recordOf(), value: '{"broken' },
+  { ...recordOf(), headers: {} },
+  { ...recordOf(), headers: { ...recordOf().headers, 'schema-version': '99' } },
+  recordOf({ type: 'Unheard' }),
+  recordOf({ eventName: 'nul \u0000' }),
+  recordOf({ count: '2' }),
+  recordOf({ count: '3' }),
+]
+
+function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  const env = { NEXTVISIT_DATA: '/nowhere', METERING_DATABASE_URL: roleUrl, NO_COLOR: '1' }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, 'dead-letters', ...args], { env }, (error, stdout, stderr) =>
+      resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr }),
+    )
+  })
+}
+
+/** As `list --json` prints them, without a process for each look. */
+function groups(): Promise<readonly LetterGroup[]> {
+  const env = { METERING_DATABASE_URL: roleUrl }
+  return inConsumerDatabase(env, consumerNamed('metering'), (client) => readGroups(client, 'metering', false))
+}
+
+const countFolded = async () =>
+  (await db.$queryRaw<{ times: number }[]>(sql`SELECT times FROM folded`)).map((row) => row.times)
+
+const readStates = async () =>
+  (await db.$queryRaw<{ state: string }[]>(sql`SELECT state FROM dead_letters`)).map(({ state }) => state)
+
+const COUNT_IS_TEXT = expect.stringContaining('count: Invalid input: expected number')
+
+describe('nextvisit dead-letters', () => {
+  it('lists every kind of poison by cause, and has a mended consumer fold it exactly once', async () => {
+    const old = await startConsumer(Strict)
+    await publish([recordOf(), ...poison, recordOf()])
+    await expect.poll(countFolded, { timeout: 20_000 }).toEqual([1, 1])
+    expect(await groups()).toMatchObject([
+      { cause: COUNT_IS_TEXT, dead: 2 },
+      { cause: 'header schema-version is missing or not a number', dead: 1 },
+      { cause: 'schema-version 99 is newer than this service knows (1)', dead: 1 },
+      { cause: 'type is unknown', dead: 1 },
+      { cause: 'value holds U+0000 or a lone surrogate', dead: 1 },
+      { cause: 'value is not JSON', dead: 1 },
+    ])
+    const listed = await nextvisit('list', '--service', 'metering', '--json')
+    expect(JSON.parse(listed.stdout)).toHaveLength(6)
+    expect(await old.metrics.metrics()).toMatch(/projection_dead_letters\{state="dead".*\} 7/)
+    await old.runner.stop()
+
+    const { logged } = await startConsumer(Mended)
+    await expect.poll(() => logged).toContainEqual(expect.stringContaining('nextvisit dead-letters list'))
+    const cause = (await groups())[0]?.cause ?? ''
+    const both = await Promise.all([1, 2].map(() => nextvisit('retry', '--service', 'metering', '--cause', cause)))
+    expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
+    expect(both.map(({ stdout }) => stdout).toSorted()).toEqual([
+      '2 to be tried again.\n2 folded.\n',
+      'None of these is dead: there is nothing to retry.\n',
+    ])
+    expect(await countFolded()).toEqual([1, 1, 1, 1])
+
+    const others = await nextvisit('retry', '--service', 'metering', '--all')
+    expect(others).toMatchObject({ exitCode: 1, stdout: '5 to be tried again.\n0 folded.\n' })
+    expect(others.stderr).toContain('5 dead again')
+    expect(await countFolded()).toEqual([1, 1, 1, 1])
+  })
+
+  it('shows where a record is and what is wrong with it; its value where that is asked for', async () => {
+    const { runner } = await startConsumer(Strict)
+    await publish([
+      { ...recordOf({ traits: 'secret' }), headers: { 'schema-version': '1', ce_id: 'a\u001b[2J' } },
+      poison[0] as (typeof poison)[0],
+    ])
+    await expect.poll(groups, { timeout: 20_000 }).toHaveLength(1)
+    await runner.stop()
+    const name = `metering/${(await groups())[0]?.example}`
+    const plain = await nextvisit('show', name)
+    expect(plain.stdout).toContain(`in the log`)
+    expect(plain.stdout).toContain(`${topic}, partition 0, offset 1`)
+    expect(plain.stdout).toContain('value is not JSON')
+    expect(plain.stdout).toContain('--value shows them. They may hold personal data.')
+    expect(plain.stdout).not.toContain('{"broken')
+    expect((await nextvisit('show', name, '--value')).stdout).toContain('{"broken')
+    expect(await nextvisit('show', 'metering/999')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('not there'),
+    })
+  })
+
+  it('never folds what was discarded, and keeps who did it', async () => {
+    const old = await startConsumer(Strict)
+    await publish(poison.slice(-2))
+    await expect.poll(groups, { timeout: 20_000 }).toMatchObject([{ dead: 2 }])
+    await old.runner.stop()
+    const id = (await groups())[0]?.example ?? ''
+    const asked = await nextvisit('discard', '--service', 'metering', '--id', id)
+    expect(asked).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('1 would be discarded') })
+    const done = await nextvisit('discard', '--service', 'metering', '--id', `metering/${id}`, '--yes')
+    expect(done).toMatchObject({ exitCode: 0, stdout: '1 discarded.\n' })
+    await startConsumer(Mended)
+    expect((await nextvisit('retry', '--service', 'metering', '--all')).stdout).toBe(
+      '1 to be tried again.\n1 folded.\n',
+    )
+    expect(await countFolded()).toEqual([1])
+    expect((await nextvisit('show', `metering/${id}`)).stdout).toMatch(/state +discarded \(\S+, 2\d{3}-/)
+    expect((await nextvisit('list', '--service', 'metering')).stdout).toBe('There are no dead letters.\n')
+  })
+
+  it.each(['before the commit', 'after the commit, before it knows'])(
+    'folds a retry once when the owner crashes %s',
+    async (when) => {
+      const old = await startConsumer(Strict)
+      await publish(poison.slice(-1))
+      await expect.poll(groups, { timeout: 20_000 }).toMatchObject([{ dead: 1 }])
+      await old.runner.stop()
+      await nextvisit('retry', '--service', 'metering', '--all', '--no-wait')
+      const openFold = async (own: Db) => {
+        const place = { topic, partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
+        const fold = createPartitionFold({ projection: countingProjection(Mended), db: own, ...place })
+        await fold.open(0n)
+        return fold
+      }
+      const crashing: Db = {
+        $queryRaw: (query) => db.$queryRaw(query),
+        $executeRaw: (query) => db.$executeRaw(query),
+        $disconnect: () => db.$disconnect(),
+        $transaction: async (statements) => {
+          if (when.startsWith('after')) await db.$transaction(statements)
+          throw new Error('Connection terminated unexpectedly')
+        },
+      }
+      await expect((await openFold(crashing)).tick(new Date())).rejects.toThrow('Connection terminated')
+      await startConsumer(Mended)
+      await expect.poll(countFolded).toEqual([1])
+      await expect.poll(readStates).toEqual(['retried'])
+      expect(await countFolded()).toEqual([1])
+    },
+  )
+
+  it.each([
+    [retryLetters, { service: 'metering' }, 'Say which: --id'],
+    [retryLetters, { service: 'metering', all: true, cause: 'x' }, 'Say which: --id'],
+    [retryLetters, { service: 'meter', all: true }, 'There is no consumer service meter; it is one of user-projector'],
+    [discardLetters, { service: 'metering', id: ['forms/1'], yes: true }, 'is no dead letter of metering'],
+    [discardLetters, { service: 'metering', id: ['one'], yes: true }, 'is no dead letter of metering'],
+  ] as const)('refuses %o %j and says what to do', async (action, flags, message) => {
+    const asked = action({ METERING_DATABASE_URL: roleUrl }, { wait: true, ...flags })
+    await expect(asked).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
+  })
+
+  it('says what to do where a consumer cannot be asked', async () => {
+    const own = { METERING_DATABASE_URL: Object.assign(new URL(roleUrl), { port: '1' }).href }
+    await expect(listLetters(own, { service: 'metering' })).rejects.toThrow('see that it is up')
+    await expect(listLetters({}, { service: 'metering' })).rejects.toThrow('METERING_DATABASE_URL is not set')
+    await expect(listLetters({}, {})).rejects.toThrow('no local stack runs here')
+    const [other] = serviceDatabases
+    const unprepared = { [other.environmentVariable]: roleUrl }
+    await expect(listLetters(unprepared, { service: other.service })).rejects.toThrow('run nextvisit migrate')
+  })
+})
