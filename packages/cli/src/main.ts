@@ -4,6 +4,7 @@ import { applyCommand } from './commands/apply.ts'
 import { deadLettersCommand } from './commands/dead-letters.ts'
 import { demoCommand } from './commands/demo.ts'
 import { envCommand } from './commands/env.ts'
+import { exportCommand } from './commands/export.ts'
 import { keysCommand } from './commands/keys.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { statusCommand } from './commands/status.ts'
@@ -29,6 +30,7 @@ for (const command of [
   migrateCommand(),
   demoCommand(),
   envCommand(),
+  exportCommand(),
 ]) {
   program.addCommand(command)
 }

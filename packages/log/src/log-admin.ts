@@ -36,6 +36,8 @@ export interface LogAdmin {
   readonly describeTopics: (topics: readonly string[]) => Promise<readonly TopicState[]>
   /** Rejects with TopicMissingError. */
   readonly watermarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
+  /** The first offset of each partition whose record is not older than `instantMs`; the log's end where none is. */
+  readonly offsetsAt: (topic: string, instantMs: number) => Promise<ReadonlyMap<number, bigint>>
   /** What a group has committed to Kafka (for dashboards: checkpoints live in Postgres); partitions without are left out. */
   readonly groupOffsets: (groupId: string, topic: string) => Promise<ReadonlyMap<number, bigint>>
   /** Ids of the groups that begin with `prefix`. */
@@ -124,6 +126,10 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     partitionCount,
     describeTopics,
     watermarks,
+    offsetsAt: async (topic, instantMs) => {
+      const offsets = await admin.fetchTopicOffsetsByTimestamp(topic, instantMs)
+      return new Map(offsets.map(({ partition, offset }) => [partition, BigInt(offset)]))
+    },
     groupOffsets: async (groupId, topic) => {
       const [answer] = await admin.fetchOffsets({ groupId, topics: [topic] })
       const committed = answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []

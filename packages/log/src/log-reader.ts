@@ -9,8 +9,11 @@ import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
 import type { FetchedBatch, Watermarks } from './record-consumer.ts'
 
 export interface ReadOptions {
-  /** `end`: up to the log's end as of the start, records behind it left out. Left out: for ever, until `signal`. */
-  readonly until?: 'end'
+  /**
+   * `end`: up to the log's end as of the start, records behind it left out; or up to offsets of one's own, which are left
+   * out, too. Left out: for ever, until `signal`.
+   */
+  readonly until?: 'end' | ReadonlyMap<number, bigint>
   readonly signal?: AbortSignal
 }
 
@@ -34,7 +37,7 @@ export interface LogReaderOptions {
   readonly maxWaitMs?: number
   readonly maxBytesPerPartition?: number
   readonly maxBatchRecords?: number
-  /** Default: 30 s when reading to the end, never when following. */
+  /** Default: 30 s when reading to an end, never when following. */
   readonly giveUpAfterMs?: number
   readonly logger?: Logger
 }
@@ -51,7 +54,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
   }
 
   const readFrom: LogReader['readFrom'] = async (topic, from, onBatch, { until, signal = neverAborted() } = {}) => {
-    const giveUpAfterMs = options.giveUpAfterMs ?? (until === 'end' ? 30_000 : Infinity)
+    const giveUpAfterMs = options.giveUpAfterMs ?? (until === undefined ? Infinity : 30_000)
     const trying = { message: 'Cannot read the log; trying again', logger, signal, giveUpAfterMs }
     let fetcher: LogFetcher | undefined
     const closeFetcher = (): void => {
@@ -102,15 +105,16 @@ function createCursor(
   topic: string,
   from: ReadonlyMap<number, bigint>,
   watermarks: ReadonlyMap<number, Watermarks>,
-  until: 'end' | undefined,
+  until: ReadOptions['until'],
 ): Cursor {
   const positions = new Map<number, bigint>()
   const ends = new Map<number, bigint>()
   for (const [partition, position] of from) {
     const marks = watermarks.get(partition)
     if (!isInLog(position, marks)) throw new PositionOutsideLogError(topic, partition, position)
-    if (until === 'end') ends.set(partition, marks.high)
-    if (until !== 'end' || position < marks.high) positions.set(partition, position)
+    const end = until === 'end' ? marks.high : until?.get(partition)
+    if (end !== undefined) ends.set(partition, end)
+    if (end === undefined || position < end) positions.set(partition, position)
   }
 
   const advance: Cursor['advance'] = (batch) => {

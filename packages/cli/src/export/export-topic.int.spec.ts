@@ -1,0 +1,117 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { encodeRecord } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { createLogReader, createPublisher, type FetchedRecord, type LogConnection } from '@nextvisit/log'
+import { createTestTopic } from '@nextvisit/testing'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type ExportOptions, exportTopic } from './export-topic.ts'
+import { openOutput } from './output-file.ts'
+
+const PARTITIONS = 3
+const RECORDS = 300
+
+let folder: string
+let connection: LogConnection
+let topic: string
+let inLog: FetchedRecord[]
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  ;({ connection, topic } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS }))
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  const publish = async (from: number, to: number) => {
+    for (let n = from; n < to; n += 1) {
+      const fact = eventTracked({ project: n % 2 === 0 ? 'shop' : 'blog', eventName: `__proto__ ${n}` })
+      const record = encodeRecord(fact, { source: 'gateway', time: fact.received })
+      const value = n === 7 ? 'not JSON' : record.value
+      const outcome = await publisher.publish(
+        { topic, partition: n % PARTITIONS, key: fact.userId, ...record, value },
+        performance.now() + 10_000,
+      )
+      expect(outcome.outcome).toBe('published')
+    }
+  }
+  await publish(0, RECORDS)
+  await publisher.stop(1_000)
+  inLog = []
+  const all = new Map(Array.from({ length: PARTITIONS }, (_, partition) => [partition, 0n]))
+  await createLogReader(connection).readFrom(topic, all, ({ records }) => void inLog.push(...records), { until: 'end' })
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+async function exported(special: Partial<ExportOptions> = {}): Promise<string[]> {
+  const lines: string[] = []
+  const write = async (text: string) => void lines.push(text)
+  const records = await exportTopic({ connection, topic, write, onProgress: () => {}, ...special })
+  expect(records).toBe(lines.length)
+  return lines
+}
+
+describe('an export', () => {
+  it('has every record, in order, as it stands in the log, and the same again', async () => {
+    const lines = await exported()
+    const sorted = inLog.toSorted((a, b) => a.partition - b.partition || Number(a.offset - b.offset))
+    expect(sorted).toHaveLength(RECORDS)
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      sorted.map(({ partition, offset, timestampMs, key, headers, value }) => {
+        const text = String(value)
+        const isJson = text !== 'not JSON'
+        return {
+          topic,
+          partition,
+          offset: Number(offset),
+          timestamp: new Date(timestampMs).toISOString(),
+          key: String(key),
+          headers,
+          value: isJson ? JSON.parse(text) : null,
+          ...(!isJson && { valueBase64: Buffer.from(text).toString('base64') }),
+        }
+      }),
+    )
+    expect(await exported()).toEqual(lines)
+  })
+
+  it('has of a range what was published from its first instant on and before its last', async () => {
+    const times = inLog.map(({ timestampMs }) => timestampMs).toSorted((a, b) => a - b)
+    const [fromMs = 0, toMs = 0] = [times[RECORDS / 3], times[(2 * RECORDS) / 3]]
+    const wanted = times.filter((time) => time >= fromMs && time < toMs)
+    const lines = await exported({ fromMs, toMs })
+    expect(lines.map((line) => Date.parse(JSON.parse(line).timestamp)).toSorted((a, b) => a - b)).toEqual(wanted)
+    expect(await exported({ fromMs: Date.now() + 60_000 })).toEqual([])
+    expect(await exported({ toMs: times[0] })).toEqual([])
+  })
+
+  it('has of a project what is its own', async () => {
+    const lines = await exported({ project: { organization: 'acme', project: 'blog' } })
+    // One of them is no JSON.
+    expect(lines).toHaveLength(RECORDS / 2 - 1)
+    expect(lines.every((line) => JSON.parse(line).value.project === 'blog')).toBe(true)
+  })
+})
+
+describe('its file', () => {
+  it.each(['all.ndjson', 'all.ndjson.gz'])('%s is there once it is whole', async (name) => {
+    const file = path.join(folder, name)
+    const output = openOutput(file)
+    const long = `${'x'.repeat(1_000)}\n`
+    for (let n = 0; n < 500; n += 1) await output.write(long)
+    expect(await readdir(folder)).not.toContain(name)
+    await output.complete()
+    const bytes = await readFile(file)
+    expect(String(name.endsWith('.gz') ? gunzipSync(bytes) : bytes)).toBe(long.repeat(500))
+    expect((await readdir(folder)).filter((entry) => entry.endsWith('.part'))).toEqual([])
+  })
+
+  it('leaves nothing behind where it is given up, and fails where it cannot be written', async () => {
+    const output = openOutput(path.join(folder, 'given-up.ndjson'))
+    await output.write('{}\n')
+    await output.discard()
+    expect((await readdir(folder)).filter((entry) => entry.startsWith('given-up'))).toEqual([])
+    const nowhere = openOutput(path.join(folder, 'no-such-folder', 'all.ndjson.gz'))
+    await expect(nowhere.complete()).rejects.toThrow('ENOENT')
+  })
+})

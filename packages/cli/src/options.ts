@@ -1,0 +1,24 @@
+import { SlugId } from '@nextvisit/contracts'
+import { InvalidArgumentError } from 'commander'
+
+export interface ProjectOption {
+  readonly organization: string
+  readonly project: string
+}
+
+/** `acme/shop` */
+export function parseProject(text: string): ProjectOption {
+  const [organization = '', project = '', ...rest] = text.split('/')
+  if (rest.length > 0 || !SlugId.safeParse(organization).success || !SlugId.safeParse(project).success)
+    throw new InvalidArgumentError('It must be organization/project, such as acme/shop.')
+  return { organization, project }
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
+
+/** A day, which begins at midnight UTC, or an instant with its zone; ms since the epoch. */
+export function parseInstant(text: string): number {
+  const instantMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(instantMs)) throw new InvalidArgumentError('It must be like 2026-01-31 or 2026-01-31T09:30:00Z.')
+  return instantMs
+}

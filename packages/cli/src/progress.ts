@@ -1,0 +1,59 @@
+const BAR_WIDTH = 24
+const TERMINAL_EVERY_MS = 200
+const LOG_EVERY_MS = 10_000
+
+export interface Progress {
+  /** Such a share is done, from 0 to 1, and so many records. */
+  readonly report: (share: number, records: number) => void
+  /** Instead of the bar, until the next report: why it does not go on. */
+  readonly pause: (because: string) => void
+  /** Takes the bar away. */
+  readonly end: () => void
+}
+
+/** How far a long command is, on standard error: a bar where that is a terminal, a line every ten seconds elsewhere. */
+export function createProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
+  const startedAt = performance.now()
+  const everyMs = stream.isTTY ? TERMINAL_EVERY_MS : LOG_EVERY_MS
+  let shownAt = startedAt
+
+  const show = (line: string): void => {
+    if (performance.now() - shownAt < everyMs) return
+    shownAt = performance.now()
+    stream.write(stream.isTTY ? `\r\x1b[K${line.slice(0, (stream.columns ?? 80) - 1)}` : `${line}\n`)
+  }
+
+  return {
+    report: (share, records) => show(progressLine(share, records, performance.now() - startedAt)),
+    pause: show,
+    end: () => {
+      if (stream.isTTY) stream.write('\r\x1b[K')
+    },
+  }
+}
+
+/** `████░░  62%  12,345 records  4,100/s  0:07 left` */
+export function progressLine(share: number, records: number, elapsedMs: number): string {
+  const portion = Math.min(1, Math.max(0, share))
+  const filled = Math.round(portion * BAR_WIDTH)
+  const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled)
+  const perSecond = elapsedMs > 0 ? Math.round((records / elapsedMs) * 1_000) : 0
+  const left = portion > 0 ? timeOf((elapsedMs / portion) * (1 - portion)) : '?'
+  return `${bar} ${String(Math.floor(portion * 100)).padStart(3)}%  ${count(records)} records  ${count(perSecond)}/s  ${left} left`
+}
+
+/** `12,345` */
+export function count(records: number): string {
+  return records.toLocaleString('en-US')
+}
+
+function timeOf(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  const hours = Math.floor(seconds / 3_600)
+  const minutes = Math.floor(seconds / 60) % 60
+  return hours > 0 ? `${hours}:${padded(minutes)}:${padded(seconds % 60)}` : `${minutes}:${padded(seconds % 60)}`
+}
+
+function padded(part: number): string {
+  return String(part).padStart(2, '0')
+}
