@@ -40,7 +40,8 @@ export async function dropCopies<Fact>(
   return { records: records.filter((record) => !copies.has(record)), copies: [...copies], seen: [...seen.values()] }
 }
 
-function isCopy({ receivedMs }: KeyedRecord, predecessorMs: number): boolean {
+/** Whether a record is a copy of one with the same id that was received at `predecessorMs`. */
+export function isCopy({ receivedMs }: KeyedRecord, predecessorMs: number): boolean {
   return predecessorMs === Infinity || receivedMs - predecessorMs < COPY_WINDOW_MS
 }
 

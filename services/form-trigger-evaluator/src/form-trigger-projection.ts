@@ -1,8 +1,7 @@
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { keyedRecordOf } from '@nextvisit/domain'
+import { foldEvent, foldIdentify, keyedRecordOf } from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
 import { confirmOffer, evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
-import { foldEvent, foldIdentify } from './fold-activity.ts'
 import { type AddressedReply, type DraftUser, emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
 import { readRepliesTo } from './keyed-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
@@ -65,6 +64,7 @@ function evolveIdentify(
 ): void {
   const { fact, replyTo } = record
   const startsSession = foldIdentify(user, fact)
+  user.isChanged = true
   if (fact.source === 'admin' || context.isRebuild) return
   const occasion = { kind: 'visit', startsSession, receivedAt: Date.parse(fact.received) } as const
   evaluateRecord(draft, user, { fact, occasion }, context)
@@ -75,6 +75,8 @@ function evolveIdentify(
 function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
   foldEvent(user, fact)
+  user.changedSlugs.add(fact.slug)
+  user.isChanged ||= fact.source === 'sdk'
   if (context.isRebuild) return
   const formsQueued = fact.evaluateTriggers ? evaluateEvent(draft, user, fact, context) : 0
   reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })

@@ -1,15 +1,9 @@
-import type { DeviceFacts, EvaluatorReply, FormFact, GateReason, TraitValue, Trigger } from '@nextvisit/contracts'
-import type { EventHistory, GateCheck, Shown } from '@nextvisit/domain'
+import type { EvaluatorReply, FormFact, GateReason, Trigger } from '@nextvisit/contracts'
+import type { GateCheck, Shown, UserActivity } from '@nextvisit/domain'
 import { isOpen, type OpenRow, type Owner, ownerOf, type QueueRow } from './queue-row.ts'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. Instants in ms. */
-export interface DraftUser extends Owner {
-  traits: ReadonlyMap<string, TraitValue>
-  device: DeviceFacts
-  firstSeenAt?: number | undefined
-  sessionStartedAt?: number | undefined
-  lastSdkContactAt?: number | undefined
-  readonly events: Map<string, EventHistory>
+export interface DraftUser extends Owner, UserActivity {
   readonly open: Map<string, OpenRow>
   readonly shown: Map<string, Shown>
   /** By id: the open rows, and those that this batch's records name or caused. */

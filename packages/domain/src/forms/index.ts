@@ -1,6 +1,7 @@
 export * from './choose-form.ts'
 export { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
 export * from './evaluate-forms.ts'
+export * from './fold-activity.ts'
 export * from './form-ids.ts'
 export * from './form-index.ts'
 export type { GateCheck } from './gates.ts'
