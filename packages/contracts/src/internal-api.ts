@@ -20,6 +20,10 @@ export const INTERNAL_ROUTES = {
   lookUpUsers: '/internal/users/look-up',
   /** user-projector: one user's read model, `POST` with {@link UserQuery}; 404 where there is none. */
   readUser: '/internal/users/read',
+  /** user-projector: how many are in these segments, `POST` with {@link SegmentsQuery}. */
+  readSegments: '/internal/segments/read',
+  /** user-projector: a page of a segment's members, `POST` with {@link SegmentMembersQuery}. */
+  readSegmentMembers: '/internal/segments/members/read',
   /** form-trigger-evaluator: one user's queue, `POST` with {@link UserQuery}. */
   readQueue: '/internal/queue/read',
   /** form-trigger-evaluator: why forms did, or did not, reach a user, `POST` with {@link UserQuery}; 404 where nobody has identified them. */
@@ -112,6 +116,30 @@ export const UserReadModel = z.object({
   segments: z.array(z.string()),
 })
 export type UserReadModel = z.infer<typeof UserReadModel>
+
+export const SegmentsQuery = z.object({
+  ...place,
+  /** With the definition that the asker knows: progress is that of exactly this one. */
+  segments: z.array(z.object({ id: SlugId, definition: z.string() })).max(1_000),
+})
+export type SegmentsQuery = z.infer<typeof SegmentsQuery>
+export const SegmentsAnswer = z.object({
+  /** In the order asked for. */
+  segments: z.array(z.object({ members: z.number().int(), usersComputed: z.number().int() })),
+  usersTotal: z.number().int(),
+})
+export type SegmentsAnswer = z.infer<typeof SegmentsAnswer>
+
+export const SegmentMembersQuery = z.object({
+  ...place,
+  segmentId: SlugId,
+  limit: z.number().int().min(1).max(1_000),
+  after: Uuid.optional(),
+})
+export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
+export const SegmentMember = z.object({ userId: Uuid, userName: z.string(), since: Instant })
+export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
+export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
 /** A row of the evaluator's queue that is not over yet. */
 export const WaitingForm = z.object({

@@ -108,7 +108,8 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   /** The rows that these records come to: load → evolve* → save. */
   const foldRecords = async ({ recorded }: ParsedRecords<Fact>, foldContext: FoldContext) => {
     const { records, copies, seen } = await dropCopies(db, projection.keyed, recorded)
-    const loaded = records.length > 0 && projection.load ? await projection.load(db, records) : projection.empty()
+    const loaded =
+      records.length > 0 && projection.load ? await projection.load(db, records, foldContext) : projection.empty()
     const draft = records.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
     const rows = records.length > 0 ? projection.save(draft) : []
     const ledger = seen.length > 0 ? [insertKeyedRecords(partition, seen), ...forgetKeyedRecords(partition, seen)] : []

@@ -57,8 +57,8 @@ export interface Projection<Fact, Draft> {
    */
   readonly keyed?: (fact: Fact) => KeyedRecord | undefined
   readonly empty: () => Draft
-  /** The rows these facts touch. Leave out when writes only add. */
-  readonly load?: (db: Db, batch: readonly Recorded<Fact>[]) => Promise<Draft>
+  /** The rows these facts touch. Leave out when writes only add. The catalog may move on before `evolve`. */
+  readonly load?: (db: Db, batch: readonly Recorded<Fact>[], context: FoldContext) => Promise<Draft>
   /** Pure and synchronous: no I/O, no clock, no randomness. May mutate and return the draft it was given. */
   readonly evolve: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
   /**

@@ -1,16 +1,23 @@
 import type { TraitValue, UserQuery, UserReadModel } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import type { PrismaClient } from '../generated/prisma/client.ts'
+import { readMemberships } from './segment-rows.ts'
 import { readUsers } from './user-rows.ts'
 
 /** One user's read model, or none where nobody has identified them. */
 export async function readUser(prisma: PrismaClient, query: UserQuery): Promise<UserReadModel | undefined> {
   const { organization, project, userId } = query
-  const [[user], events] = await Promise.all([
+  const [[found], events, memberships] = await Promise.all([
     readUsers(prisma, [query]),
-    prisma.userEvent.findMany({ where: { organization, project, userId }, orderBy: { slug: 'asc' } }),
+    prisma.userEvent.findMany({
+      where: { organization, project, userId },
+      orderBy: { slug: 'asc' },
+      omit: { latestMs: true },
+    }),
+    readMemberships(prisma, [query]),
   ])
-  if (!user) return undefined
+  if (!found) return undefined
+  const { profile: user } = found
   return {
     userId,
     userName: user.userName,
@@ -25,7 +32,7 @@ export async function readUser(prisma: PrismaClient, query: UserQuery): Promise<
         { count: Number(count), firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString() },
       ]),
     ),
-    segments: [],
+    segments: memberships.map(({ segmentId }) => segmentId).toSorted(),
   }
 }
 

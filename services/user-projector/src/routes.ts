@@ -1,9 +1,16 @@
-import { INTERNAL_ROUTES, LookUpUsersRequest, UserQuery } from '@nextvisit/contracts'
+import {
+  INTERNAL_ROUTES,
+  LookUpUsersRequest,
+  SegmentMembersQuery,
+  SegmentsQuery,
+  UserQuery,
+} from '@nextvisit/contracts'
 import { partitionForKey } from '@nextvisit/log'
 import type { Barrier } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute, notFound } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { readExistence, readUser } from './queries.ts'
+import { readSegmentMembers, readSegments } from './segment-queries.ts'
 
 export interface RoutesOptions {
   readonly prisma: PrismaClient
@@ -18,11 +25,11 @@ const READ_BARRIER_WITHIN_MS = 1_000
 
 /** What other services may ask of this one. */
 export function createRoutes({ prisma, barrier, countPartitions }: RoutesOptions): InternalRoute[] {
-  /** What was answered before about this user is folded, if that is to be had in time: what is there is better than nothing. */
-  const catchUp = async (userId: string, signal: AbortSignal): Promise<void> => {
+  /** What was answered before is folded, if that is to be had in time: what is there is better than nothing. */
+  const catchUp = async (partitionsOf: (count: number) => readonly number[], signal: AbortSignal): Promise<void> => {
     const within = AbortSignal.any([signal, AbortSignal.timeout(READ_BARRIER_WITHIN_MS)])
     try {
-      await barrier([partitionForKey(userId, await countPartitions())], within)
+      await barrier(partitionsOf(await countPartitions()), within)
     } catch (error) {
       if (signal.aborted) throw error
     }
@@ -38,8 +45,20 @@ export function createRoutes({ prisma, barrier, countPartitions }: RoutesOptions
       return { exists: await readExistence(prisma, users) }
     }),
     internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, { signal }) => {
-      await catchUp(query.userId, signal)
+      await catchUp((count) => [partitionForKey(query.userId, count)], signal)
       return (await readUser(prisma, query)) ?? notFound()
     }),
+    internalRoute(INTERNAL_ROUTES.readSegments, SegmentsQuery, async (query, { signal }) => {
+      await catchUp(everyPartition, signal)
+      return readSegments(prisma, query)
+    }),
+    internalRoute(INTERNAL_ROUTES.readSegmentMembers, SegmentMembersQuery, async (query, { signal }) => {
+      await catchUp(everyPartition, signal)
+      return readSegmentMembers(prisma, query)
+    }),
   ]
+}
+
+function everyPartition(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, partition) => partition)
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { type Db, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
+import { catalogOf, readAllRows } from './given-projector.ts'
 import { createUserProjection } from './user-projection.ts'
 
 describeProjection('user-projector', {
@@ -11,6 +11,11 @@ describeProjection('user-projector', {
   migrations: path.join(import.meta.dirname, '../prisma/migrations'),
   createProjection: () => createUserProjection(),
   openDb: (url) => openTestDb(url, 'users'),
+  catalog: catalogOf([
+    { id: 'paying', where: { trait: 'plan', is: 'free' } },
+    { id: 'active', where: { event: 'checkout_completed', atLeast: 1, within: '1h' } },
+    { id: 'idle', where: { not: { segment: 'active' } } },
+  ]),
   facts: [
     eventTracked({ userName: 'bob', source: 'sdk' }),
     identifyRequested({ operations: { set: { plan: 'free', seats: 1 }, increment: { logins: 1 } } }),
@@ -29,10 +34,5 @@ describeProjection('user-projector', {
     identifyRequested({ project: 'blog', operations: { set: { plan: 'pro' } } }),
     visit({ device: { $deviceOs: 'Android' } }),
   ],
-  readRows: async (db: Db) => [
-    await db.$queryRaw(sql`SELECT to_jsonb(users) AS row FROM users ORDER BY organization, project, user_id`),
-    await db.$queryRaw(
-      sql`SELECT to_jsonb(e) AS row FROM user_events AS e ORDER BY organization, project, user_id, slug`,
-    ),
-  ],
+  readRows: readAllRows,
 })

@@ -41,7 +41,7 @@ async function fold(facts: readonly UserFact[]): Promise<number> {
   let skipped = 0
   const projection = createUserProjection({ onSkippedIncrements: (count) => (skipped += count) })
   const batch = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
-  const loaded = (await projection.load?.(prisma, batch)) ?? projection.empty()
+  const loaded = (await projection.load?.(prisma, batch, context)) ?? projection.empty()
   const draft = batch.reduce((before, record) => projection.evolve(before, record, context), loaded)
   await prisma.$transaction(projection.save(draft).map((statement) => prisma.$executeRaw(statement)))
   await projection.after?.(draft)

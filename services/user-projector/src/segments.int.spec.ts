@@ -1,0 +1,250 @@
+import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { compileSegments } from '@nextvisit/domain'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { catalogOf, givenProjector, readAllRows, type Turn, type WrittenSegment } from './given-projector.ts'
+import { readUser } from './queries.ts'
+import { readSegmentMembers, readSegments } from './segment-queries.ts'
+
+const shop = { organization: 'acme', project: 'shop' }
+const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
+const active = { id: 'active', where: { event: 'Checkout Completed', atLeast: 1, within: '1h' } }
+const lost = { id: 'lost', where: { all: [{ segment: 'paying' }, { not: { segment: 'active' } }] } }
+
+/** `08:00` → an instant of the story's day. */
+const at = (time: string) => `2026-11-02T${time}${time.length === 5 ? ':00.000' : ''}Z`
+const plan = (name: string, userName = 'ada') => ({ userName, operations: { set: { plan: name } } })
+
+let given: Awaited<ReturnType<typeof givenProjector>>
+beforeAll(async () => {
+  given = await givenProjector(inject('databaseUrl'))
+})
+afterAll(() => given?.stop())
+beforeEach(() => given.clear())
+
+/** Who is in which segment, and since when. */
+async function membersOf(segmentId: string): Promise<string[]> {
+  const { users } = await readSegmentMembers(given.prisma, { ...shop, segmentId, limit: 1_000 })
+  return users.map(({ userName, since }) => `${userName} ${since.slice(11, 16)}`).toSorted()
+}
+
+/** `members (computed/total)` of each segment. */
+async function countsOf({ catalog }: Turn): Promise<Record<string, string>> {
+  const config = catalog.project('acme', 'shop')?.config
+  const segments = config ? compileSegments(config).segments : []
+  const asked = segments.map(({ id, definition }) => ({ id, definition }))
+  const answer = await readSegments(given.prisma, { ...shop, segments: asked })
+  return Object.fromEntries(
+    answer.segments.map(({ members, usersComputed }, index) => [
+      segments[index]?.id,
+      `${members} (${usersComputed}/${answer.usersTotal})`,
+    ]),
+  )
+}
+
+const segmentsOfUser = async (userName: string) =>
+  (await readUser(given.prisma, { ...shop, userId: userIdFixture(userName) }))?.segments
+
+function turn(...segments: readonly WrittenSegment[]): Turn {
+  return { catalog: catalogOf(segments) }
+}
+
+describe('membership of segments', () => {
+  it('follows every identify', async () => {
+    const now = turn(paying)
+    await given.fold(now, identifyRequested({ ...plan('free'), received: at('08:00') }))
+    expect(await segmentsOfUser('ada')).toEqual([])
+    await given.fold(now, identifyRequested({ ...plan('pro'), received: at('09:00') }))
+    await given.fold(now, identifyRequested({ ...plan('pro'), received: at('10:00') }))
+    expect(await membersOf('paying')).toEqual(['ada 09:00'])
+    expect(await countsOf(now)).toEqual({ paying: '1 (1/1)' })
+    await given.fold(now, identifyRequested({ ...plan('free'), received: at('11:00') }))
+    expect(await membersOf('paying')).toEqual([])
+    expect(await countsOf(now)).toEqual({ paying: '0 (1/1)' })
+  })
+
+  it('follows every event, old ones and those from before the user was identified included', async () => {
+    const often = { id: 'often', where: { event: 'checkout_completed', atLeast: 2 } }
+    const now = turn(often)
+    await given.fold(now, eventTracked({ received: at('08:00') }))
+    await given.fold(now, identifyRequested({ received: at('08:30') }))
+    expect(await segmentsOfUser('ada')).toEqual([])
+    await given.fold(
+      now,
+      eventTracked({ received: at('09:00'), occurredAt: '2026-01-05T00:00:00.000Z', evaluateTriggers: false }),
+    )
+    expect(await membersOf('often')).toEqual(['ada 09:00'])
+  })
+
+  it('is of nobody whom no identify has named', async () => {
+    const now = turn(active)
+    await given.fold(now, eventTracked({ received: at('08:00') }))
+    expect(await countsOf(now)).toEqual({ active: '0 (0/0)' })
+    await given.fold(now, identifyRequested({ received: at('08:30') }))
+    expect(await membersOf('active')).toEqual(['ada 08:30'])
+  })
+
+  it('follows the segments that a segment names', async () => {
+    const now = turn(paying, active, lost)
+    await given.fold(now, identifyRequested({ ...plan('pro'), received: at('08:00') }))
+    expect(await segmentsOfUser('ada')).toEqual(['lost', 'paying'])
+    await given.fold(now, eventTracked({ received: at('08:10') }))
+    expect(await segmentsOfUser('ada')).toEqual(['active', 'paying'])
+  })
+
+  it('takes a fact that comes late for what was known since: nothing turns back', async () => {
+    const now = turn(active)
+    await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:00') }))
+    await given.tick(now, at('09:00'))
+    await given.fold(now, identifyRequested({ received: at('08:30') }))
+    expect(await membersOf('active')).toEqual([])
+  })
+})
+
+describe('time alone', () => {
+  it('moves a user when a window closes on an event, and one it has not reached yet when it opens', async () => {
+    const now = turn(paying, active, lost)
+    await given.fold(
+      now,
+      identifyRequested({ ...plan('pro'), received: at('08:00') }),
+      eventTracked({ received: at('08:00'), occurredAt: at('08:04') }),
+    )
+    expect(await segmentsOfUser('ada')).toEqual(['lost', 'paying'])
+    expect(await given.settle(now, at('08:03'))).toBe(0)
+    expect(await given.settle(now, at('08:05'))).toBe(1)
+    expect(await membersOf('active')).toEqual(['ada 08:04'])
+    expect(await given.settle(now, at('09:03'))).toBe(0)
+    expect(await given.settle(now, at('09:04'))).toBe(1)
+    expect(await membersOf('active')).toEqual([])
+    expect(await membersOf('lost')).toEqual(['ada 09:04'])
+    expect(await countsOf(now)).toEqual({ paying: '1 (1/1)', active: '0 (1/1)', lost: '1 (1/1)' })
+    expect(await given.settle(now, at('23:59'))).toBe(0)
+  })
+
+  it('moves a user by the age of a date', async () => {
+    const recent = { id: 'recent', where: { trait: 'joined', after: '-1d' } }
+    const now = turn(recent)
+    await given.fold(now, identifyRequested({ received: at('08:00'), operations: { set: { joined: '2026-11-02' } } }))
+    expect(await segmentsOfUser('ada')).toEqual(['recent'])
+    expect(await given.settle(now, '2026-11-02T23:59:59.999Z')).toBe(0)
+    await given.settle(now, '2026-11-03T00:00:00.000Z')
+    expect(await segmentsOfUser('ada')).toEqual([])
+  })
+
+  it('is caught up with by the next fact, each change as of its own moment', async () => {
+    const now = turn(active, { id: 'idle', where: { not: { segment: 'active' } } })
+    await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:00') }))
+    await given.fold(now, identifyRequested({ received: at('12:00') }))
+    expect(await membersOf('idle')).toEqual(['ada 09:00'])
+  })
+
+  it('moves many, some at a time', async () => {
+    const now = turn(active)
+    const names = Array.from({ length: 2_300 }, (_, index) => `user-${index}`)
+    await given.fold(now, ...names.map((userName) => identifyRequested({ userName, received: at('08:00') })))
+    await given.fold(now, ...names.map((userName) => eventTracked({ userName, received: at('08:00') })))
+    expect(await countsOf(now)).toEqual({ active: '2300 (2300/2300)' })
+    expect(await given.settle(now, at('09:00'))).toBe(3)
+    expect(await countsOf(now)).toEqual({ active: '0 (2300/2300)' })
+  })
+})
+
+describe('a catalog that changes', () => {
+  const names = Array.from({ length: 1_500 }, (_, index) => `user-${index}`)
+  const joinAll = async (now: Turn) => {
+    const facts = names.map((name, index) => identifyRequested({ ...plan(index % 3 === 0 ? 'pro' : 'free', name) }))
+    await given.fold(now, ...facts.slice(0, 1_000))
+    await given.fold(now, ...facts.slice(1_000))
+    await given.fold(now, ...names.slice(0, 600).map((userName) => eventTracked({ userName, received: at('10:30') })))
+  }
+
+  it('has a new segment computed for all users, with its progress', async () => {
+    await joinAll({ catalog: catalogOf([]) })
+    const now = { catalog: catalogOf([paying, active], 2) }
+    expect(await countsOf(now)).toEqual({ paying: '0 (0/1500)', active: '0 (0/1500)' })
+    await given.tick(now, at('11:00'))
+    expect((await countsOf(now))['paying']).toMatch(/ \(1000\/1500\)$/)
+    expect(await given.settle(now, at('11:00'))).toBe(1)
+    expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '600 (1500/1500)' })
+    expect(await segmentsOfUser('user-0')).toEqual(['active', 'paying'])
+    expect(await given.settle(now, at('11:31'))).toBe(1)
+    expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '0 (1500/1500)' })
+  })
+
+  it('has a changed segment computed again, and those that name it; the others keep their progress', async () => {
+    await joinAll({ catalog: catalogOf([paying, active, lost]) })
+    const now = { catalog: catalogOf([paying, { ...active, where: { ...active.where, within: '15m' } }, lost], 2) }
+    expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '600 (0/1500)', lost: '300 (0/1500)' })
+    await given.settle(now, at('10:50'))
+    expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '0 (1500/1500)', lost: '500 (1500/1500)' })
+  })
+
+  it('has a removed segment vanish, of a project that is gone as well', async () => {
+    await joinAll(turn(paying, active))
+    await given.settle({ catalog: catalogOf([active], 2) }, at('10:40'))
+    expect(await membersOf('paying')).toEqual([])
+    expect(await countsOf({ catalog: catalogOf([active], 2) })).toEqual({ active: '600 (1500/1500)' })
+    await given.settle({ catalog: catalogOf(undefined, 3) }, at('10:41'))
+    expect(await given.prisma.segmentMember.count()).toBe(0)
+    expect(await given.prisma.segmentCount.count()).toBe(0)
+    expect(await given.prisma.segmentProgress.findMany()).toMatchObject([{ definitions: '', users: 1_500n }])
+  })
+
+  it('holds for every fact from then on, before and while all are computed: nothing is lost, nothing twice', async () => {
+    await joinAll(turn(paying))
+    const now = { catalog: catalogOf([{ ...paying, where: { trait: 'plan', in: ['pro', 'team'] } }, active], 2) }
+    await given.fold(now, identifyRequested({ ...plan('team', 'user-1'), received: at('10:40') }))
+    expect(await segmentsOfUser('user-1')).toEqual(['active', 'paying'])
+    expect(await countsOf(now)).toEqual({ paying: '501 (1/1500)', active: '1 (1/1500)' })
+    await given.tick(now, at('10:41'))
+    await given.fold(
+      now,
+      identifyRequested({ ...plan('team', 'new'), received: at('10:42') }),
+      ...names.slice(0, 100).map((userName) => identifyRequested({ ...plan('free', userName), received: at('10:42') })),
+    )
+    await given.settle(now, at('10:43'))
+    // Of the first 100, 34 were pro and one was team.
+    expect(await countsOf(now)).toEqual({ paying: '467 (1501/1501)', active: '600 (1501/1501)' })
+    expect(await membersOf('paying')).toHaveLength(467)
+  })
+
+  it('turns nothing back where a catalog at hand is older than what users were computed with', async () => {
+    await joinAll({ catalog: catalogOf([paying], 1) })
+    await given.settle({ catalog: catalogOf([active], 2) }, at('10:40'))
+    const rows = await readAllRows(given.prisma)
+    expect(await given.settle({ catalog: catalogOf([paying], 1) }, at('10:41'))).toBe(0)
+    expect(await readAllRows(given.prisma)).toEqual(rows)
+  })
+})
+
+describe('owners of partitions', () => {
+  it('count for the same segment at the same time', async () => {
+    const now = turn(paying, active)
+    const usersOf = (partition: number) => Array.from({ length: 300 }, (_, index) => `p${partition}-${index}`)
+    const partitions = [0, 1, 2, 3]
+    const joinIn = async (partition: number) => {
+      const owner = { ...now, partition }
+      for (const names of [usersOf(partition).slice(0, 150), usersOf(partition).slice(150)]) {
+        await given.fold(owner, ...names.map((name) => identifyRequested(plan('pro', name))))
+        await given.fold(owner, ...names.map((userName) => eventTracked({ userName, received: at('10:00') })))
+      }
+    }
+    await Promise.all(partitions.map(joinIn))
+    expect(await countsOf(now)).toEqual({ paying: '1200 (1200/1200)', active: '1200 (1200/1200)' })
+    const other = { catalog: catalogOf([active, lost, paying], 2) }
+    await Promise.all(partitions.map((partition) => given.settle({ ...other, partition }, at('11:00'))))
+    expect(await countsOf(other)).toEqual({
+      active: '0 (1200/1200)',
+      lost: '1200 (1200/1200)',
+      paying: '1200 (1200/1200)',
+    })
+  })
+
+  it('of whom one slept through a takeover compute nothing', async () => {
+    await given.fold(turn(), identifyRequested(plan('pro')))
+    const sleeper = await given.openFold({ catalog: catalogOf([paying], 2) })
+    await given.fold(turn(), identifyRequested(plan('free')))
+    const rows = await readAllRows(given.prisma)
+    expect(await sleeper.tick(new Date(at('11:00')))).toEqual({ outcome: 'stale' })
+    expect(await readAllRows(given.prisma)).toEqual(rows)
+  })
+})
