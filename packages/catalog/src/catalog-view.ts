@@ -12,6 +12,9 @@ export interface CatalogProject {
   /** Slugs (events: by their slug, not by their name) that are marked disabled. */
   readonly disabledTraits: ReadonlySet<string>
   readonly disabledEvents: ReadonlySet<string>
+  /** Slugs that the workspace file names and does not disable: the project knows them before any record does. */
+  readonly declaredTraits: ReadonlySet<string>
+  readonly declaredEvents: ReadonlySet<string>
 }
 
 export interface CatalogKey {

@@ -81,7 +81,13 @@ function prepareProject(
     config,
     plan,
     allowedFields: new Set(config.allowedFields),
-    disabledTraits: new Set(config.traits.filter((trait) => !trait.enabled).map((trait) => trait.slug)),
-    disabledEvents: new Set(config.events.filter((event) => !event.enabled).map((event) => eventSlug(event.slug))),
+    disabledTraits: slugsOf(config.traits, false),
+    disabledEvents: new Set([...slugsOf(config.events, false)].map(eventSlug)),
+    declaredTraits: slugsOf(config.traits, true),
+    declaredEvents: new Set([...slugsOf(config.events, true)].map(eventSlug)),
   }
+}
+
+function slugsOf(switches: ProjectConfig['traits'], enabled: boolean): ReadonlySet<string> {
+  return new Set(switches.filter((one) => one.enabled === enabled).map(({ slug }) => slug))
 }

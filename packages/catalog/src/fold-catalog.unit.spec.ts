@@ -63,6 +63,7 @@ describe('the catalog', () => {
     expect(project?.allowedFields).toEqual(new Set(['email']))
     expect(project?.disabledTraits).toEqual(new Set(['note']))
     expect(project?.disabledEvents).toEqual(new Set(['legacy_click']))
+    expect([project?.declaredTraits, project?.declaredEvents]).toEqual([new Set(['plan']), new Set()])
     expect([...catalog.projects()]).toEqual([project])
   })
 

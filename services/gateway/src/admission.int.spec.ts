@@ -215,6 +215,33 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
       operations: { set: { plan: 1 } },
     })
   })
+
+  it('lets an SDK key bring in what the project declares, within the cap (docs/decisions, 7)', async () => {
+    const names = await registry()
+    const project = {
+      clientCreatedTraits: false,
+      clientCreatedEvents: false,
+      traits: [{ slug: 'declared' }, { slug: 'over' }, { slug: 'off', enabled: false }],
+      events: [{ slug: 'Signed In' }, { slug: 'Signed Out' }],
+    }
+    const plan = { uniqueTraits: 1, uniqueEvents: 2 }
+    const gateway = await gatewayWith({ project, plan, owners: { traitRegistry: names.url } })
+    await gateway.visit({ userName: 'ada', userAttributes: { $set: { declared: 1, fresh: 1, over: 1, off: 1 } } })
+    const sdkTrack = (eventName: string) =>
+      gateway.post('/v2/sdk/track-event', { userName: 'ada', eventName }, gateway.keys.sdk)
+    expect((await sdkTrack('signed_in')).body).toMatchObject({ newEvent: true })
+    expect((await sdkTrack('unheard of')).status).toBe(400)
+    expect((await sdkTrack('Signed Out')).body).toMatchObject({
+      status: 400,
+      message: 'Unique tracked events limit reached for your plan',
+    })
+    expect((await gateway.records())[0]?.fact).toMatchObject({
+      operations: { set: { declared: 1 } },
+      registeredTraits: ['declared'],
+      strippedTraits: ['over', 'fresh'],
+      droppedTraits: ['off'],
+    })
+  })
 })
 
 describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {

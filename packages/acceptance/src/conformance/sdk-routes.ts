@@ -73,6 +73,11 @@ export function describeSdkRoutes(): void {
       expect((await settledUser(closed, 'new-traits'))['traits']).toEqual({ by_admin: 2, email: 'e' })
     })
 
+    it('a trait that the workspace file declares is known before any record carries it', async () => {
+      await closed.visit({ userName: 'declares', userAttributes: { $set: { declared_trait: 1, undeclared_trait: 1 } } })
+      expect((await settledUser(closed, 'declares'))['traits']).toEqual({ declared_trait: 1 })
+    })
+
     it('new traits follow clientCreatedTraits: on, they are registered', async () => {
       await shop.visit({ userName: 'new-traits', userAttributes: { $set: { by_client: 1 } } })
       expect((await settledUser(shop, 'new-traits'))['traits']).toEqual({ by_client: 1 })
@@ -150,6 +155,14 @@ export function describeSdkRoutes(): void {
       expect(await closed.track(event)).toMatchObject({ status: 202, body: { newEvent: true } })
       expect(await closed.sdkTrack(event)).toMatchObject({ status: 202, body: { newEvent: false } })
       expect(await closed.sdkTrack({ ...event, userName: 'nobody', eventName: 'Nor This' })).toMatchObject(errorOf(404))
+    })
+  })
+
+  describe('an event that the workspace file declares, by its name', () => {
+    it('is known before any record carries it: clients may send it, and the first registers it', async () => {
+      await closed.identify({ userName: 'sdk-tracked' })
+      const declared = await closed.sdkTrack({ userName: 'sdk-tracked', eventName: 'declared event' })
+      expect(declared).toMatchObject({ status: 202, body: { newEvent: true } })
     })
   })
 

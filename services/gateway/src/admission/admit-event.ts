@@ -43,7 +43,7 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
     if (project.disabledEvents.has(body.slug))
       return refuse(400, 'eventName names an event that is disabled in this project')
 
-    const { cap, refusal } = newEventPolicy(request)
+    const { cap, refusal } = newEventPolicy(request, body.slug)
     const slugs = [{ slug: body.slug, name: body.eventName }]
     const claim: Claim = { kind: 'event', ...rider, slugs, disabled: [], ...cap }
 
@@ -95,11 +95,11 @@ function eventLimit({ key, project }: CheckedRequest): number | undefined {
 }
 
 /**
- * The room for a name that is new: none for an SDK key where the project does not let clients create events, else the
- * plan's cap in `P`, else any. And what who finds no room is told.
+ * The room for a name that is new: none for an SDK key where the project does not let clients create events and does not
+ * declare this one (docs/decisions, 7), else the plan's cap in `P`, else any. And what who finds no room is told.
  */
-function newEventPolicy({ key, project }: CheckedRequest): { cap: { limit?: number }; refusal: Refusal } {
-  if (key.entry.kind === 'sdk' && !project.config.clientCreatedEvents) {
+function newEventPolicy({ key, project }: CheckedRequest, slug: string): { cap: { limit?: number }; refusal: Refusal } {
+  if (key.entry.kind === 'sdk' && !project.config.clientCreatedEvents && !project.declaredEvents.has(slug)) {
     const refusal = refuse(400, 'eventName must name an event that this project knows: clients do not create new ones')
     return { cap: { limit: 0 }, refusal }
   }

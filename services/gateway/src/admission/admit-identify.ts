@@ -44,14 +44,18 @@ export function createAdmitIdentify({ markers, reservations, names }: IdentifyAd
       if (verdict === 'unchecked') unchecked.push('mau')
     }
 
-    const slugs = bringingSlugs(chosen.changes).map((slug) => ({ slug, name: slug }))
     const disabled = [...project.disabledTraits]
-    const claimed = await names.claim({ kind: 'trait', ...rider, slugs, disabled, ...newTraitCap(request) }, deadlineAt)
-    if (claimed.outcome === 'unchecked') unchecked.push('traits')
+    const claims = newTraitCaps(request, bringingSlugs(chosen.changes)).map(({ slugs, ...cap }) =>
+      names.claim(
+        { kind: 'trait', ...rider, slugs: slugs.map((slug) => ({ slug, name: slug })), disabled, ...cap },
+        deadlineAt,
+      ),
+    )
+    const claimed = await Promise.all(claims)
+    if (claimed.some(({ outcome }) => outcome === 'unchecked')) unchecked.push('traits')
+    const verdicts = claimed.flatMap((one) => (one.outcome === 'claimed' ? [...one.verdicts] : []))
     const slugsThatAre = (wanted: ClaimVerdict) =>
-      claimed.outcome === 'unchecked'
-        ? []
-        : [...claimed.verdicts].flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
+      verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
     const stripped = new Set(slugsThatAre('no-room'))
     const kept = chosen.changes.filter((change) => !stripped.has(change.slug))
 
@@ -86,9 +90,20 @@ function bringingSlugs(changes: readonly TraitChange[]): readonly string[] {
   return [...new Set(bringing.map(({ slug }) => slug))]
 }
 
-/** Room for new slugs: none for an SDK key where the project does not let clients create traits, else the plan's cap. */
-function newTraitCap({ key, project }: CheckedRequest): { limit?: number } {
-  if (key.entry.kind === 'sdk' && !project.config.clientCreatedTraits) return { limit: 0 }
+/**
+ * Room for slugs that are new: the plan's cap; for an SDK key where the project does not let clients create traits, only
+ * for those that it declares (docs/decisions, 7).
+ */
+function newTraitCaps(
+  { key, project }: CheckedRequest,
+  slugs: readonly string[],
+): readonly { readonly slugs: readonly string[]; readonly limit?: number }[] {
   const { uniqueTraits } = project.plan
-  return uniqueTraits === undefined ? {} : { limit: uniqueTraits }
+  const cap = uniqueTraits === undefined ? {} : { limit: uniqueTraits }
+  if (key.entry.kind === 'admin' || project.config.clientCreatedTraits) return [{ slugs, ...cap }]
+  const isDeclared = (slug: string) => project.declaredTraits.has(slug)
+  return [
+    { slugs: slugs.filter(isDeclared), ...cap },
+    { slugs: slugs.filter((slug) => !isDeclared(slug)), limit: 0 },
+  ]
 }
