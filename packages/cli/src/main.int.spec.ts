@@ -38,7 +38,7 @@ function nextvisit(args: readonly string[], env: Readonly<Record<string, string>
 }
 
 describe('nextvisit', () => {
-  it.each([[[]], [['apply']], [['keys', 'create']], [['status']], [['migrate']], [['topics', 'create']]])(
+  it.each([[[]], [['apply']], [['keys', 'create']], [['status']], [['audit']], [['migrate']], [['topics', 'create']]])(
     'shows for %j what it does, with an example',
     async (command) => {
       const { exitCode, stdout } = await nextvisit([...command, '--help'])
@@ -54,6 +54,8 @@ describe('nextvisit', () => {
     [['keys', 'create', '--kind', 'root', '--environment', 'P'], 'Allowed choices are admin, sdk'],
     [['topics', 'create', '--partitions', '0'], 'It must be a whole number, 1 or more.'],
     [['topics', 'create'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
+    [['audit'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
+    [['audit', '--users-a-pass', '0'], 'It must be a whole number from 1 on.'],
     [['migrate'], 'DATABASE_URL is not set.'],
     [['apply', '/nowhere/workspace.yaml'], '/nowhere/workspace.yaml cannot be read (ENOENT).'],
   ])('ends %j with 2 and says what to do', async (args, message) => {

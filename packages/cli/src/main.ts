@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { applyCommand } from './commands/apply.ts'
 import { deadLettersCommand } from './commands/dead-letters.ts'
+import { auditCommand } from './commands/audit.ts'
 import { demoCommand } from './commands/demo.ts'
 import { envCommand } from './commands/env.ts'
 import { exportCommand } from './commands/export.ts'
@@ -26,6 +27,7 @@ for (const command of [
   keysCommand(),
   statusCommand(),
   deadLettersCommand(),
+  auditCommand(),
   topicsCommand(),
   migrateCommand(),
   demoCommand(),

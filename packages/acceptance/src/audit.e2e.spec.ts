@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import type { AuditReport } from '@nextvisit/audit'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createCallers } from './faults/callers.ts'
+import { auditStack, type CampaignStack, startCampaignStack } from './faults/campaign-stack.ts'
+import { createRandom } from './faults/seeded-random.ts'
+import { createTraffic } from './faults/traffic.ts'
+import { eventually } from './stack.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+let stack: CampaignStack
+let callers: ReturnType<typeof createCallers>
+
+beforeAll(async () => {
+  stack = await startCampaignStack()
+  callers = createCallers(stack.gatewayUrl)
+  const traffic = createTraffic({ callers, customers: stack.customers, random: createRandom(7), perSecond: 100 })
+  await traffic.begin()
+  traffic.start()
+  await sleep(4_000)
+  await traffic.stop()
+}, 180_000)
+afterAll(() => stack?.remove(), 60_000)
+
+const recount = (ledger = callers.calls()) => auditStack(stack, ledger)
+const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
+
+/** Once every consumer has read everything. */
+const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000)
+
+/** Runs `tamper` on a service's rows; gives back what undoes it. */
+async function query(service: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: stack.databaseUrl(service) })
+  await client.connect()
+  const schema = new Map([
+    ['user-projector', 'users'],
+    ['metering', 'metering'],
+    ['trait-registry', 'registry'],
+    ['form-trigger-evaluator', 'forms'],
+  ]).get(service)
+  try {
+    await client.query(`SET search_path TO ${schema}`)
+    const { rows } = await client.query<Record<string, unknown>>(sql)
+    return rows
+  } finally {
+    await client.end()
+  }
+}
+
+function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string }> {
+  const main = path.resolve(import.meta.dirname, '../../cli/src/main.ts')
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main, ...args],
+      { env: { NEXTVISIT_DATA: stack.dataDirectory } },
+      (error, stdout, stderr) => resolve({ exitCode: Number(error?.code ?? 0), stdout: stdout + stderr }),
+    )
+  })
+}
+
+/** One user is changed, all of them are compared. */
+const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
+
+const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
+
+describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => {
+  it('finds no difference where there is none', async () => {
+    const report = await atRest()
+    expect(report.findings).toEqual([])
+    expect(report.records).toBeGreaterThan(300)
+    expect(report.lag.map(({ records }) => records)).toEqual([0, 0, 0, 0])
+  })
+
+  it('finds the same, however many passes it takes', async () => {
+    const { exitCode, stdout } = await nextvisit('audit', '--at-rest', '--json', '--users-a-pass', '10')
+    expect(JSON.parse(stdout)).toMatchObject({ passes: 8, findings: [] })
+    expect(exitCode).toBe(0)
+  })
+
+  it.each([
+    [
+      'user-projector',
+      'users.user_events: count',
+      `UPDATE user_events SET count = count + 1 WHERE user_id = ${ONE_USER}`,
+      `UPDATE user_events SET count = count - 1 WHERE user_id = ${ONE_USER}`,
+    ],
+    [
+      'user-projector',
+      'users.users: traits',
+      `UPDATE users SET traits = traits - 'plan' || jsonb_build_object('lost', traits->'plan') WHERE user_id = ${ONE_USER}`,
+      `UPDATE users SET traits = traits - 'lost' || jsonb_build_object('plan', traits->'lost') WHERE user_id = ${ONE_USER}`,
+    ],
+    [
+      'metering',
+      'metering.counters: count',
+      `UPDATE counters SET count = count + 1 WHERE kind = 'mau'`,
+      `UPDATE counters SET count = count - 1 WHERE kind = 'mau'`,
+    ],
+    [
+      'metering',
+      'metering.unique_names: not in the log',
+      `UPDATE unique_names SET slug = 'another' WHERE slug = 'signed_in'`,
+      `UPDATE unique_names SET slug = 'signed_in' WHERE slug = 'another'`,
+    ],
+    [
+      'metering',
+      'metering.usage: events',
+      `UPDATE usage SET events = events - 1`,
+      `UPDATE usage SET events = events + 1`,
+    ],
+    [
+      'trait-registry',
+      'registry.definitions: firstSeenAt',
+      `UPDATE definitions SET first_seen_at = first_seen_at + interval '1 s'`,
+      `UPDATE definitions SET first_seen_at = first_seen_at - interval '1 s'`,
+    ],
+    [
+      'form-trigger-evaluator',
+      'forms.queue: missing',
+      `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
+      `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
+    ],
+    [
+      'form-trigger-evaluator',
+      'forms.event_occurrences: latest',
+      `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] - 1`,
+      `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] + 1`,
+    ],
+    [
+      'trait-registry',
+      'checkpoints: behind',
+      `UPDATE checkpoints SET next_offset = next_offset - 1 WHERE partition = ${USED_PARTITION}`,
+      `UPDATE checkpoints SET next_offset = next_offset + 1 WHERE partition = ${USED_PARTITION}`,
+    ],
+    [
+      'metering',
+      'checkpoints: beyond the log',
+      `UPDATE checkpoints SET next_offset = next_offset + 1`,
+      `UPDATE checkpoints SET next_offset = next_offset - 1`,
+    ],
+  ])('names a change of %s: %s', async (service, kind, tamper, mend) => {
+    await query(service, tamper)
+    try {
+      expect(kindsOf(await recount())).toContain(kind)
+    } finally {
+      await query(service, mend)
+    }
+    expect((await recount()).findings).toEqual([])
+  })
+
+  it('names what was acknowledged and is not in the log, and what is there though it was refused', async () => {
+    const [first, ...others] = callers.calls()
+    if (!first) throw new Error('There was no traffic')
+    const lost = { ...first, requestId: crypto.randomUUID() }
+    expect(kindsOf(await recount([...callers.calls(), lost]))).toEqual(['ledger: lost'])
+    expect(kindsOf(await recount([{ ...first, status: 402 }, ...others]))).toEqual(['ledger: refused'])
+    expect(kindsOf(await recount(others))).toEqual(['ledger: nobody asked'])
+  })
+
+  it('tells it on the command line, by id and without a name or a value', async () => {
+    await query('user-projector', `UPDATE users SET traits = traits - 'plan' WHERE user_id = ${ONE_USER}`)
+    const { exitCode, stdout } = await nextvisit('audit')
+    expect(exitCode).toBe(1)
+    expect(stdout).toContain('users.users: traits  1\n')
+    expect(stdout).toContain('plan is lost')
+    expect(stdout).not.toContain('user-')
+  })
+})

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { createApiKey, hashApiKey } from '@nextvisit/domain'
+
+/** A project with its keys, as its back end and its pages have them. */
+export interface Customer {
+  readonly organization: string
+  readonly project: string
+  readonly adminKey: string
+  readonly sdkKey: string
+}
+
+/** Two projects of one organization and one of another; their users' names and their slugs are the same. */
+const PROJECTS = [
+  { organization: 'acme', project: 'shop' },
+  { organization: 'acme', project: 'app' },
+  { organization: 'globex', project: 'shop' },
+] as const
+
+const NEVER_LIMITED = { perSecond: 10_000, burst: 20_000 }
+
+/** What each event sets off: one form a user, one at every event, one that waits behind the others and expires. */
+const FORMS = [
+  { id: 'once', triggers: [{ event: 'signed_in' }], priority: 1 },
+  { id: 'always', triggers: [{ event: 'checkout_completed' }], frequency: { repeat: 'always' }, priority: 5 },
+  {
+    id: 'short-lived',
+    triggers: [{ event: 'export_done' }],
+    audience: { trait: 'plan', is: 'pro' },
+    frequency: { repeat: { times: 3 } },
+    expiresAfter: '20s',
+  },
+]
+
+/** Fresh keys, and the workspace file that knows their hashes. JSON is YAML. */
+export function createCustomers(): { readonly customers: readonly Customer[]; readonly workspaceFile: string } {
+  const customers = PROJECTS.map((place) => ({
+    ...place,
+    adminKey: createApiKey('admin', 'P', randomBytes(32)),
+    sdkKey: createApiKey('sdk', 'P', randomBytes(32)),
+  }))
+  const organizations = Map.groupBy(customers, ({ organization }) => organization)
+  const file = {
+    organizations: [...organizations].map(([id, projects]) => ({
+      id,
+      plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
+      projects: projects.map(({ project, adminKey, sdkKey }) => ({
+        id: project,
+        rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED },
+        keys: [
+          { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(adminKey) },
+          { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(sdkKey) },
+        ],
+        segments: [{ id: 'paying', where: { trait: 'plan', is: 'pro' } }],
+        forms: FORMS,
+      })),
+    })),
+  }
+  return { customers, workspaceFile: JSON.stringify(file, null, 2) }
+}

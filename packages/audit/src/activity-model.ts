@@ -1,0 +1,160 @@
+import { compareRows, isoOf, membersOf } from './compare-rows.ts'
+import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
+import { type Model, OF_RANGE } from './model.ts'
+import { operate } from './operate.ts'
+
+interface Activity {
+  readonly traits: Map<string, Value>
+  readonly device: Map<string, string>
+  firstSeenAt: string | null
+  sessionStartedAt: string | null
+  lastSdkContactAt: string | null
+}
+
+interface Occurrences {
+  total: number
+  /** The 50 latest, ascending, in ms. */
+  latest: number[]
+  sessionStartedAt: string | null
+  sessionCount: number
+}
+
+interface ActivityRow {
+  readonly organization: string
+  readonly project: string
+  readonly userId: string
+  readonly traits: string
+  readonly device: string
+  readonly firstSeenAt: Date | null
+  readonly sessionStartedAt: Date | null
+  readonly lastSdkContactAt: Date | null
+}
+
+interface OccurrencesRow {
+  readonly organization: string
+  readonly project: string
+  readonly userId: string
+  readonly slug: string
+  readonly total: string
+  readonly latest: string
+  readonly sessionStartedAt: Date | null
+  readonly sessionCount: number
+}
+
+const KEPT = 50
+const SESSION_GAP_MS = 30 * 60_000
+const ORDER_DEPENDENT = new Set(['traits', 'device', 'sessionStartedAt', 'sessionCount'])
+
+/** `users` and `event_occurrences` of the form trigger evaluator (docs/spec/forms.md). */
+export function createActivityModel(): Model {
+  const users = new Map<string, Activity>()
+  const occurrences = new Map<string, Occurrences>()
+  const late = new Set<string>()
+
+  const activityOf = (key: string): Activity => {
+    const user = users.get(key) ?? newActivity()
+    users.set(key, user)
+    return user
+  }
+
+  const identify = (key: string, { operations, device, received, source }: Identified): void => {
+    const user = activityOf(key)
+    operate(user.traits, operations)
+    for (const [name, value] of Object.entries(device)) user.device.set(name, value)
+    if (user.firstSeenAt === null || received < user.firstSeenAt) user.firstSeenAt = received
+    if (source === 'admin') return
+    if (beginsSession(user, received)) user.sessionStartedAt = received
+    touch(user, received)
+  }
+
+  const track = (key: string, { slug, source, received, occurredAt }: Tracked): void => {
+    const session = source === 'sdk' ? (users.get(key)?.sessionStartedAt ?? null) : null
+    occurrences.set(`${key}/${slug}`, withOne(occurrences.get(`${key}/${slug}`), Date.parse(occurredAt), session))
+    if (source === 'sdk') touch(activityOf(key), received)
+  }
+
+  return {
+    foldUser: (fact, { isLate }) => {
+      const key = userKey(fact)
+      if (isLate) late.add(key)
+      if (fact.type === 'IdentifyRequested') identify(key, fact)
+      if (fact.type === 'EventTracked') track(key, fact)
+    },
+
+    compareUsers: async (snapshot, { first, last }, findings) => {
+      await compareRows({
+        table: 'forms.users',
+        expected: users,
+        cellsOf: (user) => ({ ...user }),
+        rows: snapshot.rows<ActivityRow>(
+          `SELECT organization, project, user_id AS "userId", traits::text, device::text,
+             first_seen_at AS "firstSeenAt", session_started_at AS "sessionStartedAt",
+             last_sdk_contact_at AS "lastSdkContactAt" FROM users ${OF_RANGE}`,
+          [first, last],
+        ),
+        keyOf: userKey,
+        foundIn: (row) => ({
+          traits: membersOf(row.traits),
+          device: membersOf(row.device),
+          firstSeenAt: isoOf(row.firstSeenAt),
+          sessionStartedAt: isoOf(row.sessionStartedAt),
+          lastSdkContactAt: isoOf(row.lastSdkContactAt),
+        }),
+        isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
+        findings,
+      })
+      await compareRows({
+        table: 'forms.event_occurrences',
+        expected: occurrences,
+        cellsOf: ({ latest, ...numbers }) => ({ ...numbers, latest: latest.join() }),
+        rows: snapshot.rows<OccurrencesRow>(
+          `SELECT organization, project, user_id AS "userId", slug, total, array_to_string(latest_ms, ',') AS latest,
+             session_started_at AS "sessionStartedAt", session_count AS "sessionCount"
+           FROM event_occurrences ${OF_RANGE}`,
+          [first, last],
+        ),
+        keyOf: (row) => `${userKey(row)}/${row.slug}`,
+        foundIn: (row) => ({
+          total: Number(row.total),
+          latest: row.latest,
+          sessionStartedAt: isoOf(row.sessionStartedAt),
+          sessionCount: row.sessionCount,
+        }),
+        isUnknowable: (key, column) => late.has(key.split('/', 3).join('/')) && ORDER_DEPENDENT.has(column),
+        findings,
+      })
+      late.clear()
+    },
+  }
+}
+
+function newActivity(): Activity {
+  return {
+    traits: new Map(),
+    device: new Map(),
+    firstSeenAt: null,
+    sessionStartedAt: null,
+    lastSdkContactAt: null,
+  }
+}
+
+function beginsSession({ sessionStartedAt, lastSdkContactAt }: Activity, received: string): boolean {
+  if (sessionStartedAt === null || lastSdkContactAt === null) return true
+  return Date.parse(received) - Date.parse(lastSdkContactAt) >= SESSION_GAP_MS
+}
+
+function touch(user: Activity, received: string): void {
+  if (user.lastSdkContactAt === null || received > user.lastSdkContactAt) user.lastSdkContactAt = received
+}
+
+/** One that happened outside of a session leaves the session's count as it was. */
+function withOne(before: Occurrences | undefined, occurredMs: number, session: string | null): Occurrences {
+  const { total = 0, latest = [], sessionStartedAt = null, sessionCount = 0 } = before ?? {}
+  const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1
+  return {
+    total: total + 1,
+    latest: [...latest, occurredMs].toSorted((one, other) => one - other).slice(-KEPT),
+    sessionStartedAt: session ?? sessionStartedAt,
+    sessionCount: session === null ? sessionCount : inSession,
+  }
+}

@@ -1,0 +1,202 @@
+import {
+  createLogReader,
+  type FetchedRecord,
+  type LogConnection,
+  readWatermarks,
+  type Watermarks,
+} from '@nextvisit/log'
+import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
+import { AuditError } from './errors.ts'
+import { createFindings, type FindingsOfKind } from './findings.ts'
+import { createFold } from './fold.ts'
+import type { UserRange } from './model.ts'
+import { createQueueModel, type QueueModel } from './queue-model.ts'
+import { readFormFact, readUserFact } from './read-fact.ts'
+import { createRepeatLimits } from './repeat-limits.ts'
+import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
+
+const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog' } as const
+const EVALUATOR = 'form-trigger-evaluator'
+/** One pass over the log holds so many users: less than 1 GB with a dozen traits and events each. */
+const USERS_A_PASS = 250_000
+
+export interface AuditOptions {
+  readonly connection: LogConnection
+  readonly readModels: readonly ReadModel[]
+  /** Every request of every caller, where somebody wrote them down. */
+  readonly ledger?: readonly LedgerEntry[]
+  /** Nothing is written now: a checkpoint before the log's end is a difference, and not only lag. */
+  readonly isAtRest?: boolean
+  /** Users held in memory at once; more of them are counted in further passes over the log. */
+  readonly usersAPass?: number
+  readonly onProgress?: (progress: Progress) => void
+}
+
+export interface Progress {
+  readonly records: number
+  /** Of all passes. */
+  readonly ofRecords: number
+}
+
+/** How far a consumer's rows are behind the log's end: what lies there was not compared with them. */
+export interface Lag {
+  readonly service: string
+  readonly records: number
+}
+
+export interface AuditReport {
+  /** On `user-events`. */
+  readonly records: number
+  readonly passes: number
+  readonly lag: readonly Lag[]
+  readonly findings: readonly FindingsOfKind[]
+}
+
+/**
+ * Counts everything again, from the log alone, and reports what the read models, the evaluator's decisions and the
+ * callers' ledger say otherwise. It writes nothing, and shares no code with the services. On a system that runs it
+ * compares each schema as of one moment with the log up to that moment's checkpoints. Throws {@link AuditError} where
+ * there is no comparing, and what Kafka and Postgres throw while they are away.
+ */
+export async function audit(options: AuditOptions): Promise<AuditReport> {
+  const { connection, readModels, ledger, isAtRest = false, usersAPass = USERS_A_PASS } = options
+  // Decisions in the log by now are in the queue's snapshot; later ones may not be.
+  const decidedBefore = await readWatermarks(connection, TOPICS.formEvents)
+  const snapshots = await openSnapshots(readModels)
+  try {
+    const log = await readWatermarks(connection, TOPICS.userEvents)
+    requireWhole(TOPICS.userEvents, log)
+    requireWhole(TOPICS.formEvents, decidedBefore)
+    const findings = createFindings()
+    const limits = await readRepeatLimits(connection)
+    const queue = createQueueModel(findings, limits)
+    const folds = snapshots.map((snapshot) => createFold({ snapshot, log, queue, isAtRest, findings }))
+    const ledgerModel = ledger && createLedgerModel(ledger)
+    const evaluator = snapshots.find(({ service }) => service === EVALUATOR)
+    const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
+    const ofRecords = recordsIn(log) * ranges.length
+    let records = 0
+
+    for (const [pass, range] of ranges.entries()) {
+      if (evaluator) await foldDecisions({ connection, decidedBefore, evaluator, queue, range })
+      await readAll(connection, TOPICS.userEvents, log, (record) => {
+        records += 1
+        if (records % 1_000 === 0) options.onProgress?.({ records, ofRecords })
+        const reading = readUserFact(record)
+        const isMine = reading.outcome === 'read' && isIn(range, reading.fact.userId)
+        if (isMine) {
+          ledgerModel?.see(reading.fact)
+          queue.see(reading.fact)
+        }
+        for (const fold of folds) fold.fold(record, reading, { isMine, isFirstPass: pass === 0 })
+      })
+      for (const fold of folds) await fold.compareUsers(range)
+    }
+    for (const fold of folds) await fold.compareShared()
+    ledgerModel?.compare(queue.queuedBy(), findings)
+    options.onProgress?.({ records: ofRecords, ofRecords })
+    return {
+      records: recordsIn(log),
+      passes: ranges.length,
+      lag: folds.map(({ service, lag }) => ({ service, records: lag })),
+      findings: findings.byKind(),
+    }
+  } finally {
+    await Promise.allSettled(snapshots.map(({ close }) => close()))
+  }
+}
+
+async function openSnapshots(readModels: readonly ReadModel[]): Promise<Snapshot[]> {
+  const opened = await Promise.allSettled(readModels.map((model) => openSnapshot(model, TOPICS.userEvents)))
+  const snapshots = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  const failed = opened.find((result) => result.status === 'rejected')
+  if (!failed) return snapshots
+  await Promise.allSettled(snapshots.map(({ close }) => close()))
+  throw failed.reason
+}
+
+/** What retention has taken away cannot be counted again. */
+function requireWhole(topic: string, watermarks: ReadonlyMap<number, Watermarks>): void {
+  for (const [partition, { low }] of watermarks) {
+    if (low > 0n) {
+      throw new AuditError(
+        `${topic}/${partition} begins at ${low}: what was before cannot be counted again. The audit needs the whole log.`,
+      )
+    }
+  }
+}
+
+async function countUsers(snapshots: readonly Snapshot[]): Promise<number> {
+  const users = snapshots.find(({ service }) => service === 'user-projector')
+  for await (const { count } of users?.rows<{ count: string }>('SELECT count(*) FROM users') ?? []) return Number(count)
+  return 1
+}
+
+/** Users' ids are UUIDv5s, and so spread evenly. */
+function rangesOf(passes: number): UserRange[] {
+  const count = Math.max(1, passes)
+  return Array.from({ length: count }, (_, pass) => ({
+    first: `${hexOf(pass / count)}0000-0000-0000-0000-000000000000`,
+    last: `${pass + 1 === count ? 'ffff' : hexOf((pass + 1) / count - 1 / 65_536)}ffff-ffff-ffff-ffff-ffffffffffff`,
+  }))
+}
+
+function hexOf(share: number): string {
+  return Math.floor(65_536 * share)
+    .toString(16)
+    .padStart(4, '0')
+}
+
+function isIn({ first, last }: UserRange, userId: string): boolean {
+  return userId >= first && userId <= last
+}
+
+function recordsIn(log: ReadonlyMap<number, Watermarks>): number {
+  return [...log.values()].reduce((sum, { high }) => sum + Number(high), 0)
+}
+
+/** Of `topic`, from its beginning up to its end as of now. */
+async function readAll(
+  connection: LogConnection,
+  topic: string,
+  watermarks: ReadonlyMap<number, Watermarks>,
+  onRecord: (record: FetchedRecord) => void,
+): Promise<void> {
+  const from = new Map([...watermarks.keys()].map((partition) => [partition, 0n]))
+  const reader = createLogReader(connection)
+  await reader.readFrom(topic, from, ({ records }) => records.forEach(onRecord), { until: 'end' })
+}
+
+async function readRepeatLimits(connection: LogConnection) {
+  const limits = createRepeatLimits()
+  const watermarks = await readWatermarks(connection, TOPICS.catalog)
+  await readAll(connection, TOPICS.catalog, watermarks, ({ value }) => limits.learn(value))
+  return limits
+}
+
+interface Decisions {
+  readonly connection: LogConnection
+  readonly decidedBefore: ReadonlyMap<number, Watermarks>
+  readonly evaluator: Snapshot
+  readonly queue: QueueModel
+  readonly range: UserRange
+}
+
+/** First what was published before the snapshot, then what waits in its outbox, then what may be newer. */
+async function foldDecisions({ connection, decidedBefore, evaluator, queue, range }: Decisions): Promise<void> {
+  const foldOne = (record: Pick<FetchedRecord, 'value' | 'headers'>, isLater: boolean): void => {
+    const reading = readFormFact(record)
+    if (reading.outcome === 'read' && isIn(range, reading.fact.userId)) queue.foldForm(reading.fact, { isLater })
+  }
+  const later: FetchedRecord[] = []
+  await readAll(connection, TOPICS.formEvents, decidedBefore, (record) => {
+    if (record.offset < (decidedBefore.get(record.partition)?.high ?? 0n)) foldOne(record, false)
+    else later.push(record)
+  })
+  const outbox = evaluator.rows<{ value: string; headers: Record<string, string> }>(
+    'SELECT value, headers FROM outbox WHERE topic = $1 ORDER BY sequence',
+    [TOPICS.formEvents],
+  )
+  for await (const { value, headers } of outbox) foldOne({ value: Buffer.from(value), headers }, false)
+  for (const record of later) foldOne(record, true)
+}

@@ -1,0 +1,6 @@
+/** An audit that cannot be made; the message says why and what to do. */
+export class AuditError extends Error {
+  override readonly name = 'AuditError'
+  readonly code = 'AUDIT_IMPOSSIBLE'
+  readonly retryable = false
+}

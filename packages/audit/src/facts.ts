@@ -1,0 +1,89 @@
+/**
+ * The records of the log as the auditor reads them. Written down here once more on purpose: what the services parse by a
+ * schema that is wrong, the auditor must not parse by the same one.
+ */
+export interface Place {
+  readonly organization: string
+  readonly project: string
+}
+
+export type Scalar = string | number | boolean | null
+export type Value = Scalar | readonly Scalar[]
+
+export interface Operations {
+  readonly set?: Readonly<Record<string, Value>>
+  readonly setOnce?: Readonly<Record<string, Value>>
+  readonly increment?: Readonly<Record<string, number>>
+  readonly decrement?: Readonly<Record<string, number>>
+  readonly unset?: readonly string[]
+}
+
+interface OfUser extends Place {
+  readonly id: string
+  readonly userId: string
+  /** ISO, UTC, milliseconds: instants compare as text. */
+  readonly received: string
+}
+
+interface OfCaller extends OfUser {
+  readonly environment: 'P' | 'T'
+  readonly source: 'admin' | 'sdk'
+  readonly keyed: boolean
+  readonly userName: string
+}
+
+export interface Identified extends OfCaller {
+  readonly type: 'IdentifyRequested'
+  readonly operations: Operations
+  readonly device: Readonly<Record<string, string>>
+  readonly registeredTraits: readonly string[]
+}
+
+export interface Tracked extends OfCaller {
+  readonly type: 'EventTracked'
+  readonly eventName: string
+  readonly slug: string
+  readonly occurredAt: string
+  readonly newEvent: boolean
+  readonly metered: boolean
+}
+
+export interface Visited extends OfUser {
+  readonly type: 'VisitAnswered'
+  readonly visitId: string
+  readonly formId: string
+  readonly queuedId: string
+}
+
+/** On `user-events`. */
+export type UserFact = Identified | Tracked | Visited
+
+interface OfForm extends Place {
+  readonly id: string
+  readonly userId: string
+  readonly queuedId: string
+  readonly formId: string
+  readonly at: string
+}
+
+export interface Queued extends OfForm {
+  readonly type: 'FormQueued'
+  readonly causeId: string
+  readonly priority: number
+  readonly showFrom: string
+  readonly expiresAt?: string
+  readonly catalogRevision: number
+}
+
+export interface Delivered extends OfForm {
+  readonly type: 'FormDelivered'
+  readonly visitId: string
+}
+
+/** On `form-events`. */
+export type FormFact = Queued | Delivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
+
+/** Names a user's rows. Ids hold no `/`. */
+export function userKey({ organization, project, userId }: Place & { readonly userId: string }): string {
+  return `${organization}/${project}/${userId}`
+}

@@ -1,0 +1,35 @@
+/** One difference. `about` names rows by ids and slugs, `says` what differs: no user's name, no trait's value. */
+export interface Finding {
+  /** What kind it is, the same for all of its sort: `users.traits`. */
+  readonly kind: string
+  readonly about: string
+  readonly says: string
+}
+
+export interface FindingsOfKind {
+  readonly kind: string
+  readonly count: number
+  /** The first few. */
+  readonly examples: readonly Omit<Finding, 'kind'>[]
+}
+
+const EXAMPLES = 10
+
+/** Counts every difference and keeps the first few of each kind. */
+export interface Findings {
+  readonly add: (kind: string, about: string, says: string) => void
+  readonly byKind: () => readonly FindingsOfKind[]
+}
+
+export function createFindings(): Findings {
+  const kinds = new Map<string, { count: number; examples: Omit<Finding, 'kind'>[] }>()
+  return {
+    add: (kind, about, says) => {
+      const known = kinds.get(kind) ?? { count: 0, examples: [] }
+      kinds.set(kind, known)
+      known.count += 1
+      if (known.examples.length < EXAMPLES) known.examples.push({ about, says })
+    },
+    byKind: () => [...kinds].map(([kind, { count, examples }]) => ({ kind, count, examples })),
+  }
+}

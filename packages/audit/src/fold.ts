@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import type { FetchedRecord, Watermarks } from '@nextvisit/log'
+import { createActivityModel } from './activity-model.ts'
+import { createCopies } from './copies.ts'
+import type { UserFact } from './facts.ts'
+import type { Findings } from './findings.ts'
+import { createMeteringModel } from './metering-model.ts'
+import type { Model, UserRange } from './model.ts'
+import type { QueueModel } from './queue-model.ts'
+import type { Reading } from './read-fact.ts'
+import { createRegistryModel } from './registry-model.ts'
+import { type DeadLetter, placeOf, type Snapshot } from './snapshot.ts'
+import { createUsersModel } from './users-model.ts'
+
+export interface FoldOptions {
+  readonly snapshot: Snapshot
+  /** Of `user-events`, as it was after the snapshot. */
+  readonly log: ReadonlyMap<number, Watermarks>
+  readonly queue: QueueModel
+  readonly isAtRest: boolean
+  readonly findings: Findings
+}
+
+export interface Pass {
+  /** Whether it is of a user of this pass. */
+  readonly isMine: boolean
+  readonly isFirstPass: boolean
+}
+
+/** One consumer's fold, once more: of exactly those records that its snapshot has folded. */
+export interface Fold {
+  readonly service: string
+  /** Records between its checkpoints and the log's end. */
+  readonly lag: number
+  readonly fold: (record: FetchedRecord, reading: Reading<UserFact>, pass: Pass) => void
+  readonly compareUsers: (range: UserRange) => Promise<void>
+  readonly compareShared: () => Promise<void>
+}
+
+/** The tables of each consumer that are a fold of `user-events`. */
+function modelsOf(service: string, { queue, findings }: FoldOptions): readonly Model[] {
+  switch (service) {
+    case 'user-projector':
+      return [createUsersModel(findings)]
+    case 'metering':
+      return [createMeteringModel()]
+    case 'trait-registry':
+      return [createRegistryModel()]
+    case 'form-trigger-evaluator':
+      return [createActivityModel(), queue]
+    default:
+      return []
+  }
+}
+
+export function createFold(options: FoldOptions): Fold {
+  const { snapshot, log, isAtRest, findings } = options
+  const { service, checkpoints } = snapshot
+  const models = modelsOf(service, options)
+  const letters = new Map(snapshot.deadLetters)
+  let isCopy = createCopies()
+
+  const foldFact = (fact: UserFact, isLate: boolean, { isMine, isFirstPass }: Pass): void => {
+    for (const model of models) {
+      if (isMine) model.foldUser?.(fact, { isLate })
+      if (isFirstPass) model.foldShared?.(fact)
+    }
+  }
+
+  const fold: Fold['fold'] = (record, reading, pass) => {
+    if (record.offset >= (checkpoints.get(record.partition) ?? 0n)) return
+    const place = placeOf(record)
+    const letter = snapshot.deadLetters.get(place)
+    if (pass.isFirstPass) {
+      letters.delete(place)
+      checkLetter(service, { record, reading, letter }, findings)
+    }
+    if (reading.outcome === 'unreadable' || (letter && letter.state !== 'retried')) return
+    if (!isCopy(record.partition, reading.fact)) foldFact(reading.fact, letter !== undefined, pass)
+  }
+
+  return {
+    service,
+    lag: compareCheckpoints({ service, checkpoints, log, isAtRest }, findings),
+    fold,
+    compareUsers: async (range) => {
+      for (const model of models) await model.compareUsers?.(snapshot, range, findings)
+      isCopy = createCopies()
+    },
+    compareShared: async () => {
+      for (const place of letters.keys()) {
+        findings.add('dead letters: not in the log', `${service} ${place}`, 'is put aside, and was never passed')
+      }
+      for (const model of models) await model.compareShared?.(snapshot, findings)
+    },
+  }
+}
+
+interface Checkpoints {
+  readonly service: string
+  readonly checkpoints: ReadonlyMap<number, bigint>
+  readonly log: ReadonlyMap<number, Watermarks>
+  readonly isAtRest: boolean
+}
+
+/** Returns the lag. */
+function compareCheckpoints({ service, checkpoints, log, isAtRest }: Checkpoints, findings: Findings): number {
+  let lag = 0n
+  for (const [partition, { high }] of log) {
+    const next = checkpoints.get(partition) ?? 0n
+    const about = `${service} ${partition}`
+    if (next > high) findings.add('checkpoints: beyond the log', about, `at ${next}, and the log ends at ${high}`)
+    if (next < high) lag += high - next
+    if (isAtRest && next < high) findings.add('checkpoints: behind', about, `at ${next}, and the log ends at ${high}`)
+  }
+  for (const partition of checkpoints.keys()) {
+    if (!log.has(partition)) findings.add('checkpoints: beyond the log', `${service} ${partition}`, 'no such partition')
+  }
+  return Number(lag)
+}
+
+interface Passed {
+  readonly record: FetchedRecord
+  readonly reading: Reading<UserFact>
+  readonly letter: DeadLetter | undefined
+}
+
+/** Every record that was passed is either folded or put aside whole, and only what cannot be read is put aside. */
+function checkLetter(service: string, { record, reading, letter }: Passed, findings: Findings): void {
+  const about = `${service} ${placeOf(record)}`
+  if (!letter) {
+    if (reading.outcome === 'unreadable') {
+      findings.add('dead letters: missing', about, `cannot be read (${reading.because}), and is not put aside`)
+    }
+    return
+  }
+  if (letter.valueSha256 !== (record.value && createHash('sha256').update(record.value).digest('hex'))) {
+    findings.add('dead letters: other bytes', about, 'was put aside with other bytes than the log has')
+  }
+  if (reading.outcome === 'read' && letter.state === 'dead') {
+    findings.add('dead letters: readable', about, 'is put aside, and can be read')
+  }
+}

@@ -1,0 +1,5 @@
+export { audit, type AuditOptions, type AuditReport, type Lag, type Progress } from './audit.ts'
+export type { LedgerEntry } from './caller-ledger.ts'
+export { AuditError } from './errors.ts'
+export type { Finding, FindingsOfKind } from './findings.ts'
+export type { ReadModel } from './snapshot.ts'

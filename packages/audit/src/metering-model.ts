@@ -1,0 +1,162 @@
+import { compareRows } from './compare-rows.ts'
+import type { UserFact } from './facts.ts'
+import { type Model, OF_RANGE } from './model.ts'
+import { slugsOf } from './operate.ts'
+
+interface Usage {
+  events: number
+  identifies: number
+  visits: number
+}
+
+interface CounterRow {
+  readonly organization: string
+  readonly project: string
+  readonly kind: 'event' | 'mau'
+  readonly month: string
+  readonly count: string
+  readonly pending: string
+  readonly reserved: string
+}
+
+interface MemberRow {
+  readonly organization: string
+  readonly project: string
+  readonly month: string
+  readonly userId: string
+}
+
+interface UsageRow extends Omit<MemberRow, 'userId'> {
+  readonly environment: string
+  readonly events: string
+  readonly identifies: string
+  readonly visits: string
+}
+
+interface NameRow {
+  readonly organization: string
+  readonly project: string
+  readonly kind: string
+  readonly slug: string
+  readonly firstMonth: string
+}
+
+/** Everything that metering keeps: the counters behind the limits, active users, usage, unique names. */
+export function createMeteringModel(): Model {
+  const members = new Map<string, true>()
+  const counts = new Map<string, number>()
+  const usage = new Map<string, Usage>()
+  const firstMonths = new Map<string, string>()
+
+  const count = (key: string, by: number): void => void counts.set(key, (counts.get(key) ?? 0) + by)
+
+  const useName = (key: string, month: string): void => {
+    const before = firstMonths.get(key)
+    if (before === undefined || month < before) firstMonths.set(key, month)
+  }
+
+  const useOnce = (key: string, what: keyof Usage): void => {
+    const before = usage.get(key) ?? { events: 0, identifies: 0, visits: 0 }
+    usage.set(key, before)
+    before[what] += 1
+  }
+
+  return {
+    foldUser: (fact) => {
+      if (fact.type !== 'IdentifyRequested') return
+      const { organization, project, userId } = fact
+      members.set(`${organization}/${project}/${monthOf(fact)}/${userId}`, true)
+    },
+
+    compareUsers: async (snapshot, { first, last }, findings) => {
+      for (const member of members.keys()) {
+        const [organization, project, month] = member.split('/', 3)
+        count(`${organization}/${project}/mau/${month}`, 1)
+      }
+      await compareRows({
+        table: 'metering.mau_members',
+        expected: members,
+        cellsOf: () => ({}),
+        rows: snapshot.rows<MemberRow>(
+          `SELECT organization, project, month, user_id AS "userId" FROM mau_members ${OF_RANGE}`,
+          [first, last],
+        ),
+        keyOf: ({ organization, project, month, userId }) => `${organization}/${project}/${month}/${userId}`,
+        foundIn: () => ({}),
+        findings,
+      })
+    },
+
+    foldShared: (fact) => {
+      if (fact.type === 'VisitAnswered') return
+      const place = `${fact.organization}/${fact.project}`
+      const month = monthOf(fact)
+      const inMonth = `${place}/${month}/${fact.environment}`
+      if (fact.type === 'EventTracked') {
+        useOnce(inMonth, 'events')
+        useName(`${place}/event/${fact.slug}`, month)
+        if (fact.metered) count(`${fact.organization}//event/${month}`, 1)
+        return
+      }
+      useOnce(inMonth, fact.source === 'sdk' ? 'visits' : 'identifies')
+      for (const slug of slugsOf(fact.operations)) useName(`${place}/trait/${slug}`, month)
+    },
+
+    compareShared: async (snapshot, findings) => {
+      const counted = new Map([...counts].map(([key, sum]) => [key, { count: sum }]))
+      await compareRows({
+        table: 'metering.counters',
+        expected: counted,
+        cellsOf: (cells) => cells,
+        // A counter at nothing may be there or not.
+        rows: snapshot.rows<CounterRow>(
+          'SELECT organization, project, kind, month, count FROM counters WHERE count <> 0',
+        ),
+        keyOf: counterKey,
+        foundIn: (row) => ({ count: Number(row.count) }),
+        findings,
+      })
+      // Reservations are no fold, but every one of them is in its counter.
+      for await (const row of snapshot.rows<CounterRow>(`
+        SELECT organization, project, kind, month, pending, count(unit) AS reserved
+        FROM counters LEFT JOIN reservations USING (organization, project, kind, month)
+        GROUP BY organization, project, kind, month, pending HAVING pending <> count(unit)`)) {
+        findings.add('metering.counters: pending', counterKey(row), `${row.pending} instead of ${row.reserved}`)
+      }
+      await compareRows({
+        table: 'metering.usage',
+        expected: usage,
+        cellsOf: (cells) => ({ ...cells }),
+        rows: snapshot.rows<UsageRow>(
+          'SELECT organization, project, month, environment, events, identifies, visits FROM usage',
+        ),
+        keyOf: ({ organization, project, month, environment }) => `${organization}/${project}/${month}/${environment}`,
+        foundIn: ({ events, identifies, visits }) => ({
+          events: Number(events),
+          identifies: Number(identifies),
+          visits: Number(visits),
+        }),
+        findings,
+      })
+      await compareRows({
+        table: 'metering.unique_names',
+        expected: firstMonths,
+        cellsOf: (firstMonth) => ({ firstMonth }),
+        rows: snapshot.rows<NameRow>(
+          'SELECT organization, project, kind, slug, first_month AS "firstMonth" FROM unique_names',
+        ),
+        keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,
+        foundIn: ({ firstMonth }) => ({ firstMonth }),
+        findings,
+      })
+    },
+  }
+}
+
+function counterKey({ organization, project, kind, month }: Omit<CounterRow, 'count'>): string {
+  return `${organization}/${project}/${kind}/${month}`
+}
+
+function monthOf({ received }: UserFact): string {
+  return received.slice(0, 'yyyy-mm'.length)
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import type { Value } from './facts.ts'
+import { operate, slugsOf } from './operate.ts'
+
+function after(before: Record<string, Value>, operations: Parameters<typeof operate>[1]) {
+  const traits = new Map(Object.entries(before))
+  operate(traits, operations)
+  return Object.fromEntries(traits)
+}
+
+describe('trait operations, counted again', () => {
+  it('are applied in the order set, setOnce, increment, decrement, unset', () => {
+    const operations = {
+      unset: ['gone'],
+      decrement: { n: 1 },
+      increment: { n: 5 },
+      setOnce: { n: 9, gone: 1, once: 2 },
+      set: { n: 10 },
+    }
+    expect(after({}, operations)).toEqual({ n: 14, once: 2 })
+  })
+
+  it('leave alone what is no number, and what would not be finite', () => {
+    expect(after({ a: 'text', b: 1e308 }, { increment: { a: 1, b: 1e308, c: 1 } })).toEqual({
+      a: 'text',
+      b: 1e308,
+      c: 1,
+    })
+  })
+
+  it('know __proto__ as a slug like any other', () => {
+    const set = JSON.parse('{"__proto__": 1, "email": "x", "plan": "pro"}') as Record<string, Value>
+    expect([...slugsOf({ set, unset: ['gone'] })]).toEqual(['__proto__', 'plan'])
+  })
+})

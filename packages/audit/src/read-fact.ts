@@ -1,0 +1,152 @@
+import type { FormFact, UserFact } from './facts.ts'
+
+type Json = Readonly<Record<string, unknown>>
+type Check = (value: unknown) => boolean
+
+export type Reading<Fact> =
+  | { readonly outcome: 'read'; readonly fact: Fact }
+  | { readonly outcome: 'unreadable'; readonly because: string }
+
+const text: Check = (value) => typeof value === 'string'
+const bool: Check = (value) => typeof value === 'boolean'
+const whole: Check = (value) => Number.isSafeInteger(value)
+const texts: Check = (value) => Array.isArray(value) && value.every(text)
+const matching =
+  (pattern: RegExp): Check =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value)
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+const oneOf =
+  (...values: readonly unknown[]): Check =>
+  (value) =>
+    values.includes(value)
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const objectOf =
+  (check: Check): Check =>
+  (value) =>
+    isObject(value) && Object.values(value).every(check)
+
+const uuid = matching(/^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i)
+const id = matching(/^[a-z0-9-]{1,63}$/)
+const instant: Check = (value) =>
+  matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)(value) && !Number.isNaN(Date.parse(String(value)))
+const finite: Check = (value) => typeof value === 'number' && Number.isFinite(value)
+const scalar: Check = (value) => value === null || text(value) || bool(value) || finite(value)
+const traitValue: Check = (value) => scalar(value) || (Array.isArray(value) && value.every(scalar))
+
+const operations: Check = (value) =>
+  fits(value, {
+    set: optional(objectOf(traitValue)),
+    setOnce: optional(objectOf(traitValue)),
+    increment: optional(objectOf(finite)),
+    decrement: optional(objectOf(finite)),
+    unset: optional(texts),
+  })
+
+const ofUser = { id: uuid, organization: id, project: id, userId: uuid, received: instant }
+const ofCaller = {
+  ...ofUser,
+  environment: oneOf('P', 'T'),
+  source: oneOf('admin', 'sdk'),
+  keyed: bool,
+  userName: text,
+  unchecked: texts,
+}
+const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
+
+type Members = Readonly<Record<string, Check>>
+const USER_FACTS = new Map<unknown, Members>([
+  [
+    'IdentifyRequested',
+    {
+      ...ofCaller,
+      operations,
+      device: objectOf(text),
+      registeredTraits: texts,
+      strippedTraits: texts,
+      droppedTraits: texts,
+      filteredFields: texts,
+    },
+  ],
+  [
+    'EventTracked',
+    {
+      ...ofCaller,
+      eventName: text,
+      slug: text,
+      occurredAt: instant,
+      newEvent: bool,
+      metered: bool,
+      evaluateTriggers: bool,
+    },
+  ],
+  ['VisitAnswered', { ...ofUser, visitId: uuid, formId: id, queuedId: uuid }],
+])
+const FORM_FACTS = new Map<unknown, Members>([
+  [
+    'FormQueued',
+    {
+      ...ofForm,
+      causeId: uuid,
+      priority: whole,
+      showFrom: instant,
+      expiresAt: optional(instant),
+      catalogRevision: whole,
+    },
+  ],
+  ['FormDelivered', { ...ofForm, visitId: uuid }],
+  ['FormCancelled', ofForm],
+  ['FormExpired', ofForm],
+])
+
+interface Message {
+  readonly value: Buffer | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export function readUserFact(message: Message): Reading<UserFact> {
+  return readFact(message, USER_FACTS)
+}
+
+export function readFormFact(message: Message): Reading<FormFact> {
+  return readFact(message, FORM_FACTS)
+}
+
+/** What a record says, or why nobody can read it: then every consumer must have put it aside (docs/design.md, The log). */
+function readFact<Fact>({ value, headers }: Message, types: ReadonlyMap<unknown, Members>): Reading<Fact> {
+  if (value === null) return unreadable('it has no value')
+  if (headers['schema-version'] !== '1') return unreadable('its schema-version is not 1')
+  const json = parse(value.toString('utf8'))
+  if (!isObject(json)) return unreadable('it is no JSON object')
+  const members = types.get(json['type'])
+  if (!members) return unreadable('its type is unknown')
+  const wrong = Object.entries(members).find(([name, check]) => !check(json[name]))
+  if (wrong) return unreadable(`its ${wrong[0]} is not as it must be`)
+  if (!isStorable(json)) return unreadable('it holds U+0000 or a lone surrogate')
+  return { outcome: 'read', fact: json as Fact }
+}
+
+function fits(value: unknown, members: Members): boolean {
+  return isObject(value) && Object.entries(members).every(([name, check]) => check(value[name]))
+}
+
+function isStorable(json: unknown): boolean {
+  if (typeof json === 'string') return json.isWellFormed() && !json.includes('\u0000')
+  if (typeof json !== 'object' || json === null) return true
+  return Object.entries(json).flat().every(isStorable)
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+function unreadable(because: string): { readonly outcome: 'unreadable'; readonly because: string } {
+  return { outcome: 'unreadable', because }
+}

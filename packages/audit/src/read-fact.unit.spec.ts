@@ -1,0 +1,69 @@
+import { decodeRecord, encodeRecord, FormFact, UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { describe, expect, it } from 'vitest'
+import { readFormFact, readUserFact } from './read-fact.ts'
+
+const UUID = 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
+const queued = {
+  type: 'FormQueued',
+  id: UUID,
+  organization: 'acme',
+  project: 'shop',
+  userId: UUID,
+  queuedId: UUID,
+  formId: 'nps',
+  at: '2026-11-02T10:00:00.000Z',
+  causeId: UUID,
+  priority: 1,
+  showFrom: '2026-11-02T10:00:00.000Z',
+  catalogRevision: 1,
+} as const
+
+function message(fact: { readonly id: string; readonly type: string }) {
+  const { value, headers } = encodeRecord(fact, { source: 'spec', time: '2026-11-02T10:00:00.000Z' })
+  return { value: Buffer.from(value), headers }
+}
+
+describe('reading a fact', () => {
+  it.each([
+    identifyRequested({ operations: { set: { plan: 'pro', tags: ['a', null] }, unset: ['x'] } }),
+    visit({ device: { $deviceOs: 'iOS' } }),
+    eventTracked(),
+    visitAnswered({ visitId: UUID, queuedId: UUID, formId: 'nps' }),
+  ])('reads what the services write: $type', (fact) => {
+    expect(readUserFact(message(fact))).toEqual({ outcome: 'read', fact })
+  })
+
+  it('reads the decisions of the evaluator', () => {
+    expect(readFormFact(message(queued))).toEqual({ outcome: 'read', fact: queued })
+  })
+
+  const good = message(eventTracked())
+  const changed = (members: object) => ({
+    ...good,
+    value: Buffer.from(JSON.stringify({ ...eventTracked(), ...members })),
+  })
+
+  it.each([
+    ['no value', { ...good, value: null }],
+    ['no headers', { ...good, headers: {} }],
+    ['a version of the future', { ...good, headers: { ...good.headers, 'schema-version': '2' } }],
+    ['no JSON', { ...good, value: Buffer.from('{') }],
+    ['a list', { ...good, value: Buffer.from('[]') }],
+    ['an unknown type', changed({ type: 'Surprise' })],
+    ['no slug', changed({ slug: undefined })],
+    ['a time without milliseconds', changed({ received: '2026-11-02T10:00:00Z' })],
+    ['a day that is none', changed({ received: '2026-13-02T10:00:00.000Z' })],
+    ['U+0000', changed({ userName: 'a\u0000' })],
+    ['a lone surrogate', changed({ userName: '\ud800' })],
+  ])('cannot read %s, as no service can', (_what, bad) => {
+    expect(readUserFact(bad).outcome).toBe('unreadable')
+    expect(decodeRecord(UserFact, bad.value, bad.headers).outcome).toBe('rejected')
+  })
+
+  it('agrees with the services on form facts', () => {
+    const { value, headers } = message({ ...queued, type: 'FormQueued', priority: 1.5 } as never)
+    expect(readFormFact({ value, headers }).outcome).toBe('unreadable')
+    expect(decodeRecord(FormFact, value, headers).outcome).toBe('rejected')
+  })
+})

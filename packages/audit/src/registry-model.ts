@@ -1,0 +1,82 @@
+import { compareRows, isoOf } from './compare-rows.ts'
+import type { Identified, Tracked } from './facts.ts'
+import type { Model } from './model.ts'
+import { slugsOf } from './operate.ts'
+
+interface Definition {
+  name: string
+  firstSeenAt: string
+  firstRecordId: string
+  lastSeenAt: string
+  count: number
+  /** The least of those that were told "new". */
+  broughtBy: string | null
+}
+
+interface DefinitionRow extends Omit<Definition, 'firstSeenAt' | 'lastSeenAt' | 'count'> {
+  readonly organization: string
+  readonly project: string
+  readonly kind: string
+  readonly slug: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+  readonly count: string
+}
+
+/** `definitions` of the trait registry: every name that a record carried, whatever its verdict. */
+export function createRegistryModel(): Model {
+  const definitions = new Map<string, Definition>()
+
+  const carry = (kind: 'trait' | 'event', slug: string, name: string, isNew: boolean, fact: Identified | Tracked) => {
+    const key = `${fact.organization}/${fact.project}/${kind}/${slug}`
+    const { received, id } = fact
+    const before = definitions.get(key)
+    const known = before ?? {
+      name,
+      firstSeenAt: received,
+      firstRecordId: id,
+      lastSeenAt: received,
+      count: 0,
+      broughtBy: null,
+    }
+    definitions.set(key, known)
+    known.count += 1
+    if (received > known.lastSeenAt) known.lastSeenAt = received
+    if (received < known.firstSeenAt || (received === known.firstSeenAt && id < known.firstRecordId)) {
+      Object.assign(known, { name, firstSeenAt: received, firstRecordId: id })
+    }
+    if (isNew && (known.broughtBy === null || id < known.broughtBy)) known.broughtBy = id
+  }
+
+  return {
+    foldShared: (fact) => {
+      if (fact.type === 'EventTracked') carry('event', fact.slug, fact.eventName, fact.newEvent, fact)
+      if (fact.type !== 'IdentifyRequested') return
+      for (const slug of slugsOf(fact.operations)) {
+        carry('trait', slug, slug, fact.registeredTraits.includes(slug), fact)
+      }
+    },
+
+    compareShared: (snapshot, findings) =>
+      compareRows({
+        table: 'registry.definitions',
+        expected: definitions,
+        cellsOf: (definition) => ({ ...definition }),
+        rows: snapshot.rows<DefinitionRow>(
+          `SELECT organization, project, kind, slug, name, first_seen_at AS "firstSeenAt",
+             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, brought_by AS "broughtBy"
+           FROM definitions`,
+        ),
+        keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,
+        foundIn: ({ name, firstSeenAt, firstRecordId, lastSeenAt, count, broughtBy }) => ({
+          name,
+          firstSeenAt: isoOf(firstSeenAt),
+          firstRecordId,
+          lastSeenAt: isoOf(lastSeenAt),
+          count: Number(count),
+          broughtBy,
+        }),
+        findings,
+      }),
+  }
+}

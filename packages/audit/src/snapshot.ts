@@ -1,0 +1,99 @@
+import { Client } from 'pg'
+
+/** Where a service keeps its rows. Its projection is named after it. */
+export interface ReadModel {
+  readonly service: string
+  readonly schema: string
+  readonly url: string
+}
+
+/** A record that a consumer could not parse. */
+export interface DeadLetter {
+  readonly partition: number
+  readonly offset: bigint
+  readonly state: string
+  /** SHA-256 of the value, hex; null where it has none. */
+  readonly valueSha256: string | null
+}
+
+/** A schema as it was at one moment: rows and checkpoints belong together, however long the audit takes. */
+export interface Snapshot {
+  readonly service: string
+  /** Offsets that are folded next, by partition of `user-events`. */
+  readonly checkpoints: ReadonlyMap<number, bigint>
+  readonly deadLetters: ReadonlyMap<string, DeadLetter>
+  /** Rows by the thousand. */
+  readonly rows: <Row extends object>(sql: string, values?: readonly unknown[]) => AsyncGenerator<Row>
+  readonly close: () => Promise<void>
+}
+
+const CONNECT_WITHIN_MS = 5_000
+const ROWS_A_FETCH = 2_000
+
+/** Begins one read-only transaction that sees nothing of what comes after it. Only `close` ends it. */
+export async function openSnapshot({ service, schema, url }: ReadModel, topic: string): Promise<Snapshot> {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    keepAlive: true,
+    application_name: 'nextvisit audit',
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query(`
+      SET default_transaction_read_only = on;
+      SET statement_timeout = 0;
+      SET idle_in_transaction_session_timeout = 0;
+      SET search_path TO ${client.escapeIdentifier(schema)};
+      BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+    const checkpoints = await readCheckpoints(client, service, topic)
+    const deadLetters = await readDeadLetters(client, service, topic)
+    return { service, checkpoints, deadLetters, rows: rowsOf(client), close: () => client.end() }
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw error
+  }
+}
+
+async function readCheckpoints(client: Client, service: string, topic: string): Promise<Map<number, bigint>> {
+  const { rows } = await client.query<{ partition: number; next_offset: string }>(
+    'SELECT partition, next_offset FROM checkpoints WHERE projection = $1 AND topic = $2',
+    [service, topic],
+  )
+  return new Map(rows.map((row) => [row.partition, BigInt(row.next_offset)]))
+}
+
+async function readDeadLetters(client: Client, service: string, topic: string): Promise<Map<string, DeadLetter>> {
+  const { rows } = await client.query<{ partition: number; offset: string; state: string; sha256: string | null }>(
+    `SELECT partition, "offset", state, encode(sha256(value), 'hex') AS sha256
+     FROM dead_letters WHERE projection = $1 AND topic = $2`,
+    [service, topic],
+  )
+  return new Map(
+    rows.map(({ partition, offset, state, sha256 }) => [
+      placeOf({ partition, offset: BigInt(offset) }),
+      { partition, offset: BigInt(offset), state, valueSha256: sha256 },
+    ]),
+  )
+}
+
+export function placeOf({ partition, offset }: { readonly partition: number; readonly offset: bigint }): string {
+  return `${partition}/${offset}`
+}
+
+function rowsOf(client: Client): Snapshot['rows'] {
+  return async function* rows<Row extends object>(sql: string, values: readonly unknown[] = []) {
+    await client.query({ text: `DECLARE audited NO SCROLL CURSOR FOR ${sql}`, values: [...values] })
+    try {
+      for (;;) {
+        const fetched = await client.query<Row>(`FETCH ${ROWS_A_FETCH} FROM audited`)
+        yield* fetched.rows
+        if (fetched.rows.length < ROWS_A_FETCH) return
+      }
+    } finally {
+      // Fails only where the transaction has failed before, which was told already.
+      await client.query('CLOSE audited').catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { compareRows, isoOf, membersOf } from './compare-rows.ts'
+import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
+import type { Findings } from './findings.ts'
+import { type Model, OF_RANGE } from './model.ts'
+import { operate } from './operate.ts'
+import { userIdOf } from './uuid-v5.ts'
+
+interface User {
+  userName: string
+  readonly traits: Map<string, Value>
+  readonly device: Map<string, string>
+  country: string | null
+  firstSeenAt: string
+  lastSeenAt: string
+}
+
+interface EventCount {
+  count: number
+  firstAt: string
+  lastAt: string
+}
+
+interface UserRow {
+  readonly organization: string
+  readonly project: string
+  readonly userId: string
+  readonly userName: string
+  readonly traits: string
+  readonly country: string | null
+  readonly device: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+}
+
+interface EventRow {
+  readonly organization: string
+  readonly project: string
+  readonly userId: string
+  readonly slug: string
+  readonly count: string
+  readonly firstAt: Date
+  readonly lastAt: Date
+}
+
+const ORDER_DEPENDENT = new Set(['userName', 'traits', 'country', 'device'])
+
+/** `users` and `user_events` of the user projector. */
+export function createUsersModel(findings: Findings): Model {
+  const users = new Map<string, User>()
+  const events = new Map<string, EventCount>()
+  const late = new Set<string>()
+
+  const identify = (key: string, fact: Identified): void => {
+    const user = users.get(key) ?? newUser(key, fact, findings)
+    users.set(key, user)
+    user.userName = fact.userName
+    operate(user.traits, fact.operations)
+    for (const [name, value] of Object.entries(fact.device)) {
+      if (name === '$countryCode') user.country = value
+      else user.device.set(name, value)
+    }
+    if (fact.received < user.firstSeenAt) user.firstSeenAt = fact.received
+    if (fact.received > user.lastSeenAt) user.lastSeenAt = fact.received
+  }
+
+  const track = (key: string, { slug, source, received, occurredAt }: Tracked): void => {
+    const user = users.get(key)
+    if (user && source === 'sdk' && received > user.lastSeenAt) user.lastSeenAt = received
+    const event = events.get(`${key}/${slug}`) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt }
+    events.set(`${key}/${slug}`, event)
+    event.count += 1
+    if (occurredAt < event.firstAt) event.firstAt = occurredAt
+    if (occurredAt > event.lastAt) event.lastAt = occurredAt
+  }
+
+  return {
+    foldUser: (fact, { isLate }) => {
+      const key = userKey(fact)
+      if (isLate) late.add(key)
+      if (fact.type === 'IdentifyRequested') identify(key, fact)
+      if (fact.type === 'EventTracked') track(key, fact)
+    },
+
+    compareUsers: async (snapshot, { first, last }) => {
+      await compareRows({
+        table: 'users.users',
+        expected: users,
+        cellsOf: (user) => ({ ...user }),
+        rows: snapshot.rows<UserRow>(
+          `SELECT organization, project, user_id AS "userId", user_name AS "userName", traits::text, country,
+             device::text, first_seen_at AS "firstSeenAt", last_seen_at AS "lastSeenAt" FROM users ${OF_RANGE}`,
+          [first, last],
+        ),
+        keyOf: userKey,
+        foundIn: (row) => ({
+          userName: row.userName,
+          traits: membersOf(row.traits),
+          device: membersOf(row.device),
+          country: row.country,
+          firstSeenAt: isoOf(row.firstSeenAt),
+          lastSeenAt: isoOf(row.lastSeenAt),
+        }),
+        isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
+        findings,
+      })
+      await compareRows({
+        table: 'users.user_events',
+        expected: events,
+        cellsOf: (event) => ({ ...event }),
+        rows: snapshot.rows<EventRow>(
+          `SELECT organization, project, user_id AS "userId", slug, count, first_at AS "firstAt", last_at AS "lastAt"
+           FROM user_events ${OF_RANGE}`,
+          [first, last],
+        ),
+        keyOf: (row) => `${userKey(row)}/${row.slug}`,
+        foundIn: (row) => ({ count: Number(row.count), firstAt: isoOf(row.firstAt), lastAt: isoOf(row.lastAt) }),
+        findings,
+      })
+      late.clear()
+    },
+  }
+}
+
+function newUser(key: string, { organization, project, userId, userName, received }: Identified, findings: Findings) {
+  if (userIdOf(organization, project, userName) !== userId) {
+    findings.add('user-events: userId', key, 'is not the UUID of its userName in its project')
+  }
+  return {
+    userName,
+    traits: new Map(),
+    device: new Map(),
+    country: null,
+    firstSeenAt: received,
+    lastSeenAt: received,
+  }
+}

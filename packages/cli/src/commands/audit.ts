@@ -1,0 +1,90 @@
+import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
+import { serviceDatabases } from '@nextvisit/database'
+import type { Environment } from '@nextvisit/service-kit'
+import { Command, InvalidArgumentError } from 'commander'
+import { logConnection, readEnvironment } from '../config.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { print, styled } from '../output.ts'
+import { createProgressBar } from '../progress-bar.ts'
+
+interface Options {
+  readonly json?: true
+  readonly atRest?: true
+  readonly usersAPass?: number
+}
+
+export function auditCommand(): Command {
+  return new Command('audit')
+    .description('Count everything again from the log, and report what the read models say otherwise.')
+    .option('--json', 'for scripts')
+    .option('--at-rest', 'nothing is written now: what a consumer has not read yet is a difference, too')
+    .option('--users-a-pass <count>', 'held in memory at once; more are counted in further passes', parseCount)
+    .addHelpText(
+      'after',
+      `
+Writes nothing, may run at any time: each consumer's rows are taken as of one moment and compared with the log up to
+that moment's checkpoints. What is behind them is told as lag. It needs the whole log: topics that begin at offset 0.
+Its transactions stay open until it ends, which holds vacuum up.
+250,000 users a pass take less than 1 GB. Users are named by their ids; no name and no trait's value is shown.
+
+Ends with 0 where all is equal, 1 with differences, 2 where it could not compare. Asks KAFKA_BROKERS and each service's
+database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
+
+Example:
+  nextvisit audit --json | jq '.findings[] | {kind, count}'`,
+    )
+    .action(runAudit)
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 1 on.')
+}
+
+async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
+  const env = readEnvironment()
+  const connection = logConnection(env)
+  const bar = createProgressBar('records')
+  const options = { connection, readModels: readModelsOf(env), isAtRest: atRest === true }
+  const report = await audit({
+    ...options,
+    ...(usersAPass !== undefined && { usersAPass }),
+    onProgress: ({ records, ofRecords }) => bar.show(records, ofRecords),
+  })
+    .catch((error: Error) => {
+      throw new CliError(reasonOf(error), EXIT.usage, { cause: error })
+    })
+    .finally(bar.clear)
+  if (json) print(JSON.stringify(report, null, 2))
+  else printReport(report)
+  if (report.findings.length > 0) process.exitCode = EXIT.failed
+}
+
+function readModelsOf(env: Environment): ReadModel[] {
+  return serviceDatabases.map(({ service, schema, environmentVariable }) => {
+    const url = env[environmentVariable] ?? env['DATABASE_URL']
+    if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL`, EXIT.usage)
+    return { service, schema, url }
+  })
+}
+
+/** Without a database's address, which holds its password. */
+function reasonOf(error: Error): string {
+  if (error instanceof AuditError) return error.message
+  const code = 'code' in error ? ` (${String(error.code)})` : ''
+  return `The audit could not read the log and every read model${code}: ${error.message}. nextvisit status tells what is away.`
+}
+
+function printReport({ records, passes, lag, findings }: AuditReport): void {
+  for (const { kind, count, examples } of findings) {
+    print(`${styled('red', kind)}  ${count}`)
+    for (const { about, says } of examples) print(`  ${about}  ${says}`)
+    if (count > examples.length) print(`  … and ${count - examples.length} more`)
+  }
+  const behind = lag.filter((consumer) => consumer.records > 0)
+  for (const { service, records: unread } of behind)
+    print(`${service} is ${unread} records behind; these were left out.`)
+  const counted = `${records} records counted again${passes > 1 ? ` in ${passes} passes` : ''}`
+  const total = findings.reduce((sum, { count }) => sum + count, 0)
+  print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', `${total} differences`)}.`)
+}
