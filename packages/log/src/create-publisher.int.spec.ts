@@ -283,6 +283,20 @@ describe('a publisher whose broker fails', () => {
     expect(await waiting).toEqual({ outcome: 'published', offset: 0n })
   })
 
+  it('tells of each request: how many records it had, how long it took, and whether it was acknowledged', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
+    const publisher = await givenPublisher(connection, { onRequest, requestTimeoutMs: 500 })
+    await Promise.all([0, 1, 2].map((index) => publisher.publish(recordOf(topic, 0, String(index)), inMs(5_000))))
+    expect(onRequest.mock.calls).toEqual([[{ records: 3, durationMs: expect.any(Number), isAcknowledged: true }]])
+    proxy.setLink('black-hole')
+    await publisher.publish(recordOf(topic, 0, 'lost'), inMs(1_000))
+    await vi.waitFor(() =>
+      expect(onRequest).toHaveBeenLastCalledWith(expect.objectContaining({ records: 1, isAcknowledged: false })),
+    )
+  })
+
   it('does not start without a broker, and says so', async () => {
     const publisher = createPublisher({ brokers: ['127.0.0.1:1'], clientId: 'log-spec' }, { connectTimeoutMs: 500 })
     await expect(publisher.start()).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE', retryable: true })

@@ -22,6 +22,14 @@ export interface PublisherOptions {
   /** Below the broker's `max.message.bytes`, which bounds a partition's part of a request. Default 900,000. */
   readonly maxBatchBytes?: number
   readonly logger?: Logger
+  /** Told of every request to the log, once it was answered or given up. */
+  readonly onRequest?: (request: PublishRequest) => void
+}
+
+export interface PublishRequest {
+  readonly records: number
+  readonly durationMs: number
+  readonly isAcknowledged: boolean
 }
 
 /** Deadlines are looked at no more often than this. */
@@ -33,7 +41,7 @@ const sweepSpacingMs = 5
  * used again after one has failed. So a producer that failed is thrown away, and what it had under way is `unknown`.
  */
 export function createPublisher(connection: LogConnection, options: PublisherOptions = {}): Publisher {
-  const { requestTimeoutMs = 1_500, connectTimeoutMs = 3_000, logger = silentLogger } = options
+  const { requestTimeoutMs = 1_500, connectTimeoutMs = 3_000, logger = silentLogger, onRequest = () => {} } = options
   const queue = createPublishQueue({
     maxQueuedRecords: options.maxQueuedRecords ?? 5_000,
     maxQueuedBytes: options.maxQueuedBytes ?? 16 * 1024 * 1024,
@@ -85,16 +93,19 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     settleOverdue()
     inFlight = queue.take()
     if (inFlight.length === 0) return
+    const records = inFlight.length
+    const beganAt = performance.now()
+    const tell = (isAcknowledged: boolean) =>
+      onRequest({ records, durationMs: performance.now() - beganAt, isAcknowledged })
     try {
       const offsets = await current.send(inFlight.map(({ record }) => record))
+      tell(true)
       inFlight.forEach((waiting, index) => waiting.settle(answerFor(waiting.record, offsets[index])))
       if (offsets.includes(undefined)) replaceProducer(new Error('The broker left partitions unanswered'))
     } catch (error) {
+      tell(false)
       const cause = error instanceof Error ? error : new Error(String(error))
-      logger.warn(
-        { err: cause, records: inFlight.length },
-        'A request to the log failed; its records may be there or not',
-      )
+      logger.warn({ err: cause, records }, 'A request to the log failed; its records may be there or not')
       for (const waiting of inFlight) waiting.settle({ outcome: 'unknown', cause })
       replaceProducer(cause)
     }

@@ -1,4 +1,4 @@
-import type { GroupDescription } from 'kafkajs'
+import type { ConfigResourceTypes, GroupDescription } from 'kafkajs'
 
 import { createClientSockets } from './client-sockets.ts'
 import { BrokerUnreachableError, isUnknownTopic, TopicMissingError } from './errors.ts'
@@ -54,7 +54,7 @@ export interface LogAdminOptions {
 }
 
 /** In Kafka's protocol. kafkajs' enum for it is not to be had from an ES module. */
-const TOPIC_RESOURCE = 2
+const TOPIC_RESOURCE = 2 as ConfigResourceTypes.TOPIC
 
 /** Asks and arranges; reads and writes no records. */
 export function createLogAdmin(connection: LogConnection, options: LogAdminOptions = {}): LogAdmin {

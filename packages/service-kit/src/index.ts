@@ -31,7 +31,7 @@ export {
   type InternalServer,
   type InternalServerOptions,
 } from './internal-server.ts'
-export { createMetrics } from './metrics.ts'
+export { createMetrics, createPublishMetrics } from './metrics.ts'
 export { configOrExit, type Environment, readConfig } from './read-config.ts'
 export { type RunningService, runService, type RunServiceOptions, type ServicePart } from './run-service.ts'
 export type { Logger } from 'pino'

@@ -8,6 +8,7 @@ import {
   createInternalServer,
   createLogger,
   createMetrics,
+  createPublishMetrics,
   createRedis,
   runService,
 } from '@nextvisit/service-kit'
@@ -30,7 +31,7 @@ const adapter = createAdapter({ url: config.databaseUrl, schema: 'forms', applic
 const prisma = new PrismaClient({ adapter, transactionOptions })
 const redis = createRedis({ url: config.redisUrl, name: NAME, logger })
 const catalog = createCatalogView(connection, { serviceName: NAME, logger })
-const publisher = createPublisher(connection, { logger })
+const publisher = createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
 const logAdmin = createLogAdmin(connection, { logger })
 const projection = createFormTriggerProjection({ publishReplies: createReplyPublisher(redis.client, logger) })
 const barrier = createBarrier({ db: prisma, logAdmin, projection: projection.name, topic: TOPICS.userEvents })

@@ -21,7 +21,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
   let stop: () => void
   beforeAll(async () => {
     replies = createReplies(subscriber.client, randomUUID(), logger)
-    const waiting = createAwaitReply(replies, logger)
+    const waiting = createAwaitReply(replies, { logger, onState: () => {} }, () => {})
     awaitReply = waiting.awaitReply
     stop = waiting.stop
     await publisher.start()

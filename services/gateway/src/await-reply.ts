@@ -1,6 +1,5 @@
 import type { EvaluatorReply } from '@nextvisit/contracts'
-import { createBreaker } from './breaker.ts'
-import type { Logger } from './logger.ts'
+import { type BreakerWatch, createBreaker } from './breaker.ts'
 import type { Refusal } from './refusal.ts'
 import type { Replies, ReplyWaiter } from './replies.ts'
 import type { CheckedRequest } from './route.ts'
@@ -18,9 +17,22 @@ export type AwaitReply = <Recorded extends { readonly outcome: 'recorded' }>(
   record: (replyTo: string | undefined) => Promise<Recorded | Refusal>,
 ) => Promise<WithReply<Recorded>>
 
+/** Told how long a request waited for its reply, from the ack of its record on; and whether it came. */
+export type OnReplyAwaited = (waitedMs: number, hasCome: boolean) => void
+
 /** While the evaluator leaves replies unanswered, only one request a second waits for it; the rest are told `later` at once. */
-export function createAwaitReply(replies: Replies, logger: Logger): { awaitReply: AwaitReply; stop: () => void } {
-  const breaker = createBreaker('form-trigger-evaluator (replies)', replyOrThrow, logger)
+export function createAwaitReply(
+  replies: Replies,
+  watch: BreakerWatch,
+  onAwaited: OnReplyAwaited,
+): { awaitReply: AwaitReply; stop: () => void } {
+  const breaker = createBreaker('form-trigger-evaluator (replies)', replyOrThrow, watch)
+  const replyTo = async (waiter: ReplyWaiter, deadlineAt: number): Promise<EvaluatorReply | 'later'> => {
+    const beganAt = performance.now()
+    const reply = await breaker.fire(waiter, deadlineAt).catch(() => 'later' as const)
+    onAwaited(performance.now() - beganAt, reply !== 'later')
+    return reply
+  }
   const awaitReply: AwaitReply = async (request, isWanted, record) => {
     if (!isWanted) return { result: await record(undefined), reply: 'none' }
     // Before the publish: the reply can be faster than the ack.
@@ -28,7 +40,7 @@ export function createAwaitReply(replies: Replies, logger: Logger): { awaitReply
     try {
       const result = await record(waiter?.channel)
       if (result.outcome === 'refused' || !waiter) return { result, reply: 'later' }
-      return { result, reply: await breaker.fire(waiter, request.deadlineAt).catch(() => 'later' as const) }
+      return { result, reply: await replyTo(waiter, request.deadlineAt) }
     } finally {
       waiter?.cancel()
     }

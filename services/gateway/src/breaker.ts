@@ -9,6 +9,12 @@ export interface Breaker<Arguments extends unknown[], Result> {
   readonly stop: () => void
 }
 
+/** Who is told of breakers: the log of each change, `onState` also of the state that each begins in. */
+export interface BreakerWatch {
+  readonly logger: Logger
+  readonly onState: (breaker: string, isOpen: boolean) => void
+}
+
 /**
  * Fails fast while what an action needs is away, and lets one call through every `retryAfterMs` to find out. The action
  * keeps its own deadline: an opossum timeout would not cancel it. No cache, no coalescing: answers belong to one caller.
@@ -16,7 +22,7 @@ export interface Breaker<Arguments extends unknown[], Result> {
 export function createBreaker<Arguments extends unknown[], Result>(
   name: string,
   action: (...given: Arguments) => Promise<Result>,
-  logger: Logger,
+  { logger, onState }: BreakerWatch,
   retryAfterMs = 1_000,
 ): Breaker<Arguments, Result> {
   const circuit = new CircuitBreaker(action, {
@@ -28,8 +34,15 @@ export function createBreaker<Arguments extends unknown[], Result>(
     resetTimeout: retryAfterMs,
     rollingPercentilesEnabled: false,
   })
-  circuit.on('open', () => logger.warn({ breaker: name }, `${name} is away: failing fast`))
-  circuit.on('close', () => logger.info({ breaker: name }, `${name} is back`))
+  onState(name, false)
+  circuit.on('open', () => {
+    onState(name, true)
+    logger.warn({ breaker: name }, `${name} is away: failing fast`)
+  })
+  circuit.on('close', () => {
+    onState(name, false)
+    logger.info({ breaker: name }, `${name} is back`)
+  })
   return {
     fire: (...given) => circuit.fire(...given),
     isOpen: () => circuit.opened,

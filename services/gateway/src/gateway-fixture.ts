@@ -142,6 +142,8 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     ownerCalls: () => countersOf(registry, 'nextvisit_gateway_owner_calls_total'),
     /** What recorded requests were not checked for. */
     unchecked: () => countersOf(registry, 'nextvisit_gateway_unchecked_total'),
+    /** 1 for each breaker that is open. */
+    breakers: () => countersOf(registry, 'nextvisit_gateway_breaker_open'),
     /** How many requests have reached the app. */
     received: () => received,
     call,

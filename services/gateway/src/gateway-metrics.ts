@@ -1,5 +1,7 @@
 import type { UserFact } from '@nextvisit/contracts'
-import { Counter, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { OnReplyAwaited } from './await-reply.ts'
+import type { BreakerWatch } from './breaker.ts'
 import type { AnswerRequestParts } from './http/answer-request.ts'
 
 /** What the gateway counts of itself. */
@@ -9,6 +11,8 @@ export interface GatewayMetrics {
   readonly onOwnerCall: (owner: string, call: string) => void
   /** A record is in the log, or may be; counts what it was not checked for (decisions.md, Busy and broken). */
   readonly onRecorded: (fact: UserFact) => void
+  readonly onReplyAwaited: OnReplyAwaited
+  readonly onBreaker: BreakerWatch['onState']
 }
 
 export function createGatewayMetrics(registry: Registry): GatewayMetrics {
@@ -33,6 +37,19 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     labelNames: ['check'],
     registers,
   })
+  const replyWaits = new Histogram({
+    name: 'nextvisit_gateway_reply_wait_seconds',
+    help: 'From the ack of a record to the evaluator’s reply, or to the moment when it was given up',
+    labelNames: ['outcome'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
+    registers,
+  })
+  const breakersOpen = new Gauge({
+    name: 'nextvisit_gateway_breaker_open',
+    help: '1 while calls to this part are refused at once',
+    labelNames: ['breaker'],
+    registers,
+  })
   return {
     onAnswered: ({ method, pattern }, status, durationMs) =>
       durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
@@ -40,5 +57,8 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     onRecorded: (fact) => {
       for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
     },
+    onReplyAwaited: (waitedMs, hasCome) =>
+      replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000),
+    onBreaker: (breaker, isOpen) => breakersOpen.set({ breaker }, isOpen ? 1 : 0),
   }
 }

@@ -6,6 +6,7 @@ import { createAdmitEvent } from './admission/admit-event.ts'
 import { createAdmitIdentify } from './admission/admit-identify.ts'
 import { createUserExists } from './admission/user-exists.ts'
 import { createApp } from './app.ts'
+import type { BreakerWatch } from './breaker.ts'
 import { createAwaitReply } from './await-reply.ts'
 import { createAnswerOnce } from './idempotency/answer-once.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
@@ -37,7 +38,7 @@ export interface GatewayParts {
   readonly redis: RedisConnection['client']
   /** A connection of its own: one that subscribes takes no other commands. */
   readonly subscriber: RedisConnection['client']
-  readonly owners: Omit<OwnersOptions, 'logger' | 'onCall'>
+  readonly owners: Omit<OwnersOptions, keyof BreakerWatch | 'onCall'>
   readonly secretKey: string | undefined
   readonly maxInFlight: number
   readonly metrics: GatewayMetrics
@@ -62,10 +63,11 @@ export interface Gateway {
 /** Wires the gateway together; opens nothing. */
 export function createGateway(parts: GatewayParts): Gateway {
   const { catalog, metrics, logger } = parts
-  const log = createRecordLog(parts)
-  const owners = createOwners({ ...parts.owners, onCall: metrics.onOwnerCall, logger })
+  const watch = { logger, onState: metrics.onBreaker }
+  const log = createRecordLog({ ...parts, ...watch })
+  const owners = createOwners({ ...parts.owners, onCall: metrics.onOwnerCall, ...watch })
   const replies = createReplies(parts.subscriber, parts.instanceId, logger)
-  const { awaitReply, stop: stopAwaiting } = createAwaitReply(replies, logger)
+  const { awaitReply, stop: stopAwaiting } = createAwaitReply(replies, watch, metrics.onReplyAwaited)
   const redisPrefix = parts.redisPrefix ?? 'nextvisit:'
   const markers = createUserMarkers(parts.redis, redisPrefix)
   const answerOnce = createAnswerOnce(createKeptAnswers(parts.redis, redisPrefix))

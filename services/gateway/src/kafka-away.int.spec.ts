@@ -92,6 +92,7 @@ describe('when Kafka goes away under load (decisions.md, Busy and broken)', () =
     const refusedAtOnce = await track()
     expect(refusedAtOnce.headers['retry-after']).toMatch(/^\d+$/)
     expect((await gateway.get('/readyz')).body).toEqual(unavailable('Kafka is away'))
+    expect(await gateway.breakers()).toMatchObject({ Kafka: 1, metering: 0 })
     const reserved = callsTo(INTERNAL_ROUTES.reserve).flatMap(({ body }) =>
       ReserveRequest.parse(body).reservations.map(({ recordId }) => recordId),
     )
@@ -99,6 +100,7 @@ describe('when Kafka goes away under load (decisions.md, Busy and broken)', () =
     expect(reserved).toEqual(expect.arrayContaining(released()))
     await recover()
     expect((await gateway.get('/readyz')).status).toBe(200)
+    expect(await gateway.breakers()).toMatchObject({ Kafka: 0 })
     const published = (await gateway.records()).map(({ fact }) => fact.id)
     expect(published.filter((id) => released().includes(id))).toEqual([])
   })

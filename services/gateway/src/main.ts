@@ -7,6 +7,7 @@ import {
   createInternalServer,
   createLogger,
   createMetrics,
+  createPublishMetrics,
   createRedis,
   createRedisSubscriber,
   runService,
@@ -23,7 +24,7 @@ const connection = { ...config.kafka, clientId: `nextvisit-gateway-${instanceId}
 const metrics = createMetrics('gateway')
 
 const catalog = createCatalogView(connection, { serviceName: 'gateway', logger })
-const publisher = createPublisher(connection, { logger })
+const publisher = createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
 const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
 const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })
 const gateway = createGateway({

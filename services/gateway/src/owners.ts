@@ -19,11 +19,10 @@ import { z } from 'zod'
 import { createBatchedCall } from './admission/batched-call.ts'
 import { createNameClaims, type NameClaims } from './admission/claim-names.ts'
 import { createReservations, type Reservations } from './admission/reserve.ts'
-import { type Breaker, createBreaker } from './breaker.ts'
+import { type Breaker, type BreakerWatch, createBreaker } from './breaker.ts'
 import { REQUEST_BUDGET_MS } from './budget.ts'
-import type { Logger } from './logger.ts'
 
-export interface OwnersOptions {
+export interface OwnersOptions extends BreakerWatch {
   readonly token: string
   /** Base addresses of each owner's replicas. */
   readonly userProjector: readonly string[]
@@ -32,7 +31,6 @@ export interface OwnersOptions {
   readonly formTriggerEvaluator: readonly string[]
   /** A question goes out to an owner, many in one call where they are batched. */
   readonly onCall: (owner: string, call: string) => void
-  readonly logger: Logger
 }
 
 /** What a read found; `away` where its owner could not say. */
@@ -88,7 +86,11 @@ export function createOwners(options: OwnersOptions): Owners {
   }
 }
 
-function createOwner(name: string, baseUrls: readonly string[], { token, onCall, logger }: OwnersOptions): Owner {
+function createOwner(
+  name: string,
+  baseUrls: readonly string[],
+  { token, onCall, logger, onState }: OwnersOptions,
+): Owner {
   const client = createInternalClient({ baseUrls, token, timeoutMs: REQUEST_BUDGET_MS })
   const call = async (
     path: string,
@@ -101,7 +103,7 @@ function createOwner(name: string, baseUrls: readonly string[], { token, onCall,
     if (result.outcome === 'unavailable') throw result.cause
     return result
   }
-  const breaker: Breaker<Parameters<typeof call>, CallOutcome<unknown>> = createBreaker(name, call, logger)
+  const breaker: Breaker<Parameters<typeof call>, CallOutcome<unknown>> = createBreaker(name, call, { logger, onState })
   const ask: Ask = async <Answer>(path: string, body: object, schema: z.ZodType<Answer>, timeoutMs: number) => {
     try {
       const result = (await breaker.fire(path, body, schema, timeoutMs)) as CallOutcome<Answer>

@@ -10,16 +10,14 @@ import {
   TopicMissingError,
 } from '@nextvisit/log'
 import type { RecordPlace } from './admission/admission.ts'
-import { createBreaker } from './breaker.ts'
+import { type BreakerWatch, createBreaker } from './breaker.ts'
 import { NotAcknowledgedError } from './errors.ts'
-import type { Logger } from './logger.ts'
 
 const CONNECT_AGAIN_AFTER_MS = 1_000
 
-export interface RecordLogOptions {
+export interface RecordLogOptions extends BreakerWatch {
   readonly connection: LogConnection
   readonly publisher: Publisher
-  readonly logger: Logger
   /** Default `user-events`. */
   readonly topic?: string
 }
@@ -48,13 +46,14 @@ export function createRecordLog({
   connection,
   publisher,
   logger,
+  onState,
   topic = TOPICS.userEvents,
 }: RecordLogOptions): RecordLog {
   const stopping = new AbortController()
   let partitions = 0
 
   // Around the enqueuing and its deadline: what a record costs its caller is what decides.
-  const breaker = createBreaker('Kafka', publishOrThrow, logger, 500)
+  const breaker = createBreaker('Kafka', publishOrThrow, { logger, onState }, 500)
   async function publishOrThrow(record: RecordToPublish, deadlineAt: number): Promise<void> {
     const result = await publisher.publish(record, deadlineAt)
     if (result.outcome !== 'published') throw new NotAcknowledgedError(result.outcome)
