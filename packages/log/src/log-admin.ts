@@ -54,6 +54,7 @@ export interface LogAdminOptions {
 }
 
 /** In Kafka's protocol. kafkajs' enum for it is not to be had from an ES module. */
+// oxlint-disable-next-line typescript/no-unsafe-enum-assignment
 const TOPIC_RESOURCE = 2 as ConfigResourceTypes.TOPIC
 
 /** Asks and arranges; reads and writes no records. */
