@@ -17,6 +17,9 @@ const ConnectionFile = z.object({
   /** By service. */
   databaseUrls: z.record(z.string(), z.string()).default({}),
   redisUrl: z.string().optional(),
+  /** Of internal servers, by variable. */
+  serviceUrls: z.record(z.string(), z.string()).default({}),
+  internalToken: z.string().optional(),
   secretKey: z.string().optional(),
   environment: z.record(z.string(), z.string()).default({}),
 })
@@ -37,14 +40,19 @@ function localStack(): Environment {
   }
   const parsed = ConnectionFile.safeParse(parseJson(text))
   if (!parsed.success) throw new CliError(`${file} cannot be read; start the local stack again, or remove it.`)
-  const { pid, kafkaBrokers, databaseUrls, redisUrl, secretKey, environment } = parsed.data
+  const { pid, kafkaBrokers, databaseUrls, redisUrl, serviceUrls, internalToken, secretKey, environment } = parsed.data
   if (pid !== undefined && !isRunning(pid)) return {}
   const ownUrls = serviceDatabases.map(({ service, environmentVariable }) => [
     environmentVariable,
     new Map(Object.entries(databaseUrls)).get(service),
   ])
-  const named = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, NEXTVISIT_SECRET_KEY: secretKey }
-  return { ...environment, ...named, ...Object.fromEntries(ownUrls) }
+  const named = {
+    KAFKA_BROKERS: kafkaBrokers,
+    REDIS_URL: redisUrl,
+    INTERNAL_TOKEN: internalToken,
+    NEXTVISIT_SECRET_KEY: secretKey,
+  }
+  return { ...environment, ...named, ...serviceUrls, ...Object.fromEntries(ownUrls) }
 }
 
 function isRunning(pid: number): boolean {

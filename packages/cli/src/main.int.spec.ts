@@ -38,15 +38,21 @@ function nextvisit(args: readonly string[], env: Readonly<Record<string, string>
 }
 
 describe('nextvisit', () => {
-  it.each([[[]], [['apply']], [['keys', 'create']], [['status']], [['audit']], [['migrate']], [['topics', 'create']]])(
-    'shows for %j what it does, with an example',
-    async (command) => {
-      const { exitCode, stdout } = await nextvisit([...command, '--help'])
-      expect(exitCode).toBe(0)
-      expect(stdout).toContain(`Usage: ${['nextvisit', ...command].join(' ')}`)
-      expect(stdout).toContain('Example:\n  ')
-    },
-  )
+  it.each([
+    [[]],
+    [['apply']],
+    [['keys', 'create']],
+    [['why']],
+    [['status']],
+    [['audit']],
+    [['migrate']],
+    [['topics', 'create']],
+  ])('shows for %j what it does, with an example', async (command) => {
+    const { exitCode, stdout } = await nextvisit([...command, '--help'])
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain(`Usage: ${['nextvisit', ...command].join(' ')}`)
+    expect(stdout).toContain('Example:\n  ')
+  })
 
   it.each([
     [['aply'], 'Did you mean apply?'],

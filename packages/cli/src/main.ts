@@ -10,6 +10,7 @@ import { keysCommand } from './commands/keys.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { statusCommand } from './commands/status.ts'
 import { topicsCommand } from './commands/topics.ts'
+import { whyCommand } from './commands/why.ts'
 import { ConfigError } from '@nextvisit/service-kit'
 import { CliError, EXIT } from './errors.ts'
 import { complain } from './output.ts'
@@ -26,6 +27,7 @@ for (const command of [
   applyCommand(),
   keysCommand(),
   statusCommand(),
+  whyCommand(),
   deadLettersCommand(),
   auditCommand(),
   topicsCommand(),

@@ -11,10 +11,16 @@ export interface Connection {
   readonly databaseUrls: ReadonlyMap<string, string>
 }
 
+/** And the services on it, once they run. */
+export interface RunningConnection extends Connection {
+  /** Of their internal servers, by variable. */
+  readonly serviceUrls: ReadonlyMap<string, string>
+}
+
 /** Leaves word for `nextvisit` commands, which read it where the environment does not say (packages/cli, config.ts). */
 export async function writeConnectionFile(
   folder: string,
-  connection: Connection,
+  connection: RunningConnection,
   secrets: StackSecrets,
 ): Promise<void> {
   const databaseUrls = serviceDatabases.map(({ service, environmentVariable }) => [
@@ -26,6 +32,8 @@ export async function writeConnectionFile(
     kafkaBrokers: connection.kafkaBrokers,
     databaseUrls: Object.fromEntries(databaseUrls),
     redisUrl: connection.redisUrl,
+    serviceUrls: Object.fromEntries(connection.serviceUrls),
+    internalToken: secrets.internalToken,
     secretKey: secrets.secretKey,
     environment: { DEMO_ADMIN_KEY: secrets.adminKey, DEMO_SDK_KEY: secrets.sdkKey },
   }

@@ -21,24 +21,29 @@ export interface ServicesOptions extends Connection {
   readonly onLine: (service: string, line: string) => void
 }
 
+export interface ServiceProcesses {
+  readonly gateway: ServiceProcess
+  readonly consumers: readonly ServiceProcess[]
+  /** Of the consumers' internal servers, by the variable that who asks them takes them from. */
+  readonly serviceUrls: ReadonlyMap<string, string>
+}
+
 /** The gateway and the four consumers, which share what they need and no more: a consumer knows its own database only. */
-export async function serviceProcesses(
-  options: ServicesOptions,
-): Promise<{ readonly gateway: ServiceProcess; readonly consumers: readonly ServiceProcess[] }> {
-  const addresses: [string, string][] = []
+export async function serviceProcesses(options: ServicesOptions): Promise<ServiceProcesses> {
+  const serviceUrls = new Map<string, string>()
   const consumers: ServiceProcess[] = []
   for (const { service, environmentVariable } of serviceDatabases) {
     const internalPort = await freePort()
     const url = options.databaseUrls.get(environmentVariable)
-    addresses.push([environmentVariable.replace('DATABASE_URL', 'URLS'), `http://127.0.0.1:${internalPort}`])
+    serviceUrls.set(environmentVariable.replace('DATABASE_URL', 'URLS'), `http://127.0.0.1:${internalPort}`)
     consumers.push(serviceProcess(service, internalPort, options, { [environmentVariable]: url }))
   }
   const gateway = serviceProcess('gateway', await freePort(), options, {
     GATEWAY_PORT: String(options.gatewayPort),
     NEXTVISIT_SECRET_KEY: options.secrets.secretKey,
-    ...Object.fromEntries(addresses),
+    ...Object.fromEntries(serviceUrls),
   })
-  return { gateway, consumers }
+  return { gateway, consumers, serviceUrls }
 }
 
 function serviceProcess(

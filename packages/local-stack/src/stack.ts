@@ -107,8 +107,8 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     step(start, 'Prisma clients', () => generateClients(start.signal)),
   ])
   const connection = { kafkaBrokers, databaseUrls, redisUrl }
-  await startServices(start, connection, secrets)
-  await writeConnectionFile(start.dataDirectory, connection, secrets)
+  const serviceUrls = await startServices(start, connection, secrets)
+  await writeConnectionFile(start.dataDirectory, { ...connection, serviceUrls }, secrets)
   return {
     gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,
     keys: { admin: secrets.adminKey, sdk: secrets.sdkKey },
@@ -142,10 +142,15 @@ async function prepareRows(start: Start, secrets: StackSecrets): Promise<Readonl
   return step(start, 'Schemas', () => prepareDatabases(postgres?.url, external, secrets))
 }
 
-async function startServices(start: Start, connection: Connection, secrets: StackSecrets): Promise<void> {
+/** Returns where the consumers answer other services. */
+async function startServices(
+  start: Start,
+  connection: Connection,
+  secrets: StackSecrets,
+): Promise<ReadonlyMap<string, string>> {
   const onLine = createLogSummary((line) => start.report(`! ${line}`))
   const { dataDirectory, gatewayPort } = start
-  const { consumers, gateway } = await serviceProcesses({
+  const { consumers, gateway, serviceUrls } = await serviceProcesses({
     ...connection,
     secrets,
     dataDirectory,
@@ -160,6 +165,7 @@ async function startServices(start: Start, connection: Connection, secrets: Stac
   )
   await step(start, 'Partitions', () => waitUntilConsumed(log, former, start.signal))
   await startService(start, gateway)
+  return serviceUrls
 }
 
 /** Waits until it is ready, the first time; later it may start while what it needs is away. */

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import { applyWorkspace } from '@nextvisit/catalog'
+import { type FormsReadModel, INTERNAL_ROUTES, OrganizationConfig, UserQuery } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { createLogAdmin, type LogConnection } from '@nextvisit/log'
+import { createInternalServer, createLogger, createMetrics, internalRoute, notFound } from '@nextvisit/service-kit'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { why } from './why.ts'
+
+const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
+const topic = `test-catalog-${randomUUID().slice(0, 8)}`
+const TOKEN = 'a-token-for-this-spec'
+const AT = '2026-11-02T10:00:00.000Z'
+const requestId = randomUUID()
+const answer: FormsReadModel = {
+  forms: ['ces', 'removed'].map((formId) => ({
+    formId,
+    decision: 'not-queued',
+    reason: 'not-live',
+    at: AT,
+    requestId,
+    catalogRevision: 1,
+    gates: [{ gate: 'live', passed: false, compared: { enabled: false, startsAt: null, endsAt: null, now: AT } }],
+  })),
+  queue: [],
+}
+
+/** Answers as the evaluator does, for one user. */
+const evaluator = createInternalServer({
+  host: '127.0.0.1',
+  port: 0,
+  token: TOKEN,
+  routes: [
+    internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async ({ organization, project, userId }) =>
+      userId === userIdOf(organization, project, 'ada') ? answer : notFound(),
+    ),
+  ],
+  isLive: () => ({ status: 'available' }),
+  isReady: () => ({ status: 'available' }),
+  metrics: createMetrics('evaluator'),
+  logger: createLogger('evaluator', 'silent'),
+})
+let url: string
+let printed: string[]
+
+beforeAll(async () => {
+  const admin = createLogAdmin(connection)
+  await admin.connect()
+  await admin.createTopic(topic, { partitions: 1 })
+  await admin.disconnect()
+  const forms = [
+    { id: 'nps', triggers: [] },
+    { id: 'ces', triggers: [] },
+  ]
+  const organizations = [
+    OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms }, { id: 'twin' }] }),
+    OrganizationConfig.parse({ id: 'other', projects: [{ id: 'twin' }] }),
+  ]
+  await applyWorkspace({ connection, organizations, appliedBy: 'spec', secretKey: undefined, topic })
+  url = `http://127.0.0.1:${(await evaluator.start()).port}`
+})
+afterAll(() => evaluator.stop())
+beforeEach(() => {
+  printed = []
+  vi.spyOn(console, 'log').mockImplementation((line = '') => void printed.push(line))
+  vi.stubEnv('KAFKA_BROKERS', inject('kafkaBrokers'))
+  vi.stubEnv('FORM_TRIGGER_EVALUATOR_URLS', url)
+  vi.stubEnv('INTERNAL_TOKEN', TOKEN)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+const ask = (project: string, user: string, form?: string) => why({ project, user, ...(form && { form }) }, topic)
+
+describe('nextvisit why', () => {
+  it('shows the decision on one form, or on every one', async () => {
+    await ask('shop', 'ada', 'ces')
+    expect(printed[0]).toBe('ces was not queued for ada: not-live')
+    expect(printed).toHaveLength(4)
+    await ask('acme/shop', 'ada')
+    expect(printed.filter((line) => line.includes('not-live'))).toHaveLength(3)
+  })
+
+  it('prints what the API answers for scripts', async () => {
+    await why({ project: 'shop', user: 'ada', form: 'removed', json: true }, topic)
+    expect(JSON.parse(printed.join('\n'))).toEqual({
+      organization: 'acme',
+      project: 'shop',
+      userId: userIdOf('acme', 'shop', 'ada'),
+      userName: 'ada',
+      forms: [answer.forms[1]],
+      queue: [],
+    })
+  })
+
+  it('says so where a form was never evaluated', async () => {
+    await ask('shop', 'ada', 'nps')
+    expect(printed).toEqual(['nps was never evaluated for this user: none of its triggers matched yet.'])
+  })
+
+  it.each([
+    [['shop', 'bob'], 1, 'acme/shop has no user bob.'],
+    [['shop', ' '], 2, '--user: userName must be'],
+    [['shop', 'ada', 'nsp'], 2, 'Project shop has no form nsp. There is ces, nps.'],
+    [['shpo', 'ada'], 2, 'There is no project shpo. There is acme/shop, acme/twin, other/twin.'],
+    [['twin', 'ada'], 2, 'say --project acme/twin or other/twin.'],
+  ] as const)('%j ends with %d and says what would be right', async ([project, user, form], exitCode, message) => {
+    await expect(ask(project, user, form)).rejects.toMatchObject({
+      exitCode,
+      message: expect.stringContaining(message),
+    })
+    expect(printed).toEqual([])
+  })
+
+  it('ends with 1 where the evaluator is away, and with 2 where nobody says where it is', async () => {
+    vi.stubEnv('FORM_TRIGGER_EVALUATOR_URLS', 'http://127.0.0.1:1')
+    await expect(ask('shop', 'ada')).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('away') })
+    vi.stubEnv('FORM_TRIGGER_EVALUATOR_URLS', '')
+    await expect(ask('shop', 'ada')).rejects.toMatchObject({ code: 'BAD_CONFIG' })
+  })
+})

@@ -1,0 +1,54 @@
+import { TOPICS } from '@nextvisit/contracts'
+import { Command } from 'commander'
+import { readEnvironment } from '../config.ts'
+import { print } from '../output.ts'
+import { askWhy, type Why, type WhyQuestion } from '../why/ask-why.ts'
+import { decisionLines, queuedLine } from '../why/decision-lines.ts'
+
+export interface WhyFlags extends WhyQuestion {
+  readonly json?: true
+}
+
+export function whyCommand(): Command {
+  return new Command('why')
+    .description('Tell why a form did, or did not, reach a user: each gate in order, and what it compared.')
+    .requiredOption('--project <project>', 'its id; organization/project where several organizations have it')
+    .requiredOption('--user <userName>', 'exactly as it was given to identify-user')
+    .option('--form <form>', 'its id; without: every form that was ever evaluated for the user')
+    .option('--json', 'for scripts')
+    .addHelpText(
+      'after',
+      `
+Shows the last decision on each form, and what became of it in the user's queue. It has seen everything that was answered
+before. Asks FORM_TRIGGER_EVALUATOR_URLS with INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. Shows trait values.
+Ends with 0 whether the form reached the user or not, 1 if there is no such user or a part is away, 2 if called wrongly.
+
+Example:
+  nextvisit why --project shop --user ada@example.com --form nps-after-checkout
+  nextvisit why --project acme/shop --user ada@example.com --json | jq '.forms[] | {formId, reason}'`,
+    )
+    .action((flags: WhyFlags) => why(flags))
+}
+
+/** The command itself; `topic` is another one in tests. */
+export async function why({ json, ...question }: WhyFlags, topic: string = TOPICS.catalog): Promise<void> {
+  const answer = await askWhy(readEnvironment(), question, topic)
+  if (json) return print(JSON.stringify(answer, null, 2))
+  printWhy(answer, question)
+}
+
+function printWhy({ userName, forms, queue }: Why, { form }: WhyQuestion): void {
+  if (forms.length === 0) print(neverEvaluated(form))
+  for (const [index, decision] of forms.entries()) {
+    if (index > 0) print()
+    for (const line of decisionLines(decision, userName)) print(line)
+  }
+  if (queue.length === 0) return
+  print('\nQueue:')
+  for (const row of queue) print(`  ${queuedLine(row)}`)
+}
+
+function neverEvaluated(form: string | undefined): string {
+  if (form === undefined) return 'No form was ever evaluated for this user: no trigger of any matched yet.'
+  return `${form} was never evaluated for this user: none of its triggers matched yet.`
+}

@@ -1,0 +1,92 @@
+import { type CatalogState, readCatalog } from '@nextvisit/catalog'
+import { FormsReadModel, INTERNAL_ROUTES, type ProjectConfig, type ProjectRef } from '@nextvisit/contracts'
+import { checkUserName, userIdOf } from '@nextvisit/domain'
+import {
+  createInternalClient,
+  type Environment,
+  internalTokenConfig,
+  readConfig,
+  serviceAddresses,
+} from '@nextvisit/service-kit'
+import { z } from 'zod'
+import { logConnection } from '../config.ts'
+import { CliError, EXIT } from '../errors.ts'
+
+export interface WhyQuestion {
+  /** Its id, or `organization/project`. */
+  readonly project: string
+  readonly user: string
+  readonly form?: string
+}
+
+/** What `nextvisit why --json` prints: as `GET /v2/admin/users/{userName}/forms` answers it, of the one form asked for. */
+export interface Why extends ProjectRef, FormsReadModel {
+  readonly userId: string
+  readonly userName: string
+}
+
+const ANSWER_WITHIN_MS = 10_000
+
+const evaluatorConfig = z
+  .object({ FORM_TRIGGER_EVALUATOR_URLS: serviceAddresses })
+  .transform((env) => ({ baseUrls: env.FORM_TRIGGER_EVALUATOR_URLS }))
+  .and(internalTokenConfig)
+
+/** Asks the evaluator. Throws what to do where a name is unknown or a part is away. */
+export async function askWhy(env: Environment, question: WhyQuestion, topic: string): Promise<Why> {
+  const { user: userName, form } = question
+  const rejection = checkUserName(userName)
+  if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
+  const connection = logConnection(env)
+  const { baseUrls, internalToken: token } = readConfig(evaluatorConfig, env)
+  const { state } = await readCatalog(connection, topic)
+  const { organization, project, config } = findProject(state, question.project)
+  const userId = userIdOf(organization, project, userName)
+  const client = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
+  const asked = await client.call(INTERNAL_ROUTES.readForms, { organization, project, userId }, FormsReadModel)
+  if (asked.outcome === 'not-found') {
+    throw new CliError(
+      `${organization}/${project} has no user ${userName}. Names are taken exactly as identify-user was given them.`,
+    )
+  }
+  if (asked.outcome === 'unavailable') {
+    const message = 'The form trigger evaluator can not tell now: it is away, or far behind. nextvisit status shows it.'
+    throw new CliError(message, EXIT.failed, { cause: asked.cause })
+  }
+  const { forms, queue } = ofForm(asked.answer, form)
+  if (form !== undefined && forms.length === 0) requireForm(config, form)
+  return { organization, project, userId, userName, forms, queue }
+}
+
+type FoundProject = ProjectRef & { readonly config: ProjectConfig }
+
+function findProject({ organizations }: CatalogState, name: string): FoundProject {
+  const all = [...organizations].flatMap(([organization, { config }]) =>
+    (config?.projects ?? []).map((project) => ({ organization, project: project.id, config: project })),
+  )
+  const nameOf = ({ organization, project }: ProjectRef) => `${organization}/${project}`
+  const found = all.filter((one) => nameOf(one) === name || one.project === name)
+  if (found.length > 1) {
+    const names = found.map(nameOf).join(' or ')
+    throw new CliError(`Several organizations have a project ${name}: say --project ${names}.`, EXIT.usage)
+  }
+  const [one] = found
+  if (one) return one
+  throw new CliError(`There is no project ${name}. ${thereIs('project', all.map(nameOf))}`, EXIT.usage)
+}
+
+function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): FormsReadModel {
+  if (form === undefined) return { forms, queue }
+  return { forms: forms.filter(({ formId }) => formId === form), queue: queue.filter(({ formId }) => formId === form) }
+}
+
+/** A form that the workspace no longer has may still have been evaluated: only else it is a slip. */
+function requireForm(config: ProjectConfig, form: string): void {
+  const ids = config.forms.map(({ id }) => id)
+  if (!ids.includes(form))
+    throw new CliError(`Project ${config.id} has no form ${form}. ${thereIs('form', ids)}`, EXIT.usage)
+}
+
+function thereIs(what: string, names: readonly string[]): string {
+  return names.length === 0 ? `There is no ${what} at all.` : `There is ${names.toSorted().join(', ')}.`
+}

@@ -1,0 +1,124 @@
+import type { ConditionLeaf, FormDecision, GateOutcome, QueuedForm, Trigger } from '@nextvisit/contracts'
+import { styled } from '../output.ts'
+
+const GATES: readonly GateOutcome['gate'][] = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot']
+
+const WIDTH = Math.max(...GATES.map((gate) => gate.length))
+
+/** A decision for people: what became of the form, and each gate in order. */
+export function decisionLines(decision: FormDecision, userName: string): readonly string[] {
+  const { formId, reason, at, requestId, trigger, catalogRevision, gates } = decision
+  const setOffBy = trigger ? ` (${triggerInWords(trigger)})` : ''
+  const rest = GATES.slice(gates.length)
+  return [
+    styled('bold', `${formId} was ${reason ? `not queued for ${userName}: ${reason}` : `queued for ${userName}`}`),
+    `  at ${at}, by record ${requestId}${setOffBy}, under revision ${catalogRevision}`,
+    ...gates.map((gate) => gateLine(gate)),
+    ...(gates.length === 0 ? ['  What the gates compared was not kept yet.'] : []),
+    ...(gates.length > 0 && rest.length > 0 ? [`  - not looked at: ${rest.join(', ')}`] : []),
+  ]
+}
+
+function gateLine(outcome: GateOutcome): string {
+  const mark = outcome.passed ? styled('green', '✓') : styled('red', '✗')
+  return `  ${mark} ${outcome.gate.padEnd(WIDTH)}  ${comparedInWords(outcome)}`
+}
+
+function comparedInWords(outcome: GateOutcome): string {
+  switch (outcome.gate) {
+    case 'live': {
+      const { enabled, startsAt, endsAt, now } = outcome.compared
+      return inOrder(
+        [enabled ? 'enabled' : 'disabled', startsAt && `from ${startsAt}`, endsAt && `until ${endsAt}`, `at ${now}`],
+        ', ',
+      )
+    }
+    case 'audience':
+      return audienceInWords(outcome.compared)
+    case 'sample': {
+      const { bucket, threshold } = outcome.compared
+      return bucket === null ? 'everybody' : `drew ${bucket} of 10000; in below ${threshold} (${threshold / 100} %)`
+    }
+    case 'repeat': {
+      const { rule, timesQueued, lastShownAt } = outcome.compared
+      return `${inWords(rule)}; queued ${times(timesQueued)} before, last shown ${lastShownAt ?? 'never'}`
+    }
+    case 'cooldown': {
+      const { cooldownSeconds, lastShown } = outcome.compared
+      if (cooldownSeconds === 0) return 'none'
+      if (!lastShown) return `${cooldownSeconds} s since any form; none was shown before`
+      const how = lastShown.openOffer ? 'offered' : 'shown'
+      return `${cooldownSeconds} s since any form; ${lastShown.formId} was ${how} ${lastShown.at}`
+    }
+    case 'slot': {
+      const { waiting } = outcome.compared
+      return waiting ? `${waiting.state} since ${waiting.queuedAt}` : 'free'
+    }
+  }
+}
+
+function audienceInWords({ leaf, negated, actual }: Extract<GateOutcome, { gate: 'audience' }>['compared']): string {
+  if (!leaf) return 'no condition decides'
+  const had = actual === undefined ? 'nothing' : JSON.stringify(actual)
+  return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; the user has ${had}`
+}
+
+/** `{ trait: plan, is: pro }` → `trait plan is "pro"`. */
+function leafInWords(leaf: ConditionLeaf): string {
+  return Object.entries(leaf)
+    .map(([key, value], index) => {
+      if (index === 0 && typeof value === 'string') return `${key} ${value}`
+      return `${key} ${isOperators(value) ? leafInWords(value) : JSON.stringify(value)}`
+    })
+    .join(' ')
+}
+
+/** `{ country: { in: [DE, AT] } }` alone has its operator a level down. */
+function isOperators(value: unknown): value is ConditionLeaf {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function triggerInWords(trigger: Trigger): string {
+  if ('visit' in trigger) return 'visit'
+  if ('firstSeen' in trigger) return `first seen ${trigger.firstSeen.after} before, or more`
+  const { event, count, within, since } = trigger
+  return inOrder(
+    [`event ${event}`, count && times(count), within && `within ${within}`, since && `in one ${since}`],
+    ' ',
+  )
+}
+
+/** `{ every: 30d }` → `every 30d`. */
+function inWords(rule: Extract<GateOutcome, { gate: 'repeat' }>['compared']['rule']): string {
+  if (typeof rule === 'string') return rule
+  return 'every' in rule ? `every ${rule.every}` : `at most ${times(rule.times)}`
+}
+
+/** A row of the queue for people. */
+export function queuedLine({
+  formId,
+  state,
+  queuedAt,
+  showFrom,
+  expiresAt,
+  offeredAt,
+  deliveredAt,
+}: QueuedForm): string {
+  const details = [
+    `queued ${queuedAt}`,
+    showFrom !== queuedAt && `shown from ${showFrom}`,
+    expiresAt && `expires ${expiresAt}`,
+    offeredAt && `offered ${offeredAt}`,
+    deliveredAt && `delivered ${deliveredAt}`,
+  ]
+  return `${formId} ${state}: ${inOrder(details, ', ')}`
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
+
+/** What is there, joined. */
+function inOrder(parts: readonly unknown[], separator: string): string {
+  return parts.filter(Boolean).join(separator)
+}

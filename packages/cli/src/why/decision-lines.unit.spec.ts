@@ -1,0 +1,112 @@
+import type { FormDecision, GateOutcome, QueuedForm } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import { decisionLines, queuedLine } from './decision-lines.ts'
+
+const AT = '2026-11-02T10:00:00.000Z'
+const live: GateOutcome = {
+  gate: 'live',
+  passed: true,
+  compared: { enabled: true, startsAt: null, endsAt: '2027-01-01T00:00:00.000Z', now: AT },
+}
+const everybody: GateOutcome = { gate: 'audience', passed: true, compared: { leaf: null, negated: false } }
+
+function decision(special: Partial<FormDecision>): FormDecision {
+  return { formId: 'nps', decision: 'queued', at: AT, requestId: 'r-1', catalogRevision: 3, gates: [], ...special }
+}
+
+const audience = (compared: Extract<GateOutcome, { gate: 'audience' }>['compared']): GateOutcome => ({
+  gate: 'audience',
+  passed: false,
+  compared,
+})
+
+describe('a decision in words', () => {
+  it('shows each gate in order, which one failed, and which were not looked at', () => {
+    const gates = [live, audience({ leaf: { trait: 'plan', is: 'pro' }, negated: false, actual: 'free' })]
+    const trigger = { event: 'checkout', count: 3, within: '7d' }
+    expect(
+      decisionLines(decision({ decision: 'not-queued', reason: 'not-in-audience', trigger, gates }), 'ada'),
+    ).toEqual([
+      'nps was not queued for ada: not-in-audience',
+      `  at ${AT}, by record r-1 (event checkout 3 times within 7d), under revision 3`,
+      `  ✓ live      enabled, until 2027-01-01T00:00:00.000Z, at ${AT}`,
+      '  ✗ audience  trait plan is "pro"; the user has "free"',
+      '  - not looked at: sample, repeat, cooldown, slot',
+    ])
+  })
+
+  it('shows all six where it was queued', () => {
+    const gates: GateOutcome[] = [
+      live,
+      everybody,
+      { gate: 'sample', passed: true, compared: { bucket: 1_234, threshold: 2_500 } },
+      { gate: 'repeat', passed: true, compared: { rule: { times: 3 }, timesQueued: 1, lastShownAt: AT } },
+      { gate: 'cooldown', passed: true, compared: { cooldownSeconds: 60, lastShown: null } },
+      { gate: 'slot', passed: true, compared: { waiting: null } },
+    ]
+    expect(decisionLines(decision({ trigger: { visit: {} }, gates }), 'ada')).toEqual([
+      'nps was queued for ada',
+      `  at ${AT}, by record r-1 (visit), under revision 3`,
+      expect.stringContaining('✓ live'),
+      '  ✓ audience  no condition decides',
+      '  ✓ sample    drew 1234 of 10000; in below 2500 (25 %)',
+      `  ✓ repeat    at most 3 times; queued once before, last shown ${AT}`,
+      '  ✓ cooldown  60 s since any form; none was shown before',
+      '  ✓ slot      free',
+    ])
+  })
+
+  it.each<[string, GateOutcome]>([
+    [
+      'not: segment churned; the user has true',
+      audience({ leaf: { segment: 'churned' }, negated: true, actual: true }),
+    ],
+    ['country in ["DE","AT"]', audience({ leaf: { country: { in: ['DE', 'AT'] } }, negated: false })],
+    [
+      'event search atLeast 2 within "7d"; the user has 1',
+      audience({ leaf: { event: 'search', atLeast: 2, within: '7d' }, negated: false, actual: 1 }),
+    ],
+    ['the user has nothing', audience({ leaf: { trait: 'plan', exists: true }, negated: false })],
+    ['everybody', { gate: 'sample', passed: true, compared: { bucket: null, threshold: 10_000 } }],
+    [
+      'every 30d; queued 2 times before, last shown never',
+      { gate: 'repeat', passed: false, compared: { rule: { every: '30d' }, timesQueued: 2, lastShownAt: null } },
+    ],
+    ['none', { gate: 'cooldown', passed: true, compared: { cooldownSeconds: 0, lastShown: null } }],
+    [
+      `60 s since any form; ces was offered ${AT}`,
+      {
+        gate: 'cooldown',
+        passed: false,
+        compared: { cooldownSeconds: 60, lastShown: { formId: 'ces', at: AT, openOffer: true } },
+      },
+    ],
+    [`waiting since ${AT}`, { gate: 'slot', passed: false, compared: { waiting: { state: 'waiting', queuedAt: AT } } }],
+  ])('%s', (expected, gate) => {
+    expect(decisionLines(decision({ gates: [gate] }), 'ada').join('\n')).toContain(expected)
+  })
+
+  it('says so where a decision is older than what is kept of gates', () => {
+    expect(decisionLines(decision({}), 'ada').at(-1)).toBe('  What the gates compared was not kept yet.')
+  })
+})
+
+describe('a row of the queue in words', () => {
+  const row: QueuedForm = {
+    queuedId: 'q-1',
+    formId: 'nps',
+    state: 'waiting',
+    queuedAt: AT,
+    showFrom: AT,
+    expiresAt: null,
+    offeredAt: null,
+    deliveredAt: null,
+    requestId: 'r-1',
+  }
+  it('says what is known', () => {
+    expect(queuedLine(row)).toBe(`nps waiting: queued ${AT}`)
+    expect(queuedLine({ ...row, state: 'delivered', showFrom: 'A', expiresAt: 'B', deliveredAt: 'C' })).toBe(
+      `nps delivered: queued ${AT}, shown from A, expires B, delivered C`,
+    )
+  })
+})
