@@ -10,8 +10,8 @@ const CONNECT_TIMEOUT_MS = 1_500
 
 export interface ClusterCheckOptions {
   readonly topics: readonly string[]
-  /** `refuse` in production: what could lose acknowledged records ends the service. `warn`: it is said once. */
-  readonly unsafe: 'refuse' | 'warn'
+  /** `refuse` in production: what could lose acknowledged records ends the service. Elsewhere one service says it once. */
+  readonly unsafe: 'refuse' | 'warn' | 'ignore'
   readonly logger: Logger
   /** Told of an {@link UnsafeClusterError} that was found only after `start`, because the cluster was away. */
   readonly onUnsafe: (error: UnsafeClusterError) => void
@@ -26,7 +26,7 @@ export interface ClusterCheck {
   readonly stop: () => Promise<void>
 }
 
-/** Looks once, at boot, whether the cluster's settings keep what was acknowledged (docs/runbooks/upgrade.md names them). */
+/** Looks once, at boot, whether the cluster's settings keep what was acknowledged (docs/operations.md, Production mode). */
 export function createClusterCheck(connection: LogConnection, options: ClusterCheckOptions): ClusterCheck {
   const { topics, unsafe, logger, onUnsafe } = options
   const stopping = new AbortController()
@@ -50,6 +50,7 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
 
   return {
     start: async () => {
+      if (unsafe === 'ignore') return
       try {
         await look()
       } catch (error) {

@@ -32,7 +32,7 @@ const runner = createProjectionRunner({
 })
 const clusterCheck = createClusterCheck(connection, {
   topics: Object.values(TOPICS),
-  unsafe: config.mode === 'production' ? 'refuse' : 'warn',
+  unsafe: config.mode === 'production' ? 'refuse' : 'ignore',
   logger,
   onUnsafe: (error) => service.fail(error),
 })
