@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from './device-info.ts'
 import { FormsReadModel } from './form-decisions.ts'
-import { Definition, UserReadModel, WaitingForm } from './internal-api.ts'
-import { Instant, Month, Uuid } from './primitives.ts'
+import { Definition, SegmentMember, UserReadModel, WaitingForm } from './internal-api.ts'
+import { Instant, Month, SlugId, Uuid } from './primitives.ts'
 import { TraitValue } from './traits.ts'
 
 /**
@@ -112,6 +112,28 @@ const next = z.string().nullable().describe('Give it as `after` for the next pag
 export const TraitsPage = z.strictObject({ traits: z.array(Definition), next })
 /** `GET /v2/admin/events`. */
 export const EventsPage = z.strictObject({ events: z.array(Definition), next })
+
+/** `GET /v2/admin/segments`. */
+export const SegmentsPage = z.strictObject({
+  segments: z.array(
+    z.strictObject({
+      id: SlugId,
+      name: z.string().nullable(),
+      members: z.number().int(),
+      usersComputed: z
+        .number()
+        .int()
+        .describe('Users of whom it is known whether they are members, by its present definition.'),
+      usersTotal: z.number().int().describe('Users of the project. Once all are computed, the two are equal.'),
+    }),
+  ),
+  next,
+})
+/** `GET /v2/admin/segments/{segmentId}/users`. */
+export const SegmentUsersPage = z.strictObject({
+  users: z.array(z.strictObject({ ...SegmentMember.shape, since: Instant.describe('When they became a member.') })),
+  next,
+})
 
 /** The body of every error. */
 export const ErrorBody = z.strictObject({

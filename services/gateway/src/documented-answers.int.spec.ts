@@ -131,6 +131,9 @@ const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
   ['findUser', 400, get('/v2/admin/users')],
   ['listTraits', 400, get('/v2/admin/traits?limit=0')],
   ['listEvents', 400, get('/v2/admin/events?after=%00')],
+  ['listSegments', 400, get('/v2/admin/segments?limit=0')],
+  ['listSegmentUsers', 400, get('/v2/admin/segments/%/users')],
+  ['listSegmentUsers', 404, get('/v2/admin/segments/nothing/users')],
   ['getUsage', 503, () => alone.get('/v2/admin/usage')],
 ]
 

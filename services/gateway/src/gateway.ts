@@ -24,6 +24,8 @@ import { createGetUser } from './routes/get-user.ts'
 import { createGetUserForms } from './routes/get-user-forms.ts'
 import { createIdentifyUser } from './routes/identify-user.ts'
 import { createListDefinitions } from './routes/list-definitions.ts'
+import { createListSegmentUsers } from './routes/list-segment-users.ts'
+import { createListSegments } from './routes/list-segments.ts'
 import { createTrackEvent } from './routes/track-event.ts'
 import { createVisit } from './routes/visit.ts'
 import { createUserMarkers } from './user-markers.ts'
@@ -91,6 +93,8 @@ export function createGateway(parts: GatewayParts): Gateway {
     createGetUsage(owners),
     createListDefinitions('trait', owners),
     createListDefinitions('event', owners),
+    createListSegments(owners),
+    createListSegmentUsers(owners),
   ]
   const reasons = () => whyNotReady(log, catalog, Date.now())
   return {

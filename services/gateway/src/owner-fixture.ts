@@ -5,6 +5,8 @@ import {
   LookUpUsersRequest,
   ReleaseRequest,
   ReserveRequest,
+  SegmentMembersQuery,
+  SegmentsQuery,
   UsageQuery,
   UserQuery,
 } from '@nextvisit/contracts'
@@ -22,6 +24,8 @@ const BODIES = {
   [INTERNAL_ROUTES.readUser]: UserQuery,
   [INTERNAL_ROUTES.readQueue]: UserQuery,
   [INTERNAL_ROUTES.readForms]: UserQuery,
+  [INTERNAL_ROUTES.readSegments]: SegmentsQuery,
+  [INTERNAL_ROUTES.readSegmentMembers]: SegmentMembersQuery,
   [INTERNAL_ROUTES.readUsage]: UsageQuery,
   [INTERNAL_ROUTES.readDefinitions]: DefinitionsQuery,
 } as const

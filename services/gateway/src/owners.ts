@@ -8,6 +8,10 @@ import {
   LookUpUsersAnswer,
   QueueAnswer,
   ReserveAnswer,
+  SegmentMembersAnswer,
+  type SegmentMembersQuery,
+  SegmentsAnswer,
+  type SegmentsQuery,
   RoomAnswer,
   UsageAnswer,
   type UsageQuery,
@@ -51,6 +55,8 @@ export interface Owners {
     query: DefinitionsQuery,
     timeoutMs: number,
   ) => Promise<Read<z.infer<typeof DefinitionsAnswer>>>
+  readonly readSegments: (query: SegmentsQuery, timeoutMs: number) => Promise<Read<SegmentsAnswer>>
+  readonly readSegmentMembers: (query: SegmentMembersQuery, timeoutMs: number) => Promise<Read<SegmentMembersAnswer>>
   readonly stop: () => void
 }
 
@@ -82,6 +88,10 @@ export function createOwners(options: OwnersOptions): Owners {
     readUsage: (query, timeoutMs) => metering.ask(INTERNAL_ROUTES.readUsage, query, UsageAnswer, timeoutMs),
     readDefinitions: (query, timeoutMs) =>
       traitRegistry.ask(INTERNAL_ROUTES.readDefinitions, query, DefinitionsAnswer, timeoutMs),
+    readSegments: (query, timeoutMs) =>
+      userProjector.ask(INTERNAL_ROUTES.readSegments, query, SegmentsAnswer, timeoutMs),
+    readSegmentMembers: (query, timeoutMs) =>
+      userProjector.ask(INTERNAL_ROUTES.readSegmentMembers, query, SegmentMembersAnswer, timeoutMs),
     stop: () => [userProjector, traitRegistry, metering, evaluator].forEach((owner) => owner.stop()),
   }
 }

@@ -23,6 +23,13 @@ export const ROUTES = {
   getUsage: { method: 'GET', pattern: '/v2/admin/usage', keyKind: 'admin', isIngestion: false },
   listTraits: { method: 'GET', pattern: '/v2/admin/traits', keyKind: 'admin', isIngestion: false },
   listEvents: { method: 'GET', pattern: '/v2/admin/events', keyKind: 'admin', isIngestion: false },
+  listSegments: { method: 'GET', pattern: '/v2/admin/segments', keyKind: 'admin', isIngestion: false },
+  listSegmentUsers: {
+    method: 'GET',
+    pattern: '/v2/admin/segments/{segmentId}/users',
+    keyKind: 'admin',
+    isIngestion: false,
+  },
 } as const satisfies Record<string, RouteSignature>
 
 export type OperationId = keyof typeof ROUTES

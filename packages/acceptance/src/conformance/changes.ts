@@ -62,6 +62,21 @@ export function describeChanges(): void {
       expect(body['waitingForms']).toEqual([])
     })
 
+    it('has a new segment computed for the users that are there, and a removed one vanish', async () => {
+      const listed = async () => (await young.get('/v2/admin/segments')).body['segments']
+      expect(await listed()).toEqual([])
+      await applyWorkspaceFile(
+        changed(['CHANGING_NEW_ADMIN_P'], 'segments: [{ id: switched-on, where: { trait: on, atLeast: 2 } }]'),
+      )
+      await expect
+        .poll(listed, { timeout: 60_000 })
+        .toEqual([{ id: 'switched-on', name: null, members: 2, usersComputed: 2, usersTotal: 2 }])
+      expect((await young.readUser('ada')).body['segments']).toEqual(['switched-on'])
+      await applyWorkspaceFile(changed(['CHANGING_NEW_ADMIN_P']))
+      expect((await young.readUser('ada')).body['segments']).toEqual([])
+      expect(await young.get('/v2/admin/segments/switched-on/users')).toMatchObject(errorOf(404, 'Segment not found'))
+    })
+
     it('leaves the organizations alone that it does not name', async () => {
       expect((await callerOf('SHOP_ADMIN_P').identify({ userName: 'ada' })).status).toBe(200)
     })

@@ -14,6 +14,7 @@ import { describeRateLimits } from './rate-limits.ts'
 import { describeReads } from './reads.ts'
 import { describeRoutes } from './routes.ts'
 import { describeSdkRoutes } from './sdk-routes.ts'
+import { describeSegments } from './segments.ts'
 import { describeTrackBody } from './track-body.ts'
 import { describeTrackPolicy } from './track-policy.ts'
 import { describeUserLimits } from './user-limits.ts'
@@ -37,5 +38,6 @@ describeEventLimits()
 describeForms()
 describeSdkRoutes()
 describeReads()
+describeSegments()
 describeIsolation()
 describeChanges()

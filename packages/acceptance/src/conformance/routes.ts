@@ -54,6 +54,8 @@ export function describeRoutes(): void {
       ['POST', '/v2/admin/usage', ['GET', 'HEAD']],
       ['PUT', '/v2/admin/traits', ['GET', 'HEAD']],
       ['PUT', '/v2/admin/events', ['GET', 'HEAD']],
+      ['POST', '/v2/admin/segments', ['GET', 'HEAD']],
+      ['DELETE', '/v2/admin/segments/paying/users', ['GET', 'HEAD']],
     ] as const)('%s %s, without a key', async (method, path, allowed) => {
       const answer = await call({ method, path })
       expect(answer).toMatchObject(errorOf(405))

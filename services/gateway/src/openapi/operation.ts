@@ -5,7 +5,7 @@ export const TAGS = {
   Users: 'Say who a user is, and read what is known of them. Admin keys, from servers only.',
   Events: 'Record what a user did. Admin keys, from servers only.',
   SDK: 'For pages and apps, with a publishable key, from any origin (CORS).',
-  Project: "A project's registries and counters. Admin keys, from servers only.",
+  Project: "A project's registries, segments and counters. Admin keys, from servers only.",
   Health: 'For load balancers, and for people. No key.',
 } as const
 export type Tag = keyof typeof TAGS

@@ -2,6 +2,7 @@ import type { OperationId } from '../route-table.ts'
 import { identifyUser, visit } from './identify-operations.ts'
 import type { Operation } from './operation.ts'
 import { findUser, getUsage, getUser, getUserForms, listEvents, listTraits } from './read-operations.ts'
+import { listSegments, listSegmentUsers } from './segment-operations.ts'
 import { trackEvent, trackSdkEvent } from './track-operations.ts'
 
 /** What the document says of each row of the route table: one that is missing does not compile. */
@@ -16,4 +17,6 @@ export const OPERATIONS: Readonly<Record<OperationId, Operation>> = {
   getUsage,
   listTraits,
   listEvents,
+  listSegments,
+  listSegmentUsers,
 }

@@ -1,5 +1,6 @@
 import type { ParameterObject } from './open-api.ts'
 import type { DocumentedRefusal, Operation } from './operation.ts'
+import { PAGE_REFUSALS, pageParameters } from './pages.ts'
 import { refusal } from './refusals.ts'
 
 const INSTANT = '2026-11-02T10:00:00.000Z'
@@ -210,28 +211,8 @@ function listing(what: 'traits' | 'events'): Omit<Operation, 'answers'> {
     tag: 'Project',
     summary: `List ${what}`,
     description: `The project's ${what} by slug, a page at a time: give \`next\` of one page as \`after\` for the following one.`,
-    parameters: [
-      {
-        name: 'limit',
-        in: 'query',
-        required: false,
-        description: 'How many, at most.',
-        schema: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
-        example: 100,
-      },
-      {
-        name: 'after',
-        in: 'query',
-        required: false,
-        description: '`next` of the page before.',
-        schema: { type: 'string' },
-        example: 'checkout_completed',
-      },
-    ],
-    refusals: [
-      refusal(400, 'limit', 'A limit out of its range', 'limit must be a whole number from 1 to 1000'),
-      refusal(400, 'after', 'An `after` that nobody gave', 'after must be what next was in the answer before'),
-    ],
+    parameters: pageParameters('checkout_completed'),
+    refusals: PAGE_REFUSALS,
   }
 }
 

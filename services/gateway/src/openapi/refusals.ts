@@ -6,7 +6,7 @@ export const STATUSES: Readonly<Record<number, string>> = {
   401: 'There is no valid key, or nobody to speak of.',
   402: "The organization's events of the month are used up.",
   403: 'The key is of the other kind.',
-  404: 'There is no such user.',
+  404: 'There is no such user, or no such segment.',
   405: 'The path does not know the method.',
   408: 'The request did not arrive in time.',
   409: 'A request with the same `Idempotency-Key` is still running.',

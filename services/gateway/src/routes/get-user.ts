@@ -18,7 +18,13 @@ export function createGetUser({ readUser, readQueue }: Pick<Owners, 'readUser' |
       ])
       if (user.outcome === 'missing') return refuse(404, 'User not found')
       if (user.outcome !== 'found' || queue.outcome === 'away') return busy('This can not be read now: try again')
-      return answer(200, { ...user.value, waitingForms: queue.outcome === 'found' ? queue.value.waiting : [] })
+      // What was removed from the workspace vanishes at once, not only when its members were computed anew.
+      const known = new Set(request.project.config.segments.map(({ id }) => id))
+      return answer(200, {
+        ...user.value,
+        segments: user.value.segments.filter((id) => known.has(id)),
+        waitingForms: queue.outcome === 'found' ? queue.value.waiting : [],
+      })
     },
   }))
 }
