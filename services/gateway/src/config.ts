@@ -8,6 +8,7 @@ import {
   serviceAddresses,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
+import { isAddressRange } from './http/caller-address.ts'
 
 const gatewayConfig = z
   .object({
@@ -16,6 +17,12 @@ const gatewayConfig = z
     GATEWAY_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_080),
     /** Requests at once; one more is answered 503. */
     GATEWAY_MAX_IN_FLIGHT: z.coerce.number('must be a number of requests').int().min(1).default(4_000),
+    /** Proxies whose `X-Forwarded-For` is believed: addresses and ranges. */
+    GATEWAY_TRUSTED_PROXIES: z
+      .string()
+      .default('')
+      .transform((text) => text.split(',').flatMap((item) => item.trim() || []))
+      .refine((items) => items.every(isAddressRange), 'must be addresses or ranges such as 10.0.0.0/8, or fd00::/8'),
     USER_PROJECTOR_URLS: serviceAddresses,
     TRAIT_REGISTRY_URLS: serviceAddresses,
     METERING_URLS: serviceAddresses,
@@ -29,6 +36,7 @@ const gatewayConfig = z
     host: env.GATEWAY_HOST,
     port: env.GATEWAY_PORT,
     maxInFlight: env.GATEWAY_MAX_IN_FLIGHT,
+    trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
     owners: {
       userProjector: env.USER_PROJECTOR_URLS,
       traitRegistry: env.TRAIT_REGISTRY_URLS,

@@ -8,6 +8,7 @@ import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/ser
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
 import type { z } from 'zod'
+import { loadCountries } from './country-of.ts'
 import { createGateway, type GatewayParts } from './gateway.ts'
 import { createGatewayMetrics } from './gateway-metrics.ts'
 import { createHttpServer } from './http/http-server.ts'
@@ -29,6 +30,8 @@ export interface GatewayFixtureOptions {
   readonly addressFor?: LogConnection['addressFor']
   readonly redisUrl?: string
   readonly maxInFlight?: number
+  /** Default: none. */
+  readonly trustedProxies?: readonly string[]
   readonly catalog?: GatewayParts['catalog']
   /** Shares the topic, the organization and its keys with another one: a second gateway of the same installation. */
   readonly besides?: Installation
@@ -56,6 +59,8 @@ export interface Recorded {
   readonly key: string
   readonly headers: Readonly<Record<string, string>>
 }
+
+const countryOf = loadCountries()
 
 export type GatewayFixture = Awaited<ReturnType<typeof startGateway>>
 
@@ -104,6 +109,8 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     },
     secretKey: undefined,
     maxInFlight: options.maxInFlight ?? 1_000,
+    trustedProxies: options.trustedProxies ?? [],
+    countryOf,
     metrics: {
       ...createGatewayMetrics(registry),
       onAnswered: (route, status) => answered.push({ route: route.pattern, status }),

@@ -8,6 +8,8 @@ import { createUserExists } from './admission/user-exists.ts'
 import { createApp } from './app.ts'
 import type { BreakerWatch } from './breaker.ts'
 import { createAwaitReply } from './await-reply.ts'
+import type { CountryOf } from './country-of.ts'
+import { createCallerAddress } from './http/caller-address.ts'
 import { createAnswerOnce } from './idempotency/answer-once.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
@@ -43,6 +45,9 @@ export interface GatewayParts {
   readonly owners: Omit<OwnersOptions, keyof BreakerWatch | 'onCall'>
   readonly secretKey: string | undefined
   readonly maxInFlight: number
+  /** Addresses and ranges of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+  readonly countryOf: CountryOf
   readonly metrics: GatewayMetrics
   readonly logger: Logger
   /** Default `user-events`. */
@@ -86,7 +91,16 @@ export function createGateway(parts: GatewayParts): Gateway {
   const routes: readonly Route[] = [
     createIdentifyUser(admitIdentify, ingest, answerOnce),
     createTrackEvent('admin', trackParts),
-    createVisit({ admitIdentify, ingest, awaitReply, answerOnce, checkSignature, log, logger }),
+    createVisit({
+      admitIdentify,
+      ingest,
+      awaitReply,
+      answerOnce,
+      checkSignature,
+      countryOf: parts.countryOf,
+      log,
+      logger,
+    }),
     createTrackEvent('sdk', trackParts),
     ...createGetUser(owners),
     createGetUserForms(owners),
@@ -103,6 +117,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       catalog,
       rateLimiter,
       maxInFlight: parts.maxInFlight,
+      callerAddress: createCallerAddress(parts.trustedProxies),
       onAnswered: metrics.onAnswered,
       whyNotReady: reasons,
       logger,

@@ -13,6 +13,7 @@ import {
   runService,
 } from '@nextvisit/service-kit'
 import { readGatewayConfig } from './config.ts'
+import { loadCountries } from './country-of.ts'
 import { createGateway } from './gateway.ts'
 import { createGatewayMetrics } from './gateway-metrics.ts'
 import { createHttpServer } from './http/http-server.ts'
@@ -37,6 +38,8 @@ const gateway = createGateway({
   owners: { ...config.owners, token: config.internalServer.token },
   secretKey: config.secretKey,
   maxInFlight: config.maxInFlight,
+  trustedProxies: config.trustedProxies,
+  countryOf: loadCountries(),
   metrics: createGatewayMetrics(metrics),
   logger,
 })

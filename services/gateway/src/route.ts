@@ -16,6 +16,8 @@ export interface CheckedRequest {
   readonly deadlineAt: number
   readonly key: CatalogKey
   readonly project: CatalogProject
+  /** The caller's own, as far as proxies are trusted to tell. Never logged, never recorded. */
+  readonly callerAddress: () => string | undefined
   /** Empty for a route without a body. */
   readonly body: JsonObject
   /** What its `Idempotency-Key` makes of it; `none` without the header. */

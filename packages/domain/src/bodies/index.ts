@@ -1,4 +1,5 @@
 export * from './choose-fields.ts'
+export { checkDeviceValue } from './device-info.ts'
 export * from './identify-body.ts'
 export * from './json-object.ts'
 export * from './parse-json.ts'

@@ -9,6 +9,7 @@ import type { Logger } from '../logger.ts'
 import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import { busy, type Refusal, refuse, refuseBody } from '../refusal.ts'
 import type { Answer, Route } from '../route.ts'
+import type { CallerAddress } from './caller-address.ts'
 import { checkKey } from './check-key.ts'
 import { corsHeaders } from './cors.ts'
 import { drain } from './drain.ts'
@@ -20,6 +21,7 @@ export interface AnswerRequestParts {
   readonly catalog: CatalogView
   readonly rateLimiter: RateLimiter
   readonly maxInFlight: number
+  readonly callerAddress: CallerAddress
   /** Told of every request that was answered, by its route's pattern. */
   readonly onAnswered: (route: Route, status: number, durationMs: number) => void
   readonly logger: Logger
@@ -87,7 +89,7 @@ interface Exchange {
 }
 
 async function checkAndHandle(
-  { catalog, rateLimiter }: AnswerRequestParts,
+  { catalog, rateLimiter, callerAddress }: AnswerRequestParts,
   { route, located, request, headers, traceparent }: Exchange,
 ): Promise<Answer | Refusal | 'aborted'> {
   const checked = checkKey(catalog, request.headers['x-api-key'], route.keyKind)
@@ -111,6 +113,7 @@ async function checkAndHandle(
     deadlineAt: performance.now() + REQUEST_BUDGET_MS,
     key,
     project: key.project,
+    callerAddress: () => callerAddress(request),
     body: read.body,
     keyed,
     ...located,

@@ -39,7 +39,14 @@ async function givenRoute(
   }
   const onAnswered = vi.fn<AnswerRequestParts['onAnswered']>()
   const logger = createLogger('spec', 'silent')
-  const answerRequest = createAnswerRequest({ catalog, rateLimiter, maxInFlight: 10, onAnswered, logger })
+  const answerRequest = createAnswerRequest({
+    catalog,
+    rateLimiter,
+    maxInFlight: 10,
+    callerAddress: () => undefined,
+    onAnswered,
+    logger,
+  })
   server = createServer((request, response) => {
     callerLeft = once(response, 'close')
     const located = { pathParameters: new Map<string, string>(), query: new URLSearchParams() }

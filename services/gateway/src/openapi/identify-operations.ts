@@ -53,7 +53,9 @@ export const visit: Operation = {
 
 ${TRAIT_RULES}
 
-A trait that is new is registered where the project lets clients create traits, else it is stripped. Where the project requires it, \`userSignature\` proves that your server knows this user: the hex HMAC-SHA256 of userName under the project's signing secret.`,
+A trait that is new is registered where the project lets clients create traits, else it is stripped. Where the project requires it, \`userSignature\` proves that your server knows this user: the hex HMAC-SHA256 of userName under the project's signing secret.
+
+Without a \`$countryCode\` the country is that of the caller's address, where it is known and the project keeps it.`,
   body: {
     schema: 'IdentifyUserBody',
     examples: {

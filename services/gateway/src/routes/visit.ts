@@ -4,6 +4,7 @@ import type { AdmitIdentify } from '../admission/admit-identify.ts'
 import type { RecordPlace } from '../admission/admission.ts'
 import type { AwaitReply } from '../await-reply.ts'
 import { REQUEST_BUDGET_MS } from '../budget.ts'
+import type { CountryOf } from '../country-of.ts'
 import type { AnswerOnce } from '../idempotency/answer-once.ts'
 import type { Ingest } from '../ingest.ts'
 import type { Logger } from '../logger.ts'
@@ -12,6 +13,7 @@ import { type Refusal, refuse, refuseBody } from '../refusal.ts'
 import type { Answer, CheckedRequest, Route } from '../route.ts'
 import { ROUTES } from '../route-table.ts'
 import type { CheckSignature } from '../user-signature.ts'
+import { withCallerCountry } from './with-caller-country.ts'
 
 export interface VisitParts {
   readonly admitIdentify: AdmitIdentify
@@ -19,13 +21,14 @@ export interface VisitParts {
   readonly awaitReply: AwaitReply
   readonly answerOnce: AnswerOnce
   readonly checkSignature: CheckSignature
+  readonly countryOf: CountryOf
   readonly log: RecordLog
   readonly logger: Logger
 }
 
 /** `POST /v2/sdk/identify-user`, the visit: brings back the form to show (decisions.md, Beyond the document). */
 export function createVisit(parts: VisitParts): Route {
-  const { admitIdentify, ingest, awaitReply, answerOnce, checkSignature } = parts
+  const { admitIdentify, ingest, awaitReply, answerOnce, checkSignature, countryOf } = parts
 
   async function record(request: CheckedRequest, body: IdentifyBody): Promise<Answer | Refusal> {
     const { config } = request.project
@@ -58,7 +61,7 @@ export function createVisit(parts: VisitParts): Route {
       const { value: body } = parsed
       if (!checkSignature(request.project, body))
         return refuse(401, 'userSignature must be the HMAC-SHA256 of userName, in hex')
-      return answerOnce(request, () => record(request, body))
+      return answerOnce(request, () => record(request, withCallerCountry(body, request, countryOf)))
     },
   }
 }
