@@ -45,6 +45,7 @@ describe('nextvisit', () => {
     [['why']],
     [['status']],
     [['audit']],
+    [['forms', 'dry-run']],
     [['migrate']],
     [['topics', 'create']],
   ])('shows for %j what it does, with an example', async (command) => {
@@ -57,6 +58,8 @@ describe('nextvisit', () => {
   it.each([
     [['aply'], 'Did you mean apply?'],
     [['apply'], "missing required argument 'file'"],
+    [['forms', 'dry-run', DEMO], "required option '--from <when>' not specified"],
+    [['forms', 'dry-run', DEMO, '--from', 'monday'], 'It must be a duration such as 90m or 7d, or like'],
     [['keys', 'create', '--kind', 'root', '--environment', 'P'], 'Allowed choices are admin, sdk'],
     [['topics', 'create', '--partitions', '0'], 'It must be a whole number, 1 or more.'],
     [['topics', 'create'], 'KAFKA_BROKERS is not set and no local stack runs here.'],

@@ -5,6 +5,7 @@ import { deadLettersCommand } from './commands/dead-letters.ts'
 import { auditCommand } from './commands/audit.ts'
 import { demoCommand } from './commands/demo.ts'
 import { envCommand } from './commands/env.ts'
+import { formsCommand } from './commands/forms.ts'
 import { exportCommand } from './commands/export.ts'
 import { keysCommand } from './commands/keys.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -32,6 +33,7 @@ for (const command of [
   auditCommand(),
   topicsCommand(),
   migrateCommand(),
+  formsCommand(),
   demoCommand(),
   envCommand(),
   exportCommand(),

@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { applyWorkspace, awaitViews, type Change, changeLine, type Fault, parseWorkspaceFile } from '@nextvisit/catalog'
-import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
+import { applyWorkspace, awaitViews, type Change, changeLine } from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
-import { knowsNoLog, logConnection, operatingUser, readEnvironment } from '../config.ts'
-import { CliError, EXIT } from '../errors.ts'
-import { complain, print, styled } from '../output.ts'
+import { logConnection, operatingUser, readEnvironment } from '../config.ts'
+import { CliError } from '../errors.ts'
+import { print, styled } from '../output.ts'
+import { readWorkspace } from '../read-workspace.ts'
 
 export interface ApplyFlags {
   readonly prune?: true
@@ -34,7 +34,7 @@ Example:
 /** The command itself; `topic` is another one in tests. */
 export async function apply(file: string, flags: ApplyFlags, topic: string = TOPICS.catalog): Promise<void> {
   const env = readEnvironment()
-  const organizations = await readOrganizations(file)
+  const organizations = await readWorkspace(file)
   const connection = logConnection(env)
   const applied = await applyWorkspace({
     connection,
@@ -59,23 +59,6 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
       for (const [organization, revision] of applied.revisions) print(`${organization} is at revision ${revision}.`)
       return awaitServices(connection, topic, applied.end)
   }
-}
-
-async function readOrganizations(file: string): Promise<readonly OrganizationConfig[]> {
-  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new CliError(`${file} cannot be read (${cause.code}).`, EXIT.usage, { cause })
-  })
-  const env = readEnvironment()
-  const parsed = parseWorkspaceFile(text, env)
-  if (parsed.outcome === 'ok') return parsed.organizations
-  for (const fault of parsed.faults) complain(faultLine(file, fault))
-  if (knowsNoLog(env)) complain('No local stack runs here, which would know the keys of the demo: npx -y pnpm start')
-  const count = parsed.faults.length === 1 ? 'one fault' : `${parsed.faults.length} faults`
-  throw new CliError(`${file} has ${count}. Nothing was changed.`, EXIT.usage)
-}
-
-function faultLine(file: string, { line, path, message }: Fault): string {
-  return `${file}:${line}: ${path === '' ? '' : `${path}  `}${message}`
 }
 
 const STYLES = { '+': 'green', '~': 'yellow', '-': 'red' } as const

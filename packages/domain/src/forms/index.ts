@@ -1,3 +1,4 @@
+export * from './asked-facts.ts'
 export * from './choose-form.ts'
 export { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
 export * from './evaluate-forms.ts'

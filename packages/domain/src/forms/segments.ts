@@ -105,7 +105,8 @@ function nobodyIn(id: string): CompiledSegment {
 
 type Leaf = Exclude<Condition, { readonly all: unknown } | { readonly any: unknown } | { readonly not: unknown }>
 
-function leavesOf(condition: Condition): readonly Leaf[] {
+/** The leaves of a tree, from left to right. */
+export function leavesOf(condition: Condition): readonly Leaf[] {
   if ('all' in condition) return condition.all.flatMap(leavesOf)
   if ('any' in condition) return condition.any.flatMap(leavesOf)
   if ('not' in condition) return leavesOf(condition.not)

@@ -1,0 +1,250 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/catalog'
+import { encodeRecord, FormFact, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { createLogAdmin, createPublisher, type LogConnection, partitionForKey, readWatermarks } from '@nextvisit/log'
+import { createTestTopic } from '@nextvisit/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { dryRunForms } from './forms.ts'
+
+const DAY = 24 * 3_600_000
+const NOW = Date.parse('2026-11-20T12:00:00.000Z')
+const FROM = NOW - 7 * DAY
+const PARTITIONS = 3
+const at = (ms: number) => new Date(FROM + ms).toISOString()
+const HOUR = 3_600_000
+
+/** What is applied now, and the file: a threshold lower, an audience more, a form removed, a form added. */
+const TODAY = `
+organizations:
+  - id: acme
+    projects:
+      - id: shop
+        forms:
+          - { id: nps, triggers: [{ event: checkout, count: 2 }] }
+          - { id: old, triggers: [{ event: checkout }] }
+`
+const FILE = `
+organizations:
+  - id: acme
+    projects:
+      - id: shop
+        forms:
+          - { id: nps, triggers: [{ event: checkout }], audience: { trait: plan, is: pro } }
+          - { id: hello, triggers: [{ visit: {} }], frequency: { repeat: { every: 1d } } }
+      - id: other
+        forms: [{ id: nps, triggers: [{ event: checkout }] }]
+`
+
+const ada = { userName: 'ada', userId: userIdFixture('ada') }
+const bob = { userName: 'bob', userId: userIdFixture('bob') }
+const cyd = { userName: 'cyd', userId: userIdFixture('cyd') }
+const checkout = (who: typeof ada, ms: number, special: Parameters<typeof eventTracked>[0] = {}) =>
+  eventTracked({ ...who, eventName: 'checkout', received: at(ms), ...special })
+
+const keyed = checkout(cyd, 5 * HOUR, { keyed: true })
+const heard = [visit({ ...ada, received: at(3 * HOUR) }), visit({ ...ada, received: at(40 * HOUR) })]
+/** Before the period they are folded, in it evaluated, behind it left out. */
+const FACTS: readonly UserFact[] = [
+  identifyRequested({ ...ada, received: at(-3 * DAY), operations: { set: { plan: 'pro', other: 'x' } } }),
+  identifyRequested({ ...bob, received: at(-3 * DAY), operations: { set: { plan: 'free' } } }),
+  identifyRequested({ ...cyd, received: at(-3 * DAY), operations: { set: { plan: 'pro' } } }),
+  checkout(bob, -2 * DAY),
+  checkout(ada, 1 * HOUR),
+  checkout(bob, 1 * HOUR),
+  checkout(bob, 2 * HOUR),
+  checkout(ada, 2 * HOUR),
+  ...heard.slice(0, 1),
+  // The evaluator's own offer was confirmed: a dry run plays its own.
+  visitAnswered({
+    visitId: heard[0]?.id ?? '',
+    queuedId: heard[0]?.id ?? '',
+    formId: 'old',
+    received: at(3 * HOUR),
+    userId: ada.userId,
+  }),
+  checkout(ada, 4 * HOUR),
+  checkout(ada, 4 * HOUR, { evaluateTriggers: false, occurredAt: at(0) }),
+  keyed,
+  keyed,
+  ...heard.slice(1),
+  checkout(ada, 8 * DAY),
+]
+
+/** Cyd was shown `nps` a month ago, and `old` still waits for bob. */
+const FORM_FACTS: readonly FormFact[] = [
+  formFact('FormQueued', cyd, 'nps', -30 * DAY),
+  formFact('FormDelivered', cyd, 'nps', -29 * DAY),
+  formFact('FormQueued', cyd, 'nps', -30 * DAY),
+  formFact('FormQueued', bob, 'old', -2 * DAY),
+  formFact('FormDelivered', bob, 'old', 6 * HOUR),
+]
+
+function formFact(type: 'FormQueued' | 'FormDelivered', { userId }: typeof ada, formId: string, ms: number): FormFact {
+  const row = userIdFixture(`${userId}/${formId}`)
+  const common = { id: userIdFixture(`${type}/${row}`), organization: 'acme', project: 'shop', userId, queuedId: row }
+  return FormFact.parse({
+    type,
+    ...common,
+    formId,
+    at: at(ms),
+    causeId: row,
+    visitId: row,
+    priority: 0,
+    showFrom: at(ms),
+    catalogRevision: 1,
+  })
+}
+
+const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
+let folder: string
+let topics: { userEvents: string; formEvents: string; catalog: string }
+let printed: string[]
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  topics = { userEvents: await topicOf(PARTITIONS), formEvents: await topicOf(PARTITIONS), catalog: await topicOf(1) }
+  const parsed = parseWorkspaceFile(TODAY, {})
+  if (parsed.outcome !== 'ok') throw new Error('The workspace is invalid')
+  await applyWorkspace({ connection, organizations: parsed.organizations, appliedBy: 'spec', topic: topics.catalog })
+  await publish(topics.userEvents, FACTS)
+  await publish(topics.formEvents, FORM_FACTS)
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+beforeEach(() => {
+  printed = []
+  vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line ?? ''))
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  vi.stubEnv('KAFKA_BROKERS', inject('kafkaBrokers'))
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+async function publish(topic: string, facts: readonly (UserFact | FormFact)[]): Promise<void> {
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  for (const fact of facts) {
+    const isHeard = heard.some(({ id }) => id === fact.id)
+    const record = encodeRecord(fact, { source: 'spec', time: at(0), ...(isHeard ? { replyTo: 'a gateway' } : {}) })
+    const partition = partitionForKey(fact.userId, PARTITIONS)
+    await publisher.publish({ topic, partition, key: fact.userId, ...record }, performance.now() + 10_000)
+  }
+  await publisher.stop(5_000)
+}
+
+async function fileOf(text: string): Promise<string> {
+  const file = path.join(folder, 'workspace.yaml')
+  await writeFile(file, text)
+  return file
+}
+
+async function topicOf(partitions: number): Promise<string> {
+  return (await createTestTopic(inject('kafkaBrokers'), { partitions })).topic
+}
+
+/** What a dry run must not touch: where the topics end, and which groups have committed an offset of them. */
+async function readTraces() {
+  const admin = createLogAdmin(connection)
+  await admin.connect()
+  const groups = await admin.listGroups('')
+  const committed = await Promise.all(
+    groups.map(async (group) => ((await admin.groupOffsets(group, topics.userEvents)).size > 0 ? [group] : [])),
+  )
+  await admin.disconnect()
+  const ends = await Promise.all(Object.values(topics).map((topic) => readWatermarks(connection, topic)))
+  return { ends, committed: committed.flat() }
+}
+
+describe('nextvisit forms dry-run', () => {
+  it('shows for each form whom it would have been queued for, and what stopped it for the others', async () => {
+    await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW }, topics)
+    expect(printed).toEqual([
+      `${FACTS.length + FORM_FACTS.length} records of 3 users read; evaluated is what was received from ${at(0)} to ${at(7 * DAY)}.`,
+      '',
+      'acme/shop',
+      'FORM   USERS  TODAY  QUEUED  TODAY  EVALUATED  MOSTLY REFUSED AS',
+      'nps        1      2       1      2          6  repeat-exhausted 3, not-in-audience 2',
+      'hello      1  -           1  -              2  already-waiting 1',
+      'old    -          2  -           2  -          removed',
+      '',
+      'acme/other',
+      'FORM  USERS  TODAY  QUEUED  TODAY  EVALUATED  MOSTLY REFUSED AS',
+      'nps       0  -           0  -              0',
+      '',
+      'Nothing was changed: this was a dry run.',
+    ])
+  })
+
+  it('leaves no trace in the log: no record, no group, no offset', async () => {
+    const before = await readTraces()
+    await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW }, topics)
+    expect(await readTraces()).toEqual(before)
+    expect(before.committed).toEqual([])
+  })
+
+  it('tells scripts the same, of one project', async () => {
+    await dryRunForms(
+      await fileOf(FILE),
+      { from: FROM, to: NOW, project: { organization: 'acme', project: 'shop' }, json: true },
+      topics,
+    )
+    expect(JSON.parse(printed.join(''))).toMatchObject({
+      from: at(0),
+      to: at(7 * DAY),
+      records: FACTS.length + FORM_FACTS.length,
+      unreadable: 0,
+      projects: [
+        {
+          organization: 'acme',
+          project: 'shop',
+          forms: [
+            {
+              form: 'nps',
+              proposed: {
+                users: 1,
+                queued: 1,
+                evaluated: 6,
+                refused: [
+                  { reason: 'repeat-exhausted', times: 3 },
+                  { reason: 'not-in-audience', times: 2 },
+                ],
+              },
+              today: { users: 2 },
+            },
+            { form: 'hello', today: null },
+            { form: 'old', proposed: null },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('counts all that came before the period, and evaluates none of it', async () => {
+    await dryRunForms(await fileOf(FILE), { from: FROM + 3.5 * HOUR, to: FROM + 4.5 * HOUR }, topics)
+    expect(printed[4]).toMatch(/^nps +1 +1 +1 +1 +1$/)
+  })
+
+  it('names each fault of an invalid file by its line, and a project that is not in the file', async () => {
+    const complaints = vi.spyOn(console, 'error').mockReturnValue()
+    const invalid = await fileOf('organizations:\n  - id: acme\n    projects: [{ id: shop, formz: [] }]\n')
+    await expect(dryRunForms(invalid, { from: FROM, to: NOW }, topics)).rejects.toMatchObject({ exitCode: 1 })
+    expect(complaints.mock.calls[0]?.[0]).toContain('workspace.yaml:3: ')
+    const unknown = dryRunForms(
+      await fileOf(FILE),
+      { from: FROM, to: NOW, project: { organization: 'acme', project: 'shep' } },
+      topics,
+    )
+    await expect(unknown).rejects.toMatchObject({
+      exitCode: 2,
+      message: 'The file has acme/shop, acme/other, but not acme/shep.',
+    })
+    await expect(dryRunForms(await fileOf(FILE), { from: NOW, to: FROM }, topics)).rejects.toMatchObject({
+      exitCode: 2,
+    })
+  })
+})

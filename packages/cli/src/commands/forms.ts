@@ -1,0 +1,101 @@
+import { lookupsOf, readCatalog } from '@nextvisit/catalog'
+import { Duration, durationMs, type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
+import { Command, InvalidArgumentError } from 'commander'
+import { logConnection, readEnvironment } from '../config.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { dryRunAsJson, printDryRun } from '../forms-dry-run/print-dry-run.ts'
+import { readPast, type Topics } from '../forms-dry-run/read-past.ts'
+import { type ComparedProject, createRehearsal } from '../forms-dry-run/rehearse-forms.ts'
+import { parseInstant, parseProject, type ProjectOption } from '../options.ts'
+import { print } from '../output.ts'
+import { readWorkspace } from '../read-workspace.ts'
+
+export interface DryRunFlags {
+  /** Ms since the epoch; likewise `to`. */
+  readonly from: number
+  readonly to?: number
+  readonly project?: ProjectOption
+  readonly json?: true
+}
+
+export function formsCommand(): Command {
+  return new Command('forms')
+    .description('Try forms out before they are applied.')
+    .addHelpText('after', '\nExample:\n  nextvisit forms dry-run workspace.yaml --from 7d')
+    .addCommand(dryRunCommand())
+}
+
+function dryRunCommand(): Command {
+  return new Command('dry-run')
+    .description("Evaluate a workspace file's forms over what the log holds, and show who would have got them.")
+    .argument('<file>', 'the workspace file')
+    .requiredOption('--from <when>', 'evaluate what was received since: 90m, 7d, or an instant', parsePast)
+    .option('--to <when>', 'and before this, likewise; now', parsePast)
+    .option('--project <organization/project>', 'one project alone', parseProject)
+    .option('--json', 'for scripts')
+    .addHelpText(
+      'after',
+      `
+Reads the whole log, since a user is what all records made of them; evaluates those from --from on, by the rules of the
+evaluator. The queue and the times at which forms were shown begin as they were then. From there on every visit that
+asked for a form shows what it is offered. TODAY: the same for the forms that are applied now. Touches nothing: nothing
+is published or committed, and no database is asked.
+
+USERS: whom the form would have been queued for. QUEUED: how often. EVALUATED: how often a trigger of it matched.
+Ends with 0 when done, 1 if the file is invalid or the log is away, 2 if called wrongly.
+
+Example:
+  nextvisit forms dry-run workspace.yaml --from 7d
+  nextvisit forms dry-run workspace.yaml --from 2026-11-01T00:00:00Z --to 12h --project acme/shop
+  nextvisit forms dry-run workspace.yaml --from 90m --json | jq '.projects[].forms[] | {form, users: .proposed.users}'`,
+    )
+    .action((file: string, flags: DryRunFlags) => dryRunForms(file, flags))
+}
+
+/** The command itself; `topics` are others in specs. */
+export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topics = TOPICS): Promise<void> {
+  const { from, to = Date.now(), json } = flags
+  if (from >= to) throw new CliError('--from must be before --to.', EXIT.usage)
+  const organizations = await readWorkspace(file, { exitCode: EXIT.failed })
+  const connection = logConnection(readEnvironment())
+  const { state } = await readCatalog(connection, topics.catalog)
+  const projects = comparedProjects(organizations, lookupsOf(state).project, flags.project)
+  const rehearsal = createRehearsal(projects, { from, to })
+  const read = await readPast(connection, topics, rehearsal)
+  const found = { ...read, users: rehearsal.users(), period: { from, to }, projects: rehearsal.result() }
+  if (json) print(JSON.stringify(dryRunAsJson(found), null, 2))
+  else printDryRun(found)
+}
+
+function comparedProjects(
+  organizations: readonly OrganizationConfig[],
+  today: ReturnType<typeof lookupsOf>['project'],
+  only: ProjectOption | undefined,
+): readonly ComparedProject[] {
+  const all = organizations.flatMap(({ id: organization, projects }) =>
+    projects.map((proposed) => ({
+      organization,
+      project: proposed.id,
+      proposed,
+      today: today(organization, proposed.id)?.config,
+    })),
+  )
+  const chosen = only ? all.filter((one) => nameOf(one) === nameOf(only)) : all
+  if (chosen.length > 0) return chosen
+  const known = all.map(nameOf).join(', ') || 'no projects'
+  throw new CliError(`The file has ${known}${only ? `, but not ${nameOf(only)}` : ''}.`, EXIT.usage)
+}
+
+function nameOf({ organization, project }: ProjectOption): string {
+  return `${organization}/${project}`
+}
+
+/** `7d`: that long before now. */
+function parsePast(text: string): number {
+  if (Duration.safeParse(text).success) return Date.now() - durationMs(text)
+  try {
+    return parseInstant(text)
+  } catch {
+    throw new InvalidArgumentError('It must be a duration such as 90m or 7d, or like 2026-01-31T09:30:00Z.')
+  }
+}

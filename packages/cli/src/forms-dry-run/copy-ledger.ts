@@ -1,0 +1,36 @@
+import type { UserFact } from '@nextvisit/contracts'
+import { keyedRecordOf } from '@nextvisit/domain'
+import { isCopy } from '@nextvisit/projection'
+
+/** Longer than a copy can come after its first, and than one partition is read ahead of another, as consumers keep it. */
+const KEPT_MS = 48 * 3_600_000
+
+/** Knows second copies of keyed and imported records (decisions.md, Retries and Import), as the consumers' ledger does. */
+export function createCopyLedger(): { readonly takeIsCopy: (fact: UserFact) => boolean } {
+  const imported = new Set<string>()
+  /** When it was received, by id. */
+  const keyed = new Map<string, number>()
+
+  const forget = (before: number): void => {
+    for (const [id, received] of keyed) {
+      if (received >= before) return
+      keyed.delete(id)
+    }
+  }
+
+  return {
+    takeIsCopy: (fact) => {
+      const key = keyedRecordOf(fact)
+      if (!key) return false
+      const predecessorMs = imported.has(key.id) ? Number.POSITIVE_INFINITY : keyed.get(key.id)
+      if (predecessorMs !== undefined && isCopy(key, predecessorMs)) return true
+      if (key.receivedMs === Number.POSITIVE_INFINITY) imported.add(key.id)
+      else {
+        keyed.delete(key.id)
+        keyed.set(key.id, key.receivedMs)
+        forget(key.receivedMs - KEPT_MS)
+      }
+      return false
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import { print, printTable, styled } from '../output.ts'
+import type { ReadPast } from './read-past.ts'
+import type { Period, RehearsedProject } from './rehearse-forms.ts'
+import { type FormTally, topRefusals } from './tally.ts'
+
+/** What a dry run found. */
+export interface DryRun extends ReadPast {
+  readonly period: Period
+  readonly users: number
+  readonly projects: readonly RehearsedProject[]
+}
+
+const REFUSALS_SHOWN = 3
+const ABSENT = '-'
+
+/** For people: a table for each project. */
+export function printDryRun({ records, unreadable, users, period, projects }: DryRun): void {
+  const from = new Date(period.from).toISOString()
+  const to = new Date(period.to).toISOString()
+  print(`${records} records of ${users} users read; evaluated is what was received from ${from} to ${to}.`)
+  if (unreadable > 0) print(styled('yellow', `${unreadable} records could not be read, as in every consumer.`))
+  for (const project of projects) {
+    print()
+    print(styled('bold', `${project.organization}/${project.project}`))
+    printProject(project)
+  }
+  print()
+  print('Nothing was changed: this was a dry run.')
+}
+
+function printProject({ tallies: { proposed, today } }: RehearsedProject): void {
+  const forms = [...new Set([...proposed.keys(), ...(today?.keys() ?? [])])]
+  if (forms.length === 0) return print('No forms.')
+  printTable(
+    ['FORM', 'USERS', 'TODAY', 'QUEUED', 'TODAY', 'EVALUATED', 'MOSTLY REFUSED AS'],
+    forms.map((form) => {
+      const next = proposed.get(form)
+      const now = today?.get(form)
+      return [
+        form,
+        next?.users ?? ABSENT,
+        now?.users ?? ABSENT,
+        next?.queued ?? ABSENT,
+        now?.queued ?? ABSENT,
+        next?.evaluated ?? ABSENT,
+        next ? mostlyRefused(next) : 'removed',
+      ]
+    }),
+  )
+}
+
+function mostlyRefused(tally: FormTally): string {
+  return topRefusals(tally)
+    .slice(0, REFUSALS_SHOWN)
+    .map(([reason, times]) => `${reason} ${times}`)
+    .join(', ')
+}
+
+/** For scripts. Ids of forms are values, never keys. */
+export function dryRunAsJson({ period, projects, ...counts }: DryRun): object {
+  return {
+    from: new Date(period.from).toISOString(),
+    to: new Date(period.to).toISOString(),
+    ...counts,
+    projects: projects.map(({ organization, project, tallies: { proposed, today } }) => ({
+      organization,
+      project,
+      forms: [...new Set([...proposed.keys(), ...(today?.keys() ?? [])])].map((form) => ({
+        form,
+        proposed: tallyAsJson(proposed.get(form)),
+        today: tallyAsJson(today?.get(form)),
+      })),
+    })),
+  }
+}
+
+function tallyAsJson(tally: FormTally | undefined): object | null {
+  if (!tally) return null
+  const { users, queued, evaluated } = tally
+  return { users, queued, evaluated, refused: topRefusals(tally).map(([reason, times]) => ({ reason, times })) }
+}

@@ -1,0 +1,62 @@
+import { decodeRecord, FormFact, HEADERS, TOPICS, UserFact } from '@nextvisit/contracts'
+import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
+import type { ZodType } from 'zod'
+import { createProgress } from '../progress.ts'
+import type { Rehearsal } from './rehearse-forms.ts'
+
+/** The log's topics, others in specs. */
+export type Topics =
+  | Pick<typeof TOPICS, 'userEvents' | 'formEvents' | 'catalog'>
+  | Readonly<Record<'userEvents' | 'formEvents' | 'catalog', string>>
+
+/** What was read. */
+export interface ReadPast {
+  readonly records: number
+  /** Those that consumers keep as dead letters. */
+  readonly unreadable: number
+}
+
+/**
+ * Tells a rehearsal everything that is in the log now, by a reader of its own: no group, nothing committed, nothing
+ * published. `form-events` comes first, as it says how the queue stood.
+ */
+export async function readPast(connection: LogConnection, topics: Topics, rehearsal: Rehearsal): Promise<ReadPast> {
+  const forms = await readWatermarks(connection, topics.formEvents)
+  const users = await readWatermarks(connection, topics.userEvents)
+  const whole = sizeOf(forms) + sizeOf(users)
+  const progress = createProgress()
+  const so = { records: 0, unreadable: 0 }
+  let passed = 0
+
+  const readTopic = async <Fact>(
+    topic: string,
+    marks: ReadonlyMap<number, Watermarks>,
+    schema: ZodType<Fact>,
+    take: (fact: Fact, isHeard: boolean) => void,
+  ): Promise<void> => {
+    const from = new Map([...marks].map(([partition, { low }]) => [partition, low]))
+    const onBatch = ({ records, fetchedFrom, nextOffset }: FetchedBatch): void => {
+      for (const { value, headers } of records) {
+        const decoded = decodeRecord(schema, value, headers)
+        if (decoded.outcome === 'ok') take(decoded.fact, headers[HEADERS.replyTo] !== undefined)
+        else so.unreadable += 1
+      }
+      so.records += records.length
+      passed += Number(nextOffset - fetchedFrom)
+      progress.report(passed / whole, so.records)
+    }
+    await createLogReader(connection).readFrom(topic, from, onBatch, { until: 'end' })
+  }
+
+  try {
+    await readTopic(topics.formEvents, forms, FormFact, rehearsal.takeFormFact)
+    await readTopic(topics.userEvents, users, UserFact, rehearsal.takeUserFact)
+  } finally {
+    progress.end()
+  }
+  return so
+}
+
+function sizeOf(marks: ReadonlyMap<number, Watermarks>): number {
+  return [...marks.values()].reduce((sum, { low, high }) => sum + Number(high - low), 0)
+}

@@ -1,0 +1,33 @@
+import type { GateReason } from '@nextvisit/contracts'
+import type { FormDecision } from '@nextvisit/domain'
+
+/** What became of one form under one catalog. */
+export interface FormTally {
+  /** In whose queue it came at least once. */
+  users: number
+  /** How often it was put into a queue. */
+  queued: number
+  /** How often one of its triggers matched. */
+  evaluated: number
+  readonly refusals: Map<GateReason, number>
+}
+
+export function emptyTally(): FormTally {
+  return { users: 0, queued: 0, evaluated: 0, refusals: new Map() }
+}
+
+/** `isFirst`: of this user. */
+export function count(tally: FormTally, decision: FormDecision, isFirst: boolean): void {
+  tally.evaluated += 1
+  if (decision.outcome === 'refused') {
+    tally.refusals.set(decision.reason, (tally.refusals.get(decision.reason) ?? 0) + 1)
+    return
+  }
+  tally.queued += 1
+  if (isFirst) tally.users += 1
+}
+
+/** The most frequent first. */
+export function topRefusals({ refusals }: FormTally): readonly (readonly [GateReason, number])[] {
+  return [...refusals].toSorted(([one, n], [other, m]) => m - n || (one < other ? -1 : 1))
+}

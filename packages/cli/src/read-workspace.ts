@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises'
+import { type Fault, parseWorkspaceFile } from '@nextvisit/catalog'
+import type { OrganizationConfig } from '@nextvisit/contracts'
+import { knowsNoLog, readEnvironment } from './config.ts'
+import { CliError, EXIT } from './errors.ts'
+import { complain } from './output.ts'
+
+/** A workspace file's organizations. Throws where it is invalid, each fault named by its line; `exitCode`: with what then. */
+export async function readWorkspace(
+  file: string,
+  { exitCode = EXIT.usage }: { readonly exitCode?: number } = {},
+): Promise<readonly OrganizationConfig[]> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new CliError(`${file} cannot be read (${cause.code}).`, EXIT.usage, { cause })
+  })
+  const env = readEnvironment()
+  const parsed = parseWorkspaceFile(text, env)
+  if (parsed.outcome === 'ok') return parsed.organizations
+  for (const fault of parsed.faults) complain(faultLine(file, fault))
+  if (knowsNoLog(env)) complain('No local stack runs here, which would know the keys of the demo: npx -y pnpm start')
+  const count = parsed.faults.length === 1 ? 'one fault' : `${parsed.faults.length} faults`
+  throw new CliError(`${file} has ${count}. Nothing was changed.`, exitCode)
+}
+
+function faultLine(file: string, { line, path, message }: Fault): string {
+  return `${file}:${line}: ${path === '' ? '' : `${path}  `}${message}`
+}
