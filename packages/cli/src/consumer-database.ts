@@ -20,27 +20,55 @@ export function consumerNamed(service: string): ServiceDatabase {
  */
 export async function inConsumerDatabase<Answer>(
   env: Environment,
-  { schema, environmentVariable }: ServiceDatabase,
+  database: ServiceDatabase,
   work: (client: Client) => Promise<Answer>,
 ): Promise<Answer> {
-  const url = env[environmentVariable] ?? env['DATABASE_URL']
-  if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL.`, EXIT.usage)
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_WITHIN_MS,
-    query_timeout: ANSWER_WITHIN_MS,
-    application_name: 'nextvisit cli',
-  })
-  client.on('error', () => {})
+  const { schema } = database
+  const url = consumerUrl(env, database)
+  const client = consumerClient(url)
   try {
-    await client.connect()
-    await client.query(`SET search_path TO ${client.escapeIdentifier(schema)}`)
+    await connect(client, schema)
     return await work(client)
   } catch (error) {
     throw error instanceof Error && !(error instanceof CliError) ? explained(error, url, schema) : error
   } finally {
     await client.end().catch(() => {})
   }
+}
+
+/** Where the consumer's database is. Throws what to set where the environment does not say. */
+export function consumerUrl(env: Environment, { environmentVariable }: ServiceDatabase): string {
+  const url = env[environmentVariable] ?? env['DATABASE_URL']
+  if (url !== undefined) return url
+  throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL.`, EXIT.usage)
+}
+
+/** For who asks again and again: the caller's to end. */
+export async function connectConsumer(url: string, schema: string): Promise<Client> {
+  const client = consumerClient(url)
+  try {
+    await connect(client, schema)
+    return client
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw error instanceof Error ? explained(error, url, schema) : error
+  }
+}
+
+function consumerClient(connectionString: string): Client {
+  const client = new Client({
+    connectionString,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    query_timeout: ANSWER_WITHIN_MS,
+    application_name: 'nextvisit cli',
+  })
+  client.on('error', () => {})
+  return client
+}
+
+async function connect(client: Client, schema: string): Promise<void> {
+  await client.connect()
+  await client.query(`SET search_path TO ${client.escapeIdentifier(schema)}`)
 }
 
 /** Tables or columns that are not there. */

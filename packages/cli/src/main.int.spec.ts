@@ -47,6 +47,8 @@ describe('nextvisit', () => {
     [['audit']],
     [['forms', 'dry-run']],
     [['migrate']],
+    [['export']],
+    [['import']],
     [['topics', 'create']],
   ])('shows for %j what it does, with an example', async (command) => {
     const { exitCode, stdout } = await nextvisit([...command, '--help'])

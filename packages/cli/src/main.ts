@@ -7,6 +7,7 @@ import { demoCommand } from './commands/demo.ts'
 import { envCommand } from './commands/env.ts'
 import { formsCommand } from './commands/forms.ts'
 import { exportCommand } from './commands/export.ts'
+import { importCommand } from './commands/import.ts'
 import { keysCommand } from './commands/keys.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { statusCommand } from './commands/status.ts'
@@ -37,6 +38,7 @@ for (const command of [
   demoCommand(),
   envCommand(),
   exportCommand(),
+  importCommand(),
 ]) {
   program.addCommand(command)
 }

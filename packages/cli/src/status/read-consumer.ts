@@ -24,21 +24,23 @@ interface CheckpointRow {
 
 /** What a consumer has in its schema. Its projection is named after the service. */
 export async function readConsumer(client: Client, service: string): Promise<ConsumerAnswer> {
-  const checkpoints = await client.query<CheckpointRow>(
-    'SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1',
-    [service],
-  )
+  const checkpoints = await readCheckpoints(client, service)
   const deadLetters = await client.query<{ count: string }>(
     `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
     [service],
   )
-  return {
-    checkpoints: checkpoints.rows.map((row) => ({
-      topic: row.topic,
-      partition: row.partition,
-      nextOffset: BigInt(row.next_offset),
-      recordTimeMs: row.record_time?.getTime(),
-    })),
-    deadLetters: Number(deadLetters.rows[0]?.count ?? 0),
-  }
+  return { checkpoints, deadLetters: Number(deadLetters.rows[0]?.count ?? 0) }
+}
+
+export async function readCheckpoints(client: Client, service: string): Promise<readonly Checkpoint[]> {
+  const checkpoints = await client.query<CheckpointRow>(
+    'SELECT topic, partition, next_offset, record_time FROM checkpoints WHERE projection = $1',
+    [service],
+  )
+  return checkpoints.rows.map((row) => ({
+    topic: row.topic,
+    partition: row.partition,
+    nextOffset: BigInt(row.next_offset),
+    recordTimeMs: row.record_time?.getTime(),
+  }))
 }

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TOPICS } from '@nextvisit/contracts'
+import type { LogAdmin } from '@nextvisit/log'
+import { lagOf } from '../status/lag.ts'
+import type { ServiceSession } from './service-session.ts'
+
+const LOOK_AGAIN_AFTER_MS = 50
+const AWAY_AGAIN_AFTER_MS = 1_000
+
+export interface ConsumerLagOptions {
+  readonly admin: Pick<LogAdmin, 'watermarks'>
+  readonly sessions: ReadonlyMap<string, ServiceSession>
+  readonly maxLag: number
+  readonly onPause: (because: string) => void
+}
+
+/** Returns once no consumer is further than `maxLag` records behind the log: live traffic comes first. */
+export type AwaitRoom = () => Promise<void>
+
+export function createAwaitRoom({ admin, sessions, maxLag, onPause }: ConsumerLagOptions): AwaitRoom {
+  const furthestBehind = async () => {
+    const watermarks = new Map([[TOPICS.userEvents as string, await admin.watermarks(TOPICS.userEvents)]])
+    const lags = await Promise.all(
+      [...sessions].map(async ([service, session]) => {
+        const checkpoints = await session.checkpoints()
+        return { service, records: lagOf(checkpoints, watermarks, Date.now()).records }
+      }),
+    )
+    return lags.reduce((most, lag) => (lag.records > most.records ? lag : most))
+  }
+
+  return async () => {
+    for (;;) {
+      const waitMs = await furthestBehind().then(
+        ({ service, records }) => {
+          if (records <= maxLag) return 0
+          onPause(`Waiting for ${service}, which is ${records} records behind`)
+          return LOOK_AGAIN_AFTER_MS
+        },
+        (error: unknown) => {
+          onPause(`Waiting: ${String(error)}`)
+          return AWAY_AGAIN_AFTER_MS
+        },
+      )
+      if (waitMs === 0) return
+      await sleep(waitMs)
+    }
+  }
+}

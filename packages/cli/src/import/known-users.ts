@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TOPICS } from '@nextvisit/contracts'
+import type { LogAdmin } from '@nextvisit/log'
+import { CliError } from '../errors.ts'
+import type { ProjectOption } from '../options.ts'
+import type { ServiceSession } from './service-session.ts'
+
+const CAUGHT_UP_WITHIN_MS = 60_000
+/** A set takes only 16 million entries. */
+const SETS = 256
+
+export interface KnownUsers {
+  /** A line identifies this user. */
+  readonly add: (userId: string) => void
+  /** Whether an earlier line does, or a look-up has found them. */
+  readonly has: (userId: string) => boolean
+  /** Which of these users were identified before the import. */
+  readonly lookUp: (userIds: readonly string[]) => Promise<ReadonlySet<string>>
+}
+
+/** Users whom the file identifies, and those whom the user projector knows. */
+export function createKnownUsers(
+  { organization, project }: ProjectOption,
+  projector: ServiceSession,
+  admin: Pick<LogAdmin, 'watermarks'>,
+): KnownUsers {
+  const sets = Array.from({ length: SETS }, () => new Set<string>())
+  const setOf = (userId: string): Set<string> => sets[Number.parseInt(userId.slice(0, 2), 16)] as Set<string>
+  let caughtUp: Promise<void> | undefined
+
+  const add: KnownUsers['add'] = (userId) => void setOf(userId).add(userId)
+
+  const lookUp: KnownUsers['lookUp'] = async (userIds) => {
+    if (userIds.length === 0) return new Set()
+    caughtUp ??= awaitCaughtUp(projector, admin)
+    await caughtUp
+    const rows = await projector.query<{ user_id: string }>(
+      'SELECT user_id FROM users WHERE organization = $1 AND project = $2 AND user_id = ANY($3::uuid[])',
+      [organization, project, [...new Set(userIds)]],
+    )
+    const found = rows.map((row) => row.user_id)
+    for (const userId of found) add(userId)
+    return new Set(found)
+  }
+
+  return { add, has: (userId) => setOf(userId).has(userId), lookUp }
+}
+
+/** Whoever was identified before the import began is in the read model from then on. */
+async function awaitCaughtUp(projector: ServiceSession, admin: Pick<LogAdmin, 'watermarks'>): Promise<void> {
+  const ends = await admin.watermarks(TOPICS.userEvents)
+  const giveUpAt = performance.now() + CAUGHT_UP_WITHIN_MS
+  for (;;) {
+    const checkpoints = await projector.checkpoints()
+    const isBehind = [...ends].some(([partition, { low, high }]) => {
+      const folded = checkpoints.find((checkpoint) => checkpoint.partition === partition)?.nextOffset ?? low
+      return folded < high
+    })
+    if (!isBehind) return
+    if (performance.now() > giveUpAt)
+      throw new CliError(
+        'user-projector is behind, so who exists cannot be told: see nextvisit status, and run this again.',
+      )
+    await sleep(100)
+  }
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encodeRecord, type EventTracked, type IdentifyRequested, TOPICS } from '@nextvisit/contracts'
+import { type LogConnection, partitionForKey, type Publisher, type RecordToPublish } from '@nextvisit/log'
+import { CliError } from '../errors.ts'
+import { IMPORT_SOURCE, readImportedIds } from './imported-ids.ts'
+
+/** One request to the log: below the publisher's own bounds, so that a chunk is in it whole or, by partition, not at all. */
+export const CHUNK_RECORDS = 500
+export const CHUNK_BYTES = 800_000
+
+const PUBLISH_WITHIN_MS = 15_000
+const TRIES = 10
+const TRY_AGAIN_AFTER_MS = 1_000
+
+export interface ImportLog {
+  readonly connection: LogConnection
+  readonly publisher: Publisher
+  readonly partitions: number
+}
+
+/**
+ * Publishes a chunk and moves `positions` behind it. What became of a record can stay unknown: then the log is looked at
+ * from `positions` on, and only what is not there is sent again. (Should such a record come late, consumers drop it.)
+ */
+export async function publishFacts(
+  facts: readonly (IdentifyRequested | EventTracked)[],
+  positions: Map<number, bigint>,
+  { connection, publisher, partitions }: ImportLog,
+): Promise<void> {
+  const before = new Map(positions)
+  let missing = facts.map((fact) => recordOf(fact, partitions))
+  for (let tries = 1; ; tries += 1) {
+    const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
+    const outcomes = await Promise.all(missing.map((record) => publisher.publish(record.toPublish, deadlineAt)))
+    for (const [index, { toPublish }] of missing.entries()) {
+      const outcome = outcomes[index]
+      if (outcome?.outcome === 'published') raise(positions, toPublish.partition, outcome.offset + 1n)
+    }
+    const lost = missing.filter((_record, index) => outcomes[index]?.outcome !== 'published')
+    if (lost.length === 0) return
+    if (tries === TRIES)
+      throw new CliError('The log does not take the records. Nothing is lost: run this again to go on.')
+    await sleep(TRY_AGAIN_AFTER_MS)
+    const there = await readImportedIds(connection, before)
+    missing = lost.filter(({ id }) => !there.has(id))
+    if (missing.length === 0) return
+  }
+}
+
+function recordOf(
+  fact: IdentifyRequested | EventTracked,
+  partitions: number,
+): { readonly id: string; readonly toPublish: RecordToPublish } {
+  const encoded = encodeRecord(fact, { source: IMPORT_SOURCE, time: fact.received })
+  const partition = partitionForKey(fact.userId, partitions)
+  return { id: fact.id, toPublish: { topic: TOPICS.userEvents, partition, key: fact.userId, ...encoded } }
+}
+
+function raise(positions: Map<number, bigint>, partition: number, position: bigint): void {
+  if (position > (positions.get(partition) ?? 0n)) positions.set(partition, position)
+}

@@ -1,0 +1,65 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { pipeline, type Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+
+export interface Line {
+  /** As an editor counts them, from 1. */
+  readonly number: number
+  /** Without its end; of one that is too long only the beginning. */
+  readonly bytes: Buffer
+}
+
+export interface LineFile {
+  /** Every line that is not blank. */
+  readonly lines: () => AsyncGenerator<Line>
+  /** How much of the file was read, from 0 to 1. */
+  readonly share: () => number
+}
+
+const NEWLINE = 0x0a
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/** A file of lines, compressed if it ends in `.gz`. Keeps of each line `maxBytes` and one more, by which it is too long. */
+export async function openLines(file: string, maxBytes: number): Promise<LineFile> {
+  const { size } = await stat(file)
+  const disk = createReadStream(file)
+  return {
+    lines: () => splitLines(file.endsWith('.gz') ? pipeline(disk, createGunzip(), () => {}) : disk, maxBytes),
+    share: () => (size === 0 ? 1 : disk.bytesRead / size),
+  }
+}
+
+async function* splitLines(stream: Readable, maxBytes: number): AsyncGenerator<Line> {
+  let number = 0
+  let rest: Buffer = Buffer.alloc(0)
+  const take = (end: Buffer): Line | undefined => {
+    number += 1
+    const bytes = trimmed(keep(rest, end, maxBytes), number)
+    rest = Buffer.alloc(0)
+    return bytes.length === 0 ? undefined : { number, bytes }
+  }
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    let from = 0
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      const line = take(chunk.subarray(from, to))
+      from = to + 1
+      if (line) yield line
+    }
+    rest = keep(rest, chunk.subarray(from), maxBytes)
+  }
+  const last = rest.length > 0 ? take(Buffer.alloc(0)) : undefined
+  if (last) yield last
+}
+
+function keep(begin: Buffer, end: Buffer, maxBytes: number): Buffer {
+  const room = Math.max(0, maxBytes + 1 - begin.length)
+  return begin.length === 0 ? end.subarray(0, room) : Buffer.concat([begin, end.subarray(0, room)])
+}
+
+/** Without the carriage return that some programs end lines with, and the mark that some begin files with. */
+function trimmed(bytes: Buffer, number: number): Buffer {
+  const hasMark = number === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+  const begun = hasMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
+  return begun.at(-1) === 0x0d ? begun.subarray(0, -1) : begun
+}

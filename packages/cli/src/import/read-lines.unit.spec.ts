@@ -1,0 +1,68 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openLines } from './read-lines.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+async function linesOf(
+  bytes: Buffer | string,
+  maxBytes = 1_000_000,
+  name = 'lines.ndjson',
+): Promise<[number, string][]> {
+  const file = path.join(folder, name)
+  await writeFile(file, bytes)
+  const input = await openLines(file, maxBytes)
+  const lines: [number, string][] = []
+  for await (const line of input.lines()) lines.push([line.number, line.bytes.toString('utf8')])
+  expect(input.share()).toBe(1)
+  return lines
+}
+
+describe('the lines of a file', () => {
+  it('are those that are not blank, by their numbers, whatever ends them', async () => {
+    expect(await linesOf('\uFEFFa\r\n\n  \nb\r\n\r\n\uFEFFc')).toEqual([
+      [1, 'a'],
+      [3, '  '],
+      [4, 'b'],
+      [6, '\uFEFFc'],
+    ])
+    expect(await linesOf('')).toEqual([])
+    expect(await linesOf('\n')).toEqual([])
+  })
+
+  it('are the same compressed, and across the parts that a file is read in', async () => {
+    const text = fc.array(
+      fc.string({ unit: 'grapheme', maxLength: 20_000 }).filter((line) => !/[\r\n\uFEFF]/.test(line)),
+    )
+    await fc.assert(
+      fc.asyncProperty(text, async (lines) => {
+        const wanted = lines.flatMap((line, index) => (line === '' ? [] : [[index + 1, line]]))
+        const bytes = Buffer.from(lines.join('\n'))
+        expect(await linesOf(bytes)).toEqual(wanted)
+        expect(await linesOf(gzipSync(bytes), 1_000_000, 'lines.ndjson.gz')).toEqual(wanted)
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('keep no more of a long line than tells that it is too long', async () => {
+    const long = 'x'.repeat(300_000)
+    expect(await linesOf(`a\n${long}\nb\n`, 10)).toEqual([
+      [1, 'a'],
+      [2, 'x'.repeat(11)],
+      [3, 'b'],
+    ])
+  })
+
+  it('fail where a compressed file was cut off', async () => {
+    await expect(linesOf(gzipSync('a\nb\n').subarray(0, -9), 10, 'cut.ndjson.gz')).rejects.toThrow('unexpected end')
+  })
+})

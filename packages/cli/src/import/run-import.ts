@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import { type ImportPolicy, MAX_LINE_BYTES } from '@nextvisit/domain'
+import { CliError, EXIT } from '../errors.ts'
+import type { AwaitRoom } from './consumer-lag.ts'
+import { type ImportState, readState, writeState } from './import-state.ts'
+import { readImportedIds } from './imported-ids.ts'
+import { createJudge, type JudgedLine } from './judge-line.ts'
+import type { KnownUsers } from './known-users.ts'
+import { CHUNK_BYTES, CHUNK_RECORDS, type ImportLog, publishFacts } from './publish-facts.ts'
+import { openLines } from './read-lines.ts'
+import { rejectLine, writeRejects } from './rejects.ts'
+
+/** What a record adds to its line, at most: ids, verdicts, headers. */
+const RECORD_OVERHEAD_BYTES = 1_000
+
+export interface ImportOptions {
+  readonly file: string
+  readonly stateFile: string
+  readonly rejectsFile: string
+  readonly policy: ImportPolicy
+  readonly users: KnownUsers
+  readonly log: ImportLog
+  /** The log's end, by partition, before anything of this import is in it. */
+  readonly ends: ReadonlyMap<number, bigint>
+  readonly awaitRoom: AwaitRoom
+  /** Publishes nothing and keeps no state. */
+  readonly isDryRun: boolean
+  readonly onProgress: (share: number, read: number) => void
+}
+
+/** `read` is the sum of the others. */
+export interface ImportCounts {
+  readonly read: number
+  /** By this run. */
+  readonly published: number
+  /** By an earlier run, or by an earlier line with the same id. */
+  readonly alreadyThere: number
+  readonly rejected: number
+}
+
+/**
+ * Imports a file, or goes on where an earlier run was cut off: behind the last chunk whose state is on the disk. What of
+ * the next chunk came into the log all the same is found there, and not published again.
+ */
+export async function runImport(options: ImportOptions): Promise<ImportCounts> {
+  const { file, policy, users, log, isDryRun, onProgress } = options
+  const before = isDryRun ? undefined : await readState(options.stateFile)
+  if (before) requireSameProject(before, options)
+  let state = before ?? newState(options)
+  if (!before) await keep(options, state, '')
+  const positions = new Map(Object.entries(state.positions).map(([partition, at]) => [Number(partition), BigInt(at)]))
+  const there = before ? await readImportedIds(log.connection, positions) : new Set<string>()
+
+  const input = await openLines(file, MAX_LINE_BYTES)
+  const judge = createJudge(policy, users)
+  const hash = createHash('sha256')
+  let published = 0
+  let chunk: JudgedLine[] = []
+  let chunkBytes = 0
+
+  const settle = async (): Promise<void> => {
+    const { facts, alreadyThere, rejects } = await sortOut(chunk, there, users)
+    if (!isDryRun && facts.length > 0) {
+      await options.awaitRoom()
+      await publishFacts(facts, positions, log)
+    }
+    published += facts.length
+    state = {
+      ...state,
+      lastLine: chunk.at(-1)?.line.number ?? state.lastLine,
+      sha256: hash.copy().digest('hex'),
+      read: state.read + chunk.length,
+      inLog: state.inLog + facts.length + alreadyThere,
+      rejected: state.rejected + rejects.length,
+      positions: Object.fromEntries([...positions].map(([partition, at]) => [String(partition), String(at)])),
+    }
+    state = await keep(options, state, rejects.join(''))
+    chunk = []
+    chunkBytes = 0
+  }
+
+  let isSame = before === undefined || before.lastLine === 0
+  for await (const line of input.lines()) {
+    hash.update(line.bytes).update('\n')
+    const judged = judge(line, new Date())
+    if (before && line.number <= before.lastLine) {
+      isSame ||= line.number === before.lastLine && hash.copy().digest('hex') === before.sha256
+      continue
+    }
+    if (!isSame) break
+    chunk.push(judged)
+    chunkBytes += line.bytes.length + RECORD_OVERHEAD_BYTES
+    if (chunk.length >= CHUNK_RECORDS || chunkBytes + MAX_LINE_BYTES > CHUNK_BYTES) await settle()
+    onProgress(input.share(), state.read)
+  }
+  if (!isSame) throw notTheFile(options)
+  if (chunk.length > 0) await settle()
+  return { read: state.read, published, alreadyThere: state.inLog - published, rejected: state.rejected }
+}
+
+interface SortedOut {
+  readonly facts: readonly Extract<JudgedLine, { outcome: 'record' }>['fact'][]
+  readonly alreadyThere: number
+  readonly rejects: readonly string[]
+}
+
+async function sortOut(
+  chunk: readonly JudgedLine[],
+  there: ReadonlySet<string>,
+  users: KnownUsers,
+): Promise<SortedOut> {
+  const asked = chunk.flatMap((judged) => (judged.outcome === 'record' && judged.isOfUnknown ? judged.fact.userId : []))
+  const found = await users.lookUp(asked)
+  const facts: SortedOut['facts'][number][] = []
+  const rejects: string[] = []
+  let alreadyThere = 0
+  for (const judged of chunk) {
+    if (judged.outcome === 'rejected') rejects.push(rejectLine(judged.line, judged.message))
+    else if (judged.outcome === 'repeat' || there.has(judged.fact.id)) alreadyThere += 1
+    else if (judged.isOfUnknown && !found.has(judged.fact.userId)) rejects.push(rejectLine(judged.line, USER_NOT_FOUND))
+    else facts.push(judged.fact)
+  }
+  return { facts, alreadyThere, rejects }
+}
+
+const USER_NOT_FOUND =
+  'userName names a user that is not found: an earlier line, or an earlier call, must identify them'
+
+function newState({ policy: { organization, project }, ends }: ImportOptions): ImportState {
+  return {
+    project: `${organization}/${project}`,
+    lastLine: 0,
+    sha256: '',
+    read: 0,
+    inLog: 0,
+    rejected: 0,
+    rejectsBytes: 0,
+    positions: Object.fromEntries([...ends].map(([partition, end]) => [String(partition), String(end)])),
+  }
+}
+
+/** Rejects first: of what the state does not know yet, the next run writes over. */
+async function keep(
+  { stateFile, rejectsFile, isDryRun }: ImportOptions,
+  state: ImportState,
+  rejects: string,
+): Promise<ImportState> {
+  const kept = { ...state, rejectsBytes: await writeRejects(rejectsFile, rejects, state.rejectsBytes) }
+  if (!isDryRun) await writeState(stateFile, kept)
+  return kept
+}
+
+function requireSameProject({ project }: ImportState, { policy, file, stateFile }: ImportOptions): void {
+  if (project === `${policy.organization}/${policy.project}`) return
+  throw new CliError(
+    `${file} was imported into ${project} before, says ${stateFile}. Remove that to import it again.`,
+    EXIT.usage,
+  )
+}
+
+function notTheFile({ file, stateFile }: ImportOptions): CliError {
+  return new CliError(
+    `${file} is not the file whose import was begun: its first lines are others. Bring that back to go on, or remove ` +
+      `${stateFile} to begin anew; a line that is in the log already has no effect twice.`,
+    EXIT.usage,
+  )
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { isLongerThan } from '../bodies/code-points.ts'
+import { type IdentifyBody, parseIdentifyBody } from '../bodies/identify-body.ts'
+import { type JsonObject, memberOf } from '../bodies/json-object.ts'
+import { parseJson } from '../bodies/parse-json.ts'
+import { reject, type Rejection } from '../bodies/rejection.ts'
+import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
+import { projectNamespace, uuidV5 } from '../ids.ts'
+import { parseOccurredAt } from '../occurred-at.ts'
+
+/** As long as a body may be (contract, Common to both endpoints). */
+export const MAX_LINE_BYTES = 102_400
+const MAX_ID_LENGTH = 255
+
+/** What a line of history says, by the rules of the admin routes' bodies. */
+export type ImportLine = (
+  | { readonly type: 'identify'; readonly body: IdentifyBody; readonly occurredAt: string | undefined }
+  | { readonly type: 'track'; readonly body: TrackBody }
+) & {
+  /** Given by who wrote the file: lines with the same id are the same line. */
+  readonly id: string | undefined
+}
+
+export type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLine } | Rejection
+
+/** A line of history: the body of an admin route, its `type`, and when it happened, however long ago (decisions.md, Import). */
+export function parseImportLine(bytes: Uint8Array, receivedMs: number): ParsedImportLine {
+  if (bytes.length > MAX_LINE_BYTES) return reject(`The line must be at most ${MAX_LINE_BYTES} bytes long`)
+  const parsed = parseJson(bytes, 'The line')
+  if (parsed.outcome === 'rejected') return parsed
+  const id = memberOf(parsed.body, 'id')
+  if (id !== undefined && (typeof id !== 'string' || id === '' || isLongerThan(id, MAX_ID_LENGTH)))
+    return reject(`id must be a string of 1 to ${MAX_ID_LENGTH} characters`)
+  switch (memberOf(parsed.body, 'type')) {
+    case 'identify':
+      return parseIdentify(parsed.body, id, receivedMs)
+    case 'track':
+      return parseTrack(parsed.body, id, receivedMs)
+    default:
+      return reject('type must be "identify" or "track"')
+  }
+}
+
+function parseIdentify(members: JsonObject, id: string | undefined, receivedMs: number): ParsedImportLine {
+  const parsed = parseIdentifyBody(members)
+  if (parsed.outcome === 'rejected') return parsed
+  const { value: body } = parsed
+  const text = memberOf(members, 'occurredAt')
+  if (text === undefined) return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: undefined } }
+  if (typeof text !== 'string') return reject('occurredAt must be a string')
+  const when = parseOccurredAt(text, receivedMs, Infinity)
+  if (when.outcome === 'rejected') return reject(`occurredAt ${when.reason}`)
+  return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: when.occurredAt } }
+}
+
+/** "Now" is no answer to when history happened, so this is the one member that a live event may leave out. */
+function parseTrack(members: JsonObject, id: string | undefined, receivedMs: number): ParsedImportLine {
+  if (memberOf(members, 'occurredAt') === undefined) return reject('occurredAt must be given: when the event happened')
+  const parsed = parseTrackBody(members, receivedMs, Infinity)
+  if (parsed.outcome === 'rejected') return parsed
+  return { outcome: 'ok', line: { type: 'track', id, body: parsed.value } }
+}
+
+/** What makes a line itself, in hex: its id, or else all that it says. Equal lines have equal identities. */
+export function identityOfLine(line: ImportLine): string {
+  return createHash('sha256')
+    .update(JSON.stringify(saidBy(line)))
+    .digest('hex')
+}
+
+function saidBy({ id, ...line }: ImportLine): readonly unknown[] {
+  if (id !== undefined) return [id]
+  if (line.type === 'track') return ['track', line.body.userName, line.body.eventName, line.body.occurredAt]
+  const { userName, changes, device } = line.body
+  return ['identify', userName, line.occurredAt ?? null, changes, device]
+}
+
+/**
+ * The id of an imported line's record: the same in whatever file and whenever it is imported, so that consumers drop its
+ * copies. `ordinal`: how many equal lines were before it in its file.
+ */
+export function importedRecordId(
+  { organization, project }: { readonly organization: string; readonly project: string },
+  identity: string,
+  ordinal: number,
+): string {
+  return uuidV5(`import ${identity} ${ordinal}`, projectNamespace(organization, project))
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { identityOfLine, type ImportLine, importedRecordId, MAX_LINE_BYTES, parseImportLine } from './import-line.ts'
+
+const NOW = Date.parse('2026-11-02T10:00:00.000Z')
+const parse = (line: object | string) =>
+  parseImportLine(Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)), NOW)
+const track = (special: object = {}) => ({
+  type: 'track',
+  userName: 'ada',
+  eventName: 'Signed Up',
+  occurredAt: '1999-12-31T23:59:59+01:00',
+  ...special,
+})
+const rejected = (words: string) => ({ outcome: 'rejected', message: expect.stringContaining(words) })
+
+function lineOf(line: object): ImportLine {
+  const parsed = parse(line)
+  if (parsed.outcome !== 'ok') throw new Error(parsed.message)
+  return parsed.line
+}
+
+describe('a line of history (decisions.md, Import)', () => {
+  it('is what an admin route takes, however old', () => {
+    expect(lineOf(track())).toMatchObject({
+      type: 'track',
+      body: { userName: 'ada', slug: 'signed_up', occurredAt: '1999-12-31T22:59:59.000Z' },
+    })
+    const identify = { type: 'identify', userName: 'ada', userAttributes: { $set: { plan: 'pro' } } }
+    expect(lineOf({ ...identify, occurredAt: '2001-01-01T00:00Z' })).toMatchObject({
+      body: { changes: [{ operator: 'set', slug: 'plan', value: 'pro' }] },
+      occurredAt: '2001-01-01T00:00:00.000Z',
+    })
+    expect(lineOf(identify)).toMatchObject({ occurredAt: undefined })
+  })
+
+  it.each([
+    ['x', 'The line must be JSON'],
+    ['[1]', 'The line must be a JSON object'],
+    ['{"a":"\\u0000"}', 'U+0000'],
+    [{ userName: 'ada' }, 'type must be "identify" or "track"'],
+    [{ type: 'visit' }, 'type must be'],
+    [{ type: 'identify' }, 'userName not found'],
+    [{ type: 'identify', userName: 'ada', occurredAt: 5 }, 'occurredAt must be a string'],
+    [
+      { type: 'identify', userName: 'ada', occurredAt: '2026-11-02T10:06:00Z' },
+      'occurredAt must be no more than 5 minutes',
+    ],
+    [{ type: 'identify', userName: 'ada', userAttributes: { $set: { plan: {} } } }, 'userAttributes.$set.plan'],
+    [track({ occurredAt: undefined }), 'occurredAt must be given'],
+    [track({ occurredAt: '2020-01-01' }), 'occurredAt must be an ISO 8601'],
+    [track({ eventName: 'form:x' }), 'eventName must not begin with form:'],
+    [track({ id: 7 }), 'id must be a string of 1 to 255 characters'],
+    [track({ id: '' }), 'id must be'],
+    [track({ note: 'x'.repeat(MAX_LINE_BYTES) }), `at most ${MAX_LINE_BYTES} bytes`],
+  ])('is refused, naming what is wrong: %j', (line, message) => {
+    expect(parse(line)).toMatchObject(rejected(message))
+  })
+})
+
+describe('the id of its record', () => {
+  const place = { organization: 'acme', project: 'shop' }
+  const idOf = (line: object, ordinal = 0, where = place) =>
+    importedRecordId(where, identityOfLine(lineOf(line)), ordinal)
+
+  it('is the same for what says the same, in other words too', () => {
+    const one = idOf(track())
+    expect(idOf(track())).toBe(one)
+    expect(idOf(track({ occurredAt: '1999-12-31T22:59:59.000Z', unknown: 1 }))).toBe(one)
+  })
+
+  it('is another for another line, place or ordinal', () => {
+    const lines = [
+      track(),
+      track({ userName: 'bob' }),
+      track({ eventName: 'signed_up' }),
+      track({ occurredAt: '1999-12-31T23:59:58Z' }),
+      track({ id: 'a' }),
+      track({ id: 'b' }),
+      { type: 'identify', userName: 'ada' },
+      { type: 'identify', userName: 'ada', occurredAt: '2001-01-01T00:00:00Z' },
+      { type: 'identify', userName: 'ada', userAttributes: { $set: { a: 1 } } },
+      { type: 'identify', userName: 'ada', userAttributes: { $setOnce: { a: 1 } } },
+      { type: 'identify', userName: 'ada', $deviceInfo: { $app: 'a' } },
+    ]
+    const ids = [...lines.map((line) => idOf(line)), idOf(track(), 1), idOf(track(), 0, { ...place, project: 'blog' })]
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('goes by the id that the file gives, whatever else the line says', () => {
+    expect(idOf(track({ id: 'a', eventName: 'Other' }))).toBe(idOf(track({ id: 'a' })))
+  })
+})

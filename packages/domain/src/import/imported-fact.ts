@@ -1,0 +1,67 @@
+import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
+import { chooseFields, type FieldPolicy } from '../bodies/choose-fields.ts'
+import { reject, type Rejection } from '../bodies/rejection.ts'
+import { toTraitOperations } from '../bodies/trait-changes.ts'
+import { userIdOf } from '../ids.ts'
+import type { ImportLine } from './import-line.ts'
+
+/** Of a project, what decides about its history; a project in the catalog is one. */
+export interface ImportPolicy extends FieldPolicy {
+  readonly organization: string
+  readonly project: string
+  readonly disabledEvents: ReadonlySet<string>
+}
+
+export type ImportedFact = { readonly outcome: 'ok'; readonly fact: IdentifyRequested | EventTracked } | Rejection
+
+/**
+ * The record of a line (decisions.md, Import). It asks for no room: its names are registered even over a cap. `recordId` is
+ * asked only where there is a record.
+ */
+export function importedFact(
+  line: ImportLine,
+  policy: ImportPolicy,
+  { received, recordId }: { readonly received: string; readonly recordId: () => string },
+): ImportedFact {
+  const { organization, project } = policy
+  const { userName } = line.body
+  const common = {
+    organization,
+    project,
+    userId: userIdOf(organization, project, userName),
+    received,
+    environment: 'P',
+    source: 'admin',
+    keyed: false,
+    userName,
+    unchecked: [],
+    imported: true,
+  } satisfies Partial<EventTracked>
+  if (line.type === 'track') {
+    if (policy.disabledEvents.has(line.body.slug))
+      return reject('eventName names an event that is disabled in this project')
+    const { eventName, slug, occurredAt } = line.body
+    const verdict = { newEvent: false, metered: false, evaluateTriggers: false }
+    return {
+      outcome: 'ok',
+      fact: { type: 'EventTracked', id: recordId(), ...common, eventName, slug, occurredAt, ...verdict },
+    }
+  }
+  const chosen = chooseFields(policy, line.body)
+  if (chosen.outcome === 'rejected') return chosen
+  return {
+    outcome: 'ok',
+    fact: {
+      type: 'IdentifyRequested',
+      id: recordId(),
+      ...common,
+      operations: toTraitOperations(chosen.changes),
+      device: chosen.device,
+      registeredTraits: [],
+      strippedTraits: [],
+      droppedTraits: [...chosen.droppedTraits],
+      filteredFields: [...chosen.filteredFields],
+      ...(line.occurredAt !== undefined && { occurredAt: line.occurredAt }),
+    },
+  }
+}
