@@ -34,11 +34,12 @@ export async function eventually<T>(
   ask: () => Promise<T>,
   isDone: (answer: T) => boolean,
   withinMs: number,
+  everyMs = 100,
 ): Promise<T> {
   const until = performance.now() + withinMs
   for (;;) {
     const answer = await ask()
     if (isDone(answer) || performance.now() > until) return answer
-    await sleep(100)
+    await sleep(everyMs)
   }
 }

@@ -10,6 +10,8 @@ import type { StackSecrets } from './stack-secrets.ts'
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
+  /** Of its internal port. */
+  readonly internalUrl: string
   /** Whether a request would succeed. */
   readonly isReady: () => Promise<boolean>
 }
@@ -35,8 +37,9 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   for (const { service, environmentVariable } of serviceDatabases) {
     const internalPort = await freePort()
     const url = options.databaseUrls.get(environmentVariable)
-    serviceUrls.set(environmentVariable.replace('DATABASE_URL', 'URLS'), `http://127.0.0.1:${internalPort}`)
-    consumers.push(serviceProcess(service, internalPort, options, { [environmentVariable]: url }))
+    const consumer = serviceProcess(service, internalPort, options, { [environmentVariable]: url })
+    serviceUrls.set(environmentVariable.replace('DATABASE_URL', 'URLS'), consumer.internalUrl)
+    consumers.push(consumer)
   }
   const gateway = serviceProcess('gateway', await freePort(), options, {
     GATEWAY_PORT: String(options.gatewayPort),
@@ -44,6 +47,27 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
     ...Object.fromEntries(serviceUrls),
   })
   return { gateway, consumers, serviceUrls }
+}
+
+/** A second process of a service, on ports of its own, with `own` over the environment of the first. */
+export async function secondProcess({ name, plan }: ServiceProcess, own: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+  const internalPort = await freePort()
+  const second = `${name}-2`
+  return {
+    name: second,
+    ...onInternalPort(internalPort),
+    plan: {
+      ...plan,
+      name: second,
+      env: { ...plan.env, INTERNAL_PORT: String(internalPort), ...own },
+      logFile: path.join(path.dirname(plan.logFile), `${second}.log`),
+    },
+  }
+}
+
+function onInternalPort(port: number): Pick<ServiceProcess, 'internalUrl' | 'isReady'> {
+  const internalUrl = `http://127.0.0.1:${port}`
+  return { internalUrl, isReady: () => answersOk(`${internalUrl}/readyz`) }
 }
 
 function serviceProcess(
@@ -57,7 +81,7 @@ function serviceProcess(
   for (const { environmentVariable } of serviceDatabases) delete inherited[environmentVariable]
   return {
     name,
-    isReady: () => answersOk(`http://127.0.0.1:${internalPort}/readyz`),
+    ...onInternalPort(internalPort),
     plan: {
       name,
       command: process.execPath,

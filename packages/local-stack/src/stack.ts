@@ -16,7 +16,7 @@ import { startOwnedProcess } from './owned-process.ts'
 import type { Part, PartOptions } from './part.ts'
 import { needsNoPostgres, prepareDatabases } from './prepare-databases.ts'
 import { createProcessTable, type ProcessTable } from './process-table.ts'
-import { serviceProcesses, type ServiceProcess } from './service-processes.ts'
+import { secondProcess, serviceProcesses, type ServiceProcess, type ServiceProcesses } from './service-processes.ts'
 import { readStackSecrets, type StackSecrets } from './stack-secrets.ts'
 import { startKafka } from './start-kafka.ts'
 import { startPostgres } from './start-postgres.ts'
@@ -49,6 +49,10 @@ export interface Stack {
   /** Each service's own, by its variable (METERING_DATABASE_URL). */
   readonly databaseUrls: ReadonlyMap<string, string>
   readonly redisUrl: string
+  /** Of a service's first process. */
+  readonly internalUrlOf: (service: string) => string
+  /** Starts a second process of a service, `gateway-2`, with `own` over the environment of the first. */
+  readonly startSecond: (service: string, own?: NodeJS.ProcessEnv) => Promise<{ readonly internalUrl: string }>
   readonly processes: ProcessTable['processes']
   /** As somebody else would; the process is started again. */
   readonly kill: ProcessTable['kill']
@@ -58,8 +62,9 @@ export interface Stack {
 export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
 
 const CONSUMERS = serviceDatabases.map(({ service }) => service)
+const withSeconds = (names: readonly string[]) => [...names, ...names.map((name) => `${name}-2`)]
 /** Services first, then what they use. */
-const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
+const STOP_ORDER = [withSeconds(['gateway']), withSeconds(CONSUMERS), ['redis'], ['kafka'], ['postgres']]
 const PORT_FREE_WITHIN_MS = 3_000
 const FULL_BELOW_BYTES = 16 * 2 ** 20
 
@@ -107,7 +112,8 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     step(start, 'Prisma clients', () => generateClients(start.signal)),
   ])
   const connection = { kafkaBrokers, databaseUrls, redisUrl }
-  const serviceUrls = await startServices(start, connection, secrets)
+  const { gateway, consumers, serviceUrls } = await startServices(start, connection, secrets)
+  const services = [gateway, ...consumers]
   await writeConnectionFile(start.dataDirectory, { ...connection, serviceUrls }, secrets)
   return {
     gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,
@@ -116,7 +122,19 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     brokers: kafkaBrokers.split(','),
     databaseUrls,
     redisUrl,
+    internalUrlOf: (service) => serviceNamed(services, service).internalUrl,
+    startSecond: async (service, own = {}) => {
+      const second = await secondProcess(serviceNamed(services, service), own)
+      await startService(start, second)
+      return second
+    },
   }
+}
+
+function serviceNamed(services: readonly ServiceProcess[], name: string): ServiceProcess {
+  const found = services.find((service) => service.name === name)
+  if (!found) throw new RangeError(`There is no service ${name}.`)
+  return found
 }
 
 /** Kafka with its topics and the catalog in it. */
@@ -142,21 +160,17 @@ async function prepareRows(start: Start, secrets: StackSecrets): Promise<Readonl
   return step(start, 'Schemas', () => prepareDatabases(postgres?.url, external, secrets))
 }
 
-/** Returns where the consumers answer other services. */
-async function startServices(
-  start: Start,
-  connection: Connection,
-  secrets: StackSecrets,
-): Promise<ReadonlyMap<string, string>> {
+async function startServices(start: Start, connection: Connection, secrets: StackSecrets): Promise<ServiceProcesses> {
   const onLine = createLogSummary((line) => start.report(`! ${line}`))
   const { dataDirectory, gatewayPort } = start
-  const { consumers, gateway, serviceUrls } = await serviceProcesses({
+  const services = await serviceProcesses({
     ...connection,
     secrets,
     dataDirectory,
     gatewayPort,
     onLine,
   })
+  const { consumers, gateway } = services
   const log = { brokers: connection.kafkaBrokers.split(','), clientId: 'local-stack' }
   const former = await groupMembers(log)
   await allOrNone(
@@ -165,7 +179,7 @@ async function startServices(
   )
   await step(start, 'Partitions', () => waitUntilConsumed(log, former, start.signal))
   await startService(start, gateway)
-  return serviceUrls
+  return services
 }
 
 /** Waits until it is ready, the first time; later it may start while what it needs is away. */

@@ -32,6 +32,12 @@ export interface FaultProxy {
 
 export const produceApiKey = 0
 export const fetchApiKey = 1
+const metadataApiKey = 3
+
+export interface FaultProxyOptions {
+  /** For clients in another process, which can't be given `addressFor`: they are told that the proxy is the broker. */
+  readonly poses?: boolean
+}
 
 interface Link {
   readonly client: net.Socket
@@ -46,7 +52,10 @@ interface Link {
  * frame is its length (4 bytes) and then, in a request, the API key (2), its version (2) and the correlation id (4), which
  * a response begins with.
  */
-export function createFaultProxy(broker: { readonly host: string; readonly port: number }): FaultProxy {
+export function createFaultProxy(
+  broker: { readonly host: string; readonly port: number },
+  { poses = false }: FaultProxyOptions = {},
+): FaultProxy {
   const links = new Set<Link>()
   const struck = { lost: 0, cut: 0, refused: 0 }
   let decide = passAll
@@ -82,6 +91,7 @@ export function createFaultProxy(broker: { readonly host: string; readonly port:
     const apiKey = link.apiKeys.get(correlationId) ?? -1
     link.apiKeys.delete(correlationId)
     const fault = decide({ apiKey, bytes: frame.length })
+    if (poses && apiKey === metadataApiKey) replacePort(frame, broker, addressFor().port)
     if (fault === 'pass') link.client.write(frame)
     if (fault === 'lose') struck.lost += 1
     if (typeof fault === 'object') {
@@ -106,6 +116,12 @@ export function createFaultProxy(broker: { readonly host: string; readonly port:
     links.clear()
   }
 
+  const addressFor = (): { readonly host: string; readonly port: number } => {
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new Error('Start the fault proxy first')
+    return { host: '127.0.0.1', port: address.port }
+  }
+
   return {
     start: async () => {
       server.listen(0, '127.0.0.1')
@@ -117,11 +133,7 @@ export function createFaultProxy(broker: { readonly host: string; readonly port:
       server.close()
       await once(server, 'close')
     },
-    addressFor: () => {
-      const address = server.address()
-      if (address === null || typeof address === 'string') throw new Error('Start the fault proxy first')
-      return { host: '127.0.0.1', port: address.port }
-    },
+    addressFor,
     onResponse: (next) => {
       decide = next
     },
@@ -137,6 +149,16 @@ export function createFaultProxy(broker: { readonly host: string; readonly port:
 
 function passAll(_response: BrokerResponse): ResponseFault {
   return 'pass'
+}
+
+/** Wherever the frame names the broker: its host with the length (2 bytes) in front, then its port (4 bytes). */
+function replacePort(frame: Buffer, broker: { readonly host: string; readonly port: number }, port: number): void {
+  const named = Buffer.alloc(2 + broker.host.length + 4)
+  named.writeInt16BE(broker.host.length, 0)
+  named.write(broker.host, 2)
+  named.writeInt32BE(broker.port, 2 + broker.host.length)
+  for (let at = frame.indexOf(named); at !== -1; at = frame.indexOf(named, at + named.length))
+    frame.writeInt32BE(port, at + 2 + broker.host.length)
 }
 
 /** Takes bytes as they come and hands on whole frames, each with its length in front. */
