@@ -124,6 +124,7 @@ async function rowOf(race: Race): Promise<Record<string, string | number>> {
     overshoot: Math.max(0, counted - LIMIT),
     'unchecked units': uncheckedUnits,
     'unchecked records': unchecked,
+    'slowest ms': Math.round(Math.max(...race.entries.map(({ elapsedMs }) => elapsedMs))),
   }
 }
 
