@@ -1,35 +1,43 @@
 import { z } from 'zod'
 import { Instant, SlugId, Uuid } from './primitives.ts'
 
+/** What every change of the queue carries. */
 const common = {
-  /** Stable for each change of the queue: what repeats are dropped by. */
-  id: Uuid,
-  organization: SlugId,
-  project: SlugId,
-  userId: Uuid,
-  /** The queue row: UUIDv5 of record id, received and form id. */
-  queuedId: Uuid,
-  formId: SlugId,
-  /** When it happened, by the instant of the record or tick that decided it. */
-  at: Instant,
+  id: Uuid.describe('As in `ce_id`. Stable for each change of the queue: repeats are dropped by it.'),
+  organization: SlugId.describe('Whose project it is.'),
+  project: SlugId.describe('Where it happened.'),
+  userId: Uuid.describe('Whose queue it is. The Kafka key.'),
+  queuedId: Uuid.describe('The row of the queue: UUIDv5 of record id, received and form id.'),
+  formId: SlugId.describe('The form.'),
+  at: Instant.describe('When it happened, by the instant of the record or tick that decided it.'),
 }
 
+/** A form waits for the user's next visit. */
 export const FormQueued = z.object({
-  type: z.literal('FormQueued'),
+  type: z.literal('FormQueued').describe('As in `ce_type`.'),
   ...common,
-  /** The record that matched. */
-  causeId: Uuid,
-  priority: z.number().int(),
-  /** Shown no earlier than this. */
-  showFrom: Instant,
-  /** Not shown at or after this; absent: never expires. */
-  expiresAt: Instant.optional(),
-  /** Revision of the organization's catalog record that the decision was made under. */
-  catalogRevision: z.number().int(),
+  causeId: Uuid.describe('The record of user-events that set it off.'),
+  priority: z.number().int().describe('The highest is shown first.'),
+  showFrom: Instant.describe('Shown no earlier than this.'),
+  expiresAt: Instant.optional().describe('Not shown at or after this; left out: never expires.'),
+  catalogRevision: z
+    .number()
+    .int()
+    .describe("Revision of the organization's catalog record that this was decided under."),
 })
-export const FormDelivered = z.object({ type: z.literal('FormDelivered'), ...common, visitId: Uuid })
-export const FormCancelled = z.object({ type: z.literal('FormCancelled'), ...common })
-export const FormExpired = z.object({ type: z.literal('FormExpired'), ...common })
+
+/** The form was shown. */
+export const FormDelivered = z.object({
+  type: z.literal('FormDelivered').describe('As in `ce_type`.'),
+  ...common,
+  visitId: Uuid.describe('The record of the visit that it was shown at.'),
+})
+
+/** The form was removed or disabled in the workspace while it waited. */
+export const FormCancelled = z.object({ type: z.literal('FormCancelled').describe('As in `ce_type`.'), ...common })
+
+/** The form waited too long. */
+export const FormExpired = z.object({ type: z.literal('FormExpired').describe('As in `ce_type`.'), ...common })
 
 /** Everything on the topic `form-events`: the log of the evaluator's decisions. */
 export const FormFact = z.discriminatedUnion('type', [FormQueued, FormDelivered, FormCancelled, FormExpired])

@@ -159,13 +159,18 @@ export type WorkspaceFile = z.infer<typeof WorkspaceFile>
  * the log wins: a record counts only where `revision` is one more than what the reader holds. `config: null` removes.
  */
 export const OrganizationConfigured = z.object({
-  type: z.literal('OrganizationConfigured'),
-  id: z.uuid(),
-  organization: SlugId,
-  revision: z.number().int().min(1),
-  config: OrganizationConfig.nullable(),
-  appliedAt: Instant,
-  /** Who applied it, as the operating system names them. */
-  appliedBy: z.string(),
+  type: z.literal('OrganizationConfigured').describe('As in `ce_type`.'),
+  id: z.uuid().describe('As in `ce_id`. Repeats are dropped by it.'),
+  organization: SlugId.describe('Whose configuration it is. The Kafka key.'),
+  revision: z
+    .number()
+    .int()
+    .min(1)
+    .describe('Counts only where it is one more than the last that counted; the first in the log wins.'),
+  config: OrganizationConfig.nullable().describe(
+    'All of it, as in the workspace file (docs/spec/decisions.md), keys by their SHA-256 only; null removes the organization.',
+  ),
+  appliedAt: Instant.describe('When it was applied.'),
+  appliedBy: z.string().describe('Who applied it, as the operating system names them.'),
 })
 export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>

@@ -11,14 +11,15 @@ export const TraitValue: z.ZodType<TraitValue> = z.union([scalar, z.array(scalar
  * this checks values only and hands the parsed object on: an own property `__proto__` stays one.
  */
 export function slugMap<T>(value: z.ZodType<T>): z.ZodType<Readonly<Record<string, T>>> {
-  return z.custom<Readonly<Record<string, T>>>(
-    (input) =>
-      typeof input === 'object' &&
-      input !== null &&
-      !Array.isArray(input) &&
-      Object.values(input).every((member) => value.safeParse(member).success),
-    { message: 'must be an object of slugs' },
-  )
+  const isSlugMap = (input: unknown): boolean =>
+    typeof input === 'object' &&
+    input !== null &&
+    !Array.isArray(input) &&
+    Object.values(input).every((member) => value.safeParse(member).success)
+  const { $schema: _dialect, ...members } = z.toJSONSchema(value)
+  return z
+    .custom<Readonly<Record<string, T>>>(isSlugMap, { message: 'must be an object of slugs' })
+    .meta({ type: 'object', additionalProperties: members })
 }
 
 /**
@@ -26,10 +27,12 @@ export function slugMap<T>(value: z.ZodType<T>): z.ZodType<Readonly<Record<strin
  * (decisions.md, Identify). Absent members are empty.
  */
 export const TraitOperations = z.object({
-  set: slugMap(TraitValue).optional(),
-  setOnce: slugMap(TraitValue).optional(),
-  increment: slugMap(z.number()).optional(),
-  decrement: slugMap(z.number()).optional(),
-  unset: z.array(z.string()).optional(),
+  set: slugMap(TraitValue).optional().describe('Overwritten with these.'),
+  setOnce: slugMap(TraitValue).optional().describe('Set to these where they are not set; `null` is set.'),
+  increment: slugMap(z.number())
+    .optional()
+    .describe('Raised by these; an unset trait begins at 0, one that is not a number stays.'),
+  decrement: slugMap(z.number()).optional().describe('Lowered by these, likewise.'),
+  unset: z.array(z.string()).optional().describe('Removed.'),
 })
 export type TraitOperations = z.infer<typeof TraitOperations>
