@@ -9,11 +9,19 @@ export interface RaceFault {
   readonly when: 'start' | 'first answers' | 'limits reached'
   readonly strike: (stack: RaceStack) => Promise<void> | void
   readonly heal?: (stack: RaceStack) => Promise<void> | void
+  /** Changes where the fault really struck; needed where nothing else shows it. */
+  readonly witness?: (stack: RaceStack) => number | undefined
+  /** What that gateway had counted is gone. */
+  readonly restartsGateway?: true
   /** Limits are not checked meanwhile; the records say so. */
   readonly leavesUnchecked?: true
 }
 
 const LOST_RESPONSES = 3
+const pidOf =
+  (name: string) =>
+  ({ processes }: RaceStack) =>
+    processes().get(name)?.pid
 
 export const FAULTS: readonly RaceFault[] = [
   {
@@ -27,6 +35,8 @@ export const FAULTS: readonly RaceFault[] = [
         return 'lose'
       }),
     heal: ({ proxy }) => proxy.onResponse(() => 'pass'),
+    witness: pidOf('gateway-2'),
+    restartsGateway: true,
   },
   {
     id: 'lost-responses',
@@ -39,6 +49,7 @@ export const FAULTS: readonly RaceFault[] = [
       )
     },
     heal: ({ proxy }) => proxy.onResponse(() => 'pass'),
+    witness: ({ proxy }) => proxy.struck().lost,
   },
   { id: 'none', what: '', when: 'first answers', strike: () => undefined },
   {
@@ -52,6 +63,7 @@ export const FAULTS: readonly RaceFault[] = [
     what: 'Redis killed and restarted',
     when: 'first answers',
     strike: ({ kill }) => kill('redis', 'SIGKILL'),
+    witness: pidOf('redis'),
   },
   {
     id: 'redis-replaced',
@@ -62,12 +74,14 @@ export const FAULTS: readonly RaceFault[] = [
       await redis.flushall()
       kill('redis', 'SIGKILL')
     },
+    witness: pidOf('redis'),
   },
   {
     id: 'owners-killed',
     what: 'all owners killed',
     when: 'limits reached',
     strike: ({ signalOwners }) => signalOwners('SIGKILL'),
+    witness: pidOf('metering-2'),
     leavesUnchecked: true,
   },
   {

@@ -8,7 +8,7 @@ export interface Tally {
   readonly asked: number
   readonly passed: number
   readonly refused: number
-  /** 503, or the connection broke: the caller can't know. */
+  /** 503, or the connection broke: the caller can't know. 408: too slow a caller, on a machine that has too much to do. */
   readonly unknown: number
   /** Units under the limit that are in the log. */
   readonly inLog: number
@@ -19,7 +19,7 @@ export interface Tally {
 }
 
 const isPass = ({ status = 0 }: LedgerEntry) => status >= 200 && status < 300
-const isUnknown = ({ status }: LedgerEntry) => status === undefined || status === 503
+const isUnknown = ({ status }: LedgerEntry) => status === undefined || status === 503 || status === 408
 const idOf = ({ requestId = '' }: LedgerEntry) => requestId
 
 type Value = TopicRecord['value']
