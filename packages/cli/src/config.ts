@@ -16,6 +16,8 @@ const ConnectionFile = z.object({
   kafkaBrokers: z.union([z.string(), z.array(z.string()).transform((brokers) => brokers.join(','))]).optional(),
   /** By service. */
   databaseUrls: z.record(z.string(), z.string()).default({}),
+  /** Of a role that may make schemas. */
+  adminDatabaseUrl: z.string().optional(),
   redisUrl: z.string().optional(),
   /** Of internal servers, by variable. */
   serviceUrls: z.record(z.string(), z.string()).default({}),
@@ -40,7 +42,8 @@ function localStack(): Environment {
   }
   const parsed = ConnectionFile.safeParse(parseJson(text))
   if (!parsed.success) throw new CliError(`${file} cannot be read; start the local stack again, or remove it.`)
-  const { pid, kafkaBrokers, databaseUrls, redisUrl, serviceUrls, internalToken, secretKey, environment } = parsed.data
+  const { pid, kafkaBrokers, databaseUrls, adminDatabaseUrl, redisUrl, serviceUrls, internalToken } = parsed.data
+  const { secretKey, environment } = parsed.data
   if (pid !== undefined && !isRunning(pid)) return {}
   const ownUrls = serviceDatabases.map(({ service, environmentVariable }) => [
     environmentVariable,
@@ -48,6 +51,7 @@ function localStack(): Environment {
   ])
   const named = {
     KAFKA_BROKERS: kafkaBrokers,
+    DATABASE_URL: adminDatabaseUrl,
     REDIS_URL: redisUrl,
     INTERNAL_TOKEN: internalToken,
     NEXTVISIT_SECRET_KEY: secretKey,

@@ -10,6 +10,7 @@ import { exportCommand } from './commands/export.ts'
 import { importCommand } from './commands/import.ts'
 import { keysCommand } from './commands/keys.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { replayCommand } from './commands/replay.ts'
 import { statusCommand } from './commands/status.ts'
 import { topicsCommand } from './commands/topics.ts'
 import { whyCommand } from './commands/why.ts'
@@ -32,6 +33,7 @@ for (const command of [
   whyCommand(),
   deadLettersCommand(),
   auditCommand(),
+  replayCommand(),
   topicsCommand(),
   migrateCommand(),
   formsCommand(),

@@ -12,3 +12,4 @@ export {
   serviceMigrations,
 } from './service-databases.ts'
 export * from './sql.ts'
+export { type Client, withClient } from './with-client.ts'

@@ -11,7 +11,8 @@ export interface ServiceSchemaOptions {
   readonly schema: string
   /** The service's login role. Roles are shared by all databases of a server, and so is the password. */
   readonly role: string
-  readonly password: string
+  /** Left out: the role is there, and stays as it is. */
+  readonly password?: string
   /** In this order, each with its own table of what was applied. */
   readonly migrations: readonly { readonly directory: string; readonly table: string }[]
 }
@@ -35,7 +36,7 @@ export async function prepareServiceSchema(options: ServiceSchemaOptions): Promi
   await ensureDatabase(adminUrl)
   await withClient(adminUrl, (client) =>
     withLock(client, GRANTS_LOCK, async () => {
-      await prepareRole(client, role, options.password)
+      if (options.password !== undefined) await prepareRole(client, role, options.password)
       for (const { directory, table } of migrations) await applyMigrations({ url: adminUrl, schema, directory, table })
       const bookkeeping = migrations.map(({ table }) => `${schema}.${plainIdentifier(table)}`)
       await client.query(grants({ schema, role, bookkeeping }))

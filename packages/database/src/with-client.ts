@@ -2,6 +2,8 @@ import { Client } from 'pg'
 import { sqlStateOf } from './database-errors.ts'
 import { plainIdentifier } from './identifiers.ts'
 
+export type { Client }
+
 const LOCK_WAIT_MS = 60_000
 
 /** Runs `work` on one connection of its own. For migrations and roles; services use the adapter. */

@@ -9,6 +9,8 @@ export interface Connection {
   readonly redisUrl: string
   /** Each service's own, by its variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
+  /** Of a role that may make schemas: for `nextvisit migrate` and `nextvisit replay`, and for no service. */
+  readonly adminDatabaseUrl: string
 }
 
 /** And the services on it, once they run. */
@@ -31,6 +33,7 @@ export async function writeConnectionFile(
     pid: process.pid,
     kafkaBrokers: connection.kafkaBrokers,
     databaseUrls: Object.fromEntries(databaseUrls),
+    adminDatabaseUrl: connection.adminDatabaseUrl,
     redisUrl: connection.redisUrl,
     serviceUrls: Object.fromEntries(connection.serviceUrls),
     internalToken: secrets.internalToken,

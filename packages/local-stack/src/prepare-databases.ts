@@ -12,19 +12,24 @@ export function needsNoPostgres(external: ExternalParts): boolean {
   )
 }
 
-/**
- * Prepares every service's schema and role; returns each service's own address, by its variable. `postgresUrl` is that
- * of the Postgres we started, if we did.
- */
+/** How to reach the databases. */
+export interface DatabaseAddresses {
+  /** Each service's own, by its variable. */
+  readonly databaseUrls: ReadonlyMap<string, string>
+  /** Of the role that made the schemas. */
+  readonly adminUrl: string
+}
+
+/** Prepares every service's schema and role. `postgresUrl` is that of the Postgres we started, if we did. */
 export async function prepareDatabases(
   postgresUrl: string | undefined,
   external: ExternalParts,
   secrets: StackSecrets,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<DatabaseAddresses> {
   const ownAdminUrls = external.databaseUrls ?? new Map<string, string>()
   const [anOwnUrl] = ownAdminUrls.values()
   const adminUrl = external.databaseUrl ?? (postgresUrl && databaseOf(postgresUrl)) ?? anOwnUrl ?? ''
-  return prepareAllSchemas({
+  const databaseUrls = await prepareAllSchemas({
     adminUrl,
     ownAdminUrls,
     // Roles belong to the server: another checkout that uses the same one has to come to the same passwords.
@@ -33,6 +38,7 @@ export async function prepareDatabases(
     coreMigrations,
     servicesDirectory: path.join(CHECKOUT, 'services'),
   })
+  return { databaseUrls, adminUrl }
 }
 
 function databaseOf(url: string): string {

@@ -14,7 +14,7 @@ import { isPortFree } from './free-port.ts'
 import { createLogSummary } from './log-summary.ts'
 import { startOwnedProcess } from './owned-process.ts'
 import type { Part, PartOptions } from './part.ts'
-import { needsNoPostgres, prepareDatabases } from './prepare-databases.ts'
+import { type DatabaseAddresses, needsNoPostgres, prepareDatabases } from './prepare-databases.ts'
 import { createProcessTable, type ProcessTable } from './process-table.ts'
 import { secondProcess, serviceProcesses, type ServiceProcess, type ServiceProcesses } from './service-processes.ts'
 import { readStackSecrets, type StackSecrets } from './stack-secrets.ts'
@@ -105,13 +105,13 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
   const secrets = await readStackSecrets(start.dataDirectory)
   const organizations = await readWorkspace(start.workspaceFile ?? DEMO_WORKSPACE, secrets)
   await requirePort(start.gatewayPort)
-  const [kafkaBrokers, databaseUrls, redisUrl] = await allOrNone(start, [
+  const [kafkaBrokers, { databaseUrls, adminUrl }, redisUrl] = await allOrNone(start, [
     prepareLog(start, organizations, secrets),
     prepareRows(start, secrets),
     start.external?.redisUrl ?? startPart(start, 'Redis', startRedis).then((redis) => redis.url),
     step(start, 'Prisma clients', () => generateClients(start.signal)),
   ])
-  const connection = { kafkaBrokers, databaseUrls, redisUrl }
+  const connection = { kafkaBrokers, databaseUrls, adminDatabaseUrl: adminUrl, redisUrl }
   const { gateway, consumers, serviceUrls } = await startServices(start, connection, secrets)
   const services = [gateway, ...consumers]
   await writeConnectionFile(start.dataDirectory, { ...connection, serviceUrls }, secrets)
@@ -151,7 +151,7 @@ async function prepareLog(
 }
 
 /** Postgres with every service's schema in it. */
-async function prepareRows(start: Start, secrets: StackSecrets): Promise<ReadonlyMap<string, string>> {
+async function prepareRows(start: Start, secrets: StackSecrets): Promise<DatabaseAddresses> {
   const { external = {} } = start
   const password = secrets.databasePassword
   const postgres = needsNoPostgres(external)

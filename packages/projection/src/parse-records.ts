@@ -9,11 +9,19 @@ export interface ParsedRecords<Fact> {
   readonly deadLetters: readonly DeadLetter[]
 }
 
-/** Facts, and what holds none. Never throws. */
-export function parseRecords<Fact>(schema: ZodType<Fact>, records: readonly FetchedRecord[]): ParsedRecords<Fact> {
+/** Facts, and what holds none or is held back. Never throws. */
+export function parseRecords<Fact>(
+  schema: ZodType<Fact>,
+  records: readonly FetchedRecord[],
+  isHeldBack: (record: FetchedRecord) => boolean = () => false,
+): ParsedRecords<Fact> {
   const recorded: Recorded<Fact>[] = []
   const deadLetters: DeadLetter[] = []
   for (const record of records) {
+    if (isHeldBack(record)) {
+      deadLetters.push({ record, reason: 'a dead letter of the live read models' })
+      continue
+    }
     const decoded = decode(schema, record)
     if (decoded.outcome === 'rejected') {
       deadLetters.push({ record, reason: decoded.reason })

@@ -24,6 +24,8 @@ export interface PartitionFoldOptions<Fact, Draft> {
   readonly catalog: CatalogView
   readonly serviceVersion: string
   readonly isRebuild?: boolean
+  /** Records that become dead letters whether or not they can be parsed: in a rebuild, those that the live one has. */
+  readonly isHeldBack?: (record: FetchedRecord) => boolean
   /** Told of each record that is in the read model now. */
   readonly onFolded?: (record: Recorded<Fact>) => void
   /** An `after`, or an `onCopies`, that failed. What it does may be lost. */
@@ -54,6 +56,8 @@ export interface PartitionFold {
   readonly fold: (batch: FetchedBatch) => Promise<FoldResult>
   /** What time alone does, as of `instant`, and dead letters that an operator wants tried again. */
   readonly tick: (instant: Date) => Promise<FoldResult>
+  /** Those dead letters alone, as many as go into one commit. */
+  readonly retry: () => Promise<FoldResult>
 }
 
 export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<Fact, Draft>): PartitionFold {
@@ -67,6 +71,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     isRebuild = false,
     onFolded,
     onAfterFailed,
+    isHeldBack,
   } = options
   const key: CheckpointKey = { projection: projection.name, topic, partition }
   const context: FoldContext = { catalog, partition, isRebuild }
@@ -135,6 +140,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     const parsed = parseRecords(
       projection.schema,
       batch.records.filter(({ offset }) => offset >= nextOffset),
+      isHeldBack,
     )
     const { draft, records, copies, statements } = await foldRecords(parsed, context)
     const { deadLetters } = parsed
@@ -174,8 +180,10 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     }
   }
 
+  const retryMarked = async (): Promise<FoldResult> => retry(await readRetries(db, key))
+
   const runTick = async (instant: Date): Promise<FoldResult> => {
-    const late = await retry(await readRetries(db, key))
+    const late = await retryMarked()
     if (late.outcome === 'stale') return late
     const statements = (await projection.tick?.(db, instant, context)) ?? []
     if (statements.length === 0) return late
@@ -201,5 +209,6 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
       return batch.nextOffset <= nextOffset ? NOTHING_FOLDED : orBug(foldBatch(batch))
     },
     tick: (instant) => orBug(runTick(instant)),
+    retry: () => orBug(retryMarked()),
   }
 }

@@ -5,6 +5,7 @@ import { describeProjection } from '@nextvisit/testing'
 import { createVisitsProjection, readVisits } from './fixtures/visits-projection.ts'
 
 describeProjection('visits, the example', {
+  roles: { visits: 'fold' },
   schema: 'visits',
   migrations: fileURLToPath(new URL('fixtures/migrations', import.meta.url)),
   createProjection: () => createVisitsProjection(),

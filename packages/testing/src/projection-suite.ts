@@ -8,6 +8,7 @@ import {
   type PartitionFold,
   type Projection,
 } from '@nextvisit/projection'
+import { type TableRoles, unknownTables } from '@nextvisit/projection/replay'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
@@ -25,6 +26,8 @@ export interface ProjectionSuiteOptions<Fact extends { readonly id: string; read
   /** What a rebuild writes of it; where left out, all of it. */
   readonly readRebuiltRows?: (db: Db) => Promise<unknown>
   readonly catalog?: CatalogView
+  /** Where the rows of each of the schema's tables come from. */
+  readonly roles: TableRoles
 }
 
 /** The suite that every projection passes, on real Postgres: nothing lost, nothing twice, whatever happens to a batch. */
@@ -156,6 +159,14 @@ export function describeProjection<Fact extends { readonly id: string; readonly 
       expect(copied.length, 'some of the facts are keyed').toBeGreaterThan(records.length)
       await foldAll(await foldOn(db), batchesOf(copied, 3))
       expect(await readRows(db)).toEqual(expected)
+    })
+
+    it('says of every table where its rows come from, so that a replay neither loses nor doubles any', async () => {
+      const rows = await db.$queryRaw<{ name: string }[]>(
+        sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = ${schema}`,
+      )
+      const names = rows.map(({ name }) => name)
+      expect(unknownTables(names, options.roles)).toEqual({ withoutRole: [], missing: [] })
     })
 
     it('gives the same rows when it is rebuilt', async () => {

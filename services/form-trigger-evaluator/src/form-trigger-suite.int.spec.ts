@@ -7,6 +7,7 @@ import { describeProjection } from '@nextvisit/testing'
 import { at, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { migrations, openDb } from './given-evaluator.ts'
+import { tableRoles } from './table-roles.ts'
 
 const forms = [
   { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },
@@ -66,6 +67,7 @@ async function readRebuiltRows(db: Db) {
 }
 
 describeProjection('form-trigger-evaluator', {
+  roles: tableRoles,
   schema: 'forms',
   migrations,
   createProjection: () => createFormTriggerProjection({ publishReplies: async () => {} }),

@@ -5,8 +5,10 @@ import { type Db, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
 import { meteringProjection } from './metering-projection.ts'
+import { tableRoles } from './table-roles.ts'
 
 describeProjection('metering', {
+  roles: tableRoles,
   schema: 'metering',
   migrations: path.join(import.meta.dirname, '../prisma/migrations'),
   createProjection: () => meteringProjection,

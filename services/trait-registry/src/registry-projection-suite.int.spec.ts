@@ -5,8 +5,10 @@ import { type Db, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
 import { createRegistryProjection } from './registry-projection.ts'
+import { tableRoles } from './table-roles.ts'
 
 describeProjection('trait-registry', {
+  roles: tableRoles,
   schema: 'registry',
   migrations: path.join(import.meta.dirname, '../prisma/migrations'),
   createProjection: () => createRegistryProjection({ countPartitions: () => Promise.resolve(1) }),

@@ -5,8 +5,10 @@ import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
 import { catalogOf, readAllRows } from './given-projector.ts'
 import { createUserProjection } from './user-projection.ts'
+import { tableRoles } from './table-roles.ts'
 
 describeProjection('user-projector', {
+  roles: tableRoles,
   schema: 'users',
   migrations: path.join(import.meta.dirname, '../prisma/migrations'),
   createProjection: () => createUserProjection(),

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { serviceDatabases } from '@nextvisit/database'
+import { Command } from 'commander'
+import { readEnvironment, requireLog } from '../config.ts'
+import { consumerNamed } from '../consumer-database.ts'
+import { addressesOf } from '../database-addresses.ts'
+import { EXIT } from '../errors.ts'
+
+const SERVICES = path.resolve(import.meta.dirname, '../../../../services')
+
+export interface ReplayFlags {
+  readonly dryRun?: true
+  readonly acceptDifferences?: true
+  readonly restart?: true
+}
+
+export function replayCommand(): Command {
+  return new Command('replay')
+    .description("Rebuild a consumer's read models from the log beside the live ones, compare, and swap them.")
+    .argument('<service>', serviceDatabases.map(({ service }) => service).join(', '))
+    .option('--dry-run', 'compare and swap nothing')
+    .option('--accept-differences', 'swap also where the rebuilt rows differ from the live ones')
+    .option('--restart', 'begin anew where a replay was interrupted')
+    .addHelpText(
+      'after',
+      `
+The live read models go on serving; folds wait for a moment at the comparison and at the swap. Nothing is queued,
+delivered, published or metered by it. What is not in the log, such as reservations, is carried over. An interrupted replay
+goes on where it was when it is run again.
+Ends with 0 if it swapped, or found both equal; with 1 where rows differ and were not accepted, or where it failed: then
+the live read models are as they were. DATABASE_URL is the address of a role that may make schemas, as for migrate.
+
+Example:
+  nextvisit replay metering --dry-run`,
+    )
+    .action(replay)
+}
+
+/** The fold is the service's own, so the service's code runs it, in a process of its own. */
+async function replay(service: string, flags: ReplayFlags): Promise<void> {
+  const env = readEnvironment()
+  const database = consumerNamed(service)
+  requireLog(env)
+  const { adminUrl } = addressesOf(database, env)
+  const given = [
+    ...(flags.dryRun ? ['--dry-run'] : []),
+    ...(flags.acceptDifferences ? ['--accept-differences'] : []),
+    ...(flags.restart ? ['--restart'] : []),
+  ]
+  const child = spawn(process.execPath, [path.join(SERVICES, service, 'src/replay.ts'), ...given], {
+    env: { ...env, REPLAY_DATABASE_URL: adminUrl },
+    stdio: 'inherit',
+  })
+  // A terminal's Ctrl-C reaches the child, too: it is the one to end first.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  const [code] = (await once(child, 'exit')) as [number | null]
+  process.exitCode = code ?? EXIT.failed
+}

@@ -1,0 +1,22 @@
+export type ReplayErrorCode =
+  | 'REPLAY_RUNS'
+  | 'REPLAY_OF_ANOTHER_VERSION'
+  | 'SCHEMAS_DIFFER'
+  | 'TABLE_WITHOUT_ROLE'
+  | 'LOG_BEGINS_LATE'
+  | 'LIVE_IS_BUSY'
+  | 'NOT_LEVEL'
+  | 'REBUILD_PUBLISHES'
+
+/** A replay cannot go on; the message says what to do. The live read models are as they were. */
+export class ReplayError extends Error {
+  override readonly name = 'ReplayError'
+  readonly code: ReplayErrorCode
+  readonly retryable: boolean
+
+  constructor(code: ReplayErrorCode, message: string) {
+    super(message)
+    this.code = code
+    this.retryable = code === 'REPLAY_RUNS' || code === 'LIVE_IS_BUSY'
+  }
+}
