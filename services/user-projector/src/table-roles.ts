@@ -1,4 +1,17 @@
-import type { TableRoles } from '@nextvisit/projection/replay'
+import type { SettledUntil, TableRoles } from '@nextvisit/projection/replay'
 
-/** Where the rows come from. */
-export const tableRoles: TableRoles = { users: 'fold', user_events: 'fold' }
+/** Where the rows come from. Counts that have come to nothing go by and by; a revision is the last that somebody looked at. */
+export const tableRoles: TableRoles = {
+  users: 'fold',
+  user_events: 'fold',
+  segment_members: 'fold',
+  segment_counts: { folded: (table) => `SELECT * FROM ${table} WHERE members > 0` },
+  segment_progress: {
+    folded: (table) => `
+      SELECT organization, project, definitions, partition, segments, users FROM ${table} WHERE users > 0`,
+  },
+}
+
+/** Ticks move what is due in its order, so that whatever was due before the first that still is has moved. */
+export const segmentsSettledUntil: SettledUntil = (schema) => `
+  SELECT partition, least(now(), min(changes_at) - interval '1 ms') AS instant FROM ${schema}.users GROUP BY partition`

@@ -18,7 +18,15 @@ export interface RebuildContext {
   readonly catalog: CatalogView
   readonly serviceVersion: string
   readonly onProgress: (offsets: number) => void
+  /** See {@link SettledUntil}. */
+  readonly settledUntil?: SettledUntil | undefined
 }
+
+/**
+ * A query over the live schema for where time moves rows by ticks: `partition`, and the `instant` up to which it has moved
+ * that partition's (timestamptz). The rebuilt rows are brought to the same instant.
+ */
+export type SettledUntil = (schema: string) => string
 
 /** Something that a replay folds, up to where the live rows are. */
 export interface RebuildSource {
@@ -68,6 +76,19 @@ export function liveTopic<Fact, Draft>(
     }
   }
 
+  /** What time has done to the live rows since their last records. */
+  const settle = async (): Promise<void> => {
+    if (!context.settledUntil) return
+    const { rows } = await client.query<{ partition: number; instant: Date }>(context.settledUntil(live))
+    for (const { partition, instant } of rows) {
+      const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion })
+      await fold.open(0n)
+      while ((await projection.due?.(db, instant, { partitions: [partition], catalog }))?.includes(partition)) {
+        await fold.tick(instant)
+      }
+    }
+  }
+
   return {
     remaining: async () => remainingIn(await readUntil(), await readOffsets(client, rebuilt, projection.name, topic)),
     foldUp: async () => {
@@ -78,6 +99,7 @@ export function liveTopic<Fact, Draft>(
       const isHeldBack = (record: FetchedRecord): boolean => unfolded.has(`${record.partition}/${record.offset}`)
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, isHeldBack, onProgress })
       await foldRetried()
+      await settle()
     },
   }
 }
@@ -110,8 +132,8 @@ export function publishedTopic<Fact, Draft>(
   const foldWaiting = async (waiting: readonly FetchedRecord[]): Promise<void> => {
     const { recorded } = parseRecords(projection.schema, waiting)
     if (recorded.length === 0) return
-    const loaded = (await projection.load?.(db, recorded)) ?? projection.empty()
     const foldContext = { catalog, isRebuild: true, partition: 0 }
+    const loaded = (await projection.load?.(db, recorded, foldContext)) ?? projection.empty()
     const draft = recorded.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
     await db.$transaction(projection.save(draft).map((statement) => db.$executeRaw(statement)))
   }

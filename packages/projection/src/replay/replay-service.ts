@@ -3,7 +3,13 @@ import { type AdapterOptions, type Client, type Db, withClient } from '@nextvisi
 import type { LogConnection } from '@nextvisit/log'
 import type { Projection } from '../projection.ts'
 import type { Schemas } from './compare-tables.ts'
-import { liveTopic, publishedTopic, type RebuildContext, type RebuildSource } from './rebuild-source.ts'
+import {
+  liveTopic,
+  publishedTopic,
+  type RebuildContext,
+  type RebuildSource,
+  type SettledUntil,
+} from './rebuild-source.ts'
 import { replay, type ReplayOutcome } from './replay.ts'
 import { ReplayError } from './replay-error.ts'
 import { openShadow, type ShadowOptions, shadowOf } from './shadow-schema.ts'
@@ -18,6 +24,7 @@ export interface ReplayedService<Fact, Draft, OwnFact, OwnDraft> {
   /** Folds what the service itself has published. */
   readonly published?: Projection<OwnFact, OwnDraft> | undefined
   readonly roles: TableRoles
+  readonly settledUntil?: SettledUntil
   readonly openDb: (options: AdapterOptions) => Db
 }
 
@@ -60,7 +67,7 @@ export async function replayService<Fact, Draft, OwnFact, OwnDraft>(
       applicationName: `nextvisit replay ${database.service}`,
     })
     try {
-      const sources = sourcesOf(service, { ...environment, client, db, schemas, serviceVersion })
+      const sources = sourcesOf(service, { ...environment, ...service, client, db, schemas })
       const remaining = await Promise.all(sources.map((source) => source.remaining()))
       onBegin({ resumedFrom, remaining: remaining.reduce((sum, records) => sum + records, 0) })
       return await replay({ ...environment, ...request, client, schemas, sources, roles })

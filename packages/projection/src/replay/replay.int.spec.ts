@@ -35,7 +35,7 @@ describe('a replay', () => {
     const log = await givenLog()
     const { db, replay, asAdmin } = await givenReplay(log)
     const { onFailure } = await givenRunner(log, db, { publisher: log.publisher })
-    await log.publish(givenEvents(3_000))
+    for (let part = 0; part < 6; part++) await log.publish(givenEvents(500))
     let published = 3_000
     const stop = new AbortController()
     const load = (async () => {

@@ -23,7 +23,9 @@ export const coreTableRoles: TableRoles = {
     // When older ones are forgotten depends on how the log was cut into batches; nobody asks for them any more.
     folded: (table) => `
       SELECT record_id, partition, received FROM ${table} AS known
-      WHERE received > (SELECT max(received) FROM ${table} AS last WHERE last.partition = known.partition) - interval '48 hours'`,
+      WHERE NOT isfinite(received) OR received > (
+        SELECT max(received) FROM ${table} AS last WHERE last.partition = known.partition AND isfinite(received)
+      ) - interval '48 hours'`,
   },
 }
 
