@@ -68,7 +68,9 @@ describe('a replay', () => {
     await log.publish(givenEvents(1, () => 'ada'))
     await withClient(url, async (zombie) => {
       await zombie.query('SET search_path TO visits')
-      const locks = `SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'`
+      const locks = `
+        SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
+        WHERE datname = current_database() AND NOT granted AND mode = 'AccessExclusiveLock'`
       let isOver = false
       const onStep = async (step: string) => {
         if (step !== 'swap') return
