@@ -1,0 +1,168 @@
+import { type Condition, type EventTracked, type Form, ProjectConfig } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import {
+  type EventHistory,
+  type Occasion,
+  type OpenForm,
+  queuedIdOf,
+  type Shown,
+  type UserActivity,
+  type UserState,
+} from '@nextvisit/domain'
+
+/** A record before a user in the state that it finds. */
+export interface Evaluation {
+  readonly user: UserState & UserActivity
+  readonly occasion: Occasion
+  /** Absent: a visit. */
+  readonly fact: EventTracked | undefined
+}
+
+const FORMS = 50
+const USERS = 2_000
+const RECORDS = 50_000
+/** A project's event names; forms react to the first {@link REACTED_TO} of them. */
+const SLUGS = 200
+const REACTED_TO = 40
+const VISIT_SHARE = 0.08
+const NOW = Date.parse('2026-11-02T10:00:00.000Z')
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+/** The same on every machine: forms of every kind, users with a past, and a mix of events of which few matter most. */
+export function evaluationLoad(): { readonly project: ProjectConfig; readonly evaluations: readonly Evaluation[] } {
+  const random = createRandom(1)
+  const users = Array.from({ length: USERS }, (_, at) => userOf(at, random))
+  const evaluations = Array.from({ length: RECORDS }, () =>
+    evaluationOf(users[Math.floor(random() * USERS)] ?? userOf(0, random), random),
+  )
+  return { project: projectConfig(), evaluations }
+}
+
+function projectConfig(): ProjectConfig {
+  return ProjectConfig.parse({
+    id: 'shop',
+    formCooldown: '1h',
+    segments: [
+      { id: 'active', where: { event: slugOf(3), atLeast: 3, within: '7d' } },
+      {
+        id: 'paying',
+        where: { all: [{ trait: 'plan', in: ['pro', 'team'] }, { not: { trait: 'churned', is: true } }] },
+      },
+      { id: 'fans', where: { all: [{ segment: 'active' }, { segment: 'paying' }] } },
+    ],
+    forms: Array.from({ length: FORMS }, (_, at) => formOf(at)),
+  })
+}
+
+function formOf(at: number): Partial<Form> {
+  const event = slugOf(at % REACTED_TO)
+  const triggers: Form['triggers'][] = [
+    [{ event }],
+    [{ event, count: 3, within: '7d' }],
+    [
+      { event, count: 2 },
+      { event: slugOf((at * 7) % REACTED_TO), count: 5, within: '1d' },
+    ],
+    [{ event, count: 2, since: 'session' }],
+    [{ visit: {} }],
+  ]
+  const audiences: (Condition | undefined)[] = [
+    undefined,
+    { segment: 'fans' },
+    {
+      all: [
+        { trait: 'plan', is: 'pro' },
+        { event: slugOf(5), atLeast: 2, within: '30d' },
+      ],
+    },
+    {
+      any: [
+        { device: '$deviceOs', is: 'iOS' },
+        { trait: 'age', atLeast: 30 },
+        { trait: 'signedUpAt', after: '-90d' },
+      ],
+    },
+  ]
+  const repeats: Form['frequency']['repeat'][] = ['once', 'always', { every: '30d' }, { times: 3 }]
+  const isOnEveryEvent = at === FORMS - 1
+  return {
+    id: `form-${at}`,
+    triggers: isOnEveryEvent ? [{ firstSeen: { after: '3d' } }] : (triggers[at % triggers.length] ?? []),
+    audience: audiences[at % audiences.length],
+    frequency: { repeat: repeats[at % repeats.length] ?? 'once' },
+    sample: at % 3 === 0 ? 25 : 100,
+    priority: at % 4,
+  }
+}
+
+function userOf(at: number, random: () => number): Evaluation['user'] {
+  const traits = Array.from({ length: 20 }, (_, trait): [string, number] => [`trait_${trait}`, trait])
+  const slugs = Array.from({ length: 15 }, () => slugAtRandom(random))
+  const shown = Array.from({ length: Math.floor(random() * 6) }, (): [string, Shown] => [
+    `form-${Math.floor(random() * FORMS)}`,
+    { times: 1, lastAt: NOW - random() * 10 * DAY },
+  ])
+  const open = Array.from({ length: Math.floor(random() * 3) }, () => openForm(`form-${Math.floor(random() * FORMS)}`))
+  return {
+    userId: `${at.toString(16).padStart(8, '0')}-0000-5000-8000-000000000000`,
+    traits: new Map<string, string | number | boolean>([
+      ...traits,
+      ['plan', random() < 0.4 ? 'pro' : 'free'],
+      ['age', Math.floor(random() * 80)],
+      ['churned', random() < 0.1],
+      ['signedUpAt', new Date(NOW - random() * 365 * DAY).toISOString()],
+    ]),
+    device: { $deviceOs: random() < 0.5 ? 'iOS' : 'Android', $countryCode: 'DE' },
+    firstSeenAt: NOW - random() * 100 * DAY,
+    sessionStartedAt: NOW - 20 * MINUTE,
+    lastSdkContactAt: NOW - MINUTE,
+    events: new Map(slugs.map((slug) => [slug, historyOf(Math.ceil(random() * 50))])),
+    open: new Map(open.map((row) => [row.formId, row])),
+    shown: new Map(shown),
+  }
+}
+
+function historyOf(total: number): EventHistory {
+  return {
+    total,
+    latest: Array.from({ length: total }, (_, at) => NOW - (total - at) * 6 * 60 * MINUTE),
+    session: { startedAt: NOW - 20 * MINUTE, count: 1 },
+  }
+}
+
+function openForm(formId: string): OpenForm {
+  const queuedAt = NOW - 60 * MINUTE
+  const id = queuedIdOf('00000000-0000-5000-8000-000000000000', new Date(queuedAt).toISOString(), formId)
+  return { id, formId, state: 'waiting', priority: 0, queuedAt, showFrom: queuedAt }
+}
+
+function evaluationOf(user: Evaluation['user'], random: () => number): Evaluation {
+  if (random() < VISIT_SHARE) {
+    return { user, occasion: { kind: 'visit', startsSession: random() < 0.3, receivedAt: NOW }, fact: undefined }
+  }
+  const slug = slugAtRandom(random)
+  const instant = new Date(NOW).toISOString()
+  const fact = eventTracked({ source: 'sdk', userId: user.userId, eventName: slug, slug, received: instant })
+  return { user, occasion: { kind: 'event', slug, source: 'sdk', receivedAt: NOW, occurredAt: NOW }, fact }
+}
+
+/** Few names make up most events; which of them forms react to is left to chance. */
+function slugAtRandom(random: () => number): string {
+  return slugOf((Math.floor(SLUGS * random() ** 2) * 37) % SLUGS)
+}
+
+function slugOf(at: number): string {
+  return `event_${at}`
+}
+
+/** Mulberry32. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * `pnpm benchmark:evaluations`: records evaluated against a project of 50 forms, a second of one core, by the index that
+ * the evaluator uses and by a loop over all forms. It counts the processor's time, not the clock's, so that it says the
+ * same on a busy machine. What each gate compared is part of it; reading and writing the database is not.
+ */
+import { compileForms, evaluateForms, type FormIndex, foldEvent } from '@nextvisit/domain'
+import { evaluationLoad, type Evaluation } from './evaluation-load.ts'
+
+const ROUNDS = 3
+const CPU_SECONDS = 1
+const GOAL = 100_000
+
+interface Measured {
+  readonly perSecond: number
+  readonly decided: number
+}
+
+interface Program {
+  readonly name: string
+  readonly evaluations: readonly Evaluation[]
+  /** Returns how many forms came to a decision. */
+  readonly run: (one: Evaluation) => number
+}
+
+const { project, evaluations } = evaluationLoad()
+const index = compileForms(project)
+const everyForm = [...index.byId.values()]
+const unindexed: FormIndex = { ...index, onEvent: () => everyForm, onVisit: everyForm }
+
+const programs: readonly Program[] = [
+  { name: 'by the index', evaluations, run: ({ user, occasion }) => evaluateForms(index, user, occasion).length },
+  {
+    name: 'looping over all',
+    evaluations,
+    run: ({ user, occasion }) => evaluateForms(unindexed, user, occasion).length,
+  },
+  // It changes its users: they are its own.
+  { name: 'by the index, the event folded first', evaluations: evaluationLoad().evaluations, run: foldAndEvaluate },
+]
+
+for (const program of programs) measure(program) // warm
+const rounds = Array.from({ length: ROUNDS }, () => programs.map(measure))
+printTable()
+
+function foldAndEvaluate({ user, occasion, fact }: Evaluation): number {
+  if (fact) foldEvent(user, fact)
+  return evaluateForms(index, user, occasion).length
+}
+
+/** How many a second of processor time, and how many forms came to a decision for each. */
+function measure({ run, evaluations: load }: Program): Measured {
+  let count = 0
+  let decided = 0
+  const before = process.cpuUsage()
+  let spentSeconds = 0
+  while (spentSeconds < CPU_SECONDS) {
+    for (const evaluation of load) decided += run(evaluation)
+    count += load.length
+    const { user, system } = process.cpuUsage(before)
+    spentSeconds = (user + system) / 1e6
+  }
+  return { perSecond: count / spentSeconds, decided: decided / count }
+}
+
+function printTable(): void {
+  console.log(
+    `| ${project.forms.length} forms, ${evaluations.length} records | a second of a core, by round | ratio | forms decided a record |`,
+  )
+  console.log('|---|---|---|---|')
+  const base = median(rounds.map((round) => round[1]?.perSecond ?? 0))
+  for (const [at, { name }] of programs.entries()) {
+    const speeds = rounds.map((round) => round[at]?.perSecond ?? 0)
+    const shown = speeds.map((speed) => Math.round(speed).toLocaleString('en-US')).join(' ')
+    console.log(
+      `| ${name} | ${shown} | ${(median(speeds) / base).toFixed(1)} | ${rounds[0]?.[at]?.decided.toFixed(2)} |`,
+    )
+  }
+  const reached = median(rounds.map((round) => round[0]?.perSecond ?? 0)) >= GOAL
+  console.log(`\nThe goal is ${GOAL.toLocaleString('en-US')} a second of a core: ${reached ? 'reached' : 'MISSED'}.`)
+  if (!reached) process.exitCode = 1
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
+}
