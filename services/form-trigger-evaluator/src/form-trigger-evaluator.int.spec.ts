@@ -1,7 +1,14 @@
-import { encodeRecord, EvaluatorReply, replyChannel, type UserFact } from '@nextvisit/contracts'
+import {
+  encodeRecord,
+  EvaluatorReply,
+  FormsReadModel,
+  INTERNAL_ROUTES,
+  replyChannel,
+  type UserFact,
+} from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { createPublisher, type LogConnection, type Publisher } from '@nextvisit/log'
-import { createProjectionRunner, type ProjectionRunner } from '@nextvisit/projection'
+import { createLogAdmin, createPublisher, type LogConnection, type Publisher } from '@nextvisit/log'
+import { createBarrier, createProjectionRunner, type ProjectionRunner } from '@nextvisit/projection'
 import { createLogger, createRedis, type RedisConnection } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
@@ -12,6 +19,7 @@ import { contextOf, nps } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { migrations, openDb } from './given-evaluator.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
+import { createRoutes } from './routes.ts'
 
 /** As a gateway sees it: records go into the log, replies come over Redis. */
 const logger = createLogger('test', 'silent')
@@ -99,5 +107,38 @@ describe('the evaluator, asked over the log', () => {
     await publish(visitAnswered({ visitId: shown.id, ...reply.offer, received, userId: shown.userId }))
     await vi.waitFor(expectDelivered, { timeout: 30_000 })
     expect(failures).toEqual([])
+  })
+})
+
+describe('who asks why, of an event that was just answered', () => {
+  const ofAda = identifyRequested()
+  const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
+
+  async function ask(withinMs: number): Promise<FormsReadModel> {
+    const logAdmin = createLogAdmin(connection)
+    await logAdmin.connect()
+    try {
+      const barrier = createBarrier({ db: prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
+      const routes = createRoutes({ prisma, barrier, countPartitions: () => Promise.resolve(1) })
+      const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
+      const answer = await route?.handle(user, { signal: AbortSignal.timeout(withinMs) })
+      return FormsReadModel.parse(answer)
+    } finally {
+      await logAdmin.disconnect()
+    }
+  }
+
+  it('reads the decision on it, although nobody waited for that', async () => {
+    for (let time = 0; time < 5; time += 1) {
+      const tracked = eventTracked({ received: new Date().toISOString() })
+      await publish(tracked)
+      expect((await ask(30_000)).forms).toMatchObject([{ formId: 'nps', requestId: tracked.id }])
+    }
+  })
+
+  it('gets no answer while the evaluator is behind, rather than an old one', async () => {
+    await runner.stop()
+    await publish(eventTracked({ received: new Date().toISOString() }))
+    await expect(ask(500)).rejects.toThrow()
   })
 })
