@@ -1,7 +1,7 @@
 import { compareRows, isoOf, membersOf } from './compare-rows.ts'
 import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
 import { type Model, OF_RANGE } from './model.ts'
-import { operate } from './operate.ts'
+import { fillIn, operate } from './operate.ts'
 
 interface Activity {
   readonly traits: Map<string, Value>
@@ -57,8 +57,16 @@ export function createActivityModel(): Model {
     return user
   }
 
-  const identify = (key: string, { operations, device, received, source }: Identified): void => {
+  const fill = (user: Activity, { operations, device, received, occurredAt = received }: Identified): void => {
+    fillIn(user.traits, operations)
+    for (const [name, value] of Object.entries(device)) if (!user.device.has(name)) user.device.set(name, value)
+    if (user.firstSeenAt === null || occurredAt < user.firstSeenAt) user.firstSeenAt = occurredAt
+  }
+
+  const identify = (key: string, fact: Identified): void => {
+    const { operations, device, received, source } = fact
     const user = activityOf(key)
+    if (fact.imported) return fill(user, fact)
     operate(user.traits, operations)
     for (const [name, value] of Object.entries(device)) user.device.set(name, value)
     if (user.firstSeenAt === null || received < user.firstSeenAt) user.firstSeenAt = received

@@ -14,6 +14,14 @@ describe('copies of keyed records', () => {
     expect(isCopy(0, keyed('a', '2026-11-03T10:00:01.000Z'))).toBe(true)
   })
 
+  it('are, of an imported record, those at any time', () => {
+    const isCopy = createCopies()
+    const imported = (received: string) => ({ ...keyed('a', received), keyed: false, imported: true }) as UserFact
+    expect(isCopy(0, imported('2026-11-02T10:00:00.000Z'))).toBe(false)
+    expect(isCopy(0, imported('2028-01-01T10:00:00.000Z'))).toBe(true)
+    expect(isCopy(0, keyed('b', '2028-01-01T10:00:00.000Z'))).toBe(false)
+  })
+
   it('are none where no key was given', () => {
     const isCopy = createCopies()
     const fact = { ...keyed('a', '2026-11-02T10:00:00.000Z'), keyed: false } as UserFact

@@ -30,6 +30,8 @@ interface OfCaller extends OfUser {
   readonly source: 'admin' | 'sdk'
   readonly keyed: boolean
   readonly userName: string
+  /** History: it fills in what is not known, and counts for nothing (docs/spec/decisions.md, Import). */
+  readonly imported?: true
 }
 
 export interface Identified extends OfCaller {
@@ -37,6 +39,8 @@ export interface Identified extends OfCaller {
   readonly operations: Operations
   readonly device: Readonly<Record<string, string>>
   readonly registeredTraits: readonly string[]
+  /** Only of what was imported. */
+  readonly occurredAt?: string
 }
 
 export interface Tracked extends OfCaller {

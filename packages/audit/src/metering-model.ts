@@ -63,7 +63,7 @@ export function createMeteringModel(): Model {
 
   return {
     foldUser: (fact) => {
-      if (fact.type !== 'IdentifyRequested') return
+      if (fact.type !== 'IdentifyRequested' || fact.imported) return
       const { organization, project, userId } = fact
       members.set(`${organization}/${project}/${monthOf(fact)}/${userId}`, true)
     },
@@ -93,13 +93,14 @@ export function createMeteringModel(): Model {
       const month = monthOf(fact)
       const inMonth = `${place}/${month}/${fact.environment}`
       if (fact.type === 'EventTracked') {
-        useOnce(inMonth, 'events')
         useName(`${place}/event/${fact.slug}`, month)
+        if (fact.imported) return
+        useOnce(inMonth, 'events')
         if (fact.metered) count(`${fact.organization}//event/${month}`, 1)
         return
       }
-      useOnce(inMonth, fact.source === 'sdk' ? 'visits' : 'identifies')
       for (const slug of slugsOf(fact.operations)) useName(`${place}/trait/${slug}`, month)
+      if (!fact.imported) useOnce(inMonth, fact.source === 'sdk' ? 'visits' : 'identifies')
     },
 
     compareShared: async (snapshot, findings) => {

@@ -29,3 +29,10 @@ export function slugsOf({ set, setOnce, increment, decrement }: Operations): Rea
   const slugs = [set, setOnce, increment, decrement].flatMap((members) => Object.keys(members ?? {}))
   return new Set(slugs.filter((slug) => !KNOWN_FIELDS.has(slug)))
 }
+
+/** What these operations come to for a user without traits, where nothing is set (docs/spec/decisions.md, Import). */
+export function fillIn(traits: Map<string, Value>, operations: Operations): void {
+  const alone = new Map<string, Value>()
+  operate(alone, operations)
+  for (const [slug, value] of alone) if (!traits.has(slug)) traits.set(slug, value)
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Value } from './facts.ts'
-import { operate, slugsOf } from './operate.ts'
+import { fillIn, operate, slugsOf } from './operate.ts'
 
 function after(before: Record<string, Value>, operations: Parameters<typeof operate>[1]) {
   const traits = new Map(Object.entries(before))
@@ -26,6 +26,13 @@ describe('trait operations, counted again', () => {
       b: 1e308,
       c: 1,
     })
+  })
+
+  it('fill in, where they were imported, what is not set', () => {
+    const traits = new Map<string, Value>([['plan', null]])
+    fillIn(traits, { set: { plan: 'pro', city: 'London' }, increment: { logins: 2 }, unset: ['plan', 'gone'] })
+    fillIn(traits, { set: { city: 'Paris' }, increment: { logins: 3 } })
+    expect(Object.fromEntries(traits)).toEqual({ plan: null, city: 'London', logins: 2 })
   })
 
   it('know __proto__ as a slug like any other', () => {

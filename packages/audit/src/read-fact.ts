@@ -54,6 +54,7 @@ const ofCaller = {
   keyed: bool,
   userName: text,
   unchecked: texts,
+  imported: optional(oneOf(true)),
 }
 const ofForm = { id: uuid, organization: id, project: id, userId: uuid, queuedId: uuid, formId: id, at: instant }
 
@@ -69,6 +70,7 @@ const USER_FACTS = new Map<unknown, Members>([
       strippedTraits: texts,
       droppedTraits: texts,
       filteredFields: texts,
+      occurredAt: optional(instant),
     },
   ],
   [

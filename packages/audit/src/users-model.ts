@@ -2,7 +2,7 @@ import { compareRows, isoOf, membersOf } from './compare-rows.ts'
 import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { type Model, OF_RANGE } from './model.ts'
-import { operate } from './operate.ts'
+import { fillIn, operate } from './operate.ts'
 import { userIdOf } from './uuid-v5.ts'
 
 interface User {
@@ -50,7 +50,21 @@ export function createUsersModel(findings: Findings): Model {
   const events = new Map<string, EventCount>()
   const late = new Set<string>()
 
+  const fill = (key: string, fact: Identified): void => {
+    const at = fact.occurredAt ?? fact.received
+    const user = users.get(key) ?? newUser(key, { ...fact, received: at }, findings)
+    users.set(key, user)
+    user.userName = fact.userName
+    fillIn(user.traits, fact.operations)
+    for (const [name, value] of Object.entries(fact.device)) {
+      if (name === '$countryCode') user.country ??= value
+      else if (!user.device.has(name)) user.device.set(name, value)
+    }
+    if (at < user.firstSeenAt) user.firstSeenAt = at
+  }
+
   const identify = (key: string, fact: Identified): void => {
+    if (fact.imported) return fill(key, fact)
     const user = users.get(key) ?? newUser(key, fact, findings)
     users.set(key, user)
     user.userName = fact.userName
