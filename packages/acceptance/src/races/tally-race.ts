@@ -37,7 +37,8 @@ export function tallyRace(race: Race, records: readonly TopicRecord[]): Tally {
   const units = new Set(own.flatMap(family.unitsOf))
   const checked = new Set(own.filter((value) => !isUnchecked(value)).flatMap(family.unitsOf))
   const stripped = new Set(own.filter(isStripped).map((value) => value['id']))
-  const isRefused = (entry: LedgerEntry) => family.refusals.includes(entry.status ?? 0) || stripped.has(idOf(entry))
+  const isRefused = (entry: LedgerEntry) =>
+    family.refusals.includes(entry.status ?? 0) || (isPass(entry) && stripped.has(idOf(entry)))
   return {
     asked: entries.length,
     passed: entries.filter((entry) => isPass(entry) && !isRefused(entry)).length,
