@@ -1,10 +1,12 @@
 import type { UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { readCampaign } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows } from './given-projector.ts'
 import { readSegmentMembers } from './segment-queries.ts'
 
+const campaign = readCampaign(12)
 const MINUTE = 60_000
 const START = Date.parse('2026-11-02T08:00:00.000Z')
 const isoAt = (minute: number) => new Date(START + minute * MINUTE).toISOString()
@@ -98,7 +100,7 @@ describe('segments, live and rebuilt', () => {
     )
   }
 
-  it('are the same, however often ticks came, and as a naive reading of the log has them', async () => {
+  it('are the same however often ticks came, and as a naive reading has them', { timeout: campaign.withinMs }, async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 0, max: 45 }), async (story, later) => {
         const told = tell(story)
@@ -126,7 +128,7 @@ describe('segments, live and rebuilt', () => {
         await given.settle(turn, isoAt(end))
         expect(await readAllRows(given.prisma)).toEqual(live)
       }),
-      { numRuns: 40 },
+      { ...campaign.replay, numRuns: campaign.runs },
     )
   })
 })

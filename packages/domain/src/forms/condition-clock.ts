@@ -1,6 +1,7 @@
 import { type Condition, durationMs, type EventLeaf, type TraitLeaf } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
-import { ageMsOf, compileCondition, type ConditionState, parseTraitDate, type Predicate } from './conditions.ts'
+import { ageMsOf, type ConditionState, countTest, parseTraitDate } from './conditions.ts'
+import { countWithin } from './user-state.ts'
 
 /**
  * The first instant after `now` at which time alone may change whether a condition holds; infinity: it never does. Until
@@ -30,33 +31,36 @@ function earliest(clocks: readonly Clock[]): Clock {
   return (user, now) => Math.min(...running.map((clock) => clock(user, now)))
 }
 
-/** An event is in (now − window, now] from when it occurred until just before it is as old as the window. */
+/**
+ * An event is in (now − window, now] from when it occurred until just before it is as old as the window: goes from one
+ * such moment to the next until the count is enough, or is no more.
+ */
 function windowClock(leaf: EventLeaf, windowMs: number): Clock {
   const slug = eventSlug(leaf.event)
-  return firstChange(leafPredicate(leaf), ({ events }) =>
-    (events.get(slug)?.latest ?? []).flatMap((at) => [at, at + windowMs]),
-  )
+  const holds = countTest(leaf)
+  return ({ events }, now) => {
+    const history = events.get(slug)
+    let count = countWithin(history, now, windowMs)
+    const isHeld = holds(count)
+    const enters = (history?.latest ?? []).filter((at) => at > now)
+    const leaves = (history?.latest ?? []).map((at) => at + windowMs).filter((at) => at > now)
+    for (let entered = 0, left = 0; left < leaves.length; ) {
+      const instant = Math.min(enters[entered] ?? Infinity, leaves[left] ?? Infinity)
+      for (; enters[entered] === instant; entered++) count++
+      for (; leaves[left] === instant; left++) count--
+      if (holds(count) !== isHeld) return instant
+    }
+    return Infinity
+  }
 }
 
 /** A date is `after: -30d` until just before it is 30 days ago, and `before: -30d` from just after that. */
 function ageClock(leaf: TraitLeaf): Clock {
   const ageMs = ageMsOf(leaf.before ?? leaf.after ?? '')
   if (ageMs === undefined) return stopped
-  return firstChange(leafPredicate(leaf), ({ traits }) => {
+  return ({ traits }, now) => {
     const at = parseTraitDate(traits.get(leaf.trait))
-    return at === undefined ? [] : [at + ageMs, at + ageMs + 1]
-  })
-}
-
-function leafPredicate(leaf: TraitLeaf | EventLeaf): Predicate {
-  return compileCondition(leaf, () => () => false)
-}
-
-/** `instants`: all at which it can change, in any order. */
-function firstChange(holds: Predicate, instants: (user: ConditionState) => readonly number[]): Clock {
-  return (user, now) => {
-    const current = holds(user, now)
-    const coming = instants(user).filter((instant) => instant > now)
-    return coming.toSorted((one, other) => one - other).find((instant) => holds(user, instant) !== current) ?? Infinity
+    const changesAt = at === undefined ? now : at + ageMs + (leaf.before === undefined ? 0 : 1)
+    return changesAt > now ? changesAt : Infinity
   }
 }

@@ -169,14 +169,18 @@ export function parseTraitDate(text: TraitValue | undefined): number | undefined
 }
 
 function eventFinder(leaf: EventLeaf, slug: string): Finder {
-  const { atLeast = 0, atMost = Number.POSITIVE_INFINITY, exactly, within } = leaf
-  const windowMs = within === undefined ? undefined : durationMs(within)
+  const windowMs = leaf.within === undefined ? undefined : durationMs(leaf.within)
   return leafFinder(
     leaf,
     (user, now) => {
       const history = user.events.get(slug)
       return windowMs === undefined ? (history?.total ?? 0) : countWithin(history, now, windowMs)
     },
-    numberTest((count) => (exactly === undefined ? count >= atLeast && count <= atMost : count === exactly)),
+    numberTest(countTest(leaf)),
   )
+}
+
+/** How often something must have happened. */
+export function countTest({ atLeast = 0, atMost = Number.POSITIVE_INFINITY, exactly }: EventLeaf) {
+  return (count: number): boolean => (exactly === undefined ? count >= atLeast && count <= atMost : count === exactly)
 }

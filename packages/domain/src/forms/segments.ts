@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Condition, ProjectConfig, Segment } from '@nextvisit/contracts'
+import type { Condition, ConditionLeaf, ProjectConfig, Segment } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { type Clock, compileClock, stopped } from './condition-clock.ts'
 import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
@@ -103,10 +103,8 @@ function nobodyIn(id: string): CompiledSegment {
   return { id, definition: hashOf([MEANING, id]), holds: () => false, nextChange: stopped, eventSlugs: new Set() }
 }
 
-type Leaf = Exclude<Condition, { readonly all: unknown } | { readonly any: unknown } | { readonly not: unknown }>
-
 /** The leaves of a tree, from left to right. */
-export function leavesOf(condition: Condition): readonly Leaf[] {
+export function leavesOf(condition: Condition): readonly ConditionLeaf[] {
   if ('all' in condition) return condition.all.flatMap(leavesOf)
   if ('any' in condition) return condition.any.flatMap(leavesOf)
   if ('not' in condition) return leavesOf(condition.not)

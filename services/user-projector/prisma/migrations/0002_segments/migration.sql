@@ -14,7 +14,7 @@ ALTER TABLE users
   ADD COLUMN changes_at timestamptz(3);
 -- What ticks look for.
 CREATE INDEX users_changing ON users (partition, changes_at) WHERE changes_at IS NOT NULL;
-CREATE INDEX users_computed ON users (partition, organization, project, definitions);
+CREATE INDEX users_computed ON users (partition, organization, project, definitions, user_id);
 
 -- occurredAt of the 50 latest, ascending, in ms since the epoch: read by the million, and cheap to.
 ALTER TABLE user_events ADD COLUMN latest_ms bigint[] NOT NULL;
