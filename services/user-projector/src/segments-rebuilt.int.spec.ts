@@ -100,7 +100,9 @@ describe('segments, live and rebuilt', () => {
     )
   }
 
-  it('are the same however often ticks came, and as a naive reading has them', { timeout: campaign.withinMs }, async () => {
+  it('are the same however often ticks came, and as a naive reading has them', {
+    timeout: campaign.withinMs,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.integer({ min: 0, max: 45 }), async (story, later) => {
         const told = tell(story)

@@ -1,0 +1,122 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import { encodeRecord, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { createPublisher, partitionForKey, type Publisher } from '@nextvisit/log'
+import { createProjectionRunner } from '@nextvisit/projection'
+import { createLogger } from '@nextvisit/service-kit'
+import { createTestTopic } from '@nextvisit/testing'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { catalogOf, givenProjector } from './given-projector.ts'
+import { createUserProjection } from './user-projection.ts'
+
+const PARTITIONS = 4
+const SOON = { timeout: 60_000 }
+const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
+const moment = { id: 'moment', where: { event: 'Checkout Completed', atLeast: 1, within: '2s' } }
+
+const received = () => new Date().toISOString()
+
+describe('segments, computed by several processes over the log', () => {
+  let given: Awaited<ReturnType<typeof givenProjector>>
+  let log: Awaited<ReturnType<typeof createTestTopic>>
+  let publisher: Publisher
+  const failures: Error[] = []
+  beforeAll(async () => {
+    given = await givenProjector(inject('databaseUrl'))
+    log = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
+    publisher = createPublisher(log.connection)
+    await publisher.start()
+  })
+  afterAll(async () => {
+    await publisher?.stop(1_000)
+    await given?.stop()
+  })
+
+  /** What every process sees; a spec changes it. */
+  let applied = catalogOf([])
+  const catalog: CatalogView = {
+    ...applied,
+    project: (organization, project) => applied.project(organization, project),
+    projects: () => applied.projects(),
+    revision: (organization) => applied.revision(organization),
+  }
+
+  const start = async () => {
+    const runner = createProjectionRunner({
+      projection: { ...createUserProjection(), topics: [log.topic] },
+      db: given.prisma,
+      connection: log.connection,
+      catalog,
+      logger: createLogger('spec', 'silent'),
+      now: () => new Date(),
+      serviceVersion: 'test',
+      onFailure: (error) => failures.push(error),
+      tickEveryMs: 100,
+      groupId: `segments.${log.topic}`,
+      consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+    })
+    await runner.start()
+    onTestFinished(runner.stop)
+    return runner
+  }
+
+  const publish = async (facts: readonly UserFact[]): Promise<void> => {
+    const outcomes = await Promise.all(
+      facts.map((fact) =>
+        publisher.publish(
+          {
+            topic: log.topic,
+            partition: partitionForKey(fact.userId, PARTITIONS),
+            key: fact.userId,
+            ...encodeRecord(fact, { source: 'test', time: fact.received }),
+          },
+          performance.now() + 30_000,
+        ),
+      ),
+    )
+    expect(outcomes.every(({ outcome }) => outcome === 'published')).toBe(true)
+  }
+
+  /** By the rows that are there, and by the counts that are kept. */
+  const members = async () => {
+    const counted = await given.prisma.$queryRaw<{ id: string; members: number; kept: number }[]>(sql`
+      SELECT segment_id AS id, sum(kept)::int AS kept, (
+        SELECT count(*)::int FROM segment_members WHERE segment_members.segment_id = of_all.segment_id
+      ) AS members
+      FROM (SELECT segment_id, members AS kept FROM segment_counts) AS of_all
+      GROUP BY segment_id ORDER BY id`)
+    return Object.fromEntries(counted.map(({ id, members: found, kept }) => [id, [found, kept]]))
+  }
+
+  it('are complete and exact, whoever joins and leaves meanwhile, and follow the clock', async () => {
+    const names = Array.from({ length: 400 }, (_, index) => `user-${index}`)
+    const first = await start()
+    await start()
+    await publish(
+      names.map((userName, index) =>
+        identifyRequested({
+          userName,
+          received: received(),
+          operations: { set: { plan: index % 2 === 0 ? 'pro' : 'free' } },
+        }),
+      ),
+    )
+    await expect.poll(() => given.prisma.user.count(), SOON).toBe(400)
+
+    applied = catalogOf([paying, moment], 2)
+    await publish(names.map((userName) => eventTracked({ userName, received: received() })))
+    await first.stop()
+    await expect.poll(members, SOON).toMatchObject({ paying: [200, 200] })
+    await start()
+    await publish(names.map((userName) => eventTracked({ userName, received: received() })))
+    await expect
+      .poll(async () => (await given.prisma.userEvent.aggregate({ _sum: { count: true } }))._sum.count, SOON)
+      .toBe(800n)
+    await expect.poll(members, SOON).toMatchObject({ paying: [200, 200], moment: [0, 0] })
+
+    applied = catalogOf([moment], 3)
+    await expect.poll(() => given.prisma.segmentMember.count(), SOON).toBe(0)
+    expect(failures).toEqual([])
+  }, 120_000)
+})
