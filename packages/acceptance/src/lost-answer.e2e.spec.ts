@@ -35,6 +35,10 @@ async function visitsInLog(): Promise<number> {
   return records.filter(({ value }) => value['type'] === 'IdentifyRequested' && value['source'] === 'sdk').length
 }
 
+const isOffered = (queue: readonly Body[]) => queue[0]?.['state'] === 'offered'
+const isDelivered = (queue: readonly Body[]) => queue[0]?.['state'] === 'delivered'
+const hasForm = (answer: Body) => 'nextFeedbackId' in answer
+
 describe('a gateway that dies between the offer and its answer', () => {
   it('costs nobody a form: it comes at a later visit, once', { timeout: 180_000 }, async () => {
     await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
@@ -48,14 +52,11 @@ describe('a gateway that dies between the offer and its answer', () => {
     expect(await lost).toEqual({})
     stack.kill('form-trigger-evaluator', 'SIGCONT')
 
-    const isOffered = (queue: readonly Body[]) => queue[0]?.['state'] === 'offered'
     expect(await eventually(() => queueOf('ada'), isOffered, 25_000)).toMatchObject([{ state: 'offered' }])
     expect(await visit()).not.toHaveProperty('nextFeedbackId')
 
-    const hasForm = (answer: Body) => 'nextFeedbackId' in answer
     expect(await eventually(visit, hasForm, 60_000)).toMatchObject({ nextFeedbackId: 'nps-after-checkout' })
     expect(await visit()).not.toHaveProperty('nextFeedbackId')
-    const isDelivered = (queue: readonly Body[]) => queue[0]?.['state'] === 'delivered'
     expect(await eventually(() => queueOf('ada'), isDelivered, 20_000)).toMatchObject([
       { formId: 'nps-after-checkout', state: 'delivered' },
     ])

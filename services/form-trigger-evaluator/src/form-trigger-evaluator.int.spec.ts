@@ -114,7 +114,7 @@ describe('who asks why, of an event that was just answered', () => {
   const ofAda = identifyRequested()
   const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
 
-  async function ask(withinMs: number): Promise<FormsReadModel> {
+  async function askWhy(withinMs: number): Promise<FormsReadModel> {
     const logAdmin = createLogAdmin(connection)
     await logAdmin.connect()
     try {
@@ -132,13 +132,13 @@ describe('who asks why, of an event that was just answered', () => {
     for (let time = 0; time < 5; time += 1) {
       const tracked = eventTracked({ received: new Date().toISOString() })
       await publish(tracked)
-      expect((await ask(30_000)).forms).toMatchObject([{ formId: 'nps', requestId: tracked.id }])
+      expect((await askWhy(30_000)).forms).toMatchObject([{ formId: 'nps', requestId: tracked.id }])
     }
   })
 
   it('gets no answer while the evaluator is behind, rather than an old one', async () => {
     await runner.stop()
     await publish(eventTracked({ received: new Date().toISOString() }))
-    await expect(ask(500)).rejects.toThrow()
+    await expect(askWhy(500)).rejects.toThrow('timeout')
   })
 })

@@ -124,7 +124,9 @@ const again = fc.record({ back: nth, isRetry: fc.boolean() }).map(
 
 const saying = fc.oneof(identify, trackNow, trackNow, trackLate, visit, visit, answer, again)
 
-const times = [1, 10, 20, 30, 30, 60, 120, 600, 600, 3_600, 31 * 60, 130 * 60, 25 * 3_600].map((seconds) => seconds * SECOND)
+const times = [1, 10, 20, 30, 30, 60, 120, 600, 600, 3_600, 31 * 60, 130 * 60, 25 * 3_600].map(
+  (seconds) => seconds * SECOND,
+)
 const passes = fc.constantFrom(...times).map((ms) =>
   command(`pass(${ms / SECOND} s)`, async (story) => {
     story.now += ms

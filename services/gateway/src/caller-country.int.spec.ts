@@ -5,6 +5,23 @@ import { type GatewayFixture, startGateway } from './gateway-fixture.ts'
 const countryOf = loadCountries()
 const GERMAN = '193.99.144.80'
 
+async function identify(at: GatewayFixture, path: string, body: object) {
+  const key = path.includes('/sdk/') ? at.keys.sdk : at.keys.admin
+  const headers = { 'content-type': 'application/json', 'x-api-key': key, 'x-forwarded-for': GERMAN }
+  const answer = await at.call('POST', path, headers, JSON.stringify(body))
+  expect(answer.status).toBe(200)
+}
+const visit = (at: GatewayFixture, body: object) => identify(at, '/v2/sdk/identify-user', body)
+
+/** What its record says of the country; of the address it says nothing. */
+async function recordOf(at: GatewayFixture, userName: string) {
+  const facts = (await at.records()).map(({ fact }) => fact)
+  const found = facts.find((fact) => fact.type === 'IdentifyRequested' && fact.userName === userName)
+  if (found?.type !== 'IdentifyRequested') throw new Error(`${userName} was not identified`)
+  expect(JSON.stringify(found)).not.toContain(GERMAN)
+  return { country: found.device.$countryCode, filtered: found.filteredFields }
+}
+
 describe('the country of an address', () => {
   it.each([
     [GERMAN, 'DE'],
@@ -32,23 +49,6 @@ describe("a visit's country (decisions.md, Beyond the document)", () => {
     gateway = await startGateway({ trustedProxies: ['127.0.0.0/8'] })
   })
   afterAll(() => gateway.stop())
-
-  async function identify(at: GatewayFixture, path: string, body: object) {
-    const key = path.includes('/sdk/') ? at.keys.sdk : at.keys.admin
-    const headers = { 'content-type': 'application/json', 'x-api-key': key, 'x-forwarded-for': GERMAN }
-    const answer = await at.call('POST', path, headers, JSON.stringify(body))
-    expect(answer.status).toBe(200)
-  }
-  const visit = (at: GatewayFixture, body: object) => identify(at, '/v2/sdk/identify-user', body)
-
-  /** What its record says of the country; of the address it says nothing. */
-  async function recordOf(at: GatewayFixture, userName: string) {
-    const facts = (await at.records()).map(({ fact }) => fact)
-    const found = facts.find((fact) => fact.type === 'IdentifyRequested' && fact.userName === userName)
-    if (found?.type !== 'IdentifyRequested') throw new Error(`${userName} was not identified`)
-    expect(JSON.stringify(found)).not.toContain(GERMAN)
-    return { country: found.device.$countryCode, filtered: found.filteredFields }
-  }
 
   it.each<[string, object, string | undefined]>([
     ['nothing', {}, 'DE'],

@@ -64,7 +64,6 @@ function findProject({ organizations }: CatalogState, name: string): FoundProjec
   const all = [...organizations].flatMap(([organization, { config }]) =>
     (config?.projects ?? []).map((project) => ({ organization, project: project.id, config: project })),
   )
-  const nameOf = ({ organization, project }: ProjectRef) => `${organization}/${project}`
   const found = all.filter((one) => nameOf(one) === name || one.project === name)
   if (found.length > 1) {
     const names = found.map(nameOf).join(' or ')
@@ -73,6 +72,10 @@ function findProject({ organizations }: CatalogState, name: string): FoundProjec
   const [one] = found
   if (one) return one
   throw new CliError(`There is no project ${name}. ${thereIs('project', all.map(nameOf))}`, EXIT.usage)
+}
+
+function nameOf({ organization, project }: ProjectRef): string {
+  return `${organization}/${project}`
 }
 
 function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): FormsReadModel {

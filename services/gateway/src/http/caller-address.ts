@@ -16,7 +16,7 @@ export function createCallerAddress(trustedProxies: readonly string[]): CallerAd
     let address = plainAddress(socket.remoteAddress)
     if (trustedProxies.length === 0) return address
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
-    for (const next of forwarded.reverse()) {
+    for (const next of forwarded.toReversed()) {
       if (address === undefined || !isTrusted(address)) return address
       address = plainAddress(next)
     }
