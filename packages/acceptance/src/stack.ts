@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort, type Stack, startStack } from '@nextvisit/local-stack'
+import { freePort, type Stack, type StackOptions, startStack } from '@nextvisit/local-stack'
 
 export interface ThrowAwayStack extends Stack {
   /** Everything that it writes, logs among it. */
@@ -11,12 +11,16 @@ export interface ThrowAwayStack extends Stack {
 }
 
 /** A whole stack of its own, in a throw-away folder and on free ports. */
-export async function startThrowAwayStack(workspaceFile?: string): Promise<ThrowAwayStack> {
+export async function startThrowAwayStack(
+  workspaceFile?: string,
+  options: Pick<StackOptions, 'kafkaPorts'> = {},
+): Promise<ThrowAwayStack> {
   const dataDirectory = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const stack = await startStack({
     dataDirectory,
     gatewayPort: await freePort(),
     ...(workspaceFile === undefined ? {} : { workspaceFile }),
+    ...options,
     onProgress: () => undefined,
   })
   return {

@@ -1,5 +1,6 @@
 import { compareRows, isoOf, membersOf } from './compare-rows.ts'
 import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
+import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
 import { fillIn, operate } from './operate.ts'
 
@@ -41,7 +42,6 @@ interface OccurrencesRow {
   readonly sessionCount: number
 }
 
-const KEPT = 50
 const SESSION_GAP_MS = 30 * 60_000
 const ORDER_DEPENDENT = new Set(['traits', 'device', 'sessionStartedAt', 'sessionCount'])
 
@@ -57,16 +57,15 @@ export function createActivityModel(): Model {
     return user
   }
 
-  const fill = (user: Activity, { operations, device, received, occurredAt = received }: Identified): void => {
+  const fillInHistory = (key: string, { operations, device, received, occurredAt = received }: Identified): void => {
+    const user = activityOf(key)
     fillIn(user.traits, operations)
     for (const [name, value] of Object.entries(device)) if (!user.device.has(name)) user.device.set(name, value)
     if (user.firstSeenAt === null || occurredAt < user.firstSeenAt) user.firstSeenAt = occurredAt
   }
 
-  const identify = (key: string, fact: Identified): void => {
-    const { operations, device, received, source } = fact
+  const identify = (key: string, { operations, device, received, source }: Identified): void => {
     const user = activityOf(key)
-    if (fact.imported) return fill(user, fact)
     operate(user.traits, operations)
     for (const [name, value] of Object.entries(device)) user.device.set(name, value)
     if (user.firstSeenAt === null || received < user.firstSeenAt) user.firstSeenAt = received
@@ -85,7 +84,7 @@ export function createActivityModel(): Model {
     foldUser: (fact, { isLate }) => {
       const key = userKey(fact)
       if (isLate) late.add(key)
-      if (fact.type === 'IdentifyRequested') identify(key, fact)
+      if (fact.type === 'IdentifyRequested') (fact.imported ? fillInHistory : identify)(key, fact)
       if (fact.type === 'EventTracked') track(key, fact)
     },
 
@@ -161,7 +160,7 @@ function withOne(before: Occurrences | undefined, occurredMs: number, session: s
   const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1
   return {
     total: total + 1,
-    latest: [...latest, occurredMs].toSorted((one, other) => one - other).slice(-KEPT),
+    latest: withLatest(latest, occurredMs),
     sessionStartedAt: session ?? sessionStartedAt,
     sessionCount: session === null ? sessionCount : inSession,
   }

@@ -6,13 +6,13 @@ import {
   type Watermarks,
 } from '@nextvisit/log'
 import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
+import { type Catalog, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
 import { createFindings, type FindingsOfKind } from './findings.ts'
 import { createFold } from './fold.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel, type QueueModel } from './queue-model.ts'
 import { readFormFact, readUserFact } from './read-fact.ts'
-import { createRepeatLimits } from './repeat-limits.ts'
 import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
 
 const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog' } as const
@@ -68,9 +68,9 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     requireWhole(TOPICS.userEvents, log)
     requireWhole(TOPICS.formEvents, decidedBefore)
     const findings = createFindings()
-    const limits = await readRepeatLimits(connection)
-    const queue = createQueueModel(findings, limits)
-    const folds = snapshots.map((snapshot) => createFold({ snapshot, log, queue, isAtRest, findings }))
+    const catalog = await readCatalog(connection)
+    const queue = createQueueModel(findings, catalog)
+    const folds = snapshots.map((snapshot) => createFold({ snapshot, log, catalog, queue, isAtRest, findings }))
     const ledgerModel = ledger && createLedgerModel(ledger)
     const evaluator = snapshots.find(({ service }) => service === EVALUATOR)
     const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
@@ -167,11 +167,11 @@ async function readAll(
   await reader.readFrom(topic, from, ({ records }) => records.forEach(onRecord), { until: 'end' })
 }
 
-async function readRepeatLimits(connection: LogConnection) {
-  const limits = createRepeatLimits()
+async function readCatalog(connection: LogConnection): Promise<Catalog> {
+  const catalog = createCatalog()
   const watermarks = await readWatermarks(connection, TOPICS.catalog)
-  await readAll(connection, TOPICS.catalog, watermarks, ({ value }) => limits.learn(value))
-  return limits
+  await readAll(connection, TOPICS.catalog, watermarks, ({ value }) => catalog.learn(value))
+  return catalog
 }
 
 interface Decisions {

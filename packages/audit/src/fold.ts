@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FetchedRecord, Watermarks } from '@nextvisit/log'
 import { createActivityModel } from './activity-model.ts'
+import type { Catalog } from './catalog.ts'
 import { createCopies } from './copies.ts'
 import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
@@ -16,6 +17,7 @@ export interface FoldOptions {
   readonly snapshot: Snapshot
   /** Of `user-events`, as it was after the snapshot. */
   readonly log: ReadonlyMap<number, Watermarks>
+  readonly catalog: Catalog
   readonly queue: QueueModel
   readonly isAtRest: boolean
   readonly findings: Findings
@@ -38,10 +40,10 @@ export interface Fold {
 }
 
 /** The tables of each consumer that are a fold of `user-events`. */
-function modelsOf(service: string, { queue, findings }: FoldOptions): readonly Model[] {
+function modelsOf(service: string, { queue, catalog }: FoldOptions): readonly Model[] {
   switch (service) {
     case 'user-projector':
-      return [createUsersModel(findings)]
+      return [createUsersModel(catalog)]
     case 'metering':
       return [createMeteringModel()]
     case 'trait-registry':

@@ -1,8 +1,8 @@
+import type { Catalog } from './catalog.ts'
 import { compareRows, isoOf } from './compare-rows.ts'
 import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
-import type { RepeatLimits } from './repeat-limits.ts'
 import type { Snapshot } from './snapshot.ts'
 import { uuidV5 } from './uuid-v5.ts'
 
@@ -46,7 +46,7 @@ export interface QueueModel {
   readonly queuedBy: () => ReadonlyMap<string, number>
 }
 
-export function createQueueModel(findings: Findings, limits: RepeatLimits): QueueModel {
+export function createQueueModel(findings: Findings, catalog: Catalog): QueueModel {
   const known = new Set<string>()
   /** As of the snapshot. */
   const rows = new Map<string, QueueRow>()
@@ -64,7 +64,7 @@ export function createQueueModel(findings: Findings, limits: RepeatLimits): Queu
     const { formId, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
     const slot = `${userKey(fact)}/${formId}`
     const [waiting = 0, times = 0] = [open.get(slot), shown.get(slot)]
-    const limit = limits.timesOf(fact)
+    const limit = catalog.project(fact.organization, fact.project, catalogRevision)?.timesOf.get(formId)
     if (waiting > 0) findings.add('form-events: two waiting', slot, `was queued while it waits (${fact.queuedId})`)
     if (limit !== undefined && waiting + times >= limit) {
       findings.add('form-events: too often', slot, `was queued a further time (${fact.queuedId}); it may be ${limit}`)

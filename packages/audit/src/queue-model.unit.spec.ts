@@ -39,7 +39,9 @@ async function* noRows() {}
 /** What is found besides the rows, which are none. */
 async function kindsOf(facts: readonly FormFact[], records: readonly UserFact[], times?: number) {
   const findings = createFindings()
-  const model = createQueueModel(findings, { timesOf: () => times })
+  const timesOf = new Map(times === undefined ? [] : [['nps', times]])
+  const catalog = { project: () => ({ timesOf, segments: new Map() }) }
+  const model = createQueueModel(findings, catalog)
   for (const fact of facts) model.foldForm(fact, { isLater: false })
   for (const record of records) model.see(record)
   await model.compareUsers({ rows: noRows } as unknown as Snapshot, RANGE, findings)

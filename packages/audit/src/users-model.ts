@@ -1,7 +1,9 @@
+import type { Catalog } from './catalog.ts'
 import { compareRows, isoOf, membersOf } from './compare-rows.ts'
 import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
-import type { Findings } from './findings.ts'
+import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
+import { compareSegmentCounts, compareSegments } from './segments.ts'
 import { fillIn, operate } from './operate.ts'
 import { userIdOf } from './uuid-v5.ts'
 
@@ -18,6 +20,7 @@ interface EventCount {
   count: number
   firstAt: string
   lastAt: string
+  latest: number[]
 }
 
 interface UserRow {
@@ -40,34 +43,37 @@ interface EventRow {
   readonly count: string
   readonly firstAt: Date
   readonly lastAt: Date
+  readonly latest: string
 }
 
 const ORDER_DEPENDENT = new Set(['userName', 'traits', 'country', 'device'])
 
 /** `users` and `user_events` of the user projector. */
-export function createUsersModel(findings: Findings): Model {
+export function createUsersModel(catalog: Catalog): Model {
   const users = new Map<string, User>()
   const events = new Map<string, EventCount>()
   const late = new Set<string>()
 
-  const fill = (key: string, fact: Identified): void => {
-    const at = fact.occurredAt ?? fact.received
-    const user = users.get(key) ?? newUser(key, { ...fact, received: at }, findings)
+  const userOf = (key: string, fact: Identified, at: string): User => {
+    const user = users.get(key) ?? newUser(at)
     users.set(key, user)
     user.userName = fact.userName
+    return user
+  }
+
+  const fillInHistory = (key: string, fact: Identified): void => {
+    const { occurredAt = fact.received } = fact
+    const user = userOf(key, fact, occurredAt)
     fillIn(user.traits, fact.operations)
     for (const [name, value] of Object.entries(fact.device)) {
       if (name === '$countryCode') user.country ??= value
       else if (!user.device.has(name)) user.device.set(name, value)
     }
-    if (at < user.firstSeenAt) user.firstSeenAt = at
+    if (occurredAt < user.firstSeenAt) user.firstSeenAt = occurredAt
   }
 
   const identify = (key: string, fact: Identified): void => {
-    if (fact.imported) return fill(key, fact)
-    const user = users.get(key) ?? newUser(key, fact, findings)
-    users.set(key, user)
-    user.userName = fact.userName
+    const user = userOf(key, fact, fact.received)
     operate(user.traits, fact.operations)
     for (const [name, value] of Object.entries(fact.device)) {
       if (name === '$countryCode') user.country = value
@@ -80,22 +86,32 @@ export function createUsersModel(findings: Findings): Model {
   const track = (key: string, { slug, source, received, occurredAt }: Tracked): void => {
     const user = users.get(key)
     if (user && source === 'sdk' && received > user.lastSeenAt) user.lastSeenAt = received
-    const event = events.get(`${key}/${slug}`) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt }
+    const event = events.get(`${key}/${slug}`) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt, latest: [] }
     events.set(`${key}/${slug}`, event)
     event.count += 1
     if (occurredAt < event.firstAt) event.firstAt = occurredAt
     if (occurredAt > event.lastAt) event.lastAt = occurredAt
+    event.latest = withLatest(event.latest, Date.parse(occurredAt))
   }
 
   return {
     foldUser: (fact, { isLate }) => {
       const key = userKey(fact)
       if (isLate) late.add(key)
-      if (fact.type === 'IdentifyRequested') identify(key, fact)
+      if (fact.type === 'IdentifyRequested') (fact.imported ? fillInHistory : identify)(key, fact)
       if (fact.type === 'EventTracked') track(key, fact)
     },
 
-    compareUsers: async (snapshot, { first, last }) => {
+    compareUsers: async (snapshot, range, findings) => {
+      const { first, last } = range
+      for (const [key, { userName }] of users) {
+        if (!hasOwnId(key, userName)) findings.add('user-events: userId', key, 'is not the UUID of its userName')
+      }
+      const stateOf = (key: string) => {
+        const user = late.has(key) ? undefined : users.get(key)
+        return user && { ...user, eventOf: (slug: string) => events.get(`${key}/${slug}`) }
+      }
+      await compareSegments({ snapshot, range, catalog, stateOf, findings })
       await compareRows({
         table: 'users.users',
         expected: users,
@@ -120,31 +136,33 @@ export function createUsersModel(findings: Findings): Model {
       await compareRows({
         table: 'users.user_events',
         expected: events,
-        cellsOf: (event) => ({ ...event }),
+        cellsOf: (event) => ({ ...event, latest: event.latest.join() }),
         rows: snapshot.rows<EventRow>(
-          `SELECT organization, project, user_id AS "userId", slug, count, first_at AS "firstAt", last_at AS "lastAt"
-           FROM user_events ${OF_RANGE}`,
+          `SELECT organization, project, user_id AS "userId", slug, count, first_at AS "firstAt", last_at AS "lastAt",
+             array_to_string(latest_ms, ',') AS latest FROM user_events ${OF_RANGE}`,
           [first, last],
         ),
         keyOf: (row) => `${userKey(row)}/${row.slug}`,
-        foundIn: (row) => ({ count: Number(row.count), firstAt: isoOf(row.firstAt), lastAt: isoOf(row.lastAt) }),
+        foundIn: (row) => ({
+          count: Number(row.count),
+          firstAt: isoOf(row.firstAt),
+          lastAt: isoOf(row.lastAt),
+          latest: row.latest,
+        }),
         findings,
       })
       late.clear()
     },
+
+    compareShared: compareSegmentCounts,
   }
 }
 
-function newUser(key: string, { organization, project, userId, userName, received }: Identified, findings: Findings) {
-  if (userIdOf(organization, project, userName) !== userId) {
-    findings.add('user-events: userId', key, 'is not the UUID of its userName in its project')
-  }
-  return {
-    userName,
-    traits: new Map(),
-    device: new Map(),
-    country: null,
-    firstSeenAt: received,
-    lastSeenAt: received,
-  }
+function newUser(at: string): User {
+  return { userName: '', traits: new Map(), device: new Map(), country: null, firstSeenAt: at, lastSeenAt: at }
+}
+
+function hasOwnId(key: string, userName: string): boolean {
+  const [organization = '', project = '', userId] = key.split('/')
+  return userIdOf(organization, project, userName) === userId
 }

@@ -33,6 +33,8 @@ export interface StackOptions {
   readonly external?: ExternalParts
   /** False for tests: nothing is forced to disk (what a killed process wrote is there all the same), nothing is kept. */
   readonly durable?: boolean
+  /** Kafka's own port and the one that it sends its clients to: a proxy's. */
+  readonly kafkaPorts?: { readonly port: number; readonly advertisedPort: number }
   /** One line for each step, and for what happens later. */
   readonly onProgress?: (line: string) => void
   /** Gives up the start and ends what it began. */
@@ -56,6 +58,8 @@ export interface Stack {
   readonly processes: ProcessTable['processes']
   /** As somebody else would; the process is started again. */
   readonly kill: ProcessTable['kill']
+  /** Stops a second process for good. */
+  readonly stopSecond: (service: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -86,7 +90,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
   try {
     const stack = await bringUp({ ...options, table, report, giveUp, signal })
-    return { ...stack, processes: table.processes, kill: table.kill, stop }
+    const stopSecond = (service: string): Promise<void> => table.stop([`${service}-2`])
+    return { ...stack, processes: table.processes, kill: table.kill, stopSecond, stop }
   } catch (error) {
     await stop()
     await requireSpace(options.dataDirectory, FULL_BELOW_BYTES) // a full disk shows in many ways, none of which names it
@@ -101,7 +106,7 @@ interface Start extends StackOptions {
   readonly signal: AbortSignal
 }
 
-async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' | 'stop'>> {
+async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' | 'stopSecond' | 'stop'>> {
   const secrets = await readStackSecrets(start.dataDirectory)
   const organizations = await readWorkspace(start.workspaceFile ?? DEMO_WORKSPACE, secrets)
   await requirePort(start.gatewayPort)
@@ -143,7 +148,10 @@ async function prepareLog(
   organizations: readonly OrganizationConfig[],
   secrets: StackSecrets,
 ): Promise<string> {
-  const brokers = start.external?.kafkaBrokers ?? (await startPart(start, 'Kafka', startKafka)).brokers
+  const { port, advertisedPort } = start.kafkaPorts ?? {}
+  const launch = (options: PartOptions) =>
+    startKafka({ ...options, ...(port !== undefined && { port }), advertisedPort })
+  const brokers = start.external?.kafkaBrokers ?? (await startPart(start, 'Kafka', launch)).brokers
   const connection = { brokers: brokers.split(','), clientId: 'local-stack' }
   await step(start, 'Topics', () => createTopics(connection))
   await step(start, 'Workspace', () => applyOrganizations(connection, organizations, secrets))

@@ -50,6 +50,11 @@ const BROKER_SETTINGS = {
   'broker.heartbeat.interval.ms': '375',
 }
 
+export interface KafkaOptions extends PartOptions {
+  /** Where clients are sent, if not to the port itself: a proxy that strikes faults. */
+  readonly advertisedPort?: number | undefined
+}
+
 export interface Kafka extends Part {
   /** 'host:port'. */
   readonly brokers: string
@@ -59,7 +64,7 @@ export interface Kafka extends Part {
  * Starts a real Kafka (KRaft, one node) on loopback: from Maven's jars where Java 17 and Maven are, else as a container.
  * Rejects with a StackError that says what to install where there is neither.
  */
-export async function startKafka(options: PartOptions): Promise<Kafka> {
+export async function startKafka(options: KafkaOptions): Promise<Kafka> {
   const jars = await kafkaJars(options)
   const { port, launched } = await launchOnPort(options.port, async (free) =>
     startOwnedProcess(jars === undefined ? kafkaContainer(free, options) : await kafkaJvm(jars, free, options)),
@@ -92,7 +97,7 @@ function missing(): StackError {
   )
 }
 
-async function kafkaJvm(jars: string, port: number, options: PartOptions): Promise<ProcessPlan> {
+async function kafkaJvm(jars: string, port: number, options: KafkaOptions): Promise<ProcessPlan> {
   const controllerPort = await freePort()
   const logDirectory = path.join(options.dataDirectory, 'log')
   const settings = path.join(options.dataDirectory, 'server.properties')
@@ -103,7 +108,7 @@ async function kafkaJvm(jars: string, port: number, options: PartOptions): Promi
       ...BROKER_SETTINGS,
       'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
       listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-      'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+      'advertised.listeners': `PLAINTEXT://127.0.0.1:${options.advertisedPort ?? port}`,
       'log.dirs': logDirectory,
     }),
   )
@@ -125,12 +130,12 @@ async function format(classPath: string, settings: string): Promise<void> {
   await promisify(execFile)(javaCommand(), [...flags, '-cp', classPath, ...tool, '--config', settings])
 }
 
-function kafkaContainer(port: number, options: PartOptions): ProcessPlan {
+function kafkaContainer(port: number, options: KafkaOptions): ProcessPlan {
   const settings = {
     ...BROKER_SETTINGS,
     'controller.quorum.voters': '1@localhost:9093',
     listeners: 'PLAINTEXT://:9092,CONTROLLER://:9093',
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${options.advertisedPort ?? port}`,
     'log.dirs': '/var/lib/kafka/data',
   }
   const environment = Object.entries(settings).map(

@@ -1,17 +1,22 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { AuditReport, LedgerEntry, ReadModel } from '@nextvisit/audit'
-import { audit } from '@nextvisit/audit'
-import { serviceDatabases } from '@nextvisit/database'
+import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
+import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import { freePort } from '@nextvisit/local-stack'
+import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '../stack.ts'
 import { createCustomers, type Customer } from './customers.ts'
 
-/** A stack of its own with several customers in it. */
+export type Consumer = ServiceDatabase['service']
+export const CONSUMERS: readonly Consumer[] = serviceDatabases.map(({ service }) => service)
+
+/** A stack of its own with several customers in it; everyone reaches Kafka through a proxy. */
 export interface CampaignStack extends ThrowAwayStack {
   readonly customers: readonly Customer[]
-  /** Of a service's own database, by the service's name. */
-  readonly databaseUrl: (service: string) => string
+  readonly proxy: FaultProxy
+  /** Each consumer's own. */
+  readonly readModels: ReadonlyMap<Consumer, ReadModel>
 }
 
 export async function startCampaignStack(): Promise<CampaignStack> {
@@ -19,26 +24,36 @@ export async function startCampaignStack(): Promise<CampaignStack> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const file = path.join(folder, 'workspace.yaml')
   await writeFile(file, workspaceFile)
-  const stack = await startThrowAwayStack(file)
-  await rm(folder, { recursive: true })
-  return { ...stack, customers, databaseUrl: (service) => urlOf(stack, service) }
+  const port = await freePort()
+  const proxy = createFaultProxy({ host: '127.0.0.1', port })
+  await proxy.start()
+  try {
+    const stack = await startThrowAwayStack(file, { kafkaPorts: { port, advertisedPort: proxy.addressFor().port } })
+    const remove = async (): Promise<void> => {
+      await stack.remove()
+      await proxy.stop()
+    }
+    return { ...stack, remove, customers, proxy, readModels: readModelsOf(stack) }
+  } catch (error) {
+    await proxy.stop()
+    throw error
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
-function urlOf(stack: ThrowAwayStack, service: string): string {
-  const database = serviceDatabases.find((one) => one.service === service)
-  const url = database && stack.databaseUrls.get(database.environmentVariable)
-  if (url === undefined) throw new Error(`The stack has no database of ${service}`)
-  return url
-}
-
-export function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
-  const readModels = serviceDatabases.map(
-    ({ service, schema }): ReadModel => ({ service, schema, url: stack.databaseUrl(service) }),
+function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<Consumer, ReadModel> {
+  return new Map(
+    serviceDatabases.map(({ service, schema, environmentVariable }) => {
+      const url = databaseUrls.get(environmentVariable)
+      if (url === undefined) throw new Error(`The stack has no database of ${service}`)
+      return [service, { service, schema, url }]
+    }),
   )
-  return audit({
-    connection: { brokers: stack.brokers, clientId: 'audit' },
-    readModels,
-    ledger,
-    isAtRest: true,
-  })
+}
+
+/** Everything counted again, with nothing left to read. */
+export function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
+  const connection = { brokers: stack.brokers, clientId: 'audit' }
+  return audit({ connection, readModels: [...stack.readModels.values()], ledger, isAtRest: true })
 }

@@ -1,0 +1,30 @@
+import type { Callers } from './callers.ts'
+import type { CampaignStack } from './campaign-stack.ts'
+import type { Random } from './seeded-random.ts'
+
+export interface Stage {
+  readonly stack: CampaignStack
+  readonly random: Random
+  readonly callers: Callers
+}
+
+/** Something that goes wrong while requests come in. */
+export interface Fault {
+  /** `kill gateway`: family and victim. */
+  readonly name: string
+  /** Run by `pnpm test`, too. */
+  readonly isShort?: boolean
+  /** Nobody but a part of the machine is away: no request needs to fail for it. */
+  readonly inject: (stage: Stage) => Promise<Injected>
+}
+
+/** A fault that has struck and goes on until it is healed. */
+export interface Injected {
+  readonly lastsMs: number
+  /** Called once, even where the run has failed. */
+  readonly heal: () => Promise<void>
+  /** After healing: what shows that it really struck. Undefined: it did not, and the run has shown nothing. */
+  readonly witness: () => Promise<string | undefined>
+}
+
+export const nothingToHeal = async (): Promise<void> => {}

@@ -1,0 +1,15 @@
+import type { Fault } from './fault.ts'
+import { logFaults } from './log-faults.ts'
+import { networkFaults } from './network-faults.ts'
+import { postgresFaults } from './postgres-faults.ts'
+import { processFaults } from './process-faults.ts'
+import { redisFaults } from './redis-faults.ts'
+
+/** Everything that the campaign does to a stack. */
+export const FAULTS: readonly Fault[] = [
+  ...processFaults,
+  ...networkFaults,
+  ...redisFaults,
+  ...postgresFaults,
+  ...logFaults,
+]

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CONSUMERS } from './campaign-stack.ts'
+import type { Fault } from './fault.ts'
+import { queryRows } from './query-rows.ts'
+
+const LASTS_MS = 4_000
+const EVERY_MS = 300
+
+/** Every role may end its own connections. */
+const TERMINATE = `
+  SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+  WHERE usename = current_user AND pid <> pg_backend_pid()`
+
+/** All of them, again and again: in the middle of a commit, too. */
+const terminateConnections: Fault['inject'] = async ({ stack }) => {
+  let ended = 0
+  const healed = new AbortController()
+  const terminate = async (): Promise<void> => {
+    while (!healed.signal.aborted) {
+      const rows = await Promise.all(CONSUMERS.map((consumer) => queryRows(stack, consumer, TERMINATE)))
+      ended += rows.flat().length
+      await sleep(EVERY_MS)
+    }
+  }
+  const terminating = terminate()
+  return {
+    lastsMs: LASTS_MS,
+    heal: async () => {
+      healed.abort()
+      await terminating
+    },
+    witness: async () => (ended > 0 ? `${ended} connections ended` : undefined),
+  }
+}
+
+export const postgresFaults: readonly Fault[] = [
+  { name: 'terminate all database connections', isShort: true, inject: terminateConnections },
+]

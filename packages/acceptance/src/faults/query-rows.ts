@@ -1,0 +1,20 @@
+import { Client } from 'pg'
+import type { CampaignStack, Consumer } from './campaign-stack.ts'
+
+/** One statement in a consumer's schema, as its own role and on a connection of its own. */
+export async function queryRows<Row extends object>(
+  { readModels }: CampaignStack,
+  consumer: Consumer,
+  sql: string,
+): Promise<Row[]> {
+  const model = readModels.get(consumer)
+  const client = new Client({ connectionString: model?.url ?? '', connectionTimeoutMillis: 2_000 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query(`SET search_path TO ${client.escapeIdentifier(model?.schema ?? '')}`)
+    return (await client.query<Row>(sql)).rows
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

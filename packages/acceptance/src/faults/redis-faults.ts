@@ -1,0 +1,70 @@
+import { Redis } from 'ioredis'
+import type { CampaignStack } from './campaign-stack.ts'
+import { type Fault, type Injected, nothingToHeal } from './fault.ts'
+
+const CANARY = 'fault-campaign-canary'
+
+async function withRedis<T>({ redisUrl }: CampaignStack, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(redisUrl)
+  redis.on('error', () => {})
+  try {
+    return await work(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** One that struck at once: `count` things of it. */
+function struck(count: number, what: string): Injected {
+  return { lastsMs: 0, heal: nothingToHeal, witness: async () => (count > 0 ? `${count} ${what}` : undefined) }
+}
+
+const flush: Fault['inject'] = ({ stack }) =>
+  withRedis(stack, async (redis) => {
+    const keys = await redis.dbsize()
+    await redis.flushall()
+    return struck(keys, 'keys gone')
+  })
+
+interface Copy {
+  readonly key: string
+  readonly dump: Buffer
+  readonly ttlMs: number
+}
+
+async function copyOf(redis: Redis): Promise<Copy[]> {
+  const keys = await redis.keys('*')
+  const copies = await Promise.all(
+    keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key), ttlMs: Math.max(0, await redis.pttl(key)) })),
+  )
+  return copies.filter(({ dump }) => dump !== null) // those that expired meanwhile
+}
+
+/** As a replica that was behind takes over: everything is as it was some seconds ago. */
+const older: Fault['inject'] = async ({ stack }) => {
+  const copies = await withRedis(stack, copyOf)
+  let isCanaryGone = false
+  return {
+    lastsMs: 3_000,
+    heal: () =>
+      withRedis(stack, async (redis) => {
+        await redis.set(CANARY, 'set after the copy')
+        await redis.flushall()
+        for (const { key, dump, ttlMs } of copies) await redis.restore(key, ttlMs, dump, 'REPLACE')
+        isCanaryGone = (await redis.exists(CANARY)) === 0
+      }),
+    witness: async () => (isCanaryGone && copies.length > 0 ? `${copies.length} keys of 3 s before` : undefined),
+  }
+}
+
+const cut: Fault['inject'] = ({ stack }) =>
+  withRedis(stack, async (redis) => {
+    const ended = Number(await redis.call('CLIENT', 'KILL', 'SKIPME', 'yes'))
+    return struck(ended, 'connections cut')
+  })
+
+export const redisFaults: readonly Fault[] = [
+  { name: 'FLUSHALL', inject: flush },
+  { name: 'an older Redis', isShort: true, inject: older },
+  { name: 'cut connections to Redis', inject: cut },
+]

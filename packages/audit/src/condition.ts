@@ -1,0 +1,129 @@
+import type { Scalar, Value } from './facts.ts'
+
+/** A tree of conditions as the workspace file writes it (docs/spec/forms.md, Conditions). */
+export type Condition =
+  | { readonly all: readonly Condition[] }
+  | { readonly any: readonly Condition[] }
+  | { readonly not: Condition }
+  | { readonly segment: string }
+  | ({ readonly trait: string } & Operators)
+  | ({ readonly device: string } & Operators)
+  | { readonly country: string | Operators }
+  | ({ readonly event: string; readonly within?: string } & Operators)
+
+interface Operators {
+  readonly is?: Scalar
+  readonly isNot?: Scalar
+  readonly in?: readonly Scalar[]
+  readonly notIn?: readonly Scalar[]
+  readonly exists?: boolean
+  readonly contains?: string
+  readonly startsWith?: string
+  readonly atLeast?: number
+  readonly atMost?: number
+  readonly moreThan?: number
+  readonly lessThan?: number
+  readonly exactly?: number
+  readonly before?: string
+  readonly after?: string
+}
+
+/** A user at an instant (ms). */
+export interface Moment {
+  readonly at: number
+  readonly traits: ReadonlyMap<string, Value>
+  readonly device: ReadonlyMap<string, string>
+  readonly country: string | null
+  /** How often an event happened, by its slug, and when (the latest 50, in ms). */
+  readonly eventOf: (slug: string) => { readonly count: number; readonly latest: readonly number[] } | undefined
+  /** By id. */
+  readonly segments: ReadonlyMap<string, Condition>
+}
+
+/** Whether a condition holds, looked up anew each time: slow, and plain. */
+export function holds(condition: Condition, moment: Moment): boolean {
+  if ('all' in condition) return condition.all.every((one) => holds(one, moment))
+  if ('any' in condition) return condition.any.some((one) => holds(one, moment))
+  if ('not' in condition) return !holds(condition.not, moment)
+  if ('segment' in condition) {
+    const where = moment.segments.get(condition.segment)
+    return where !== undefined && holds(where, moment)
+  }
+  if ('event' in condition) return compare(countOf(condition, moment), condition, moment.at)
+  if ('country' in condition) {
+    const { country } = condition
+    return compare(moment.country ?? undefined, typeof country === 'string' ? { is: country } : country, moment.at)
+  }
+  if ('device' in condition) {
+    const fact = condition.device === '$countryCode' ? moment.country : moment.device.get(condition.device)
+    return compare(fact ?? undefined, condition, moment.at)
+  }
+  return compare(moment.traits.get(condition.trait), condition, moment.at)
+}
+
+function countOf({ event, within }: { readonly event: string; readonly within?: string }, moment: Moment): number {
+  const { count, latest } = moment.eventOf(slugOf(event)) ?? { count: 0, latest: [] }
+  if (within === undefined) return count
+  return latest.filter((at) => at <= moment.at && at > moment.at - msOf(within)).length
+}
+
+/** A value of the wrong type is as good as missing; a missing one fails all but `isNot`, `notIn` and `exists: false`. */
+function compare(value: Value | undefined, operators: Operators, now: number): boolean {
+  if (operators.is !== undefined) return value === operators.is
+  if (operators.isNot !== undefined) return value !== operators.isNot
+  if (operators.in) return operators.in.some((one) => one === value)
+  if (operators.notIn) return operators.notIn.every((one) => one !== value)
+  if (operators.exists !== undefined) return operators.exists === (value !== undefined)
+  if (operators.contains !== undefined) {
+    return (typeof value === 'string' || Array.isArray(value)) && value.includes(operators.contains)
+  }
+  if (operators.startsWith !== undefined) return typeof value === 'string' && value.startsWith(operators.startsWith)
+  if (operators.before !== undefined) return instantOf(value) < boundOf(operators.before, now)
+  if (operators.after !== undefined) return instantOf(value) > boundOf(operators.after, now)
+  return typeof value === 'number' && isBetween(value, operators)
+}
+
+function isBetween(value: number, { exactly, atLeast, atMost, moreThan, lessThan }: Operators): boolean {
+  if (exactly !== undefined) return value === exactly
+  if (moreThan !== undefined) return value > moreThan
+  if (lessThan !== undefined) return value < lessThan
+  return value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity)
+}
+
+/** ISO, or an age such as -30d. */
+function boundOf(operand: string, now: number): number {
+  return operand.startsWith('-') ? now - msOf(operand.slice(1)) : Date.parse(operand)
+}
+
+/** NaN, which is neither before nor after anything, for what is no ISO date. Without an offset it is UTC. */
+function instantOf(value: Value | undefined): number {
+  const parts =
+    typeof value === 'string'
+      ? /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:?\d\d)?)?$/.exec(value)
+      : null
+  const [, day, time = '00:00', offset = 'Z'] = parts ?? []
+  const midnight = Date.parse(`${day}T00:00Z`)
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return Number.NaN
+  return Date.parse(`${day}T${time}${offset.replace(/(\d\d)(\d\d)$/, '$1:$2')}`)
+}
+
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+])
+
+function msOf(duration: string): number {
+  return Number.parseInt(duration, 10) * (UNITS.get(duration.slice(-1)) ?? Number.NaN)
+}
+
+/** The identity of an event: lower case, everything but letters and digits one `_` (docs/spec/decisions.md, Track event). */
+function slugOf(event: string): string {
+  const words =
+    event
+      .normalize('NFC')
+      .toLowerCase()
+      .match(/[\p{L}\p{Nd}]+/gu) ?? []
+  return words.join('_')
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { type Condition, holds, type Moment } from './condition.ts'
+
+const NOW = Date.parse('2026-11-02T10:00:00.000Z')
+const DAY = 86_400_000
+
+const moment: Moment = {
+  at: NOW,
+  traits: new Map<string, string | number | string[]>([
+    ['plan', 'pro'],
+    ['logins', 3],
+    ['tags', ['a', 'b']],
+    ['renews', '2026-10-03'],
+  ]),
+  device: new Map([['$deviceOs', 'iOS']]),
+  country: 'DE',
+  eventOf: (slug) => (slug === 'signed_in' ? { count: 4, latest: [NOW - 8 * DAY, NOW - DAY, NOW] } : undefined),
+  segments: new Map<string, Condition>([['paying', { trait: 'plan', in: ['pro', 'business'] }]]),
+}
+
+describe('a condition, evaluated once more', () => {
+  it.each<Condition>([
+    { all: [] },
+    { not: { any: [] } },
+    { segment: 'paying' },
+    { all: [{ country: 'DE' }, { country: { notIn: ['AT'] } }, { device: '$deviceOs', is: 'iOS' }] },
+    { device: '$countryCode', is: 'DE' },
+    { trait: 'tags', contains: 'b' },
+    { trait: 'plan', startsWith: 'p' },
+    { trait: 'logins', atLeast: 3 },
+    { trait: 'missing', isNot: 'x' },
+    { trait: 'missing', exists: false },
+    { trait: 'renews', before: '-30d' },
+    { event: 'Signed In', exactly: 4 },
+    { event: 'signed_in', exactly: 2, within: '7d' },
+    { event: 'never', atMost: 0 },
+  ])('holds: %j', (condition) => {
+    expect(holds(condition, moment)).toBe(true)
+    expect(holds({ not: condition }, moment)).toBe(false)
+  })
+
+  it.each<Condition>([
+    { any: [] },
+    { segment: 'gone' },
+    { country: { isNot: 'DE' } },
+    { trait: 'tags', is: 'a' },
+    { trait: 'logins', is: '3' },
+    { trait: 'logins', moreThan: 3 },
+    { trait: 'missing', lessThan: 3 },
+    { trait: 'renews', after: '-29d' },
+    { trait: 'plan', before: '-1s' },
+    { event: 'signed_in', atLeast: 3, within: '7d' },
+  ])('does not hold: %j', (condition) => {
+    expect(holds(condition, moment)).toBe(false)
+  })
+})
