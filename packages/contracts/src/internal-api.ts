@@ -38,14 +38,22 @@ const place = { organization: SlugId, project: SlugId }
 /** Where the record will be: its id, and its partition of `user-events`, whose owner settles what never lands. */
 const rider = { recordId: Uuid, partition: z.number().int().min(0) }
 
+const room = {
+  ...place,
+  month: Month,
+  limit: z.number().int(),
+  /** Tells how it is, and reserves nothing. */
+  onlyLooks: z.literal(true).optional(),
+}
+
 export const ReserveRequest = z.object({
   reservations: z
     .array(
       z.discriminatedUnion('kind', [
         /** One tracked event under the organization's `eventsPerMonth`. */
-        z.object({ kind: z.literal('event'), ...rider, ...place, month: Month, limit: z.number().int() }),
+        z.object({ kind: z.literal('event'), ...rider, ...room }),
         /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
-        z.object({ kind: z.literal('mau'), ...rider, ...place, month: Month, userId: Uuid, limit: z.number().int() }),
+        z.object({ kind: z.literal('mau'), ...rider, ...room, userId: Uuid }),
       ]),
     )
     .max(1_000),
@@ -54,9 +62,10 @@ export type ReserveRequest = z.infer<typeof ReserveRequest>
 export type Reservation = ReserveRequest['reservations'][number]
 /**
  * `counted`: the user already counts this month, or the record's first copy is folded; nothing was reserved. `held`: no
- * room now, but some of it is only reserved, for records that are not folded and may never be: ask again.
+ * room now, but some of it is only reserved, for records that are not folded and may never be: ask again. `room`: who only
+ * looked would have been granted it.
  */
-export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'exhausted'])
+export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'exhausted', 'room'])
 export type ReserveVerdict = z.infer<typeof ReserveVerdict>
 export const ReserveAnswer = z.object({ verdicts: z.array(ReserveVerdict) })
 

@@ -40,6 +40,8 @@ function event(place: Place, limit: number, recordId: string = randomUUID()): Re
   return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', limit }
 }
 
+const look = (place: Place, limit: number): Reservation => ({ ...event(place, limit), onlyLooks: true })
+
 function mau(place: Place, limit: number, userName: string, recordId: string = randomUUID()): Reservation {
   return { kind: 'mau', ...place, recordId, partition: 0, month: '2026-11', userId: userIdFixture(userName), limit }
 }
@@ -144,6 +146,14 @@ describe('room that is only held', () => {
     expect(await reserve(prisma, asked, NOW)).toEqual(['granted', 'held', 'exhausted', 'exhausted'])
     const users = [mau(place, 2, 'bob'), mau(place, 2, 'eve'), mau(place, 1, 'eve')]
     expect(await reserve(prisma, users, NOW)).toEqual(['granted', 'held', 'exhausted'])
+  })
+
+  it('is left alone by who only looks', async () => {
+    const place = newPlace()
+    expect(await reserve(prisma, [look(place, 1), look(place, 0)], NOW)).toEqual(['room', 'exhausted'])
+    expect(await reserve(prisma, [event(place, 1)], NOW)).toEqual(['granted'])
+    expect(await reserve(prisma, [look(place, 1)], NOW)).toEqual(['held'])
+    expect(await counterOf(place, 'event')).toEqual({ count: 0, pending: 1, reservations: 1 })
   })
 
   it('goes to who asks again: of N, some of which give back, exactly as many count as there is room for', async () => {

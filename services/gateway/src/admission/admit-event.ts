@@ -50,9 +50,9 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
     const limit = eventLimit(request)
     if (limit !== undefined) {
       const reservation = { kind: 'event', ...rider, month: monthOf(common.received), limit } as const
-      // Who the cap refuses anyway must not wait for room, and so take it from who would use it.
+      // Who the cap refuses anyway must not take room from who would use it.
       const verdict = await reservations.reserveEvent(reservation, deadlineAt, () => names.isRefused(claim, deadlineAt))
-      if (verdict === 'given-up') return refusal
+      if (verdict === 'no-use') return refusal
       if (verdict === 'exhausted') return refuse(402, 'Event tracking limit reached for this organization')
       if (verdict === 'unchecked') unchecked.push('event-limit')
     }

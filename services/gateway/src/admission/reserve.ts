@@ -19,12 +19,12 @@ type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 type EventReservation = Extract<Reservation, { kind: 'event' }>
 
 export interface Reservations {
-  /** `given-up`: there was no room for the moment, and `isHopeless` said that waiting for it is no use. */
+  /** `no-use`: there was no room at first, and when there was some, `isHopeless` had said that the record has no use for it. */
   readonly reserveEvent: (
     reservation: EventReservation,
     deadlineAt: number,
     isHopeless: () => Promise<boolean>,
-  ) => Promise<Reserved | 'given-up'>
+  ) => Promise<Reserved | 'no-use'>
   /** Asks nothing for a user that is known to count this month. */
   readonly reserveMau: (reservation: MauReservation, deadlineAt: number) => Promise<Reserved>
   /** To be called only after the ack of an identify. */
@@ -48,27 +48,29 @@ export function createReservations(
   /**
    * Asks again while the room is only held by records that may yet not count: refused, or not published. Once
    * there is no more time to wait it counts as used up, also where metering is away by then: that there was no room is the last thing known.
+   * What has no use for room anyway only looks from then on: it must not take it from who would use it, and is still
+   * told first that the limit is reached (decisions.md, Track event).
    */
   async function reserve(
     reservation: Reservation,
     deadlineAt: number,
     isHopeless: () => Promise<boolean> = () => Promise.resolve(false),
-  ): Promise<Reserved | 'given-up'> {
-    const first = await ask(reservation, deadlineAt)
-    if (first.outcome === 'away') return 'unchecked'
-    let verdict = first.answer
-    for (let pauseMs = FIRST_PAUSE_MS; verdict === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      if (await isHopeless()) return 'given-up'
+  ): Promise<Reserved | 'no-use'> {
+    let asked = await ask(reservation, deadlineAt)
+    if (asked.outcome === 'away') return 'unchecked'
+    let onlyLooks = false
+    for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      onlyLooks ||= await isHopeless()
       if (remainingMs(deadlineAt) <= KEPT_FOR_NAMES_MS + pauseMs) return 'exhausted'
       await sleep(pauseMs)
-      const again = await ask(reservation, deadlineAt)
-      if (again.outcome === 'away') {
+      asked = await ask(onlyLooks ? { ...reservation, onlyLooks } : reservation, deadlineAt)
+      if (asked.outcome === 'away') {
         void release(reservation.recordId) // it may have been granted all the same
         return 'exhausted'
       }
-      verdict = again.answer
     }
-    return verdict === 'exhausted' ? 'exhausted' : 'granted'
+    if (asked.answer === 'room') return 'no-use'
+    return asked.answer === 'exhausted' ? 'exhausted' : 'granted'
   }
 
   return {
@@ -76,7 +78,7 @@ export function createReservations(
     reserveMau: async (reservation, deadlineAt) => {
       if (counted.get(keyOf(reservation))) return 'granted'
       const reserved = await reserve(reservation, deadlineAt)
-      return reserved === 'given-up' ? 'exhausted' : reserved
+      return reserved === 'no-use' ? 'exhausted' : reserved
     },
     rememberCounted: (user) => void counted.set(keyOf(user), true),
     release,

@@ -1,8 +1,9 @@
 -- Reserves units for records that are about to be published, in the order of the questions:
--- [{organization, project, kind, month, unit, record_id, partition, limit}]. Answers one row a question, in order:
+-- [{organization, project, kind, month, unit, record_id, partition, limit, only_looks}]. Answers one row a question, in order:
 -- 'counted' (the user counts this month already, or the record is the copy of a keyed one that is folded: consumers drop
 -- it), 'granted', 'held' (no room, but some of what takes it is only reserved and may be given back), or 'exhausted'
--- (count alone has reached the limit). Asking again changes no verdict but 'held'.
+-- (count alone has reached the limit). Asking again changes no verdict but 'held'. Who only looks reserves nothing and is
+-- told 'room' instead of 'granted'.
 -- Room is least(asked, limit - count - pending), under the counters' locks. Where questions of one batch differ in their
 -- limit (a plan has just changed), one that is refused still takes a place in the queue: refused too often, never too rarely.
 CREATE OR REPLACE FUNCTION reserve(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
@@ -19,9 +20,10 @@ BEGIN
            member.user_id IS NOT NULL OR first.record_id IS NOT NULL AS is_counted
     FROM ROWS FROM (
       jsonb_to_recordset(questions) AS (
-        organization text, project text, kind text, month text, unit uuid, record_id uuid, partition int, "limit" bigint
+        organization text, project text, kind text, month text, unit uuid, record_id uuid, partition int, "limit" bigint,
+        only_looks boolean
       )
-    ) WITH ORDINALITY AS q (organization, project, kind, month, unit, record_id, partition, "limit", position)
+    ) WITH ORDINALITY AS q (organization, project, kind, month, unit, record_id, partition, "limit", only_looks, position)
     LEFT JOIN reservations AS held USING (organization, project, kind, month, unit)
     LEFT JOIN mau_members AS member
       ON q.kind = 'mau' AND (member.organization, member.project, member.month, member.user_id)
@@ -32,7 +34,7 @@ BEGIN
   fresh AS (
     SELECT DISTINCT ON (organization, project, kind, month, unit) *
     FROM asked
-    WHERE NOT is_held AND NOT is_counted
+    WHERE NOT is_held AND NOT is_counted AND NOT only_looks
     ORDER BY organization, project, kind, month, unit, position
   ),
   ranked AS (
@@ -58,7 +60,7 @@ BEGIN
            count(*) > count(DISTINCT asked.record_id)
     FROM asked
     LEFT JOIN granted USING (organization, project, kind, month, unit)
-    WHERE NOT asked.is_counted AND (asked.is_held OR granted.unit IS NOT NULL)
+    WHERE NOT asked.is_counted AND NOT asked.only_looks AND (asked.is_held OR granted.unit IS NOT NULL)
     GROUP BY 1, 2, 3, 4, 5
     ON CONFLICT (organization, project, kind, month, unit) DO UPDATE SET
       holders = held.holders || excluded.holders,
@@ -69,8 +71,9 @@ BEGIN
   SELECT CASE
     WHEN asked.is_counted THEN 'counted'
     WHEN holding.unit IS NOT NULL THEN 'granted'
-    WHEN counters.count < asked."limit" THEN 'held'
-    ELSE 'exhausted'
+    WHEN counters.count >= asked."limit" THEN 'exhausted'
+    WHEN asked.only_looks AND counters.count + counters.pending < asked."limit" THEN 'room'
+    ELSE 'held'
   END
   FROM asked
   JOIN counters USING (organization, project, kind, month)
