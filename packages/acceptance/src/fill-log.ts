@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { encodeRecord, TOPICS, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
+import { userIdOf } from '@nextvisit/domain'
+import { createPublisher, partitionForKey, readWatermarks } from '@nextvisit/log'
+
+const USERS = 1_999
+const EVENTS = ['Checkout Completed', 'Signed In', 'Page Viewed', 'Export Started', 'Trial Ended']
+const IN_FLIGHT = 500
+const PUBLISH_WITHIN_MS = 30_000
+
+/** Publishes this many facts of all kinds, as the gateway would have, of a few thousand users. */
+export async function fillLog(brokers: readonly string[], count: number, place: Place): Promise<void> {
+  const connection = { brokers, clientId: 'fill-log' }
+  const partitions = (await readWatermarks(connection, TOPICS.userEvents)).size
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  try {
+    for (let from = 0; from < count; from += IN_FLIGHT) {
+      const numbers = Array.from({ length: Math.min(IN_FLIGHT, count - from) }, (_, index) => from + index)
+      const outcomes = await Promise.all(
+        numbers.map((number) => {
+          const fact = factOf(number, place)
+          const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
+          const key = fact.userId
+          const record = { topic: TOPICS.userEvents, partition: partitionForKey(key, partitions), key, value, headers }
+          return publisher.publish(record, performance.now() + PUBLISH_WITHIN_MS)
+        }),
+      )
+      const failed = outcomes.find(({ outcome }) => outcome !== 'published')
+      if (failed) throw new Error(`The log took not all of it: ${failed.outcome}`)
+    }
+  } finally {
+    await publisher.stop(1_000)
+  }
+}
+
+interface Place {
+  readonly organization: string
+  readonly project: string
+}
+
+/** Mostly events; now and then somebody says who they are, comes by, or sends the same thing twice. */
+function factOf(number: number, place: Place): UserFact {
+  const userName = `filled-${number % USERS}`
+  const common = {
+    ...place,
+    id: randomUUID(),
+    userName,
+    userId: userIdOf(place.organization, place.project, userName),
+    received: new Date().toISOString(),
+  }
+  const keyed = number % 50 === 0
+  switch (number % 10) {
+    case 0:
+      return identifyRequested({
+        ...common,
+        keyed,
+        operations: { set: { plan: 'pro', seen: number }, increment: { visits: 1 } },
+      })
+    case 1:
+      return visit({ ...common, device: { $countryCode: 'DE' } })
+    case 2:
+      return eventTracked({ ...common, source: 'sdk', eventName: 'Clicked', slug: 'clicked' })
+    default:
+      return eventTracked({ ...common, keyed, ...eventOf(number) })
+  }
+}
+
+function eventOf(number: number): { readonly eventName: string; readonly slug: string } {
+  const eventName = EVENTS[number % EVENTS.length] ?? 'Seen'
+  return { eventName, slug: eventName.toLowerCase().replaceAll(' ', '_') }
+}
