@@ -18,6 +18,8 @@ import { tableRoles } from './table-roles.ts'
 const ROLE = 'nextvisit_test_metering'
 const EVENTS = 400
 
+const ignore = (): void => {}
+
 async function givenMetering() {
   const database = await createTestDatabase(inject('databaseUrl'), { schema: 'not_this_one' })
   const adminUrl = database.url
@@ -36,7 +38,11 @@ async function givenMetering() {
   const catalog = staticCatalog([])
   const onFailure = vi.fn<(error: Error) => void>()
   const runner = createProjectionRunner({
-    ...{ projection, db, connection, catalog, onFailure },
+    projection,
+    db,
+    connection,
+    catalog,
+    onFailure,
     logger: createLogger('spec', 'silent'),
     now: () => new Date(),
     serviceVersion: 'test',
@@ -55,7 +61,7 @@ async function givenMetering() {
         openDb: ({ url, schema }) => openTestDb(url, schema),
       },
       { isDryRun: false, acceptsDifferences: false, restart: false },
-      { adminUrl, connection, catalog, migrations, onBegin: vi.fn(), onProgress: vi.fn(), onStep: vi.fn() },
+      { adminUrl, connection, catalog, migrations, onBegin: ignore, onProgress: ignore, onStep: ignore },
     )
   return { db, topic, connection, onFailure, replay }
 }

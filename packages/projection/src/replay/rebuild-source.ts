@@ -83,7 +83,9 @@ export function liveTopic<Fact, Draft>(
     for (const { partition, instant } of rows) {
       const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion })
       await fold.open(0n)
-      while ((await projection.due?.(db, instant, { partitions: [partition], catalog }))?.includes(partition)) {
+      for (;;) {
+        const due = (await projection.due?.(db, instant, { partitions: [partition], catalog })) ?? []
+        if (due.length === 0) break
         await fold.tick(instant)
       }
     }
