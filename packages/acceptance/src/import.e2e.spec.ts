@@ -88,7 +88,7 @@ async function lastLine(): Promise<number> {
 /** Kills an import somewhere behind a line: before, in or after the publishing of a chunk. */
 async function killBehind(line: number): Promise<void> {
   const { child, ended } = startImport()
-  await eventually(lastLine, (at) => at > line || child.exitCode !== null, 60_000)
+  await eventually(lastLine, (reached) => reached > line || child.exitCode !== null, 60_000)
   await sleep(Math.random() * 60)
   child.kill('SIGKILL')
   expect(await ended).toMatch(/SIGKILL$/)

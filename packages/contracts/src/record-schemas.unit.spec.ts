@@ -34,9 +34,8 @@ describe('docs/records', () => {
 
   it.each(RECORD_TYPES)('says of every member of $type what it is', (record) => {
     const { properties } = JSON.parse(recordSchemaText(record)) as { properties: Record<string, object> }
-    for (const [name, member] of Object.entries(properties)) {
-      expect(member, name).toMatchObject({ description: expect.stringMatching(/\w/) })
-    }
+    const isDescribed = (member: object) => 'description' in member && /\w/.test(String(member.description))
+    expect(Object.keys(properties).filter((name) => !isDescribed(properties[name] ?? {}))).toEqual([])
   })
 })
 

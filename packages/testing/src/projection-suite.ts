@@ -162,10 +162,10 @@ export function describeProjection<Fact extends { readonly id: string; readonly 
     })
 
     it('says of every table where its rows come from, so that a replay neither loses nor doubles any', async () => {
-      const rows = await db.$queryRaw<{ name: string }[]>(
-        sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = ${schema}`,
+      const rows = await db.$queryRaw<{ tablename: string }[]>(
+        sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
       )
-      const names = rows.map(({ name }) => name)
+      const names = rows.map(({ tablename }) => tablename)
       expect(unknownTables(names, options.roles)).toEqual({ withoutRole: [], missing: [] })
     })
 
