@@ -10,7 +10,7 @@ export interface Unit extends CounterKey {
   readonly unit: string
 }
 
-/** Reserves in order, atomically; one verdict a reservation (the SQL function `reserve`). */
+/** Reserves in order, atomically; one verdict a reservation (the SQL function `reserve_room`). */
 export async function reserve(db: Db, reservations: readonly Reservation[], at: Date): Promise<ReserveVerdict[]> {
   const questions = reservations.map((asked) => ({
     ...counterOf(asked.kind, asked, asked.month),
@@ -21,7 +21,7 @@ export async function reserve(db: Db, reservations: readonly Reservation[], at: 
     only_looks: asked.onlyLooks === true,
   }))
   const rows = await db.$queryRaw<{ verdict: string }[]>(
-    sql`SELECT verdict FROM reserve(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)`,
+    sql`SELECT verdict FROM reserve_room(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)`,
   )
   return rows.map((row) => ReserveVerdict.parse(row.verdict))
 }

@@ -6,7 +6,8 @@
 -- told 'room' instead of 'granted'.
 -- Room is least(asked, limit - count - pending), under the counters' locks. Where questions of one batch differ in their
 -- limit (a plan has just changed), one that is refused still takes a place in the queue: refused too often, never too rarely.
-CREATE OR REPLACE FUNCTION reserve(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
+-- The function `reserve` stays as it was, for processes of the version before.
+CREATE FUNCTION reserve_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO counters AS known (organization, project, kind, month)
   SELECT DISTINCT q.organization, q.project, q.kind, q.month
