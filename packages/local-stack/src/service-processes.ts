@@ -49,18 +49,21 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   return { gateway, consumers, serviceUrls }
 }
 
-/** A second process of a service, on ports of its own, with `own` over the environment of the first. */
-export async function secondProcess({ name, plan }: ServiceProcess, own: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+/** Another process of a service, called `name`, on ports of its own, with `own` over the environment of the first. */
+export async function replicaOf(
+  { plan }: ServiceProcess,
+  name: string,
+  own: NodeJS.ProcessEnv,
+): Promise<ServiceProcess> {
   const internalPort = await freePort()
-  const second = `${name}-2`
   return {
-    name: second,
+    name,
     ...onInternalPort(internalPort),
     plan: {
       ...plan,
-      name: second,
+      name,
       env: { ...plan.env, INTERNAL_PORT: String(internalPort), ...own },
-      logFile: path.join(path.dirname(plan.logFile), `${second}.log`),
+      logFile: path.join(path.dirname(plan.logFile), `${name}.log`),
     },
   }
 }

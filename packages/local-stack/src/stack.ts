@@ -16,7 +16,7 @@ import { startOwnedProcess } from './owned-process.ts'
 import type { Part, PartOptions } from './part.ts'
 import { type DatabaseAddresses, needsNoPostgres, prepareDatabases } from './prepare-databases.ts'
 import { createProcessTable, type ProcessTable } from './process-table.ts'
-import { secondProcess, serviceProcesses, type ServiceProcess, type ServiceProcesses } from './service-processes.ts'
+import { replicaOf, serviceProcesses, type ServiceProcess, type ServiceProcesses } from './service-processes.ts'
 import { readStackSecrets, type StackSecrets } from './stack-secrets.ts'
 import { startKafka } from './start-kafka.ts'
 import { startPostgres } from './start-postgres.ts'
@@ -53,22 +53,24 @@ export interface Stack {
   readonly redisUrl: string
   /** Of a service's first process. */
   readonly internalUrlOf: (service: string) => string
-  /** Starts a second process of a service, `gateway-2`, with `own` over the environment of the first. */
-  readonly startSecond: (service: string, own?: NodeJS.ProcessEnv) => Promise<{ readonly internalUrl: string }>
+  /** Starts another process of a service, `gateway-2`, with `own` over the environment of the first. */
+  readonly startReplica: (
+    service: string,
+    own?: NodeJS.ProcessEnv,
+  ) => Promise<{ readonly name: string; readonly internalUrl: string }>
   readonly processes: ProcessTable['processes']
   /** As somebody else would; the process is started again. */
   readonly kill: ProcessTable['kill']
-  /** Stops a second process for good. */
-  readonly stopSecond: (service: string) => Promise<void>
+  /** Stops a process for good, by its name. */
+  readonly stopReplica: (name: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
 
 const CONSUMERS = serviceDatabases.map(({ service }) => service)
-const withSeconds = (names: readonly string[]) => [...names, ...names.map((name) => `${name}-2`)]
-/** Services first, then what they use. */
-const STOP_ORDER = [withSeconds(['gateway']), withSeconds(CONSUMERS), ['redis'], ['kafka'], ['postgres']]
+/** Services first, with their replicas, then what they use. */
+const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
 const PORT_FREE_WITHIN_MS = 3_000
 const FULL_BELOW_BYTES = 16 * 2 ** 20
 
@@ -85,13 +87,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const stop = async (): Promise<void> => {
     giveUp.abort()
     await removeConnectionFile(options.dataDirectory)
-    for (const names of STOP_ORDER) await table.stop(names)
+    for (const services of STOP_ORDER) await table.stop([...table.processes().keys()].filter(isOneOf(services)))
     await release()
   }
   try {
     const stack = await bringUp({ ...options, table, report, giveUp, signal })
-    const stopSecond = (service: string): Promise<void> => table.stop([`${service}-2`])
-    return { ...stack, processes: table.processes, kill: table.kill, stopSecond, stop }
+    const stopReplica = (name: string): Promise<void> => table.stop([name])
+    return { ...stack, processes: table.processes, kill: table.kill, stopReplica, stop }
   } catch (error) {
     await stop()
     await requireSpace(options.dataDirectory, FULL_BELOW_BYTES) // a full disk shows in many ways, none of which names it
@@ -106,7 +108,7 @@ interface Start extends StackOptions {
   readonly signal: AbortSignal
 }
 
-async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' | 'stopSecond' | 'stop'>> {
+async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' | 'stopReplica' | 'stop'>> {
   const secrets = await readStackSecrets(start.dataDirectory)
   const organizations = await readWorkspace(start.workspaceFile ?? DEMO_WORKSPACE, secrets)
   await requirePort(start.gatewayPort)
@@ -119,6 +121,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
   const connection = { kafkaBrokers, databaseUrls, adminDatabaseUrl: adminUrl, redisUrl }
   const { gateway, consumers, serviceUrls } = await startServices(start, connection, secrets)
   const services = [gateway, ...consumers]
+  let replicas = 1
   await writeConnectionFile(start.dataDirectory, { ...connection, serviceUrls }, secrets)
   return {
     gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,
@@ -128,12 +131,18 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     databaseUrls,
     redisUrl,
     internalUrlOf: (service) => serviceNamed(services, service).internalUrl,
-    startSecond: async (service, own = {}) => {
-      const second = await secondProcess(serviceNamed(services, service), own)
-      await startService(start, second)
-      return second
+    startReplica: async (service, own = {}) => {
+      replicas += 1
+      const replica = await replicaOf(serviceNamed(services, service), `${service}-${replicas}`, own)
+      await startService(start, replica)
+      return replica
     },
   }
+}
+
+/** `gateway-2` is one of `gateway`. */
+function isOneOf(services: readonly string[]): (name: string) => boolean {
+  return (name) => services.includes(name.replace(/-\d+$/, ''))
 }
 
 function serviceNamed(services: readonly ServiceProcess[], name: string): ServiceProcess {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createLogAdmin } from '@nextvisit/log'
 import { eventually } from '../stack.ts'
 import { CONSUMERS, type CampaignStack, type Consumer } from './campaign-stack.ts'
 import { type Fault, type Injected, nothingToHeal, type Stage } from './fault.ts'
@@ -81,7 +82,7 @@ async function commitsOf(stack: CampaignStack, consumer: Consumer): Promise<numb
 /** A consumer sleeps past its session while another takes its partitions over, and then wakes: a zombie. */
 function becomesZombie(consumer: Consumer): Fault['inject'] {
   return async ({ stack }) => {
-    await stack.startSecond(consumer)
+    const other = await stack.startReplica(consumer)
     await sleep(2_000) // a part of the partitions is its own now
     stack.kill(consumer, 'SIGSTOP')
     await sleep(LONGER_THAN_A_SESSION_MS)
@@ -94,12 +95,55 @@ function becomesZombie(consumer: Consumer): Fault['inject'] {
         taken = (await commitsOf(stack, consumer)) - before
         stack.kill(consumer, 'SIGCONT')
         await sleep(2_000)
-        await stack.stopSecond(consumer)
+        await stack.stopReplica(other.name)
       },
       witness: async () => (taken > 0 ? `${taken} commits by another while it slept` : undefined),
     }
   }
 }
+
+async function membersOf({ brokers }: CampaignStack, consumer: Consumer): Promise<number> {
+  const admin = createLogAdmin({ brokers, clientId: 'faults' })
+  await admin.connect()
+  try {
+    const { state, members } = await admin.describeGroup(`nextvisit.${consumer}`)
+    return state === 'Stable' ? members.length : 0
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+/** Two, then four processes of a consumer share the partitions, and then one has them all again. */
+function scales(consumer: Consumer): Fault['inject'] {
+  return async ({ stack }) => {
+    const replicas: string[] = []
+    const shared: number[] = []
+    const until = async (members: number): Promise<void> => {
+      shared.push(
+        await eventually(
+          () => membersOf(stack, consumer),
+          (count) => count === members,
+          BACK_WITHIN_MS,
+        ),
+      )
+      await sleep(2_000) // each folds its share
+    }
+    for (const members of [2, 4]) {
+      while (replicas.length + 1 < members) replicas.push((await stack.startReplica(consumer)).name)
+      await until(members)
+    }
+    return {
+      lastsMs: 0,
+      heal: async () => {
+        await Promise.all(replicas.map(stack.stopReplica))
+        await until(1)
+      },
+      witness: async () =>
+        shared.join() === '2,4,1' ? 'two, then four processes shared the partitions, then one' : undefined,
+    }
+  }
+}
+
 const named = (
   verb: string,
   names: readonly PartName[],
@@ -131,6 +175,9 @@ export const processFaults: readonly Fault[] = [
   ...named('freeze', ['gateway', 'kafka', 'postgres', 'redis'], [], (name) => freezes(name, FREEZE_MS)),
   ...CONSUMERS.map(
     (name): Fault => ({ name: `zombie ${name}`, isShort: name === 'metering', inject: becomesZombie(name) }),
+  ),
+  ...CONSUMERS.map(
+    (name): Fault => ({ name: `scale ${name}`, isShort: name === 'user-projector', inject: scales(name) }),
   ),
   rollingRestart,
 ]

@@ -31,7 +31,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   const proxy = createFaultProxy({ host, port: Number(port) }, { poses: true })
   await proxy.start()
 
-  const seconds = await Promise.all(OWNERS.map((owner) => stack.startSecond(owner)))
+  const seconds = await Promise.all(OWNERS.map((owner) => stack.startReplica(owner)))
   const gatewayPort = String(await freePort())
   // The gateways ask the two processes of an owner in opposite order.
   const addresses = OWNERS.map((owner, index) => [
@@ -39,7 +39,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     `${seconds[index]?.internalUrl},${stack.internalUrlOf(owner)}`,
   ])
   const { port: proxyPort } = proxy.addressFor()
-  const second = await stack.startSecond('gateway', {
+  const second = await stack.startReplica('gateway', {
     ...Object.fromEntries(addresses),
     GATEWAY_PORT: gatewayPort,
     KAFKA_BROKERS: `${host}:${proxyPort}`,
@@ -56,7 +56,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     proxy,
     redis,
     signalOwners: (signal) => {
-      for (const owner of OWNERS) for (const name of [owner, `${owner}-2`]) stack.kill(name, signal)
+      for (const name of [...OWNERS, ...seconds.map((second) => second.name)]) stack.kill(name, signal)
     },
     untilReady: async () => {
       await redis.ping()
