@@ -12,10 +12,11 @@ export function describeSegments(): void {
   const { identify, track, readUser, get } = callerOf('SEGMENTS_ADMIN_P')
   const setPlan = (userName: string, plan: string) => identify({ userName, userAttributes: { $set: { plan } } })
   const segmentsOf = async (userName: string) => (await readUser(userName)).body['segments']
-  const membersOf = async (segment: string) =>
-    ((await get(`/v2/admin/segments/${segment}/users`)).body['users'] as { userName: string }[]).map(
-      ({ userName }) => userName,
-    )
+  const rowsOf = async (segment: string) =>
+    (await get(`/v2/admin/segments/${segment}/users`)).body['users'] as { userName: string; since: string }[]
+  const sinceOf = async (userName: string, segment: string) =>
+    (await rowsOf(segment)).find((row) => row.userName === userName)?.since
+  const membersOf = async (segment: string) => (await rowsOf(segment)).map(({ userName }) => userName)
 
   describe('GET /v2/admin/segments and /v2/admin/segments/{segmentId}/users', () => {
     it('follow an identify and an event, old ones included, at once', async () => {
@@ -33,10 +34,16 @@ export function describeSegments(): void {
 
     it('follow the clock within a minute: a window closes, and a segment that names it opens', async () => {
       await setPlan('short', 'pro')
+      await showsSoon(() => segmentsOf('short'), ['lost', 'paying'])
+      const before = await sinceOf('short', 'lost')
+      expect(before).toMatch(INSTANT)
       await track({ userName: 'short', eventName: 'Paid' })
-      await expect.poll(() => segmentsOf('short'), { timeout: 60_000 }).toEqual(['lost', 'paying'])
+      // Who is there since later was away meanwhile: the event has counted.
+      await expect
+        .poll(() => sinceOf('short', 'lost'), { timeout: 60_000 })
+        .toSatisfy((since?: string) => since !== undefined && since > String(before))
       expect(await membersOf('moment')).toEqual([])
-      expect(await membersOf('lost')).toEqual(['short'])
+      expect(await segmentsOf('short')).toEqual(['lost', 'paying'])
     })
 
     it('show exactly the decided members', async () => {

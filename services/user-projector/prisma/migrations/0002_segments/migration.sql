@@ -1,6 +1,7 @@
 -- What segments go by can not be had from rows that were folded without it: they are folded again, from where the log
--- begins.
-TRUNCATE users, user_events, keyed_records;
+-- begins. Dead letters go with them: the log brings those again that still can not be parsed, and the others are folded
+-- from it, once.
+TRUNCATE users, user_events, keyed_records, dead_letters;
 DELETE FROM checkpoints;
 
 ALTER TABLE users
