@@ -45,7 +45,8 @@ const checkout = (who: typeof ada, ms: number, special: Parameters<typeof eventT
   eventTracked({ ...who, eventName: 'checkout', received: at(ms), ...special })
 
 const keyed = checkout(cyd, 5 * HOUR, { keyed: true })
-const heard = [visit({ ...ada, received: at(3 * HOUR) }), visit({ ...ada, received: at(40 * HOUR) })]
+/** No gateway asked for a form then. */
+const visits = [3, 40, 45].map((hours) => visit({ ...ada, received: at(hours * HOUR) }))
 /** Before the period they are folded, in it evaluated, behind it left out. */
 const FACTS: readonly UserFact[] = [
   identifyRequested({ ...ada, received: at(-3 * DAY), operations: { set: { plan: 'pro', other: 'x' } } }),
@@ -56,11 +57,11 @@ const FACTS: readonly UserFact[] = [
   checkout(bob, 1 * HOUR),
   checkout(bob, 2 * HOUR),
   checkout(ada, 2 * HOUR),
-  ...heard.slice(0, 1),
+  ...visits.slice(0, 1),
   // The evaluator's own offer was confirmed: a dry run plays its own.
   visitAnswered({
-    visitId: heard[0]?.id ?? '',
-    queuedId: heard[0]?.id ?? '',
+    visitId: visits[0]?.id ?? '',
+    queuedId: visits[0]?.id ?? '',
     formId: 'old',
     received: at(3 * HOUR),
     userId: ada.userId,
@@ -69,7 +70,7 @@ const FACTS: readonly UserFact[] = [
   checkout(ada, 4 * HOUR, { evaluateTriggers: false, occurredAt: at(0) }),
   keyed,
   keyed,
-  ...heard.slice(1),
+  ...visits.slice(1),
   checkout(ada, 8 * DAY),
 ]
 
@@ -129,8 +130,7 @@ async function publish(topic: string, facts: readonly (UserFact | FormFact)[]): 
   const publisher = createPublisher(connection)
   await publisher.start()
   for (const fact of facts) {
-    const isHeard = heard.some(({ id }) => id === fact.id)
-    const record = encodeRecord(fact, { source: 'spec', time: at(0), ...(isHeard ? { replyTo: 'a gateway' } : {}) })
+    const record = encodeRecord(fact, { source: 'spec', time: at(0) })
     const partition = partitionForKey(fact.userId, PARTITIONS)
     await publisher.publish({ topic, partition, key: fact.userId, ...record }, performance.now() + 10_000)
   }
@@ -169,7 +169,7 @@ describe('nextvisit forms dry-run', () => {
       'acme/shop',
       'FORM   USERS  TODAY  QUEUED  TODAY  EVALUATED  MOSTLY REFUSED AS',
       'nps        1      2       1      2          6  repeat-exhausted 3, not-in-audience 2',
-      'hello      1  -           1  -              2  already-waiting 1',
+      'hello      1  -           1  -              3  already-waiting 1, too-soon 1',
       'old    -          2  -           2  -          removed',
       '',
       'acme/other',

@@ -37,9 +37,9 @@ function dryRunCommand(): Command {
       'after',
       `
 Reads the whole log, since a user is what all records made of them; evaluates those from --from on, by the rules of the
-evaluator. The queue and the times at which forms were shown begin as they were then. From there on every visit that
-asked for a form shows what it is offered. TODAY: the same for the forms that are applied now. Touches nothing: nothing
-is published or committed, and no database is asked.
+evaluator. The queue and the times at which forms were shown begin as they were then. From there on every visit shows
+what it is offered. TODAY: the same for the forms that are applied now. Touches nothing: nothing is published or
+committed, and no database is asked.
 
 USERS: whom the form would have been queued for. QUEUED: how often. EVALUATED: how often a trigger of it matched.
 Ends with 0 when done, 1 if the file is invalid or the log is away, 2 if called wrongly.

@@ -6,7 +6,13 @@ export interface Play {
   readonly open: ReadonlyMap<string, OpenForm>
   readonly shown: ReadonlyMap<string, Shown>
   /** Of each form the row that was over last: `form-events` may tell of it again. */
-  readonly over: ReadonlyMap<string, string>
+  readonly over: ReadonlyMap<string, OverRow>
+}
+
+interface OverRow {
+  readonly id: string
+  /** Also one that had expired, or was cancelled, before the answer was heard of. */
+  readonly isDelivered: boolean
 }
 
 export const NOTHING_PLAYED: Play = { open: new Map(), shown: new Map(), over: new Map() }
@@ -14,9 +20,10 @@ export const NOTHING_PLAYED: Play = { open: new Map(), shown: new Map(), over: n
 /** What really happened, as `form-events` tells it. */
 export function withFact(play: Play, fact: FormFact): Play {
   const { formId, queuedId } = fact
-  const isOver = play.over.get(formId) === queuedId
+  const last = play.over.get(formId)
+  const before = last?.id === queuedId ? last : undefined
   if (fact.type === 'FormQueued') {
-    if (isOver) return play
+    if (before) return play
     const row: OpenForm = {
       id: queuedId,
       formId,
@@ -28,10 +35,12 @@ export function withFact(play: Play, fact: FormFact): Play {
     }
     return { ...play, open: new Map(play.open).set(formId, row) }
   }
-  const over = new Map(play.over).set(formId, queuedId)
+  const wasDelivered = before?.isDelivered === true
+  const isDelivered = wasDelivered || fact.type === 'FormDelivered'
+  const over = new Map(play.over).set(formId, { id: queuedId, isDelivered })
   const open = play.open.get(formId)?.id === queuedId ? without(play.open, formId) : play.open
   if (fact.type !== 'FormDelivered') return { ...play, open, over }
-  return { open, over, shown: withShown(play.shown, formId, Date.parse(fact.at), isOver ? 0 : 1) }
+  return { open, over, shown: withShown(play.shown, formId, Date.parse(fact.at), wasDelivered ? 0 : 1) }
 }
 
 /** What expired by `instant` is gone. */

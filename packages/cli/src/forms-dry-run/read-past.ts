@@ -1,4 +1,4 @@
-import { decodeRecord, FormFact, HEADERS, TOPICS, UserFact } from '@nextvisit/contracts'
+import { decodeRecord, FormFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import { createProgress } from '../progress.ts'
@@ -32,13 +32,13 @@ export async function readPast(connection: LogConnection, topics: Topics, rehear
     topic: string,
     marks: ReadonlyMap<number, Watermarks>,
     schema: ZodType<Fact>,
-    take: (fact: Fact, isHeard: boolean) => void,
+    take: (fact: Fact) => void,
   ): Promise<void> => {
     const from = new Map([...marks].map(([partition, { low }]) => [partition, low]))
     const onBatch = ({ records, fetchedFrom, nextOffset }: FetchedBatch): void => {
       for (const { value, headers } of records) {
         const decoded = decodeRecord(schema, value, headers)
-        if (decoded.outcome === 'ok') take(decoded.fact, headers[HEADERS.replyTo] !== undefined)
+        if (decoded.outcome === 'ok') take(decoded.fact)
         else so.unreadable += 1
       }
       so.records += records.length

@@ -61,8 +61,9 @@ interface RehearsingUser extends UserActivity {
 
 /**
  * Evaluates forms over what is in the log, by the evaluator's own rules, in memory (forms.md). Queue and clocks begin as
- * they were at the start of the period; from then on each catalog plays alone: every visit that a gateway waited for is
- * offered a form, and every offer counts as shown. Kept of a user is only what the forms ask about.
+ * they were at the start of the period; from then on each catalog plays alone: every visit is offered a form, whether its
+ * gateway asked for one or not (where no form was applied then, none did), and every offer counts as shown. Kept of a user
+ * is only what the forms ask about.
  */
 export function createRehearsal(projects: readonly ComparedProject[], { from, to }: Period) {
   const stages = new Map(projects.map((compared) => [placeOf(compared), stageOf(compared)]))
@@ -78,14 +79,13 @@ export function createRehearsal(projects: readonly ComparedProject[], { from, to
       user.plays = { today: really, proposed: really }
     },
 
-    /** `isHeard`: a gateway waited for the reply. */
-    takeUserFact: (fact: UserFact, isHeard: boolean): void => {
+    takeUserFact: (fact: UserFact): void => {
       const stage = stages.get(placeOf(fact))
       if (!stage || fact.type === 'VisitAnswered' || Date.parse(fact.received) >= to || ledger.takeIsCopy(fact)) return
       const user = userOf(stage, fact.userId)
       const occasion = fact.type === 'EventTracked' ? foldTracked(stage, user, fact) : foldIdentified(stage, user, fact)
       if (!occasion || occasion.receivedAt < from) return
-      for (const [name, side] of stage.sides) enact(user, name, side, occasion, isHeard)
+      for (const [name, side] of stage.sides) enact(user, name, side, occasion)
     },
 
     users: (): number => [...stages.values()].reduce((sum, { users }) => sum + users.size, 0),
@@ -139,7 +139,7 @@ function foldIdentified({ asked }: Stage, user: RehearsingUser, fact: IdentifyRe
   return { kind: 'visit', startsSession, receivedAt: Date.parse(fact.received) }
 }
 
-function enact(user: RehearsingUser, name: SideName, side: Side, occasion: Occasion, isHeard: boolean): void {
+function enact(user: RehearsingUser, name: SideName, side: Side, occasion: Occasion): void {
   const { receivedAt } = occasion
   let now = lapsed(user.plays[name], receivedAt)
   for (const decision of evaluateForms(side.index, { ...user, ...now }, occasion)) {
@@ -147,7 +147,7 @@ function enact(user: RehearsingUser, name: SideName, side: Side, occasion: Occas
     if (tally) count(tally, decision, decision.outcome === 'queued' && isFirstTime(user, `${name}/${decision.formId}`))
     if (decision.outcome === 'queued') now = withQueued(now, decision, receivedAt)
   }
-  if (occasion.kind === 'visit' && isHeard) {
+  if (occasion.kind === 'visit') {
     const { offer } = chooseForm(side.index, { ...user, ...now }, receivedAt)
     if (offer) now = withShownForm(now, offer.formId, receivedAt)
   }
