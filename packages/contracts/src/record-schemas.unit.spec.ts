@@ -21,6 +21,8 @@ const samples = readdirSync(SAMPLES).map((file) => {
   return { file, type, version: Number(version.slice(1)), sample }
 })
 
+const isDescribed = (member: object) => 'description' in member && /\w/.test(String(member.description))
+
 describe('docs/records', () => {
   it('tells of every type of record', () => {
     expect(RECORD_TYPES.map(({ type }) => type).toSorted()).toEqual(Object.keys(SCHEMA_VERSIONS).toSorted())
@@ -34,7 +36,6 @@ describe('docs/records', () => {
 
   it.each(RECORD_TYPES)('says of every member of $type what it is', (record) => {
     const { properties } = JSON.parse(recordSchemaText(record)) as { properties: Record<string, object> }
-    const isDescribed = (member: object) => 'description' in member && /\w/.test(String(member.description))
     expect(Object.keys(properties).filter((name) => !isDescribed(properties[name] ?? {}))).toEqual([])
   })
 })
