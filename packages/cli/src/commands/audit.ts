@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print, styled } from '../output.ts'
-import { createProgressBar } from '../progress-bar.ts'
+import { createProgress } from '../progress.ts'
 
 interface Options {
   readonly json?: true
@@ -44,17 +44,17 @@ function parseCount(text: string): number {
 async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
   const env = readEnvironment()
   const connection = logConnection(env)
-  const bar = createProgressBar('records')
+  const progress = createProgress()
   const options = { connection, readModels: readModelsOf(env), isAtRest: atRest === true }
   const report = await audit({
     ...options,
     ...(usersAPass !== undefined && { usersAPass }),
-    onProgress: ({ records, ofRecords }) => bar.show(records, ofRecords),
+    onProgress: ({ records, ofRecords }) => progress.report(ofRecords === 0 ? 1 : records / ofRecords, records),
   })
     .catch((error: Error) => {
       throw new CliError(reasonOf(error), EXIT.usage, { cause: error })
     })
-    .finally(bar.clear)
+    .finally(progress.end)
   if (json) print(JSON.stringify(report, null, 2))
   else printReport(report)
   if (report.findings.length > 0) process.exitCode = EXIT.failed
