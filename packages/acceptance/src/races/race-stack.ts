@@ -47,6 +47,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   const redis = new Redis(stack.redisUrl, { lazyConnect: true, maxRetriesPerRequest: null })
   redis.on('error', () => {}) // it is killed
 
+  const ownerProcesses = [...OWNERS, ...seconds.map(({ name }) => name)]
   const internal = ['gateway', ...OWNERS].map(stack.internalUrlOf)
   const ready = [...internal, ...seconds.map(({ internalUrl }) => internalUrl), second.internalUrl]
   return {
@@ -56,7 +57,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     proxy,
     redis,
     signalOwners: (signal) => {
-      for (const name of [...OWNERS, ...seconds.map((second) => second.name)]) stack.kill(name, signal)
+      for (const process of ownerProcesses) stack.kill(process, signal)
     },
     untilReady: async () => {
       await redis.ping()
