@@ -214,6 +214,27 @@ describe('a tick', () => {
     expect((await given.told()).filter((told) => told.startsWith('FormCancelled'))).toHaveLength(4)
   })
 
+  it('gives the turn of what it cancelled back', async () => {
+    await foldEach(contextOf([nps]), eventTracked())
+    await given.tick(contextOf([{ ...nps, enabled: false }]), SECOND)
+    await foldEach(contextOf([nps]), eventTracked({ received: at(MINUTE) }))
+    expect(await given.queue()).toEqual(['nps cancelled', 'nps waiting'])
+    expect(await given.told()).toEqual(['FormQueued nps', 'FormCancelled nps', 'FormQueued nps'])
+  })
+
+  it('cancels what was offered only after the offer has lapsed; a late answer delivers it all the same', async () => {
+    await foldEach(contextOf([nps]), eventTracked())
+    const { answer } = await offerAt(contextOf([nps]), SECOND)
+    await given.tick(contextOf([]), 2 * SECOND)
+    expect(await given.queue()).toEqual(['nps offered'])
+    // The first tick ends the offer, the second finds it waiting.
+    await given.tick(contextOf([]), MINUTE)
+    await given.tick(contextOf([]), MINUTE)
+    expect(await given.queue()).toEqual(['nps cancelled'])
+    await foldEach(contextOf([]), answer)
+    expect(await given.queue()).toEqual(['nps delivered'])
+  })
+
   it('cancels nothing of a project that the catalog does not hold, or that it holds at an earlier revision', async () => {
     await foldEach(contextOf([nps]), eventTracked())
     await given.tick(contextOf([], { id: 'elsewhere' }), SECOND)

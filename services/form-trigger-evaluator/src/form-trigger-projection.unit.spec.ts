@@ -80,6 +80,12 @@ describe('a tracked event', () => {
     expect(fold(contextOf([form]), free, pro, eventTracked()).decisions).toEqual(['nps queued'])
   })
 
+  it('is itself in the counts of an audience', () => {
+    const second = contextOf([{ ...nps, audience: { event: 'checkout_completed', exactly: 2, within: '1h' } }])
+    expect(fold(second, eventTracked()).decisions).toEqual(['nps not-in-audience'])
+    expect(fold(second, eventTracked(), eventTracked()).decisions).toEqual(['nps queued'])
+  })
+
   it('does not mix users', () => {
     const story = fold(context, eventTracked({ userName: 'ada' }), eventTracked({ userName: 'bob' }))
     expect(story.rows.map(({ userId }) => userId)).toEqual([userIdFixture('ada'), userIdFixture('bob')])

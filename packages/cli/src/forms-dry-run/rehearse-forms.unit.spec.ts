@@ -44,13 +44,14 @@ describe("a project's first form", () => {
   })
 })
 
+function formFact(type: FormFact['type'], hours: number, row = 'one'): FormFact {
+  const queuedId = userIdFixture(row)
+  const common = { type, id: userIdFixture(`${type}/${row}`), organization: 'acme', project: 'shop', formId: 'nps' }
+  const causes = { causeId: queuedId, visitId: queuedId, catalogRevision: 1, priority: 0, showFrom: at(hours) }
+  return FormFact.parse({ ...common, ...causes, userId: ada.userId, queuedId, at: at(hours) })
+}
+
 describe('how often a form was really shown', () => {
-  const formFact = (type: FormFact['type'], hours: number, row = 'one'): FormFact => {
-    const queuedId = userIdFixture(row)
-    const common = { type, id: userIdFixture(`${type}/${row}`), organization: 'acme', project: 'shop', formId: 'nps' }
-    const causes = { causeId: queuedId, visitId: queuedId, catalogRevision: 1, priority: 0, showFrom: at(hours) }
-    return FormFact.parse({ ...common, ...causes, userId: ada.userId, queuedId, at: at(hours) })
-  }
   const queued = formFact('FormQueued', -9)
   const expired = formFact('FormExpired', -8)
   const cancelled = formFact('FormCancelled', -8)

@@ -2,7 +2,7 @@ import type { Condition, TraitValue } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileCondition } from './conditions.ts'
-import { DAY, eventOccasion, formIndex, history, NOW, userState } from './form-fixtures.ts'
+import { DAY, eventOccasion, formIndex, history, HOUR, NOW, userState } from './form-fixtures.ts'
 import { evaluateForms } from './evaluate-forms.ts'
 import type { UserState } from './user-state.ts'
 
@@ -37,6 +37,7 @@ const traitRows: readonly TraitRow[] = [
   [{ startsWith: 'he' }, 'hello', true],
   [{ startsWith: 'lo' }, 'hello', false],
   [{ startsWith: 'he' }, undefined, false],
+  [{ startsWith: 'he' }, ['hello'], false],
   [{ exists: true }, 'x', true],
   [{ exists: true }, null, true],
   [{ exists: true }, undefined, false],
@@ -46,6 +47,7 @@ const traitRows: readonly TraitRow[] = [
   [{ atLeast: 5 }, 4, false],
   [{ atLeast: 5 }, '5', false],
   [{ atMost: 5 }, 5, true],
+  [{ atMost: 5 }, 5.1, false],
   [{ atMost: 5 }, undefined, false],
   [{ moreThan: 5 }, 5, false],
   [{ moreThan: 5 }, 5.1, true],
@@ -57,9 +59,13 @@ const traitRows: readonly TraitRow[] = [
   [{ before: '2026-01-01T00:00:00Z' }, 'yesterday', false],
   [{ before: '2026-03-10T00:00:00Z' }, '2026-02-31', false],
   [{ before: '2026-01-01T00:00:00Z' }, 0, false],
+  [{ before: '2026-01-01T00:00:00Z' }, undefined, false],
+  [{ after: '2026-01-01T00:00:00Z' }, '2026-01-02', true],
+  [{ after: '2026-01-01T00:00:00Z' }, '2026-01-01', false],
   [{ after: '-30d' }, new Date(NOW - 30 * DAY + 1).toISOString(), true],
   [{ after: '-30d' }, new Date(NOW - 30 * DAY).toISOString(), false],
-  [{ before: '-30d' }, new Date(NOW - 31 * DAY).toISOString(), true],
+  [{ before: '-30d' }, new Date(NOW - 30 * DAY - 1).toISOString(), true],
+  [{ before: '-30d' }, new Date(NOW - 30 * DAY).toISOString(), false],
   [{ after: '-30d' }, undefined, false],
 ]
 
@@ -75,23 +81,42 @@ describe('a condition on a trait', () => {
   })
 })
 
+const occurred = (...times: number[]) => ({ events: new Map([['search_done', history(times)]]) })
+
 describe('a condition on device, country and events', () => {
   const german = { device: { $countryCode: 'DE', $deviceOs: 'iOS' } as const }
-  const searched = { events: new Map([['search_done', history([NOW - 8 * DAY, NOW - DAY, NOW])]]) }
+  const searched = occurred(NOW - 8 * DAY, NOW - DAY, NOW)
   const rows: readonly (readonly [Condition, Partial<UserState>, boolean])[] = [
     [{ device: '$deviceOs', is: 'iOS' }, german, true],
     [{ device: '$deviceOs', notIn: ['iOS'] }, german, false],
     [{ device: '$browser', exists: false }, german, true],
+    [{ device: '$deviceOs', exists: true }, german, true],
+    [{ device: '$deviceOs', is: 'ios' }, german, false],
+    [{ device: '$deviceOs', isNot: 'iOS' }, german, false],
+    [{ device: '$browser', isNot: 'Firefox' }, german, true],
+    [{ device: '$deviceOs', in: ['Android', 'iOS'] }, german, true],
+    [{ device: '$browser', in: ['Firefox'] }, german, false],
+    [{ device: '$browser', notIn: ['Firefox'] }, german, true],
     [{ country: 'DE' }, german, true],
     [{ country: 'DE' }, {}, false],
     [{ country: { in: ['AT', 'DE'] } }, german, true],
     [{ country: { isNot: 'DE' } }, {}, true],
+    [{ country: { is: 'DE' } }, german, true],
+    [{ country: { notIn: ['AT', 'DE'] } }, german, false],
+    [{ country: { notIn: ['AT'] } }, {}, true],
+    [{ country: { exists: true } }, german, true],
+    [{ country: { exists: false } }, german, false],
     [{ event: 'search_done', atLeast: 3 }, searched, true],
     [{ event: 'Search Done', atLeast: 3 }, searched, true],
     [{ event: 'search_done', atLeast: 3, within: '7d' }, searched, false],
     [{ event: 'search_done', exactly: 2, within: '7d' }, searched, true],
     [{ event: 'search_done', exactly: 1, within: '1d' }, searched, true],
+    [{ event: 'search_done', atLeast: 1, within: '1h' }, occurred(NOW - HOUR), false],
+    [{ event: 'search_done', atLeast: 1, within: '1h' }, occurred(NOW - HOUR + 1), true],
+    [{ event: 'search_done', atLeast: 1, within: '1h' }, occurred(NOW), true],
+    [{ event: 'search_done', atLeast: 1, within: '1h' }, occurred(NOW + 1), false],
     [{ event: 'search_done', atMost: 2 }, searched, false],
+    [{ event: 'search_done', atMost: 1, within: '1d' }, searched, true],
     [{ event: 'never', exactly: 0 }, searched, true],
     [{ event: 'never', atMost: 2 }, searched, true],
     [{ event: 'constructor', exactly: 0 }, searched, true],

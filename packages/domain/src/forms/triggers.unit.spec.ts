@@ -18,6 +18,10 @@ const inSession = (count: number, startedAt: number) => ({
   ]),
   sessionStartedAt: NOW - MINUTE,
 })
+const longSession = {
+  events: new Map([['checkout', history([NOW - 2 * HOUR, NOW], NOW - 3 * HOUR)]]),
+  sessionStartedAt: NOW - 3 * HOUR,
+}
 const sdk = eventOccasion({ source: 'sdk' })
 const weekly: Trigger = { event: 'checkout', count: 3, within: '7d' }
 const sessional: Trigger = { event: 'checkout', count: 2, since: 'session' }
@@ -33,6 +37,13 @@ const rows: readonly Row[] = [
   ['a visit is no event', { event: 'checkout' }, checkouts(NOW), visitOccasion(), false],
   ['count reached in the window', weekly, checkouts(NOW - 7 * DAY + 1, NOW - HOUR, NOW), eventOccasion(), true],
   ['a window is open at its start', weekly, checkouts(NOW - 7 * DAY, NOW - HOUR, NOW), eventOccasion(), false],
+  [
+    'a window is closed at its end: what lies ahead of it is outside',
+    { event: 'checkout', count: 2, within: '1h' },
+    checkouts(NOW, NOW + 1),
+    eventOccasion(),
+    false,
+  ],
   [
     'more than the count: a level, not an edge',
     weekly,
@@ -66,6 +77,9 @@ const rows: readonly Row[] = [
   ['this session, too few', sessional, inSession(1, NOW - MINUTE), sdk, false],
   ['an earlier session', sessional, inSession(2, NOW - HOUR), sdk, false],
   ['an admin event never fires since: session', sessional, inSession(2, NOW - MINUTE), eventOccasion(), false],
+  ['this session and a window, each reached', { ...sessional, within: '1h' }, inSession(2, NOW - MINUTE), sdk, true],
+  ['a window, but not this session', { ...sessional, within: '1h' }, inSession(1, NOW - MINUTE), sdk, false],
+  ['this session, but not a window', { ...sessional, within: '1h' }, longSession, sdk, false],
   ['no session yet', sessional, { ...inSession(2, NOW), sessionStartedAt: undefined }, sdk, false],
   ['first seen, exactly that long ago', threeDays, { firstSeenAt: NOW - 3 * DAY }, eventOccasion(), true],
   ['first seen, by a visit', threeDays, { firstSeenAt: NOW - 3 * DAY }, visitOccasion({ startsSession: false }), true],

@@ -48,6 +48,11 @@ describe('what is kept of an event', () => {
     )
   })
 
+  it('has in a window what is younger than it, and what is just now', () => {
+    const counts = [99, 100, 101, 200, 201].map((at) => countWithin(history([at]), 200, 100))
+    expect(counts).toEqual([0, 0, 1, 1, 0])
+  })
+
   it('never changes a history that was handed out', () => {
     const before = Object.freeze(history([1, 2]))
     expect(withOccurrence(before, 0, undefined).latest).toEqual([0, 1, 2])

@@ -1,0 +1,62 @@
+import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
+import { describe, expect, it } from 'vitest'
+import { foldEvent, foldIdentify, type UserActivity } from './fold-activity.ts'
+import { DAY, MINUTE, NOW } from './form-fixtures.ts'
+
+const at = (ms: number) => new Date(NOW + ms).toISOString()
+
+/** A user after these records, and which of them were visits that started a session. */
+function fold(...facts: readonly (EventTracked | IdentifyRequested)[]) {
+  const user: UserActivity = { traits: new Map(), device: {}, events: new Map() }
+  const starts = facts.map((fact) => (fact.type === 'EventTracked' ? foldEvent(user, fact) : foldIdentify(user, fact)))
+  return { ...user, sessions: starts.filter((isStart) => isStart === true).length }
+}
+
+const visitAt = (ms: number) => visit({ received: at(ms) })
+const adminAt = (ms: number) => identifyRequested({ received: at(ms) })
+const sdkEventAt = (ms: number) => eventTracked({ source: 'sdk', received: at(ms) })
+const adminEventAt = (ms: number) => eventTracked({ received: at(ms) })
+
+describe('when a user was first seen (forms.md, When a record is evaluated)', () => {
+  it.each([
+    ['a visit', [visitAt(0), visitAt(DAY)], NOW],
+    ['an admin identify', [adminAt(0), visitAt(DAY)], NOW],
+    ['the earliest received, in whatever order they come', [visitAt(DAY), adminAt(0)], NOW],
+    [
+      'when an imported one occurred',
+      [visitAt(0), identifyRequested({ imported: true, occurredAt: at(-DAY) })],
+      NOW - DAY,
+    ],
+    ['never, where only events came', [sdkEventAt(0)], undefined],
+  ])('is %s', (_what, facts, firstSeenAt) => {
+    expect(fold(...facts).firstSeenAt).toBe(firstSeenAt)
+  })
+})
+
+describe('a session', () => {
+  it.each([
+    ['is started by the first visit', [visitAt(0)], 1],
+    ['and by one that comes 30 minutes after', [visitAt(0), visitAt(30 * MINUTE)], 2],
+    ['but not a moment earlier', [visitAt(0), visitAt(30 * MINUTE - 1)], 1],
+    ['lasts by visits', [visitAt(0), visitAt(20 * MINUTE), visitAt(40 * MINUTE)], 1],
+    ['lasts by SDK events', [visitAt(0), sdkEventAt(20 * MINUTE), visitAt(40 * MINUTE)], 1],
+    ['does not last by admin events', [visitAt(0), adminEventAt(20 * MINUTE), visitAt(40 * MINUTE)], 2],
+    ['nor by admin identifies', [visitAt(0), adminAt(20 * MINUTE), visitAt(40 * MINUTE)], 2],
+    [
+      'is not shortened by what comes late',
+      [visitAt(0), sdkEventAt(20 * MINUTE), sdkEventAt(1), visitAt(40 * MINUTE)],
+      1,
+    ],
+    ['is started by no admin identify', [adminAt(0)], 0],
+    ['is started by nothing imported', [visit({ imported: true, received: at(0) })], 0],
+    ['is started by the first visit after SDK events', [sdkEventAt(0), visitAt(1)], 1],
+  ])('%s', (_what, facts, sessions) => {
+    expect(fold(...facts).sessions).toBe(sessions)
+  })
+
+  it('counts the SDK events in it; the total counts all', () => {
+    const { events } = fold(sdkEventAt(0), visitAt(1), sdkEventAt(2), adminEventAt(3), sdkEventAt(4))
+    expect(events.get('checkout_completed')).toMatchObject({ total: 4, session: { startedAt: NOW + 1, count: 2 } })
+  })
+})
