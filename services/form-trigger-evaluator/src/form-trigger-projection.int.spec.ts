@@ -1,3 +1,4 @@
+import { staticCatalog } from '@nextvisit/catalog'
 import { FormFact, type UserFact, type VisitReply } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
@@ -235,9 +236,19 @@ describe('a tick', () => {
     expect(await given.queue()).toEqual(['nps delivered'])
   })
 
-  it('cancels nothing of a project that the catalog does not hold, or that it holds at an earlier revision', async () => {
+  it.each([
+    ['project', contextOf([], { id: 'elsewhere' }).catalog],
+    ['organization', { ...staticCatalog([]), revision: () => 2 }],
+  ])('cancels the waiting rows of a form whose %s was removed', async (_, catalog) => {
     await foldEach(contextOf([nps]), eventTracked())
-    await given.tick(contextOf([], { id: 'elsewhere' }), SECOND)
+    await given.tick({ ...contextOf([]), catalog }, SECOND)
+    expect(await given.queue()).toEqual(['nps cancelled'])
+    expect(await given.told()).toEqual(['FormQueued nps', 'FormCancelled nps'])
+  })
+
+  it('cancels nothing of an organization that the catalog does not hold, or that it holds at an earlier revision', async () => {
+    await foldEach(contextOf([nps]), eventTracked())
+    await given.tick({ ...contextOf([]), catalog: staticCatalog([]) }, SECOND)
     expect(await given.queue()).toEqual(['nps waiting'])
     await given.prisma.$executeRaw(sql`UPDATE queue SET catalog_revision = 2`)
     await offerAt(contextOf([nps]), SECOND)

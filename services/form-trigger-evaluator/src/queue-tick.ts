@@ -17,7 +17,7 @@ interface WaitingForm {
   readonly formId: string
 }
 
-/** One that the workspace no longer has or has disabled. */
+/** One that the workspace has disabled or no longer has, alone or with its project or organization. */
 interface GoneForm extends WaitingForm {
   /** Of the catalog that says so. Rows queued under a later one are somebody's who knew better. */
   readonly revision: number
@@ -96,11 +96,11 @@ async function readGoneForms(db: Db, partitions: readonly number[], catalog: Cat
   return forms.flatMap((form) => goneIn(catalog, form) ?? [])
 }
 
-/** A project that the catalog does not hold says nothing: the catalog may be the one that is behind. */
+/** An organization that the catalog does not hold is at revision 0, under which nothing was queued: it says nothing. */
 function goneIn(catalog: CatalogView, form: WaitingForm): GoneForm | undefined {
   const project = catalog.project(form.organization, form.project)
-  if (!project || compileForms(project.config).byId.get(form.formId)?.isEnabled) return undefined
-  return { ...form, revision: project.revision }
+  if (project && compileForms(project.config).byId.get(form.formId)?.isEnabled) return undefined
+  return { ...form, revision: catalog.revision(form.organization) }
 }
 
 /** One question an index: an `OR` over them would read the whole table. */
