@@ -14,8 +14,9 @@ const FIRST_BACK_OFF_MS = 100
 const LONGEST_BACK_OFF_MS = 2_000
 
 /**
- * Tries until Postgres takes it. Throws what trying again can't mend, and {@link RunnerStoppedError} once aborted. What
- * is tried has to be safe to do twice, since a failed commit may have happened: commits are, by their fence.
+ * Tries until Postgres takes it; a projection's own errors that may pass are waited out likewise. Throws what trying
+ * again can't mend, and {@link RunnerStoppedError} once aborted. What is tried has to be safe to do twice, since a failed
+ * commit may have happened: commits are, by their fence.
  */
 export async function retryWhilePostgresIsAway<T>(
   attempt: () => Promise<T>,
@@ -29,7 +30,7 @@ export async function retryWhilePostgresIsAway<T>(
     } catch (error) {
       if (!mayPass(error)) throw error
       onRetry?.()
-      logger.warn({ ...place, err: error, backOffMs }, 'Postgres is away or busy; trying again')
+      logger.warn({ ...place, err: error, backOffMs }, 'Cannot be folded now; trying again')
       await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
     }
   }

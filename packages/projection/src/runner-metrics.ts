@@ -55,7 +55,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     retries: new Counter({
       name: 'projection_retries_total',
-      help: 'Batches tried again because Postgres was away or busy',
+      help: 'Batches tried again: Postgres away or busy, or what else they need on its way',
       registers,
     }),
   }

@@ -9,7 +9,7 @@ export function changeUser(user: DraftUser, received: string, change: () => void
   const instant = Math.max(Date.parse(received), user.clock.asOf ?? -Infinity)
   if (isCurrent(user)) letTimePass(user, instant)
   change()
-  if (user.segments.index.segments.length > 0) computeSegments(user, instant)
+  if (user.segments.index.segments.length > 0 || !isCurrent(user)) computeSegments(user, instant)
 }
 
 /**

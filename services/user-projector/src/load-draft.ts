@@ -1,51 +1,69 @@
 import type { EventTracked, IdentifyRequested, ProjectRef, UserFact } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
-import type { SegmentIndex } from '@nextvisit/domain'
 import type { FoldContext, Recorded } from '@nextvisit/projection'
+import { findMixedProjects } from './computed-users.ts'
 import { segmentsOf } from './project-segments.ts'
 import { readMemberships } from './segment-rows.ts'
 import { type DraftUser, emptyDraft, newUser, type ProjectSegments, type UserDraft, userKeyOf } from './user-draft.ts'
-import { type EventKey, readEvents, readUsers, type StoredUser } from './user-rows.ts'
+import { type EventKey, type EventRow, readEvents, readEventsOf, readUsers, type StoredUser } from './user-rows.ts'
 
 type ActivityFact = IdentifyRequested | EventTracked
 
-/** What is known of the users that a batch touches, as far as it matters: three questions at most. */
+/** What is known of the users that a batch touches, as far as it matters: five questions at most. */
 export async function loadDraft(
   db: Db,
   batch: readonly Recorded<UserFact>[],
-  { catalog }: Pick<FoldContext, 'catalog'>,
+  context: Pick<FoldContext, 'catalog' | 'partition'>,
 ): Promise<UserDraft> {
   const draft = emptyDraft()
-  const projects = new Map<string, ProjectSegments>()
-  const segmentsAtHand = (place: ProjectRef): ProjectSegments => {
-    const key = `${place.organization}/${place.project}`
-    const found = projects.get(key) ?? segmentsOf(catalog, place)
-    projects.set(key, found)
-    return found
-  }
+  const facts = batch.flatMap(({ fact }) => (fact.type === 'VisitAnswered' ? [] : fact))
+  if (facts.length === 0) return draft
+  const atHand = await findSegmentsAtHand(db, facts, context)
   const profiles = new Set<DraftUser>()
   const followed = new Set<DraftUser>()
   const events = new Map<string, EventKey>()
-  for (const { fact, partition } of batch) {
-    if (fact.type === 'VisitAnswered') continue
-    const user = draft.users.get(userKeyOf(fact)) ?? newUser(fact, partition, segmentsAtHand(fact))
+  for (const fact of facts) {
+    const user =
+      draft.users.get(userKeyOf(fact)) ??
+      newUser(fact, context.partition, atHand.get(projectKeyOf(fact)) ?? segmentsOf(context.catalog, fact))
     draft.users.set(userKeyOf(fact), user)
-    if (fact.type === 'EventTracked') putEvent(events, user, fact.slug)
-    if (matters(fact, user.segments.index)) followed.add(user)
+    if (fact.type === 'EventTracked') events.set(`${userKeyOf(user)}/${fact.slug}`, { ...keyOf(user), slug: fact.slug })
+    if (matters(fact, user.segments)) followed.add(user)
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
-  for (const user of followed) for (const slug of user.segments.index.eventSlugs) putEvent(events, user, slug)
   await Promise.all([
     readUsers(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),
-    loadEvents(db, draft, [...events.values()]),
-    loadMemberships(db, draft, [...followed]),
+    readEvents(db, [...events.values()]).then((rows) => putEvents(draft, rows)),
+    loadWhatSegmentsCount(db, draft, [...followed]),
   ])
   return draft
 }
 
+/** The segments of these facts' projects. Throws while the catalog is older than what their users were computed with. */
+async function findSegmentsAtHand(
+  db: Db,
+  facts: readonly ActivityFact[],
+  { catalog, partition }: Pick<FoldContext, 'catalog' | 'partition'>,
+): Promise<ReadonlyMap<string, ProjectSegments>> {
+  const places = new Map(facts.map((fact) => [projectKeyOf(fact), fact]))
+  const projects = Array.from(places.values(), ({ organization, project }) => ({
+    ...segmentsOf(catalog, { organization, project }),
+    organization,
+    project,
+  }))
+  const mixed = new Set((await findMixedProjects(db, partition, projects)).map(projectKeyOf))
+  return new Map(
+    projects.map(({ index, revision, ...place }) => {
+      const key = projectKeyOf(place)
+      return [key, { index, revision, isMixed: mixed.has(key) }]
+    }),
+  )
+}
+
 /** Whether a fact may change the segments that its user is in. */
-export function matters(fact: ActivityFact, { segments, eventSlugs }: SegmentIndex): boolean {
-  return fact.type === 'IdentifyRequested' ? segments.length > 0 : eventSlugs.has(fact.slug)
+export function matters(fact: ActivityFact, { index, isMixed }: ProjectSegments): boolean {
+  if (isMixed) return true
+  return fact.type === 'IdentifyRequested' ? index.segments.length > 0 : index.eventSlugs.has(fact.slug)
 }
 
 /** An admin track event touches nothing but the event's own row. */
@@ -64,9 +82,7 @@ export async function loadFollowed(
     draft.users.set(userKeyOf(row.profile), newUser(row.profile, row.partition, segmentsOf(catalog, row.profile)))
     putProfile(draft, row)
   }
-  const users = [...draft.users.values()]
-  const events = users.flatMap((user) => [...user.segments.index.eventSlugs].map((slug) => ({ ...keyOf(user), slug })))
-  await Promise.all([loadEvents(db, draft, events), loadMemberships(db, draft, users)])
+  await loadWhatSegmentsCount(db, draft, [...draft.users.values()])
   return draft
 }
 
@@ -78,8 +94,20 @@ function putProfile(draft: UserDraft, { profile, clock }: StoredUser): void {
   user.stored = { ...user.stored, definitions: clock.definitions }
 }
 
-async function loadEvents(db: Db, { users }: UserDraft, keys: readonly EventKey[]): Promise<void> {
-  for (const event of await readEvents(db, keys)) users.get(userKeyOf(event))?.events.set(event.slug, event)
+/** The events that these users' segments count, and the segments that they are in. */
+async function loadWhatSegmentsCount(db: Db, draft: UserDraft, users: readonly DraftUser[]): Promise<void> {
+  const projects = new Map(users.map((user) => [projectKeyOf(user), user]))
+  const events = [...projects.values()].flatMap(({ organization, project, segments }) =>
+    Array.from(segments.index.eventSlugs, (slug) => ({ organization, project, slug })),
+  )
+  await Promise.all([
+    readEventsOf(db, users, events).then((rows) => putEvents(draft, rows)),
+    loadMemberships(db, draft, users),
+  ])
+}
+
+function putEvents({ users }: UserDraft, events: readonly EventRow[]): void {
+  for (const event of events) users.get(userKeyOf(event))?.events.set(event.slug, event)
 }
 
 async function loadMemberships(db: Db, { users }: UserDraft, of: readonly DraftUser[]): Promise<void> {
@@ -89,10 +117,10 @@ async function loadMemberships(db: Db, { users }: UserDraft, of: readonly DraftU
   for (const user of of) user.stored = { ...user.stored, memberships: new Map(user.memberships) }
 }
 
-function putEvent(events: Map<string, EventKey>, user: DraftUser, slug: string): void {
-  events.set(`${userKeyOf(user)}/${slug}`, { ...keyOf(user), slug })
-}
-
 function keyOf({ organization, project, userId }: DraftUser): Omit<EventKey, 'slug'> {
   return { organization, project, userId }
+}
+
+function projectKeyOf({ organization, project }: ProjectRef): string {
+  return `${organization}/${project}`
 }

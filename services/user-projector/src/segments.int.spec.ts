@@ -214,6 +214,62 @@ describe('a catalog that changes', () => {
     expect(await given.settle({ catalog: catalogOf([paying], 1) }, at('10:41'))).toBe(0)
     expect(await readAllRows(given.prisma)).toEqual(rows)
   })
+
+  it.each([
+    { what: 'other segments', segments: [active] },
+    { what: 'none', segments: [] },
+    { what: 'no such project', segments: undefined },
+  ])('has facts wait while the catalog at hand is older and has $what', async ({ segments }) => {
+    const now = { catalog: catalogOf([paying, active], 2) }
+    await given.fold(now, identifyRequested({ ...plan('pro'), received: at('08:00') }))
+    const rows = await readAllRows(given.prisma)
+    const fact = eventTracked({ received: at('08:30') })
+    await expect(given.fold({ catalog: catalogOf(segments, 1) }, fact)).rejects.toMatchObject({
+      code: 'CATALOG_BEHIND',
+      retryable: true,
+    })
+    expect(await readAllRows(given.prisma)).toEqual(rows)
+    await given.fold(now, fact)
+    expect(await membersOf('paying')).toEqual(['ada 08:00'])
+    expect(await membersOf('active')).toEqual(['ada 08:30'])
+  })
+
+  it('misses no fact where a segment was gone for a while, and nobody was computed anew meanwhile', async () => {
+    await given.fold({ catalog: catalogOf([active], 1) }, identifyRequested({ received: at('08:00') }))
+    await given.fold({ catalog: catalogOf([], 2) }, eventTracked({ received: at('08:30') }))
+    await given.settle({ catalog: catalogOf([active], 3) }, at('08:40'))
+    expect(await membersOf('active')).toEqual(['ada 08:40'])
+  })
+
+  it('holds up nobody whose time has come, however many are to be computed anew', async () => {
+    const byId = Array.from({ length: 2_000 }, (_, index) => `user-${index}`).toSorted((one, other) =>
+      userIdFixture(one).localeCompare(userIdFixture(other)),
+    )
+    const before = { catalog: catalogOf([active], 1) }
+    await given.fold(before, ...byId.map((userName) => identifyRequested({ userName, received: at('08:00') })))
+    // Those who are computed anew last, by their id, are those who are due first.
+    await given.fold(before, ...byId.slice(1_000).map((userName) => eventTracked({ userName, received: at('08:00') })))
+    const now = { catalog: catalogOf([active, paying], 2) }
+    await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:10') }))
+    await given.tick(now, at('09:20'))
+    expect(await membersOf('active')).toEqual(['ada 08:10'])
+    await given.tick(now, at('09:20'))
+    expect(await membersOf('active')).toEqual([])
+  })
+
+  it('moves whom it can where others were computed under a later one', async () => {
+    const now = { catalog: catalogOf([active], 1) }
+    await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:10') }))
+    const others = Array.from({ length: 1_000 }, (_, index) => `user-${index}`)
+    const later = { catalog: catalogOf([active, paying], 2) }
+    await given.fold(later, ...others.map((userName) => identifyRequested({ userName, received: at('08:00') })))
+    await given.fold(later, ...others.map((userName) => eventTracked({ userName, received: at('08:00') })))
+    expect(await given.tick(now, at('09:20'))).toBe(true)
+    expect(await membersOf('active')).toHaveLength(1_000)
+    expect(await given.tick(now, at('09:20'))).toBe(false)
+    await given.settle(later, at('09:20'))
+    expect(await membersOf('active')).toEqual([])
+  })
 })
 
 describe('owners of partitions', () => {

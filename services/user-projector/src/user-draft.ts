@@ -13,6 +13,8 @@ export interface FoldedEvent extends EventHistory {
 export interface ProjectSegments {
   readonly index: SegmentIndex
   readonly revision: number
+  /** Some users of the partition were computed with other definitions: each fact brings its user up to date. */
+  readonly isMixed?: boolean
 }
 
 /** What a user's segments were computed with, and for when. Instants in ms. */

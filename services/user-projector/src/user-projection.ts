@@ -31,7 +31,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
       if (!user || fact.type === 'VisitAnswered') return draft
       const change =
         fact.type === 'IdentifyRequested' ? () => foldIdentify(draft, user, fact) : () => foldEvent(user, fact)
-      if (matters(fact, user.segments.index)) changeUser(user, fact.received, change)
+      if (matters(fact, user.segments)) changeUser(user, fact.received, change)
       else change()
       return draft
     },

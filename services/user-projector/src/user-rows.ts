@@ -61,16 +61,39 @@ export async function readUsers(db: Db, users: readonly UserQuery[]): Promise<St
 /** Those of these events that ever happened to their users, in any order. */
 export async function readEvents(db: Db, keys: readonly EventKey[]): Promise<EventRow[]> {
   if (keys.length === 0) return []
-  const rows = await db.$queryRaw<(EventKey & { total: bigint; latestMs: string; firstAt: Date; lastAt: Date })[]>(sql`
-    SELECT organization, project, user_id AS "userId", slug, count AS total,
-           array_to_string(latest_ms, ',') AS "latestMs", first_at AS "firstAt", last_at AS "lastAt"
-    FROM user_events
-    JOIN unnest(
+  return readEventRows(
+    db,
+    sql`unnest(
       ${keys.map((key) => key.organization)}::text[],
       ${keys.map((key) => key.project)}::text[],
       ${keys.map((key) => key.userId)}::uuid[],
       ${keys.map((key) => key.slug)}::text[]
-    ) AS asked (organization, project, user_id, slug) USING (organization, project, user_id, slug)`)
+    ) AS asked (organization, project, user_id, slug)`,
+  )
+}
+
+/** Of all these users, those of their project's events that ever happened to them. */
+export async function readEventsOf(
+  db: Db,
+  users: readonly UserQuery[],
+  events: readonly Omit<EventKey, 'userId'>[],
+): Promise<EventRow[]> {
+  if (users.length === 0 || events.length === 0) return []
+  return readEventRows(
+    db,
+    sql`${askedFor(users)} JOIN unnest(
+      ${events.map((event) => event.organization)}::text[],
+      ${events.map((event) => event.project)}::text[],
+      ${events.map((event) => event.slug)}::text[]
+    ) AS events (organization, project, slug) USING (organization, project)`,
+  )
+}
+
+async function readEventRows(db: Db, keys: Sql): Promise<EventRow[]> {
+  const rows = await db.$queryRaw<(EventKey & { total: bigint; latestMs: string; firstAt: Date; lastAt: Date })[]>(sql`
+    SELECT organization, project, user_id AS "userId", slug, count AS total,
+           array_to_string(latest_ms, ',') AS "latestMs", first_at AS "firstAt", last_at AS "lastAt"
+    FROM ${keys} JOIN user_events USING (organization, project, user_id, slug)`)
   return rows.map(({ total, latestMs, firstAt, lastAt, ...key }) => ({
     ...key,
     total: Number(total),
