@@ -16,13 +16,12 @@ export default defineConfig({
     projects: [
       { test: { ...specs('unit'), testTimeout: 30_000 } },
       { test: { ...specs('int'), ...realParts, testTimeout: 60_000 } },
-      /** Each brings up a whole stack: one at a time, after everything else. */
+      /** Each brings up a whole stack, and much of its time it waits: two at a time, after everything else. */
       {
         test: {
           ...specs('e2e'),
           ...realParts,
           testTimeout: 180_000,
-          fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
       },
