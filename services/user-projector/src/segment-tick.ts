@@ -10,18 +10,25 @@ import { type StoredUser, toStoredUser, USER_COLUMNS, type UserRow } from './use
 /** Of each kind. The rest waits for the next tick. */
 const MAX_USERS_A_TICK = 1_000
 
+/**
+ * Facts are appended after they were received, by gateways whose clocks differ: ticks stay so far behind, lest they move
+ * users past what a fact on its way still says of the time before.
+ */
+export const FACTS_ARRIVE_WITHIN_MS = 5_000
+
 /** Those of these partitions that have users for {@link tickSegments}: two questions, however many there are. */
 export async function findDueSegments(
   db: Db,
   instant: Date,
   { partitions, catalog }: DueContext,
 ): Promise<readonly number[]> {
+  const asOf = settledAt(instant)
   const { stale, ahead } = await findOtherUsers(db, partitions, catalog)
   const changing = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
     WHERE EXISTS (
       SELECT FROM users
-      WHERE users.partition = owned.partition AND changes_at <= ${instant.toISOString()}::timestamptz
+      WHERE users.partition = owned.partition AND changes_at <= ${asOf.toISOString()}::timestamptz
         AND ${isNoneOf(ahead)}
     )`)
   return [...changing, ...stale].map(({ partition }) => partition)
@@ -34,18 +41,16 @@ export async function findDueSegments(
 export async function tickSegments(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
   const { partition, catalog, isRebuild } = context
   if (isRebuild) return []
+  const asOf = settledAt(instant)
   const { stale, ahead } = await findOtherUsers(db, [partition], catalog)
-  const [changing, old] = await Promise.all([
-    readChanging(db, partition, instant, ahead),
-    readStale(db, partition, stale),
-  ])
+  const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
   const draft = await loadFollowed(db, [...changing, ...old], context)
   const isStale = new Set(stale.map(computedKeyOf))
   for (const user of draft.users.values()) {
     const { clock, organization, project } = user
-    if (isCurrent(user)) letTimePass(user, instant.getTime())
+    if (isCurrent(user)) letTimePass(user, asOf.getTime())
     else if (isStale.has(computedKeyOf({ organization, project, definitions: clock.definitions }))) {
-      computeSegments(user, Math.max(instant.getTime(), clock.asOf ?? -Infinity))
+      computeSegments(user, Math.max(asOf.getTime(), clock.asOf ?? -Infinity))
     }
   }
   const statements = saveDraft(draft)
@@ -56,12 +61,12 @@ export async function tickSegments(db: Db, instant: Date, context: FoldContext):
 async function readChanging(
   db: Db,
   partition: number,
-  instant: Date,
+  asOf: Date,
   ahead: readonly ComputedUsers[],
 ): Promise<StoredUser[]> {
   const rows = await db.$queryRaw<UserRow[]>(sql`
     SELECT ${USER_COLUMNS} FROM users
-    WHERE partition = ${partition} AND changes_at <= ${instant.toISOString()}::timestamptz AND ${isNoneOf(ahead)}
+    WHERE partition = ${partition} AND changes_at <= ${asOf.toISOString()}::timestamptz AND ${isNoneOf(ahead)}
     ORDER BY changes_at
     LIMIT ${MAX_USERS_A_TICK}`)
   return rows.map(toStoredUser)
@@ -86,6 +91,11 @@ async function readStale(db: Db, partition: number, stale: readonly ComputedUser
     ) AS old
     LIMIT ${MAX_USERS_A_TICK}`)
   return rows.map(toStoredUser)
+}
+
+/** Up to when facts are all in the log, at an instant. */
+function settledAt(instant: Date): Date {
+  return new Date(instant.getTime() - FACTS_ARRIVE_WITHIN_MS)
 }
 
 /** A condition on rows of `users`. */

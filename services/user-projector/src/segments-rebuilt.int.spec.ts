@@ -1,15 +1,19 @@
 import type { UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { raw } from '@nextvisit/database'
 import { readCampaign } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows } from './given-projector.ts'
 import { readSegmentMembers } from './segment-queries.ts'
+import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
+import { segmentsSettledUntil } from './table-roles.ts'
 
 const campaign = readCampaign(12)
 const MINUTE = 60_000
-const START = Date.parse('2026-11-02T08:00:00.000Z')
-const isoAt = (minute: number) => new Date(START + minute * MINUTE).toISOString()
+/** Long ago: a replay settles nothing that is not due yet. */
+const START = Date.parse('2025-11-02T08:00:00.000Z')
+const isoAt = (ms: number) => new Date(START + ms).toISOString()
 
 const turn = {
   catalog: catalogOf([
@@ -20,29 +24,38 @@ const turn = {
   ]),
 }
 
-/** What is said at a minute: who they are, or that something happened `ago` minutes before; or a tick. */
+/** Whole minutes and a little more or less: now and then two things meet at an instant. */
+const duration = (min: number, max: number) =>
+  fc
+    .tuple(fc.integer({ min, max }), fc.constantFrom(0, 0, 0, 1, 50, 900, -50, -900))
+    .map(([minutes, ms]) => minutes * MINUTE + ms)
+
+/** What is said after a while: who they are, or that something happened `ago` before; or a tick. In ms. */
 interface Step {
-  readonly minutes: number
+  readonly after: number
   readonly kind: 'identify' | 'event' | 'tick'
   readonly userName: string
   readonly ago: number
+  /** How long the fact was on its way to the log. */
+  readonly late: number
   /** Where the batch ends. */
   readonly isLast: boolean
 }
 
 const steps = fc.array(
   fc.record<Step>({
-    minutes: fc.integer({ min: 0, max: 9 }),
+    after: duration(0, 9).map((ms) => Math.max(0, ms)),
     kind: fc.constantFrom('identify', 'event', 'event', 'tick'),
     userName: fc.constantFrom('ada', 'bob'),
-    ago: fc.integer({ min: -4, max: 40 }),
+    ago: duration(-4, 40),
+    late: fc.constantFrom(0, 0, 30, 1_000),
     isLast: fc.boolean(),
   }),
   { minLength: 4, maxLength: 14 },
 )
 
 interface Told {
-  readonly minute: number
+  readonly now: number
   readonly isTick: boolean
   readonly isLast: boolean
   readonly fact: UserFact
@@ -51,27 +64,28 @@ interface Told {
 
 /** Steps as a story: time goes on. */
 function tell(story: readonly Step[]): Told[] {
-  let minute = 0
-  return story.map(({ minutes, kind, userName, ago, isLast }) => {
-    minute += minutes
-    const at = minute - ago
-    const common = { userName, received: isoAt(minute) }
+  let now = 0
+  return story.map(({ after, kind, userName, ago, late, isLast }) => {
+    now += after
+    const at = now - ago
+    const common = { userName, received: isoAt(now - late) }
     const fact =
       kind === 'identify'
         ? identifyRequested({ ...common, operations: { set: { joined: isoAt(at) } } })
         : eventTracked({ ...common, occurredAt: isoAt(at) })
-    return { minute, isTick: kind === 'tick', isLast, fact, happened: { kind, userName, at } }
+    return { now, isTick: kind === 'tick', isLast, fact, happened: { kind, userName, at } }
   })
 }
 
-/** As naive as can be: who is in which segment at a minute. */
+/** As naive as can be: who is in which segment at an instant. */
 function naiveMembers(told: readonly Told[], now: number): Record<string, string[]> {
   const users = ['ada', 'bob'].flatMap((userName) => {
     const own = told.map(({ happened }) => happened).filter((one) => one.userName === userName)
     const joined = own.findLast(({ kind }) => kind === 'identify')?.at
-    const within = (window: number) => own.filter(({ kind, at }) => kind === 'event' && at > now - window && at <= now)
+    const within = (window: number) =>
+      own.filter(({ kind, at }) => kind === 'event' && at > now - window * MINUTE && at <= now)
     if (joined === undefined) return []
-    const [isQuiet, isRecent] = [within(10).length === 0, joined > now - 20]
+    const [isQuiet, isRecent] = [within(10).length === 0, joined > now - 20 * MINUTE]
     return { userName, isBusy: within(30).length >= 2, isQuiet, isRecent, isCalm: isQuiet && !isRecent }
   })
   const namesOf = (isIn: (user: (typeof users)[number]) => boolean) =>
@@ -100,25 +114,32 @@ describe('segments, live and rebuilt', () => {
     )
   }
 
+  /** What a replay brings the rebuilt rows to. */
+  const readSettledUntil = async (): Promise<Date | undefined> => {
+    const [settled] = await given.prisma.$queryRaw<{ instant: Date }[]>(raw(segmentsSettledUntil('users')))
+    return settled?.instant
+  }
+
   it('are the same however often ticks came, and as a naive reading has them', {
     timeout: campaign.withinMs,
   }, async () => {
     await fc.assert(
-      fc.asyncProperty(steps, fc.integer({ min: 0, max: 45 }), async (story, later) => {
+      fc.asyncProperty(steps, duration(0, 45), async (story, later) => {
         const told = tell(story)
         const facts = told.filter(({ isTick }) => !isTick).map(({ fact }) => fact)
-        const end = (told.at(-1)?.minute ?? 0) + later
+        const end = (told.at(-1)?.now ?? 0) + Math.max(0, later)
         await given.clear()
         let batch: UserFact[] = []
-        for (const { isTick, isLast, fact, minute } of told) {
+        for (const { isTick, isLast, fact, now } of told) {
           if (!isTick) batch.push(fact)
           if (batch.length > 0 && (isTick || isLast)) await given.fold(turn, ...batch.splice(0))
-          if (isTick) await given.settle(turn, isoAt(minute))
+          if (isTick) await given.settle(turn, isoAt(now))
         }
         if (batch.length > 0) await given.fold(turn, ...batch)
         batch = []
-        await given.settle(turn, isoAt(end))
+        await given.settle(turn, isoAt(end + FACTS_ARRIVE_WITHIN_MS))
         const live = await readAllRows(given.prisma)
+        const settledUntil = await readSettledUntil()
         expect(await members()).toEqual(
           naiveMembers(
             told.filter(({ isTick }) => !isTick),
@@ -127,7 +148,7 @@ describe('segments, live and rebuilt', () => {
         )
         await given.clear()
         if (facts.length > 0) await given.rebuild(turn, ...facts)
-        await given.settle(turn, isoAt(end))
+        if (settledUntil) await given.settle(turn, settledUntil.toISOString())
         expect(await readAllRows(given.prisma)).toEqual(live)
       }),
       { ...campaign.replay, numRuns: campaign.runs },

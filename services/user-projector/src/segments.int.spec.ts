@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { catalogOf, givenProjector, readAllRows, type Turn, type WrittenSegment } from './given-projector.ts'
 import { readUser } from './queries.ts'
 import { readSegmentMembers, readSegments } from './segment-queries.ts'
+import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
 
 const shop = { organization: 'acme', project: 'shop' }
 const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
@@ -12,6 +13,8 @@ const lost = { id: 'lost', where: { all: [{ segment: 'paying' }, { not: { segmen
 
 /** `08:00` → an instant of the story's day. */
 const at = (time: string) => `2026-11-02T${time}${time.length === 5 ? ':00.000' : ''}Z`
+/** When ticks move what is due at an instant. */
+const past = (instant: string) => new Date(Date.parse(instant) + FACTS_ARRIVE_WITHIN_MS).toISOString()
 const plan = (name: string, userName = 'ada') => ({ userName, operations: { set: { plan: name } } })
 
 let given: Awaited<ReturnType<typeof givenProjector>>
@@ -94,7 +97,7 @@ describe('membership of segments', () => {
   it('takes a fact that comes late for what was known since: nothing turns back', async () => {
     const now = turn(active)
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:00') }))
-    await given.tick(now, at('09:00'))
+    await given.tick(now, past(at('09:00')))
     await given.fold(now, identifyRequested({ received: at('08:30') }))
     expect(await membersOf('active')).toEqual([])
   })
@@ -109,15 +112,15 @@ describe('time alone', () => {
       eventTracked({ received: at('08:00'), occurredAt: at('08:04') }),
     )
     expect(await segmentsOfUser('ada')).toEqual(['lost', 'paying'])
-    expect(await given.settle(now, at('08:03'))).toBe(0)
-    expect(await given.settle(now, at('08:05'))).toBe(1)
+    expect(await given.settle(now, past(at('08:03')))).toBe(0)
+    expect(await given.settle(now, past(at('08:05')))).toBe(1)
     expect(await membersOf('active')).toEqual(['ada 08:04'])
-    expect(await given.settle(now, at('09:03'))).toBe(0)
-    expect(await given.settle(now, at('09:04'))).toBe(1)
+    expect(await given.settle(now, past(at('09:03')))).toBe(0)
+    expect(await given.settle(now, past(at('09:04')))).toBe(1)
     expect(await membersOf('active')).toEqual([])
     expect(await membersOf('lost')).toEqual(['ada 09:04'])
     expect(await countsOf(now)).toEqual({ paying: '1 (1/1)', active: '0 (1/1)', lost: '1 (1/1)' })
-    expect(await given.settle(now, at('23:59'))).toBe(0)
+    expect(await given.settle(now, past(at('23:59')))).toBe(0)
   })
 
   it('moves a user by the age of a date', async () => {
@@ -125,8 +128,8 @@ describe('time alone', () => {
     const now = turn(recent)
     await given.fold(now, identifyRequested({ received: at('08:00'), operations: { set: { joined: '2026-11-02' } } }))
     expect(await segmentsOfUser('ada')).toEqual(['recent'])
-    expect(await given.settle(now, '2026-11-02T23:59:59.999Z')).toBe(0)
-    await given.settle(now, '2026-11-03T00:00:00.000Z')
+    expect(await given.settle(now, past('2026-11-02T23:59:59.999Z'))).toBe(0)
+    await given.settle(now, past('2026-11-03T00:00:00.000Z'))
     expect(await segmentsOfUser('ada')).toEqual([])
   })
 
@@ -137,13 +140,22 @@ describe('time alone', () => {
     expect(await membersOf('idle')).toEqual(['ada 09:00'])
   })
 
+  it('moves nobody past a fact that is on its way', async () => {
+    const now = turn(active)
+    await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:00') }))
+    expect(await given.settle(now, at('09:00:00.005'))).toBe(0)
+    await given.fold(now, eventTracked({ received: at('08:59:59.950') }))
+    expect(await given.settle(now, past(at('09:30')))).toBe(0)
+    expect(await membersOf('active')).toEqual(['ada 08:00'])
+  })
+
   it('moves many, some at a time', async () => {
     const now = turn(active)
     const names = Array.from({ length: 2_300 }, (_, index) => `user-${index}`)
     await given.fold(now, ...names.map((userName) => identifyRequested({ userName, received: at('08:00') })))
     await given.fold(now, ...names.map((userName) => eventTracked({ userName, received: at('08:00') })))
     expect(await countsOf(now)).toEqual({ active: '2300 (2300/2300)' })
-    expect(await given.settle(now, at('09:00'))).toBe(3)
+    expect(await given.settle(now, past(at('09:00')))).toBe(3)
     expect(await countsOf(now)).toEqual({ active: '0 (2300/2300)' })
   })
 })
@@ -161,12 +173,12 @@ describe('a catalog that changes', () => {
     await joinAll({ catalog: catalogOf([]) })
     const now = { catalog: catalogOf([paying, active], 2) }
     expect(await countsOf(now)).toEqual({ paying: '0 (0/1500)', active: '0 (0/1500)' })
-    await given.tick(now, at('11:00'))
+    await given.tick(now, past(at('11:00')))
     expect((await countsOf(now))['paying']).toMatch(/ \(1000\/1500\)$/)
-    expect(await given.settle(now, at('11:00'))).toBe(1)
+    expect(await given.settle(now, past(at('11:00')))).toBe(1)
     expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '600 (1500/1500)' })
     expect(await segmentsOfUser('user-0')).toEqual(['active', 'paying'])
-    expect(await given.settle(now, at('11:31'))).toBe(1)
+    expect(await given.settle(now, past(at('11:31')))).toBe(1)
     expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '0 (1500/1500)' })
   })
 
@@ -174,16 +186,16 @@ describe('a catalog that changes', () => {
     await joinAll({ catalog: catalogOf([paying, active, lost]) })
     const now = { catalog: catalogOf([paying, { ...active, where: { ...active.where, within: '15m' } }, lost], 2) }
     expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '600 (0/1500)', lost: '300 (0/1500)' })
-    await given.settle(now, at('10:50'))
+    await given.settle(now, past(at('10:50')))
     expect(await countsOf(now)).toEqual({ paying: '500 (1500/1500)', active: '0 (1500/1500)', lost: '500 (1500/1500)' })
   })
 
   it('has a removed segment vanish, of a project that is gone as well', async () => {
     await joinAll(turn(paying, active))
-    await given.settle({ catalog: catalogOf([active], 2) }, at('10:40'))
+    await given.settle({ catalog: catalogOf([active], 2) }, past(at('10:40')))
     expect(await membersOf('paying')).toEqual([])
     expect(await countsOf({ catalog: catalogOf([active], 2) })).toEqual({ active: '600 (1500/1500)' })
-    await given.settle({ catalog: catalogOf(undefined, 3) }, at('10:41'))
+    await given.settle({ catalog: catalogOf(undefined, 3) }, past(at('10:41')))
     expect(await given.prisma.segmentMember.count()).toBe(0)
     expect(await given.prisma.segmentCount.count()).toBe(0)
     expect(await given.prisma.segmentProgress.findMany()).toMatchObject([{ definitions: '', users: 1_500n }])
@@ -195,13 +207,13 @@ describe('a catalog that changes', () => {
     await given.fold(now, identifyRequested({ ...plan('team', 'user-1'), received: at('10:40') }))
     expect(await segmentsOfUser('user-1')).toEqual(['active', 'paying'])
     expect(await countsOf(now)).toEqual({ paying: '501 (1/1500)', active: '1 (1/1500)' })
-    await given.tick(now, at('10:41'))
+    await given.tick(now, past(at('10:41')))
     await given.fold(
       now,
       identifyRequested({ ...plan('team', 'new'), received: at('10:42') }),
       ...names.slice(0, 100).map((userName) => identifyRequested({ ...plan('free', userName), received: at('10:42') })),
     )
-    await given.settle(now, at('10:43'))
+    await given.settle(now, past(at('10:43')))
     // Of the first 100, 34 were pro and one was team.
     expect(await countsOf(now)).toEqual({ paying: '467 (1501/1501)', active: '600 (1501/1501)' })
     expect(await membersOf('paying')).toHaveLength(467)
@@ -209,9 +221,9 @@ describe('a catalog that changes', () => {
 
   it('turns nothing back where a catalog at hand is older than what users were computed with', async () => {
     await joinAll({ catalog: catalogOf([paying], 1) })
-    await given.settle({ catalog: catalogOf([active], 2) }, at('10:40'))
+    await given.settle({ catalog: catalogOf([active], 2) }, past(at('10:40')))
     const rows = await readAllRows(given.prisma)
-    expect(await given.settle({ catalog: catalogOf([paying], 1) }, at('10:41'))).toBe(0)
+    expect(await given.settle({ catalog: catalogOf([paying], 1) }, past(at('10:41')))).toBe(0)
     expect(await readAllRows(given.prisma)).toEqual(rows)
   })
 
@@ -237,7 +249,7 @@ describe('a catalog that changes', () => {
   it('misses no fact where a segment was gone for a while, and nobody was computed anew meanwhile', async () => {
     await given.fold({ catalog: catalogOf([active], 1) }, identifyRequested({ received: at('08:00') }))
     await given.fold({ catalog: catalogOf([], 2) }, eventTracked({ received: at('08:30') }))
-    await given.settle({ catalog: catalogOf([active], 3) }, at('08:40'))
+    await given.settle({ catalog: catalogOf([active], 3) }, past(at('08:40')))
     expect(await membersOf('active')).toEqual(['ada 08:40'])
   })
 
@@ -251,9 +263,9 @@ describe('a catalog that changes', () => {
     await given.fold(before, ...byId.slice(1_000).map((userName) => eventTracked({ userName, received: at('08:00') })))
     const now = { catalog: catalogOf([active, paying], 2) }
     await given.fold(now, identifyRequested({ received: at('08:00') }), eventTracked({ received: at('08:10') }))
-    await given.tick(now, at('09:20'))
+    await given.tick(now, past(at('09:20')))
     expect(await membersOf('active')).toEqual(['ada 08:10'])
-    await given.tick(now, at('09:20'))
+    await given.tick(now, past(at('09:20')))
     expect(await membersOf('active')).toEqual([])
   })
 
@@ -264,10 +276,10 @@ describe('a catalog that changes', () => {
     const later = { catalog: catalogOf([active, paying], 2) }
     await given.fold(later, ...others.map((userName) => identifyRequested({ userName, received: at('08:00') })))
     await given.fold(later, ...others.map((userName) => eventTracked({ userName, received: at('08:00') })))
-    expect(await given.tick(now, at('09:20'))).toBe(true)
+    expect(await given.tick(now, past(at('09:20')))).toBe(true)
     expect(await membersOf('active')).toHaveLength(1_000)
-    expect(await given.tick(now, at('09:20'))).toBe(false)
-    await given.settle(later, at('09:20'))
+    expect(await given.tick(now, past(at('09:20')))).toBe(false)
+    await given.settle(later, past(at('09:20')))
     expect(await membersOf('active')).toEqual([])
   })
 })
@@ -287,7 +299,7 @@ describe('owners of partitions', () => {
     await Promise.all(partitions.map(joinIn))
     expect(await countsOf(now)).toEqual({ paying: '1200 (1200/1200)', active: '1200 (1200/1200)' })
     const other = { catalog: catalogOf([active, lost, paying], 2) }
-    await Promise.all(partitions.map((partition) => given.settle({ ...other, partition }, at('11:00'))))
+    await Promise.all(partitions.map((partition) => given.settle({ ...other, partition }, past(at('11:00')))))
     expect(await countsOf(other)).toEqual({
       active: '0 (1200/1200)',
       lost: '1200 (1200/1200)',
@@ -300,7 +312,7 @@ describe('owners of partitions', () => {
     const sleeper = await given.openFold({ catalog: catalogOf([paying], 2) })
     await given.fold(turn(), identifyRequested(plan('free')))
     const rows = await readAllRows(given.prisma)
-    expect(await sleeper.tick(new Date(at('11:00')))).toEqual({ outcome: 'stale' })
+    expect(await sleeper.tick(new Date(past(at('11:00'))))).toEqual({ outcome: 'stale' })
     expect(await readAllRows(given.prisma)).toEqual(rows)
   })
 })

@@ -1,4 +1,5 @@
 import type { SettledUntil, TableRoles } from '@nextvisit/projection/replay'
+import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
 
 /** Where the rows come from. Counts that have come to nothing go by and by; a revision is the last that somebody looked at. */
 export const tableRoles: TableRoles = {
@@ -12,6 +13,10 @@ export const tableRoles: TableRoles = {
   },
 }
 
-/** Ticks move what is due in its order, so that whatever was due before the first that still is has moved. */
+/**
+ * Ticks move what is due in its order, so that whatever was due before the first that still is has moved. A tick moves what
+ * was due a while before its own instant.
+ */
 export const segmentsSettledUntil: SettledUntil = (schema) => `
-  SELECT partition, least(now(), min(changes_at) - interval '1 ms') AS instant FROM ${schema}.users GROUP BY partition`
+  SELECT partition, least(now(), min(changes_at) - interval '1 ms')
+    + interval '${FACTS_ARRIVE_WITHIN_MS} ms' AS instant FROM ${schema}.users GROUP BY partition`
