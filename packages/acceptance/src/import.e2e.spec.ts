@@ -144,7 +144,7 @@ describe('an import that is killed again and again, beside live traffic', () => 
     })
 
     for (let kill = 0; kill < KILLS; kill += 1) {
-      await killBehind(kill === 0 ? 0 : (kill * IMPORTED) / KILLS)
+      await killBehind(kill === 0 ? 0 : (kill * IMPORTED) / (KILLS + 1))
       if (kill === 0) await copyFile(stateFile(), `${file}.first-state`)
     }
     const last = await startImport().ended

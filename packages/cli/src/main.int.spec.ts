@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -34,6 +35,15 @@ function nextvisit(args: readonly string[], env: Readonly<Record<string, string>
         resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr })
       },
     )
+  })
+}
+
+/** Runs a line of shell in which `"$0" "$1"` is the command. */
+function shell(line: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile('sh', ['-c', line, process.execPath, MAIN], (error, stdout, stderr) => {
+      resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr })
+    })
   })
 }
 
@@ -78,6 +88,20 @@ describe('nextvisit', () => {
     expect(stdout).toBe('')
     expect(stderr).toContain(message)
     expect(stderr).not.toContain('    at ')
+  })
+
+  it.runIf(existsSync('/dev/full'))('ends with 1 where what it prints does not fit on the disk', async () => {
+    const { exitCode, stderr } = await shell('"$0" "$1" --help > /dev/full')
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: 'Standard output cannot be written (ENOSPC), so what is there is not whole.\n',
+    })
+  })
+
+  it('ends with 0 where nobody reads on', async () => {
+    expect(await shell('{ sleep 0.2; "$0" "$1" --help; echo "ended with $?" >&2; } | true')).toMatchObject({
+      stderr: 'ended with 0\n',
+    })
   })
 
   it('ends with 1 where the log is away, and shows a stack only if asked to', async () => {

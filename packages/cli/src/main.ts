@@ -18,8 +18,12 @@ import { ConfigError } from '@nextvisit/service-kit'
 import { CliError, EXIT } from './errors.ts'
 import { complain } from './output.ts'
 
-// Whoever reads along, such as `head`, has read enough.
-process.stdout.on('error', () => process.exit(EXIT.done))
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Whoever reads along, such as `head`, has read enough.
+  if (error.code === 'EPIPE') process.exit(EXIT.done)
+  complain(`Standard output cannot be written (${error.code}), so what is there is not whole.`)
+  process.exit(EXIT.failed)
+})
 
 const program = new Command('nextvisit')
   .description('Configures and watches Nextvisit. Finds a local stack that runs in this checkout by itself.')

@@ -38,8 +38,9 @@ A line is the body of an admin route with its type, and when it happened, howeve
   {"type":"identify","userName":"ada","userAttributes":{"$set":{"plan":"pro"}},"occurredAt":"2021-03-01T09:00:00Z"}
   {"type":"track","userName":"ada","eventName":"Signed Up","occurredAt":"2021-03-01T09:00:05Z"}
 It fills in what is not known: it overwrites no trait, counts for no limit and sets off no form (docs/spec/decisions.md, Import).
-A track's user must be identified by an earlier line or have been before. Two equal lines are two events; lines with an
-equal "id" are one.
+A track's user must be identified by an earlier line or have been before. Two equal lines of a file are two events; lines
+with an equal "id" are one. Equal lines of different files are one, too: when a history is cut into several files, give each
+of its lines an "id" of its own.
 
 Lines that are refused are in FILE.rejects.ndjson, each with its number and what is wrong; repair those and import that as
 a file of its own. How far it is stands in FILE.import-state.json: run the same again after a crash, and it goes on;

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, fstatSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
@@ -21,11 +21,26 @@ export function openOutput(file: string): Output {
 }
 
 function standardOutput(): Output {
+  if (fstatSync(process.stdout.fd).isFile()) return redirectedOutput()
   return {
     write: async (text) => {
       if (!process.stdout.write(text)) await once(process.stdout, 'drain')
     },
     complete: async () => undefined,
+    discard: async () => undefined,
+  }
+}
+
+/** Node's own stream to a file takes a part that was written for the whole: the last line could be cut in silence. */
+function redirectedOutput(): Output {
+  const disk = createWriteStream('', { fd: process.stdout.fd, autoClose: false })
+  const { written, write } = into(disk, finished(disk))
+  return {
+    write,
+    complete: async () => {
+      disk.end()
+      await written
+    },
     discard: async () => undefined,
   }
 }
@@ -36,14 +51,10 @@ function fileOutput(file: string): Output {
   const disk = createWriteStream(part)
   const gzip = file.endsWith('.gz') ? createGzip() : undefined
   const first: Writable = gzip ?? disk
-  const written = gzip ? pipeline(gzip, disk) : finished(disk)
-  // Whoever writes or completes hears of it.
-  written.catch(() => {})
+  const { written, write } = into(first, gzip ? pipeline(gzip, disk) : finished(disk))
 
   return {
-    write: async (text) => {
-      if (!first.write(text)) await Promise.race([once(first, 'drain'), written])
-    },
+    write,
     complete: async () => {
       first.end()
       await written
@@ -57,6 +68,15 @@ function fileOutput(file: string): Output {
       await rm(part, { force: true })
     },
   }
+}
+
+function into(stream: Writable, written: Promise<void>): { written: Promise<void>; write: Output['write'] } {
+  // Whoever writes or completes hears of it.
+  written.catch(() => {})
+  const write: Output['write'] = async (text) => {
+    if (!stream.write(text)) await Promise.race([once(stream, 'drain'), written])
+  }
+  return { written, write }
 }
 
 /** Forces a file, or a folder's names, onto the disk. */
