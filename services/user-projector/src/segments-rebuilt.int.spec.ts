@@ -154,4 +154,21 @@ describe('segments, live and rebuilt', () => {
       { ...campaign.replay, numRuns: campaign.runs },
     )
   })
+
+  it('are the same where a replay comes between two changes', async () => {
+    await given.clear()
+    const facts = ['ada', 'bob'].flatMap((userName, index) => [
+      identifyRequested({ userName, received: isoAt(0), operations: {} }),
+      eventTracked({ userName, received: isoAt(3_000), occurredAt: isoAt(index * 3_000) }),
+    ])
+    await given.fold(turn, ...facts)
+    await given.settle(turn, isoAt(10 * MINUTE + 1_000 + FACTS_ARRIVE_WITHIN_MS))
+    expect(await members()).toMatchObject({ quiet: ['ada'] })
+    const live = await readAllRows(given.prisma)
+    const settledUntil = await readSettledUntil()
+    await given.clear()
+    await given.rebuild(turn, ...facts)
+    await given.settle(turn, String(settledUntil?.toISOString()))
+    expect(await readAllRows(given.prisma)).toEqual(live)
+  })
 })
