@@ -16,7 +16,12 @@ let callers: ReturnType<typeof createCallers>
 beforeAll(async () => {
   stack = await startCampaignStack()
   callers = createCallers(stack.gatewayUrl)
-  const traffic = createTraffic({ callers, customers: stack.customers, random: createRandom(7), perSecond: 100 })
+  const traffic = createTraffic({
+    callers,
+    customers: stack.customers,
+    random: createRandom(7, 'traffic'),
+    perSecond: 100,
+  })
   await traffic.begin()
   traffic.start()
   await sleep(4_000)

@@ -4,6 +4,7 @@ import type { Random } from './seeded-random.ts'
 
 export interface Stage {
   readonly stack: CampaignStack
+  /** The fault's own. */
   readonly random: Random
   readonly callers: Callers
 }

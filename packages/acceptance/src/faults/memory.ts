@@ -5,27 +5,28 @@ import { CONSUMERS, type CampaignStack } from './campaign-stack.ts'
 const EVERY_MS = 1_000
 const SERVICES: readonly string[] = ['gateway', ...CONSUMERS]
 
-/** Watches how much the services grow. A process that came anew begins anew. */
+/** Watches how much those services grow that live through it all: one that came anew only warms up. */
 export interface MemoryWatch {
   /** The greatest growth of one service, in MB. */
-  readonly stop: () => number
+  readonly stop: () => Promise<number>
 }
 
-export function watchMemory(stack: CampaignStack): MemoryWatch {
-  const first = new Map<number, number>()
+export async function watchMemory(stack: CampaignStack): Promise<MemoryWatch> {
   const most = new Map<number, number>()
-  const sample = async (): Promise<void> => {
+  const sample = async (): Promise<ReadonlyMap<number, number>> => {
     const running = [...stack.processes()].filter(([name]) => SERVICES.includes(name)).map(([, { pid }]) => pid)
-    for (const [pid, kilobytes] of await residentKilobytes(running)) {
-      if (!first.has(pid)) first.set(pid, kilobytes)
-      most.set(pid, Math.max(most.get(pid) ?? 0, kilobytes))
-    }
+    const sizes = new Map(await residentKilobytes(running))
+    for (const [pid, kilobytes] of sizes) most.set(pid, Math.max(most.get(pid) ?? 0, kilobytes))
+    return sizes
   }
+  const first = await sample()
   const timer = setInterval(() => void sample(), EVERY_MS)
   return {
-    stop: () => {
+    stop: async () => {
       clearInterval(timer)
-      const growths = [...most].map(([pid, kilobytes]) => kilobytes - (first.get(pid) ?? kilobytes))
+      const last = await sample()
+      const lasting = [...first].filter(([pid]) => last.has(pid))
+      const growths = lasting.map(([pid, kilobytes]) => (most.get(pid) ?? kilobytes) - kilobytes)
       return Math.round(Math.max(0, ...growths) / 1_024)
     },
   }

@@ -2,10 +2,11 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FindingsOfKind } from '@nextvisit/audit'
 import { eventually } from '../stack.ts'
-import type { Call } from './callers.ts'
 import { auditStack } from './campaign-stack.ts'
 import type { Fault, Injected, Stage } from './fault.ts'
+import { judgeCalls, type Recovery } from './judge-calls.ts'
 import { watchMemory } from './memory.ts'
+import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
 const REQUESTS_PER_SECOND = 40
@@ -33,35 +34,28 @@ export interface FaultResult {
   readonly differences: readonly FindingsOfKind[]
 }
 
+interface Struck extends Recovery {
+  readonly injected: Injected
+  readonly healedAt: number
+}
+
 /** Lets a fault strike under load, heals it, waits until all is at rest, and counts everything again. */
-export async function runFault(fault: Fault, seed: number, stage: Stage): Promise<FaultResult> {
-  const { stack, callers, random } = stage
+export async function runFault(fault: Fault, seed: number, stage: Omit<Stage, 'random'>): Promise<FaultResult> {
+  const { stack, callers } = stage
+  const random = createRandom(seed, `traffic of ${fault.name}`)
   const traffic = createTraffic({ callers, customers: stack.customers, random, perSecond: REQUESTS_PER_SECOND })
   const callsBefore = callers.calls().length
-  const memory = watchMemory(stack)
+  const memory = await watchMemory(stack)
+  let struck: Struck
+  let growthMb: number
   traffic.start()
-  await sleep(CALM_BEFORE_MS)
-  let healedAt: number
-  let injected: Injected
   try {
-    injected = await fault.inject(stage)
-    try {
-      await sleep(injected.lastsMs)
-    } finally {
-      await injected.heal()
-    }
-    healedAt = performance.now()
-    await eventually(
-      () => isReady(stack.gatewayUrl),
-      (ready) => ready,
-      READY_WITHIN_MS,
-    )
-    await sleep(CALM_AFTER_MS)
+    struck = await strike(fault, { ...stage, random: createRandom(seed, fault.name) })
   } finally {
     await traffic.stop()
+    growthMb = await memory.stop()
   }
-  const witness = await injected.witness()
-  const growthMb = memory.stop()
+  const witness = await struck.injected.witness()
   const stoppedAt = performance.now()
   const found = await eventually(
     () => differencesOf(stage),
@@ -77,33 +71,35 @@ export async function runFault(fault: Fault, seed: number, stage: Stage): Promis
     requests: calls.length,
     unknown: failed.length,
     longestMs: Math.max(0, ...calls.map(({ elapsedMs }) => elapsedMs)),
-    recoveryMs: Math.max(0, ...failed.map(({ sentAt, elapsedMs }) => sentAt + elapsedMs - healedAt)),
+    recoveryMs: Math.max(0, ...failed.map(({ sentAt, elapsedMs }) => sentAt + elapsedMs - struck.healedAt)),
     atRestMs: performance.now() - stoppedAt,
     growthMb,
-    differences: [...found, ...unexpectedAnswers(calls)],
+    differences: [...found, ...judgeCalls(calls, struck)],
   }
 }
 
-async function differencesOf({ stack, callers }: Stage): Promise<readonly FindingsOfKind[]> {
+/** Some calm before the fault, and some after it, once the gateway is ready again. */
+async function strike(fault: Fault, stage: Stage): Promise<Struck> {
+  await sleep(CALM_BEFORE_MS)
+  const injected = await fault.inject(stage)
+  try {
+    await sleep(injected.lastsMs)
+  } finally {
+    await injected.heal()
+  }
+  const healedAt = performance.now()
+  const isBack = await eventually(() => isReady(stage.stack.gatewayUrl), Boolean, READY_WITHIN_MS)
+  const calmSince = performance.now()
+  await sleep(CALM_AFTER_MS)
+  return { injected, healedAt, isReady: isBack, calmSince }
+}
+
+async function differencesOf({ stack, callers }: Omit<Stage, 'random'>): Promise<readonly FindingsOfKind[]> {
   try {
     return (await auditStack(stack, callers.calls())).findings
   } catch (error) {
     return [{ kind: 'no audit', count: 1, examples: [{ about: 'audit', says: String(error) }] }]
   }
-}
-
-function isExpected({ status, keyed }: Call): boolean {
-  return status === undefined || [200, 202, 503].includes(status) || (keyed && status === 409)
-}
-
-/** No fault is a reason to refuse a good request for ever; the same key at once may be in a conflict. */
-function unexpectedAnswers(calls: readonly Call[]): FindingsOfKind[] {
-  const wrong = calls.filter((call) => !isExpected(call))
-  if (wrong.length === 0) return []
-  const examples = wrong
-    .slice(0, 5)
-    .map(({ status, requestId = '' }) => ({ about: requestId, says: `answered ${status}` }))
-  return [{ kind: 'answers: unexpected', count: wrong.length, examples }]
 }
 
 async function isReady(gatewayUrl: string): Promise<boolean> {

@@ -13,15 +13,15 @@ export interface SeedOptions {
 
 /** Runs faults, one after the other, against one stack; in another order for another seed. */
 export async function runSeed({ seed, faults, onResult }: SeedOptions): Promise<FaultResult[]> {
-  const random = createRandom(seed)
+  const random = createRandom(seed, 'order')
   const order = faults
     .map((fault) => ({ fault, place: random.next() }))
     .toSorted((one, other) => one.place - other.place)
   const results: FaultResult[] = []
-  let stage: Stage | undefined
+  let stage: Omit<Stage, 'random'> | undefined
   try {
     for (const { fault } of order) {
-      stage ??= await newStage(random)
+      stage ??= await newStage(seed)
       const result = await runFault(fault, seed, stage).catch((error: unknown) => brokenRun(fault, seed, error))
       results.push(result)
       onResult?.(result)
@@ -43,9 +43,10 @@ function brokenRun({ name: fault }: Fault, seed: number, error: unknown): FaultR
   return { fault, seed, witness: undefined, ...nothing, differences: [{ kind: 'broken run', count: 1, examples }] }
 }
 
-async function newStage(random: Stage['random']): Promise<Stage> {
+async function newStage(seed: number): Promise<Omit<Stage, 'random'>> {
   const stack = await startCampaignStack()
   const callers = createCallers(stack.gatewayUrl)
+  const random = createRandom(seed, 'beginning')
   await createTraffic({ callers, customers: stack.customers, random, perSecond: 1 }).begin()
-  return { stack, callers, random }
+  return { stack, callers }
 }

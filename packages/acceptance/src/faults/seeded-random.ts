@@ -1,4 +1,6 @@
-/** Numbers that are the same for the same seed (mulberry32). */
+import { createHash } from 'node:crypto'
+
+/** Numbers that are the same for the same seed and use (mulberry32). */
 export interface Random {
   /** In [0, 1). */
   readonly next: () => number
@@ -7,8 +9,9 @@ export interface Random {
   readonly oneOf: <T>(values: readonly [T, ...T[]] | readonly T[]) => T
 }
 
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0
+/** Each use has numbers of its own: how many another one draws, and when, changes nothing for it. */
+export function createRandom(seed: number, use: string): Random {
+  let state = createHash('sha256').update(`${seed}/${use}`).digest().readUInt32LE()
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

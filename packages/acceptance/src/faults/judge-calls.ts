@@ -1,0 +1,46 @@
+import type { FindingsOfKind } from '@nextvisit/audit'
+import type { Call } from './callers.ts'
+
+export interface Recovery {
+  /** Whether the gateway said so, in time. */
+  readonly isReady: boolean
+  /** On the clock of the calls: from then on nothing is wrong any more. */
+  readonly calmSince: number
+}
+
+/**
+ * What the answers alone say against a run. No fault is a reason to refuse a good request for ever; the same key at once
+ * may be in a conflict. And a fault that is over must be over for the callers, too.
+ */
+export function judgeCalls(calls: readonly Call[], { isReady, calmSince }: Recovery): FindingsOfKind[] {
+  const wrong = calls.filter((call) => !isExpected(call))
+  const inCalm = calls.filter(({ sentAt }) => sentAt >= calmSince)
+  return [
+    ...finding(
+      'answers: unexpected',
+      wrong.map(({ status, requestId = '' }) => ({ about: requestId, says: `answered ${status}` })),
+    ),
+    ...finding(
+      'not ready again',
+      isReady ? [] : [{ about: 'gateway', says: 'its /readyz did not answer 200 in time' }],
+    ),
+    ...finding(
+      'answers: none again',
+      inCalm.some(isAcknowledged)
+        ? []
+        : [{ about: 'gateway', says: `acknowledged none of ${inCalm.length} requests after the fault` }],
+    ),
+  ]
+}
+
+function isExpected({ status, keyed }: Call): boolean {
+  return status === undefined || [200, 202, 503].includes(status) || (keyed && status === 409)
+}
+
+function isAcknowledged({ status = 0 }: Call): boolean {
+  return status >= 200 && status < 300
+}
+
+function finding(kind: string, all: FindingsOfKind['examples']): FindingsOfKind[] {
+  return all.length === 0 ? [] : [{ kind, count: all.length, examples: all.slice(0, 5) }]
+}
