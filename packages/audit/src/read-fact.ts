@@ -121,13 +121,16 @@ export function readFormFact(message: Message): Reading<FormFact> {
 function readFact<Fact>({ value, headers }: Message, types: ReadonlyMap<unknown, Members>): Reading<Fact> {
   if (value === null) return unreadable('it has no value')
   if (headers['schema-version'] !== '1') return unreadable('its schema-version is not 1')
-  const json = parse(value.toString('utf8'))
+  const written = value.toString('utf8')
+  const json = parse(written)
   if (!isObject(json)) return unreadable('it is no JSON object')
   const members = types.get(json['type'])
   if (!members) return unreadable('its type is unknown')
   const wrong = Object.entries(members).find(([name, check]) => !check(json[name]))
   if (wrong) return unreadable(`its ${wrong[0]} is not as it must be`)
-  if (!isStorable(json)) return unreadable('it holds U+0000 or a lone surrogate')
+  if (mayBeUnstorable.test(written) && !isStorable(json)) {
+    return unreadable('it holds U+0000 or a lone surrogate, or is nested too deep to tell')
+  }
   return { outcome: 'read', fact: json as Fact }
 }
 
@@ -135,10 +138,22 @@ function fits(value: unknown, members: Members): boolean {
   return isObject(value) && Object.entries(members).every(([name, check]) => check(value[name]))
 }
 
+/** Only an escape brings such a character through JSON and UTF-8: what has none is well, however deep it is nested. */
+const mayBeUnstorable = /\\u(0000|d[89a-f])/i
+
 function isStorable(json: unknown): boolean {
+  try {
+    return isEachStorable(json)
+  } catch (error) {
+    if (error instanceof RangeError) return false
+    throw error
+  }
+}
+
+function isEachStorable(json: unknown): boolean {
   if (typeof json === 'string') return json.isWellFormed() && !json.includes('\u0000')
   if (typeof json !== 'object' || json === null) return true
-  return Object.entries(json).flat().every(isStorable)
+  return Object.entries(json).flat().every(isEachStorable)
 }
 
 function parse(json: string): unknown {

@@ -19,6 +19,8 @@ const queued = {
   catalogRevision: 1,
 } as const
 
+const deep = (innermost: string) => '['.repeat(50_000) + innermost + ']'.repeat(50_000)
+
 function message(fact: { readonly id: string; readonly type: string }) {
   const { value, headers } = encodeRecord(fact, { source: 'spec', time: '2026-11-02T10:00:00.000Z' })
   return { value: Buffer.from(value), headers }
@@ -59,6 +61,20 @@ describe('reading a fact', () => {
   ])('cannot read %s, as no service can', (_what, bad) => {
     expect(readUserFact(bad).outcome).toBe('unreadable')
     expect(decodeRecord(UserFact, bad.value, bad.headers).outcome).toBe('rejected')
+  })
+
+  it('reads a good fact with a member nested without end, and not one whose escapes nobody can look for', () => {
+    const nested = (innermost: string) => {
+      const text = JSON.stringify({ ...eventTracked(), extra: 0 })
+      return { ...good, value: Buffer.from(text.replace('"extra":0', `"extra":${deep(innermost)}`)) }
+    }
+    for (const [value, isRead] of [
+      [nested('1'), true],
+      [nested('"\\u0000"'), false],
+    ] as const) {
+      expect(readUserFact(value).outcome).toBe(isRead ? 'read' : 'unreadable')
+      expect(decodeRecord(UserFact, value.value, value.headers).outcome).toBe(isRead ? 'ok' : 'rejected')
+    }
   })
 
   it('agrees with the services on form facts', () => {

@@ -69,10 +69,24 @@ export type Decoded<Fact> =
 
 /**
  * The fact in a Kafka message, or why there is none. Never throws: a consumer turns a rejection into a dead letter.
- * Refused: null values, missing or unknown `schema-version`, what is not JSON, what does not fit the schema, and
- * strings that Postgres cannot store (U+0000, lone surrogates).
+ * Refused: null values, missing or unknown `schema-version`, what is not JSON, what does not fit the schema,
+ * strings that Postgres cannot store (U+0000, lone surrogates), and what is nested so deep that looking for them
+ * overflows the stack.
  */
 export function decodeRecord<Fact>(
+  schema: z.ZodType<Fact>,
+  value: Buffer | null,
+  headers: Readonly<Record<string, string>>,
+): Decoded<Fact> {
+  try {
+    return decode(schema, value, headers)
+  } catch (error) {
+    if (error instanceof RangeError) return rejected('value is nested too deep')
+    throw error
+  }
+}
+
+function decode<Fact>(
   schema: z.ZodType<Fact>,
   value: Buffer | null,
   headers: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-import { type Decoded, decodeRecord, HEADERS } from '@nextvisit/contracts'
+import { decodeRecord, HEADERS } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import type { DeadLetter } from './dead-letters.ts'
@@ -22,7 +22,7 @@ export function parseRecords<Fact>(
       deadLetters.push({ record, reason: 'a dead letter of the live read models' })
       continue
     }
-    const decoded = decode(schema, record)
+    const decoded = decodeRecord(schema, record.value, record.headers)
     if (decoded.outcome === 'rejected') {
       deadLetters.push({ record, reason: decoded.reason })
       continue
@@ -32,14 +32,4 @@ export function parseRecords<Fact>(
     recorded.push({ fact: decoded.fact, topic, partition, offset, timestampMs, id, replyTo, traceparent })
   }
   return { recorded, deadLetters }
-}
-
-/** What is nested so deep that looking at it overflows the stack is no fact, either. */
-function decode<Fact>(schema: ZodType<Fact>, { value, headers }: FetchedRecord): Decoded<Fact> {
-  try {
-    return decodeRecord(schema, value, headers)
-  } catch (error) {
-    if (error instanceof RangeError) return { outcome: 'rejected', reason: 'value is nested too deep' }
-    throw error
-  }
 }
