@@ -15,8 +15,8 @@ export const tableRoles: TableRoles = {
 
 /**
  * Ticks move what is due in its order, so that whatever was due before the first that still is has moved. A tick moves what
- * was due a while before its own instant.
+ * was due a while before its own instant. The clock's time, not the transaction's, which began before it waited for folds.
  */
 export const segmentsSettledUntil: SettledUntil = (schema) => `
-  SELECT partition, least(now(), min(changes_at) - interval '1 ms')
+  SELECT partition, least(clock_timestamp(), min(changes_at) - interval '1 ms')
     + interval '${FACTS_ARRIVE_WITHIN_MS} ms' AS instant FROM ${schema}.users GROUP BY partition`

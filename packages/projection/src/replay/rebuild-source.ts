@@ -8,6 +8,9 @@ import { rebuildInto } from '../rebuild.ts'
 import type { Schemas } from './compare-tables.ts'
 import { ReplayError } from './replay-error.ts'
 
+/** Many more than a partition's users need. */
+const MAX_TICKS = 10_000
+
 export interface RebuildContext {
   /** Reads the live schema. */
   readonly client: Client
@@ -83,9 +86,10 @@ export function liveTopic<Fact, Draft>(
     for (const { partition, instant } of rows) {
       const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion })
       await fold.open(0n)
-      for (;;) {
+      for (let ticks = 0; ; ticks++) {
         const due = (await projection.due?.(db, instant, { partitions: [partition], catalog })) ?? []
         if (due.length === 0) break
+        if (ticks === MAX_TICKS) throw notSettled(partition)
         await fold.tick(instant)
       }
     }
@@ -152,6 +156,13 @@ export function publishedTopic<Fact, Draft>(
       await foldWaiting(waiting)
     },
   }
+}
+
+function notSettled(partition: number): ReplayError {
+  return new ReplayError(
+    'NOT_SETTLED',
+    `Partition ${partition} still has rows that time must move after ${MAX_TICKS} ticks: a bug. Nothing was swapped.`,
+  )
 }
 
 /** How far each partition is folded in a schema. */

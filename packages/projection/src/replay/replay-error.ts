@@ -6,6 +6,7 @@ export type ReplayErrorCode =
   | 'LOG_BEGINS_LATE'
   | 'LIVE_IS_BUSY'
   | 'NOT_LEVEL'
+  | 'NOT_SETTLED'
   | 'REBUILD_PUBLISHES'
 
 /** A replay cannot go on; the message says what to do. The live read models are as they were. */

@@ -91,6 +91,26 @@ describe('a replay', () => {
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(41)
   })
 
+  it('folds what came in during the comparison before it asks for the locks of the swap', async () => {
+    const log = await givenLog()
+    const { db, url, replay } = await givenReplay(log)
+    await givenRunner(log, db)
+    let folded = 0
+    await withClient(url, async (reader) => {
+      await reader.query('SET search_path TO visits')
+      const onStep = async (step: string) => {
+        if (step !== 'swap') return
+        await log.publish(givenEvents(1_500))
+        await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(1_500)
+        await reader.query('BEGIN; SELECT FROM checkpoints')
+      }
+      const swapped = replay({}, { onStep, onProgress: (records) => void (folded += records) })
+      await expect.poll(() => folded, { timeout: 20_000 }).toBe(1_500)
+      await reader.query('COMMIT')
+      expect(await swapped).toMatchObject({ outcome: 'swapped' })
+    })
+  })
+
   it('makes a batch that was loaded from the old rows stale', async () => {
     const log = await givenLog()
     const { db, replay } = await givenReplay(log)

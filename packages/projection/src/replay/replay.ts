@@ -1,5 +1,6 @@
 import { type Client, withClient } from '@nextvisit/database'
 import { carryOver, requireLevel } from './carry-over.ts'
+import { catchUp } from './catch-up.ts'
 import { compareTables, isEqual, type Schemas, type TableComparison } from './compare-tables.ts'
 import { withLocks } from './live-locks.ts'
 import type { RebuildSource } from './rebuild-source.ts'
@@ -25,10 +26,6 @@ export type ReplayOutcome = {
   readonly lockedMs: number
 }
 
-/** So few records are folded while the live folds wait. */
-const NEARLY_LEVEL_RECORDS = 1_000
-const MAX_ROUNDS = 30
-
 /**
  * Rebuilds the read models beside the live ones, which go on serving; compares; and swaps the two in one transaction
  * (docs/design.md, The core). Interrupted at any point, it leaves the live ones as they were.
@@ -45,18 +42,11 @@ export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
     return { outcome: isDryRun ? 'compared' : 'refused', comparisons, lockedMs: 0 }
   }
   await onStep('swap')
+  // What came in during the comparison is folded before anybody waits for it.
+  await catchUp(options.sources)
   const lockedMs = await swap(options)
   await dropSchema(client, replacedOf(schemas.live))
   return { outcome: 'swapped', comparisons, lockedMs }
-}
-
-/** The live rows move on meanwhile; each round is shorter than the one before. */
-async function catchUp(sources: readonly RebuildSource[]): Promise<void> {
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    for (const source of sources) await source.foldUp()
-    const remaining = await Promise.all(sources.map((source) => source.remaining()))
-    if (remaining.every((records) => records < NEARLY_LEVEL_RECORDS)) return
-  }
 }
 
 /** Rows that came in bulk: without this the live queries would have to guess. */
@@ -68,7 +58,8 @@ async function analyze({ client, schemas, roles }: ReplayOptions): Promise<void>
 async function compareLevel(options: ReplayOptions): Promise<readonly TableComparison[]> {
   const { adminUrl, client, schemas, sources, roles } = options
   return withClient(adminUrl, async (snapshot) => {
-    await withLocks(client, [`LOCK TABLE ${schemas.live}.checkpoints IN SHARE MODE`], async () => {
+    const locks = [`LOCK TABLE ${schemas.live}.checkpoints IN SHARE MODE`]
+    await withLocks(client, { schema: schemas.live, locks }, async () => {
       for (const source of sources) await source.foldUp()
       await requireLevel(client, schemas)
       await snapshot.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -91,7 +82,7 @@ async function swap(options: ReplayOptions): Promise<number> {
     ...tables.map((table) => `LOCK TABLE ${live}.${table} IN SHARE ROW EXCLUSIVE MODE`),
   ]
   let lockedAt = 0
-  await withLocks(client, locks, async () => {
+  await withLocks(client, { schema: live, locks }, async () => {
     lockedAt = performance.now()
     for (const source of sources) await source.foldUp()
     await requireLevel(client, schemas)
