@@ -1,10 +1,10 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { encodeRecord, type UserFact } from '@nextvisit/contracts'
-import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPublisher, partitionForKey, type Publisher } from '@nextvisit/log'
 import { createProjectionRunner } from '@nextvisit/projection'
-import { createLogger } from '@nextvisit/service-kit'
+import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { createTestTopic } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { catalogOf, givenProjector } from './given-projector.ts'
@@ -42,7 +42,7 @@ describe('segments, computed by several processes over the log', () => {
     revision: (organization) => applied.revision(organization),
   }
 
-  const start = async () => {
+  const start = async (metrics = createMetrics('spec')) => {
     const runner = createProjectionRunner({
       projection: { ...createUserProjection(), topics: [log.topic] },
       db: given.prisma,
@@ -52,6 +52,7 @@ describe('segments, computed by several processes over the log', () => {
       now: () => new Date(),
       serviceVersion: 'test',
       onFailure: (error) => failures.push(error),
+      metrics,
       tickEveryMs: 100,
       groupId: `segments.${log.topic}`,
       consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
@@ -117,6 +118,29 @@ describe('segments, computed by several processes over the log', () => {
 
     applied = catalogOf([moment], 3)
     await expect.poll(() => given.prisma.segmentMember.count(), SOON).toBe(0)
+    expect(failures).toEqual([])
+  }, 120_000)
+
+  it('have facts wait for a catalog that is on its way, and go on once it is here', async () => {
+    applied = catalogOf([paying], 5)
+    const metrics = createMetrics('spec')
+    const runner = await start(metrics)
+    const retries = async () =>
+      Number((await metrics.getSingleMetric('projection_retries_total')?.get())?.values[0]?.value)
+    const joinAs = (userName: string) =>
+      publish([identifyRequested({ userName, received: received(), operations: { set: { plan: 'pro' } } })])
+    await joinAs('late')
+    await expect
+      .poll(
+        () => given.prisma.segmentMember.count({ where: { segmentId: 'paying', userId: userIdFixture('late') } }),
+        SOON,
+      )
+      .toBe(1)
+    applied = catalogOf([], 4)
+    await joinAs('late')
+    await expect.poll(retries, SOON).toBeGreaterThan(0)
+    applied = catalogOf([paying], 5)
+    await expect.poll(() => runner.progress().every(({ lagRecords }) => lagRecords === 0n), SOON).toBe(true)
     expect(failures).toEqual([])
   }, 120_000)
 })
