@@ -15,6 +15,8 @@ const SOON = { timeout: 60_000 }
 const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
 const moment = { id: 'moment', where: { event: 'Checkout Completed', atLeast: 1, within: '2s' } }
 
+const late = { userName: 'late', operations: { set: { plan: 'pro' } } }
+
 const received = () => new Date().toISOString()
 
 describe('segments, computed by several processes over the log', () => {
@@ -127,17 +129,16 @@ describe('segments, computed by several processes over the log', () => {
     const runner = await start(metrics)
     const retries = async () =>
       Number((await metrics.getSingleMetric('projection_retries_total')?.get())?.values[0]?.value)
-    const joinAs = (userName: string) =>
-      publish([identifyRequested({ userName, received: received(), operations: { set: { plan: 'pro' } } })])
-    await joinAs('late')
+    await publish([identifyRequested({ ...late, received: received() })])
     await expect
       .poll(
-        () => given.prisma.segmentMember.count({ where: { segmentId: 'paying', userId: userIdFixture('late') } }),
+        () =>
+          given.prisma.segmentMember.count({ where: { segmentId: 'paying', userId: userIdFixture(late.userName) } }),
         SOON,
       )
       .toBe(1)
     applied = catalogOf([], 4)
-    await joinAs('late')
+    await publish([identifyRequested({ ...late, received: received() })])
     await expect.poll(retries, SOON).toBeGreaterThan(0)
     applied = catalogOf([paying], 5)
     await expect.poll(() => runner.progress().every(({ lagRecords }) => lagRecords === 0n), SOON).toBe(true)
