@@ -76,10 +76,14 @@ async function compareLevel(options: ReplayOptions): Promise<readonly TableCompa
 async function swap(options: ReplayOptions): Promise<number> {
   const { client, schemas, sources, roles, migrations } = options
   const { live, rebuilt } = schemas
-  const tables = ['dead_letters', ...Object.keys(coreTableRoles), ...Object.keys(roles)]
   const locks = [
     `LOCK TABLE ${live}.checkpoints IN ACCESS EXCLUSIVE MODE`,
-    ...tables.map((table) => `LOCK TABLE ${live}.${table} IN SHARE ROW EXCLUSIVE MODE`),
+    `LOCK TABLE ${live}.dead_letters IN SHARE ROW EXCLUSIVE MODE`,
+    // What is moved is locked as moving it will, now that there is a limit to the wait.
+    ...Object.entries({ ...coreTableRoles, ...roles }).map(
+      ([table, role]) =>
+        `LOCK TABLE ${live}.${table} IN ${role === 'carried' ? 'ACCESS EXCLUSIVE' : 'SHARE ROW EXCLUSIVE'} MODE`,
+    ),
   ]
   let lockedAt = 0
   await withLocks(client, { schema: live, locks }, async () => {
