@@ -61,7 +61,16 @@ async function givenMetering() {
         openDb: ({ url, schema }) => openTestDb(url, schema),
       },
       { isDryRun: false, acceptsDifferences: false, restart: false },
-      { adminUrl, connection, catalog, migrations, onBegin: ignore, onProgress: ignore, onStep: ignore },
+      {
+        adminUrl,
+        connection,
+        catalog,
+        migrations,
+        onBegin: ignore,
+        onProgress: ignore,
+        onStep: ignore,
+        onPause: ignore,
+      },
     )
   return { db, topic, connection, onFailure, replay }
 }

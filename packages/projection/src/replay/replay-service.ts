@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
-import { type AdapterOptions, type Client, type Db, withClient } from '@nextvisit/database'
+import { type AdapterOptions, type Client, type Db, isRetryable, withClient } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
 import type { Projection } from '../projection.ts'
 import type { Schemas } from './compare-tables.ts'
@@ -42,13 +43,55 @@ export interface ReplayEnvironment {
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
   readonly onStep: (step: 'compare' | 'swap') => void | Promise<void>
+  /** Postgres is away or busy; the replay begins again soon, and goes on where it was. */
+  readonly onPause: (error: Error) => void
 }
 
 /** "NVRP": with a hash of the schema's name, the lock of its one replay. */
 const REPLAY_LOCK = 0x4e_56_52_50
 
-/** Replays one service. Throws {@link ReplayError} where another replay of it runs. */
+const PAUSE_MS = 3_000
+/** In a row, without a record folded in between. */
+const MAX_PAUSES = 20
+
+/**
+ * Replays one service; where Postgres is away or busy for a while before the swap, it goes on afterwards. Throws
+ * {@link ReplayError}, and what else no second try can mend.
+ */
 export async function replayService<Fact, Draft, OwnFact, OwnDraft>(
+  service: ReplayedService<Fact, Draft, OwnFact, OwnDraft>,
+  request: ReplayRequest,
+  environment: ReplayEnvironment,
+): Promise<ReplayOutcome> {
+  let [pauses, hasBegun, isSwapping] = [0, false, false]
+  const watched: ReplayEnvironment = {
+    ...environment,
+    onBegin: (begin) => {
+      hasBegun = true
+      environment.onBegin(begin)
+    },
+    onProgress: (records) => {
+      pauses = 0
+      environment.onProgress(records)
+    },
+    onStep: (step) => {
+      isSwapping = step === 'swap'
+      return environment.onStep(step)
+    },
+  }
+  for (;;) {
+    try {
+      return await replayOnce(service, { ...request, restart: request.restart && !hasBegun }, watched)
+    } catch (error) {
+      if (!(error instanceof Error) || !isRetryable(error) || isSwapping || pauses === MAX_PAUSES) throw error
+      pauses += 1
+      environment.onPause(error)
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+async function replayOnce<Fact, Draft, OwnFact, OwnDraft>(
   service: ReplayedService<Fact, Draft, OwnFact, OwnDraft>,
   request: ReplayRequest,
   environment: ReplayEnvironment,

@@ -140,6 +140,29 @@ describe('a replay', () => {
     expect(begins[1]).toEqual({ resumedFrom: undefined, remaining: 2_000 })
   })
 
+  it('goes on by itself when its sessions were cut off', async () => {
+    const log = await givenLog()
+    const { db, replay, asAdmin } = await givenReplay(log)
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(100))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(100)
+    await runner.stop()
+    const begins: { resumedFrom: string | undefined; remaining: number }[] = []
+    let cuts = 0
+    const onStep = async (step: string) => {
+      if (step !== 'compare' || cuts++ > 0) return
+      await asAdmin(`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+    }
+    const outcome = await replay({ restart: true }, { onStep, onBegin: (begin) => void begins.push(begin) })
+    expect(outcome).toMatchObject({ outcome: 'swapped' })
+    expect(begins).toMatchObject([
+      { resumedFrom: undefined, remaining: 100 },
+      { resumedFrom: expect.any(String), remaining: 0 },
+    ])
+  })
+
   it('is refused while another runs', async () => {
     const log = await givenLog()
     const { replay } = await givenReplay(log)

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type CatalogView, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import { type ServiceDatabase, serviceDatabases, serviceMigrations } from '@nextvisit/database'
+import { isRetryable, type ServiceDatabase, serviceDatabases, serviceMigrations } from '@nextvisit/database'
 import { type LogConnection, readWatermarks } from '@nextvisit/log'
 import { configOrExit } from '@nextvisit/service-kit'
 import type { Projection } from '../projection.ts'
@@ -60,6 +60,7 @@ async function run<Fact, Draft, OwnFact, OwnDraft>(
       progress = createProgress({ total: remaining, stream: process.stdout })
     },
     onProgress: (records) => progress?.add(records),
+    onPause: (error) => say(`\nPostgres is away or busy (${firstLine(error)}); trying again.`),
     onStep: (step) => {
       if (step === 'compare' && progress) say(progress.end())
       say(step === 'compare' ? 'Comparing, row by row …' : 'Swapping …')
@@ -96,5 +97,14 @@ function say(line: string): void {
 /** Errors of ours say what to do; of others one wants to know where they came from. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return 'code' in error && 'retryable' in error ? error.message : (error.stack ?? error.message)
+  if ('code' in error && 'retryable' in error) return error.message
+  if (isRetryable(error)) {
+    return `Postgres was away or busy (${firstLine(error)}). Run the same command again: it goes on where it stopped.`
+  }
+  return error.stack ?? error.message
+}
+
+/** Prisma's messages begin with an empty one. */
+function firstLine({ message }: Error): string {
+  return message.trim().split('\n', 1)[0] ?? ''
 }
