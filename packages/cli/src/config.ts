@@ -6,6 +6,7 @@ import type { LogConnection } from '@nextvisit/log'
 import { type Environment, kafkaConfig, readConfig } from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { CliError, EXIT } from './errors.ts'
+import { isRunning } from './is-running.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 
@@ -57,15 +58,6 @@ function localStack(): Environment {
     NEXTVISIT_SECRET_KEY: secretKey,
   }
   return { ...environment, ...named, ...serviceUrls, ...Object.fromEntries(ownUrls) }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    // Somebody else's process runs all the same.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 function parseJson(text: string): unknown {

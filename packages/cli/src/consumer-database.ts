@@ -43,6 +43,17 @@ export function consumerUrl(env: Environment, { environmentVariable }: ServiceDa
   throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL.`, EXIT.usage)
 }
 
+/** Throws what to set where the environment says of no consumer where its database is. */
+export function requireSomeConsumer(env: Environment): void {
+  const names = ['DATABASE_URL', ...serviceDatabases.map(({ environmentVariable }) => environmentVariable)]
+  if (names.some((name) => env[name] !== undefined)) return
+  throw new CliError(
+    "DATABASE_URL is not set and no local stack runs here. Set it, or a consumer's own such as METERING_DATABASE_URL, " +
+      'or start a stack with npx -y pnpm start.',
+    EXIT.usage,
+  )
+}
+
 /** For who asks again and again: the caller's to end. */
 export async function connectConsumer(url: string, schema: string): Promise<Client> {
   const client = consumerClient(url)

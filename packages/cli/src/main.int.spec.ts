@@ -81,7 +81,12 @@ describe('nextvisit', () => {
     [['audit'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
     [['audit', '--users-a-pass', '0'], 'It must be a whole number from 1 on.'],
     [['migrate'], 'DATABASE_URL is not set.'],
-    [['apply', '/nowhere/workspace.yaml'], '/nowhere/workspace.yaml cannot be read (ENOENT).'],
+    [
+      ['import', '/nowhere/h.ndjson', '--project', 'acme/shop'],
+      '/nowhere/h.ndjson cannot be read (ENOENT): there is no',
+    ],
+    [['import', tmpdir(), '--project', 'acme/shop'], 'cannot be read (EISDIR): it is a folder; name a file in it.'],
+    [['apply', '/nowhere/workspace.yaml'], '/nowhere/workspace.yaml cannot be read (ENOENT): there is no such file.'],
   ])('ends %j with 2 and says what to do', async (args, message) => {
     const { exitCode, stdout, stderr } = await nextvisit(args)
     expect(exitCode).toBe(2)

@@ -3,6 +3,7 @@ import { type Fault, parseWorkspaceFile } from '@nextvisit/catalog'
 import type { OrganizationConfig } from '@nextvisit/contracts'
 import { knowsNoLog, readEnvironment } from './config.ts'
 import { CliError, EXIT } from './errors.ts'
+import { fileError } from './file-error.ts'
 import { complain } from './output.ts'
 
 /** A workspace file's organizations. Throws where it is invalid, each fault named by its line; `exitCode`: with what then. */
@@ -10,8 +11,8 @@ export async function readWorkspace(
   file: string,
   { exitCode = EXIT.usage }: { readonly exitCode?: number } = {},
 ): Promise<readonly OrganizationConfig[]> {
-  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    throw new CliError(`${file} cannot be read (${cause.code}).`, EXIT.usage, { cause })
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw fileError(file, 'read', cause)
   })
   const env = readEnvironment()
   const parsed = parseWorkspaceFile(text, env)

@@ -44,7 +44,7 @@ async function runExport({ topic, from, to, project, out }: ExportFlags): Promis
   if (from !== undefined && to !== undefined && from >= to)
     throw new CliError('--from must lie before --to.', EXIT.usage)
   const connection = logConnection(readEnvironment())
-  const output = openOutput(out)
+  const output = await openOutput(out)
   const startedAt = performance.now()
   const progress = createProgress()
   try {

@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { ImportPolicy } from '@nextvisit/domain'
@@ -6,8 +6,10 @@ import { createLogAdmin, createPublisher, type LogConnection } from '@nextvisit/
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
+import { fileError } from '../file-error.ts'
 import { createAwaitRoom } from '../import/consumer-lag.ts'
 import { createKnownUsers } from '../import/known-users.ts'
+import { lockFile } from '../import/lock-file.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
 import { openSessions, type ServiceSession } from '../import/service-session.ts'
 import { parseProject, type ProjectOption } from '../options.ts'
@@ -44,7 +46,7 @@ of its lines an "id" of its own.
 
 Lines that are refused are in FILE.rejects.ndjson, each with its number and what is wrong; repair those and import that as
 a file of its own. How far it is stands in FILE.import-state.json: run the same again after a crash, and it goes on;
-nothing is imported twice. Lines that were added at the end are imported by another run.
+nothing is imported twice. FILE.import-lock keeps a second run of the same file away. Lines that were added at the end are imported by another run.
 Ends with 0 done, 1 some lines were rejected or it failed, 2 called wrongly.
 
 Example:
@@ -55,17 +57,16 @@ Example:
 }
 
 async function importFile(file: string, { project, maxLag, dryRun = false }: ImportFlags): Promise<void> {
-  await access(file).catch((cause: NodeJS.ErrnoException) => {
-    throw new CliError(`${file} cannot be read (${cause.code}).`, EXIT.usage, { cause })
-  })
+  await requireReadable(file)
   const env = readEnvironment()
   const connection = logConnection(env)
   const sessions = openSessions(env)
   const admin = createLogAdmin(connection)
   const publisher = createPublisher(connection, { requestTimeoutMs: REQUEST_TIMEOUT_MS })
   const progress = createProgress()
-  await admin.connect()
+  const release = await lockFile(file)
   try {
+    await admin.connect()
     const policy = await readPolicy(connection, project)
     await publisher.start()
     const marks = await admin.watermarks(TOPICS.userEvents)
@@ -86,11 +87,19 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
   } finally {
     progress.end()
     await Promise.allSettled([
+      release(),
       publisher.stop(1_000),
       admin.disconnect(),
       ...[...sessions.values()].map((one) => one.close()),
     ])
   }
+}
+
+async function requireReadable(file: string): Promise<void> {
+  await access(file, constants.R_OK).catch((cause: unknown) => {
+    throw fileError(file, 'read', cause)
+  })
+  if ((await stat(file)).isDirectory()) throw fileError(file, 'read', 'EISDIR')
 }
 
 function tell({ read, published, alreadyThere, rejected }: ImportCounts, file: string, isDryRun: boolean): void {

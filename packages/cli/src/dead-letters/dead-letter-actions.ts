@@ -1,17 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { serviceDatabases } from '@nextvisit/database'
 import type { Environment } from '@nextvisit/service-kit'
-import { operatingUser, requireLog } from '../config.ts'
-import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
+import { operatingUser } from '../config.ts'
+import { consumerNamed, inConsumerDatabase, requireSomeConsumer } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { complain, print, printTable } from '../output.ts'
+import { createProgress } from '../progress.ts'
 import { ask } from '../status/part.ts'
+import { awaitFolded } from './await-folded.ts'
 import { countDead, countStates, decide, type LetterGroup, readGroups, readLetter } from './dead-letter-store.ts'
 import { printLetter } from './print-letter.ts'
 import { letterNamed, type SelectionFlags, selectionOf } from './selection.ts'
 
 /** A consumer ticks once a second, and folds a hundred letters of a partition a tick. */
-const RETRIED_WITHIN_MS = 20_000
+const STALLED_AFTER_MS = 20_000
 const LOOK_EVERY_MS = 250
 
 export interface ListFlags {
@@ -22,7 +23,7 @@ export interface ListFlags {
 
 export async function listLetters(env: Environment, { service, all = false, json }: ListFlags): Promise<void> {
   const consumers = service === undefined ? serviceDatabases : [consumerNamed(service)]
-  if (service === undefined) requireLog(env)
+  if (service === undefined) requireSomeConsumer(env)
   const answers = await Promise.all(
     consumers.map(async (consumer) => {
       const read = async () => ({
@@ -84,16 +85,21 @@ export async function retryLetters(
     if (ids.length === 0) return print('None of these is dead: there is nothing to retry.')
     print(`${ids.length} to be tried again.`)
     if (!flags.wait) return
-    const until = performance.now() + RETRIED_WITHIN_MS
-    let states = await countStates(client, ids)
-    while (states.has('retry') && performance.now() < until) {
-      await sleep(LOOK_EVERY_MS)
-      states = await countStates(client, ids)
-    }
+    const progress = createProgress()
+    const states = await awaitFolded({
+      readStates: () => countStates(client, ids),
+      onWaiting: (left) => progress.report((ids.length - left) / ids.length, ids.length - left),
+      stalledAfterMs: STALLED_AFTER_MS,
+      lookEveryMs: LOOK_EVERY_MS,
+    }).finally(progress.end)
     print(`${states.get('retried') ?? 0} folded.`)
     const [dead, waiting] = [states.get('dead') ?? 0, states.get('retry') ?? 0]
     if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows what is wrong with them now.`)
-    if (waiting > 0) complain(`${waiting} still wait for ${consumer.service}: see that it runs and does not lag.`)
+    if (waiting > 0)
+      complain(
+        `${waiting} still wait for ${consumer.service}, and have not become fewer for ${STALLED_AFTER_MS / 1_000} s: see ` +
+          `that it runs (nextvisit status), then look again with nextvisit dead-letters list --service ${consumer.service}.`,
+      )
     if (dead + waiting > 0) throw new CliError('Not all were folded.')
   })
 }

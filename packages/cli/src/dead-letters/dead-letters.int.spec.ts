@@ -264,7 +264,12 @@ describe('nextvisit dead-letters', () => {
     const own = { METERING_DATABASE_URL: Object.assign(new URL(roleUrl), { port: '1' }).href }
     await expect(listLetters(own, { service: 'metering' })).rejects.toThrow('see that it is up')
     await expect(listLetters({}, { service: 'metering' })).rejects.toThrow('METERING_DATABASE_URL is not set')
-    await expect(listLetters({}, {})).rejects.toThrow('no local stack runs here')
+    await expect(listLetters({}, {})).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('DATABASE_URL is not set and no local stack runs here'),
+    })
+    // Asks Postgres alone: without KAFKA_BROKERS, of each consumer that it knows.
+    await expect(listLetters(own, {})).rejects.toThrow(/^Not everybody could be asked\.[^]*metering: Postgres does not/)
     const [other] = serviceDatabases
     const unprepared = { [other.environmentVariable]: roleUrl }
     await expect(listLetters(unprepared, { service: other.service })).rejects.toThrow('run nextvisit migrate')

@@ -96,7 +96,7 @@ describe('an export', () => {
 describe('its file', () => {
   it.each(['all.ndjson', 'all.ndjson.gz'])('%s is there once it is whole', async (name) => {
     const file = path.join(folder, name)
-    const output = openOutput(file)
+    const output = await openOutput(file)
     const long = `${'x'.repeat(1_000)}\n`
     for (let n = 0; n < 500; n += 1) await output.write(long)
     expect(await readdir(folder)).not.toContain(name)
@@ -107,11 +107,12 @@ describe('its file', () => {
   })
 
   it('leaves nothing behind where it is given up, and fails where it cannot be written', async () => {
-    const output = openOutput(path.join(folder, 'given-up.ndjson'))
+    const output = await openOutput(path.join(folder, 'given-up.ndjson'))
     await output.write('{}\n')
     await output.discard()
     expect((await readdir(folder)).filter((entry) => entry.startsWith('given-up'))).toEqual([])
-    const nowhere = openOutput(path.join(folder, 'no-such-folder', 'all.ndjson.gz'))
-    await expect(nowhere.complete()).rejects.toThrow('ENOENT')
+    const nowhere = path.join(folder, 'no-such-folder', 'all.ndjson.gz')
+    await expect(openOutput(nowhere)).rejects.toThrow('its folder is not there; make that first')
+    await expect(openOutput(folder)).rejects.toThrow('it is a folder')
   })
 })

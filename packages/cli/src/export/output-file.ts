@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createWriteStream, fstatSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { fileError } from '../file-error.ts'
 
 export interface Output {
   /** Waits where the reader of what is written is slow. */
@@ -16,7 +17,7 @@ export interface Output {
 }
 
 /** Where an export goes: standard output for `-`, else a file, which is compressed if it ends in `.gz`. */
-export function openOutput(file: string): Output {
+export async function openOutput(file: string): Promise<Output> {
   return file === '-' ? standardOutput() : fileOutput(file)
 }
 
@@ -34,7 +35,7 @@ function standardOutput(): Output {
 /** Node's own stream to a file takes a part that was written for the whole: the last line could be cut in silence. */
 function redirectedOutput(): Output {
   const disk = createWriteStream('', { fd: process.stdout.fd, autoClose: false })
-  const { written, write } = into(disk, finished(disk))
+  const { written, write } = into('Standard output', disk, finished(disk))
   return {
     write,
     complete: async () => {
@@ -46,12 +47,16 @@ function redirectedOutput(): Output {
 }
 
 /** Written beside its name until it is whole: what has the name is never a part. */
-function fileOutput(file: string): Output {
+async function fileOutput(file: string): Promise<Output> {
   const part = `${file}.part`
-  const disk = createWriteStream(part)
+  if (await isFolder(file)) throw fileError(file, 'written', 'EISDIR')
+  const handle = await open(part, 'w').catch((cause: unknown) => {
+    throw fileError(file, 'written', cause)
+  })
+  const disk = handle.createWriteStream()
   const gzip = file.endsWith('.gz') ? createGzip() : undefined
   const first: Writable = gzip ?? disk
-  const { written, write } = into(first, gzip ? pipeline(gzip, disk) : finished(disk))
+  const { written, write } = into(file, first, gzip ? pipeline(gzip, disk) : finished(disk))
 
   return {
     write,
@@ -70,13 +75,26 @@ function fileOutput(file: string): Output {
   }
 }
 
-function into(stream: Writable, written: Promise<void>): { written: Promise<void>; write: Output['write'] } {
+function into(
+  name: string,
+  stream: Writable,
+  ended: Promise<void>,
+): { written: Promise<void>; write: Output['write'] } {
+  const fail = (cause: unknown) => {
+    throw fileError(name, 'written', cause)
+  }
+  const written = ended.catch(fail)
   // Whoever writes or completes hears of it.
   written.catch(() => {})
   const write: Output['write'] = async (text) => {
-    if (!stream.write(text)) await Promise.race([once(stream, 'drain'), written])
+    if (!stream.write(text)) await Promise.race([once(stream, 'drain'), written]).catch(fail)
   }
   return { written, write }
+}
+
+async function isFolder(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined)
+  return found?.isDirectory() === true
 }
 
 /** Forces a file, or a folder's names, onto the disk. */

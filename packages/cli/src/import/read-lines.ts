@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { pipeline, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { CliError, EXIT } from '../errors.ts'
 
 export interface Line {
   /** As an editor counts them, from 1. */
@@ -25,8 +26,25 @@ export async function openLines(file: string, maxBytes: number): Promise<LineFil
   const { size } = await stat(file)
   const disk = createReadStream(file)
   return {
-    lines: () => splitLines(file.endsWith('.gz') ? pipeline(disk, createGunzip(), () => {}) : disk, maxBytes),
+    lines: () => (file.endsWith('.gz') ? unzippedLines(file, disk, maxBytes) : splitLines(disk, maxBytes)),
     share: () => (size === 0 ? 1 : disk.bytesRead / size),
+  }
+}
+
+async function* unzippedLines(file: string, disk: Readable, maxBytes: number): AsyncGenerator<Line> {
+  try {
+    yield* splitLines(
+      pipeline(disk, createGunzip(), () => {}),
+      maxBytes,
+    )
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    if (!code.startsWith('Z_')) throw cause
+    throw new CliError(
+      `${file} is cut off or is no gzip (${code}): bring it whole, and run this again; what is in the log stays as it is.`,
+      EXIT.failed,
+      { cause },
+    )
   }
 }
 

@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { lockFile } from './lock-file.ts'
+
+let folder: string
+let file: string
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  file = path.join(folder, 'history.ndjson')
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+describe('the lock of an import', () => {
+  it('names the process that has it, while that runs', async () => {
+    await writeFile(`${file}.import-lock`, String(process.ppid))
+    await expect(lockFile(file)).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringContaining(`is being imported by process ${process.ppid}: wait until that ends`),
+    })
+  })
+
+  it('is taken over from a process that is gone, and is gone once released', async () => {
+    const killed = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'])
+    await once(killed, 'spawn')
+    killed.kill('SIGKILL')
+    await once(killed, 'close')
+    await writeFile(`${file}.import-lock`, String(killed.pid))
+    const release = await lockFile(file)
+    expect(await readdir(folder)).toEqual(['history.ndjson.import-lock'])
+    await release()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('says what to do where it cannot be written', async () => {
+    await expect(lockFile(path.join(folder, 'nowhere', 'history.ndjson'))).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('its folder is not there'),
+    })
+  })
+})
