@@ -1,23 +1,19 @@
-import {
-  createLogReader,
-  type FetchedRecord,
-  type LogConnection,
-  readWatermarks,
-  type Watermarks,
-} from '@nextvisit/log'
+import { type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
 import { createFindings, type FindingsOfKind } from './findings.ts'
 import { createFold } from './fold.ts'
+import { foldDecisions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
-import { createQueueModel, type QueueModel } from './queue-model.ts'
-import { readFormFact, readUserFact } from './read-fact.ts'
+import { createQueueModel } from './queue-model.ts'
+import { readUserFact } from './read-fact.ts'
+import { readAll } from './read-all.ts'
 import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
 
 const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog' } as const
 const EVALUATOR = 'form-trigger-evaluator'
-/** One pass over the log holds so many users: less than 1 GB with a dozen traits and events each. */
+/** One pass over the log holds so many users, with everything that is recorded of them. */
 const USERS_A_PASS = 250_000
 
 export interface AuditOptions {
@@ -69,7 +65,8 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     requireWhole(TOPICS.formEvents, decidedBefore)
     const findings = createFindings()
     const catalog = await readCatalog(connection)
-    const queue = createQueueModel(findings, catalog)
+    const queuedBy = ledger && new Map<string, number>()
+    const queue = createQueueModel(findings, catalog, queuedBy)
     const folds = snapshots.map((snapshot) => createFold({ snapshot, log, catalog, queue, isAtRest, findings }))
     const ledgerModel = ledger && createLedgerModel(ledger)
     const evaluator = snapshots.find(({ service }) => service === EVALUATOR)
@@ -78,7 +75,15 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     let records = 0
 
     for (const [pass, range] of ranges.entries()) {
-      if (evaluator) await foldDecisions({ connection, decidedBefore, evaluator, queue, range })
+      if (evaluator)
+        await foldDecisions({
+          connection,
+          topic: TOPICS.formEvents,
+          decidedBefore,
+          evaluator,
+          queue,
+          isMine: (userId) => isIn(range, userId),
+        })
       await readAll(connection, TOPICS.userEvents, log, (record) => {
         records += 1
         if (records % 1_000 === 0) options.onProgress?.({ records, ofRecords })
@@ -93,7 +98,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       for (const fold of folds) await fold.compareUsers(range)
     }
     for (const fold of folds) await fold.compareShared()
-    ledgerModel?.compare(queue.queuedBy(), findings)
+    ledgerModel?.compare(queuedBy ?? new Map(), findings)
     options.onProgress?.({ records: ofRecords, ofRecords })
     return {
       records: recordsIn(log),
@@ -155,48 +160,9 @@ function recordsIn(log: ReadonlyMap<number, Watermarks>): number {
   return [...log.values()].reduce((sum, { high }) => sum + Number(high), 0)
 }
 
-/** Of `topic`, from its beginning up to its end as of now. */
-async function readAll(
-  connection: LogConnection,
-  topic: string,
-  watermarks: ReadonlyMap<number, Watermarks>,
-  onRecord: (record: FetchedRecord) => void,
-): Promise<void> {
-  const from = new Map([...watermarks.keys()].map((partition) => [partition, 0n]))
-  const reader = createLogReader(connection)
-  await reader.readFrom(topic, from, ({ records }) => records.forEach(onRecord), { until: 'end' })
-}
-
 async function readCatalog(connection: LogConnection): Promise<Catalog> {
   const catalog = createCatalog()
   const watermarks = await readWatermarks(connection, TOPICS.catalog)
   await readAll(connection, TOPICS.catalog, watermarks, ({ value }) => catalog.learn(value))
   return catalog
-}
-
-interface Decisions {
-  readonly connection: LogConnection
-  readonly decidedBefore: ReadonlyMap<number, Watermarks>
-  readonly evaluator: Snapshot
-  readonly queue: QueueModel
-  readonly range: UserRange
-}
-
-/** First what was published before the snapshot, then what waits in its outbox, then what may be newer. */
-async function foldDecisions({ connection, decidedBefore, evaluator, queue, range }: Decisions): Promise<void> {
-  const foldOne = (record: Pick<FetchedRecord, 'value' | 'headers'>, isLater: boolean): void => {
-    const reading = readFormFact(record)
-    if (reading.outcome === 'read' && isIn(range, reading.fact.userId)) queue.foldForm(reading.fact, { isLater })
-  }
-  const later: FetchedRecord[] = []
-  await readAll(connection, TOPICS.formEvents, decidedBefore, (record) => {
-    if (record.offset < (decidedBefore.get(record.partition)?.high ?? 0n)) foldOne(record, false)
-    else later.push(record)
-  })
-  const outbox = evaluator.rows<{ value: string; headers: Record<string, string> }>(
-    'SELECT value, headers FROM outbox WHERE topic = $1 ORDER BY sequence',
-    [TOPICS.formEvents],
-  )
-  for await (const { value, headers } of outbox) foldOne({ value: Buffer.from(value), headers }, false)
-  for (const record of later) foldOne(record, true)
 }

@@ -15,6 +15,7 @@ export interface LedgerEntry {
   /** Of a tracked event. */
   readonly eventName?: string
   readonly newEvent?: boolean
+  /** Absent where triggers were to be evaluated later: 0 was true at that moment. */
   readonly formsQueued?: number
 }
 
@@ -54,7 +55,7 @@ export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel 
       for (const { status, requestId = '', formsQueued, ...entry } of entries) {
         if (!isAcknowledged(status)) continue
         const queued = queuedBy.get(requestId) ?? 0
-        if (formsQueued && formsQueued !== queued) {
+        if (formsQueued !== undefined && formsQueued !== queued) {
           findings.add('ledger: formsQueued', requestId, `was told ${formsQueued}, and ${queued} were queued`)
         }
         if (!entry.newEvent || entry.keyed) continue

@@ -46,6 +46,10 @@ describe('the callers’ ledger against the log', () => {
     const told = [entry(202, 'a', { formsQueued: 1, newEvent: true, eventName: 'x' })]
     expect(differences(told, ['a'], new Map([['a', 1]]))).toEqual([])
     expect(differences(told, ['a'])).toEqual(['ledger: formsQueued 1'])
+    const toldNone = [entry(202, 'a', { formsQueued: 0 })]
+    expect(differences(toldNone, ['a'])).toEqual([])
+    expect(differences(toldNone, ['a'], new Map([['a', 1]]))).toEqual(['ledger: formsQueued 1'])
+    expect(differences([entry(202, 'a')], ['a'], new Map([['a', 1]]))).toEqual([])
     expect(
       differences([...told, entry(202, 'b', { newEvent: true, eventName: 'x' })], ['a', 'b'], new Map([['a', 1]])),
     ).toEqual(['ledger: newEvent 1'])

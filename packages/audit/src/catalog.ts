@@ -10,6 +10,8 @@ export interface ProjectOfRevision {
 
 export interface Catalog {
   readonly project: (organization: string, project: string, revision: number) => ProjectOfRevision | undefined
+  /** An organization's latest revision; 0: it was never configured. */
+  readonly latest: (organization: string) => number
 }
 
 interface Config {
@@ -43,6 +45,7 @@ export function createCatalog(): Catalog & { readonly learn: (value: Buffer | nu
       }
     },
     project: (organization, project, revision) => projects.get(`${organization}/${project}/${revision}`),
+    latest: (organization) => revisions.get(organization) ?? 0,
   }
 }
 

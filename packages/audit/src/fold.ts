@@ -40,10 +40,10 @@ export interface Fold {
 }
 
 /** The tables of each consumer that are a fold of `user-events`. */
-function modelsOf(service: string, { queue, catalog }: FoldOptions): readonly Model[] {
+function modelsOf(service: string, { queue, catalog, isAtRest }: FoldOptions): readonly Model[] {
   switch (service) {
     case 'user-projector':
-      return [createUsersModel(catalog)]
+      return [createUsersModel(catalog, isAtRest)]
     case 'metering':
       return [createMeteringModel()]
     case 'trait-registry':
@@ -62,10 +62,10 @@ export function createFold(options: FoldOptions): Fold {
   const letters = new Map(snapshot.deadLetters)
   let isCopy = createCopies()
 
-  const foldFact = (fact: UserFact, isLate: boolean, { isMine, isFirstPass }: Pass): void => {
+  const foldFact = (fact: UserFact, isLate: boolean): void => {
     for (const model of models) {
-      if (isMine) model.foldUser?.(fact, { isLate })
-      if (isFirstPass) model.foldShared?.(fact)
+      model.foldUser?.(fact, { isLate })
+      model.foldShared?.(fact)
     }
   }
 
@@ -78,7 +78,10 @@ export function createFold(options: FoldOptions): Fold {
       checkLetter(service, { record, reading, letter }, findings)
     }
     if (reading.outcome === 'unreadable' || (letter && letter.state !== 'retried')) return
-    if (!isCopy(record.partition, reading.fact)) foldFact(reading.fact, letter !== undefined, pass)
+    const { fact } = reading
+    // Its copies are of the same user, and may come at any time: those of other passes are not kept.
+    if (!pass.isMine && isImported(fact)) return
+    if (!isCopy(record.partition, fact) && pass.isMine) foldFact(fact, letter !== undefined)
   }
 
   return {
@@ -96,6 +99,10 @@ export function createFold(options: FoldOptions): Fold {
       for (const model of models) await model.compareShared?.(snapshot, findings)
     },
   }
+}
+
+function isImported(fact: UserFact): boolean {
+  return fact.type !== 'VisitAnswered' && fact.imported === true
 }
 
 interface Checkpoints {

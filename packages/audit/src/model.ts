@@ -19,7 +19,7 @@ export interface Model {
   readonly foldUser?: (fact: UserFact, how: FoldedFact) => void
   /** Compares the rows of this pass's users, and forgets them. */
   readonly compareUsers?: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
-  /** Any record, in the first pass alone: for rows that users share. */
+  /** Any record, in the pass of its user, and so in no order but each user's: for rows that users share. */
   readonly foldShared?: (fact: UserFact) => void
   /** Compares the rows that users share, after the last pass. */
   readonly compareShared?: (snapshot: Snapshot, findings: Findings) => Promise<void>

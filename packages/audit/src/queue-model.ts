@@ -42,11 +42,10 @@ export interface QueueModel {
   /** One that the evaluator has folded. */
   readonly foldUser: (fact: UserFact, how: FoldedFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
-  /** How many forms each record has put into the queue, by the record's id; for the caller's ledger. */
-  readonly queuedBy: () => ReadonlyMap<string, number>
 }
 
-export function createQueueModel(findings: Findings, catalog: Catalog): QueueModel {
+/** `queuedBy`, where somebody wants to know: counts how many forms each record puts into the queue, by the record's id. */
+export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?: Map<string, number>): QueueModel {
   const known = new Set<string>()
   /** As of the snapshot. */
   const rows = new Map<string, QueueRow>()
@@ -58,7 +57,6 @@ export function createQueueModel(findings: Findings, catalog: Catalog): QueueMod
   const confirmed = new Set<string>()
   const open = new Map<string, number>()
   const shown = new Map<string, number>()
-  const queuedBy = new Map<string, number>()
 
   const enqueue = (key: string, fact: Queued): void => {
     const { formId, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
@@ -70,7 +68,7 @@ export function createQueueModel(findings: Findings, catalog: Catalog): QueueMod
       findings.add('form-events: too often', slot, `was queued a further time (${fact.queuedId}); it may be ${limit}`)
     }
     open.set(slot, waiting + 1)
-    queuedBy.set(causeId, (queuedBy.get(causeId) ?? 0) + 1)
+    queuedBy?.set(causeId, (queuedBy.get(causeId) ?? 0) + 1)
     causes.set(causeId, [...(causes.get(causeId) ?? []), fact])
     const fixed = { formId, priority, queuedAt: at, showFrom, expiresAt, causeId, catalogRevision }
     rows.set(key, { ...fixed, state: 'waiting', shownAt: null, visitId: null })
@@ -162,8 +160,6 @@ export function createQueueModel(findings: Findings, catalog: Catalog): QueueMod
       })
       for (const each of [known, rows, moving, causes, visits, confirmed, open, shown]) each.clear()
     },
-
-    queuedBy: () => queuedBy,
   }
 }
 

@@ -40,7 +40,7 @@ async function* noRows() {}
 async function kindsOf(facts: readonly FormFact[], records: readonly UserFact[], times?: number) {
   const findings = createFindings()
   const timesOf = new Map(times === undefined ? [] : [['nps', times]])
-  const catalog = { project: () => ({ timesOf, segments: new Map() }) }
+  const catalog = { project: () => ({ timesOf, segments: new Map() }), latest: () => 1 }
   const model = createQueueModel(findings, catalog)
   for (const fact of facts) model.foldForm(fact, { isLater: false })
   for (const record of records) model.see(record)

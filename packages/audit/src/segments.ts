@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from './catalog.ts'
-import { holds, type Moment } from './condition.ts'
+import { type Condition, holds, type Moment } from './condition.ts'
 import { userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
@@ -9,6 +10,8 @@ export interface SegmentsOptions {
   readonly snapshot: Snapshot
   readonly range: UserRange
   readonly catalog: Catalog
+  /** Then time and the catalog's latest revision have done what they do, too. */
+  readonly isAtRest: boolean
   /** What the log says of a user; undefined where it does not tell. */
   readonly stateOf: (userKey: string) => Omit<Moment, 'at' | 'segments'> | undefined
   readonly findings: Findings
@@ -18,42 +21,70 @@ interface UserRow {
   readonly organization: string
   readonly project: string
   readonly userId: string
-  /** The instant that the user's segments were computed for, and the revision that they are of. */
-  readonly asOf: Date
+  /** The instant that the user's segments were computed for, null: never; and the revision that they are of. */
+  readonly asOf: Date | null
   readonly revision: number
   readonly segments: readonly string[]
+  /** Whether time was to change them a while ago. */
+  readonly isOverdue: boolean
 }
 
 /** The definitions that a user was computed with are those of the catalog's revision that was the latest to have them. */
 const USERS = `
-  SELECT organization, project, user_id AS "userId", as_of AS "asOf", revision, ARRAY(
+  SELECT organization, project, user_id AS "userId", as_of AS "asOf", coalesce(revision, 0) AS revision, ARRAY(
     SELECT segment_id FROM segment_members AS member
     WHERE (member.organization, member.project, member.user_id) = (users.organization, users.project, users.user_id)
-  ) AS segments
-  FROM users JOIN (
+  ) AS segments, coalesce(changes_at < now() - interval '1 minute', false) AS "isOverdue"
+  FROM users LEFT JOIN (
     SELECT organization, project, definitions, max(revision) AS revision FROM segment_progress GROUP BY 1, 2, 3
   ) AS computed USING (organization, project, definitions)
-  ${OF_RANGE} AND as_of IS NOT NULL`
+  ${OF_RANGE}`
+
+type Segments = ReadonlyMap<string, Condition>
 
 /** Evaluates every segment's tree once more, for each user as of the instant that their membership is of. */
-export async function compareSegments({ snapshot, range, catalog, stateOf, findings }: SegmentsOptions): Promise<void> {
+export async function compareSegments(options: SegmentsOptions): Promise<void> {
+  const { snapshot, range, catalog, isAtRest, stateOf, findings } = options
+  const segmentsOf = ({ organization, project }: UserRow, revision: number): Segments =>
+    catalog.project(organization, project, revision)?.segments ?? new Map()
+
   for await (const row of snapshot.rows<UserRow>(USERS, [range.first, range.last])) {
-    const { organization, project, asOf, revision } = row
     const key = userKey(row)
+    const segments = segmentsOf(row, row.revision)
+    if (isAtRest && row.isOverdue) findings.add('users.users: changes_at', key, 'was to change a minute ago and more')
+    if (isAtRest && !isSame(segments, segmentsOf(row, catalog.latest(row.organization)))) {
+      findings.add('users.users: definitions', key, `are those of revision ${row.revision}, and there are others now`)
+    }
     const state = stateOf(key)
-    const segments = catalog.project(organization, project, revision)?.segments ?? new Map()
-    if (!state) continue
-    const moment = { ...state, at: asOf.getTime(), segments }
-    const found = new Set(row.segments)
+    if (state) compareMembership(row, segments, state, findings)
+  }
+}
+
+function compareMembership(
+  row: UserRow,
+  segments: Segments,
+  state: Omit<Moment, 'at' | 'segments'>,
+  findings: Findings,
+): void {
+  const key = userKey(row)
+  const found = new Set(row.segments)
+  const { asOf } = row
+  if (asOf) {
     for (const [id, where] of segments) {
-      const isIn = holds(where, moment)
+      const isIn = holds(where, { ...state, at: asOf.getTime(), segments })
       if (isIn && !found.has(id)) findings.add('users.segment_members: missing', key, `is not in ${id}, and should be`)
       if (!isIn && found.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, and should not be`)
     }
-    for (const id of found) {
-      if (!segments.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, which there is not`)
-    }
   }
+  for (const id of found) {
+    if (!asOf) findings.add('users.segment_members: wrong', key, `is in ${id}, and was never computed`)
+    else if (!segments.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, which there is not`)
+  }
+}
+
+/** In whatever order they and their members are written. */
+function isSame(one: Segments, other: Segments): boolean {
+  return one === other || isDeepStrictEqual(one, other)
 }
 
 interface CountRow {

@@ -46,10 +46,11 @@ interface EventRow {
   readonly latest: string
 }
 
-const ORDER_DEPENDENT = new Set(['userName', 'traits', 'country', 'device'])
+/** `lastSeenAt`: a visit counts for a user that is known by then. */
+const ORDER_DEPENDENT = new Set(['userName', 'traits', 'country', 'device', 'lastSeenAt'])
 
 /** `users` and `user_events` of the user projector. */
-export function createUsersModel(catalog: Catalog): Model {
+export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
   const users = new Map<string, User>()
   const events = new Map<string, EventCount>()
   const late = new Set<string>()
@@ -111,7 +112,7 @@ export function createUsersModel(catalog: Catalog): Model {
         const user = late.has(key) ? undefined : users.get(key)
         return user && { ...user, eventOf: (slug: string) => events.get(`${key}/${slug}`) }
       }
-      await compareSegments({ snapshot, range, catalog, stateOf, findings })
+      await compareSegments({ snapshot, range, catalog, isAtRest, stateOf, findings })
       await compareRows({
         table: 'users.users',
         expected: users,

@@ -25,7 +25,8 @@ export function auditCommand(): Command {
 Writes nothing, may run at any time: each consumer's rows are taken as of one moment and compared with the log up to
 that moment's checkpoints. What is behind them is told as lag. It needs the whole log: topics that begin at offset 0.
 Its transactions stay open until it ends, which holds vacuum up.
-250,000 users a pass take less than 1 GB. Users are named by their ids; no name and no trait's value is shown.
+A pass holds 250,000 users and what is recorded of them: fewer take less memory and more passes. Users are named by
+their ids; no name and no trait's value is shown.
 
 Ends with 0 where all is equal, 1 with differences, 2 where it could not compare. Asks KAFKA_BROKERS and each service's
 database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.

@@ -1,0 +1,70 @@
+import type { FetchedRecord, LogConnection, Watermarks } from '@nextvisit/log'
+import type { FormFact } from './facts.ts'
+import type { QueueModel } from './queue-model.ts'
+import { readAll } from './read-all.ts'
+import { readFormFact } from './read-fact.ts'
+import type { Snapshot } from './snapshot.ts'
+
+export interface Decisions {
+  readonly connection: LogConnection
+  readonly topic: string
+  /** Its end, from before the snapshot. */
+  readonly decidedBefore: ReadonlyMap<number, Watermarks>
+  readonly evaluator: Snapshot
+  readonly queue: QueueModel
+  /** Whether it is a user of this pass. */
+  readonly isMine: (userId: string) => boolean
+}
+
+interface Published {
+  readonly partition: number
+  readonly fact: FormFact
+}
+
+/**
+ * In the order in which they were made: what was published before the snapshot; what the outbox had published and
+ * dropped by then; what waited in it; and what may be newer.
+ */
+export async function foldDecisions(decisions: Decisions): Promise<void> {
+  const { connection, topic, decidedBefore, evaluator, queue, isMine } = decisions
+  const factIn = (record: Pick<FetchedRecord, 'value' | 'headers'>): FormFact | undefined => {
+    const reading = readFormFact(record)
+    return reading.outcome === 'read' && isMine(reading.fact.userId) ? reading.fact : undefined
+  }
+  const later: Published[] = []
+  await readAll(connection, topic, decidedBefore, (record) => {
+    const fact = factIn(record)
+    if (!fact) return
+    const { partition, offset } = record
+    if (offset < (decidedBefore.get(partition)?.high ?? 0n)) queue.foldForm(fact, { isLater: false })
+    else later.push({ partition, fact })
+  })
+  const waiting: FormFact[] = []
+  const outbox = evaluator.rows<{ value: string; headers: Record<string, string> }>(
+    'SELECT value, headers FROM outbox WHERE topic = $1 ORDER BY sequence',
+    [topic],
+  )
+  for await (const { value, headers } of outbox) {
+    const fact = factIn({ value: Buffer.from(value), headers })
+    if (fact) waiting.push(fact)
+  }
+  const { before, rest } = splitAtOutbox(later, waiting)
+  for (const { fact } of before) queue.foldForm(fact, { isLater: true })
+  for (const fact of waiting) queue.foldForm(fact, { isLater: false })
+  for (const { fact } of rest) queue.foldForm(fact, { isLater: true })
+}
+
+/** The outbox is published in its order: what precedes its rows in their partition is older than they are. */
+export function splitAtOutbox(
+  later: readonly Published[],
+  waiting: readonly Pick<FormFact, 'id'>[],
+): { readonly before: readonly Published[]; readonly rest: readonly Published[] } {
+  const ids = new Set(waiting.map(({ id }) => id))
+  const reached = new Set<number>()
+  const isBefore = ({ partition, fact }: Published): boolean => {
+    if (ids.has(fact.id)) reached.add(partition)
+    return !reached.has(partition)
+  }
+  const { before = [], rest = [] } = Object.groupBy(later, (one) => (isBefore(one) ? 'before' : 'rest'))
+  return { before, rest }
+}

@@ -1,0 +1,13 @@
+import { createLogReader, type FetchedRecord, type LogConnection, type Watermarks } from '@nextvisit/log'
+
+/** Of `topic`, from its beginning up to its end as of now. */
+export async function readAll(
+  connection: LogConnection,
+  topic: string,
+  watermarks: ReadonlyMap<number, Watermarks>,
+  onRecord: (record: FetchedRecord) => void,
+): Promise<void> {
+  const from = new Map([...watermarks.keys()].map((partition) => [partition, 0n]))
+  const reader = createLogReader(connection)
+  await reader.readFrom(topic, from, ({ records }) => records.forEach(onRecord), { until: 'end' })
+}

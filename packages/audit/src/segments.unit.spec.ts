@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import type { Catalog } from './catalog.ts'
+import { createFindings } from './findings.ts'
+import { compareSegments } from './segments.ts'
+import type { Snapshot } from './snapshot.ts'
+
+const PAYING = new Map([['paying', { trait: 'plan', is: 'pro' } as const]])
+/** Revision 1 has no segments, 2 has one, 3 has the same one. */
+const catalog: Catalog = {
+  project: (_organization, _project, revision) => ({
+    timesOf: new Map(),
+    segments: revision > 1 ? new Map(PAYING) : new Map(),
+  }),
+  latest: () => 3,
+}
+const current = {
+  organization: 'acme',
+  project: 'shop',
+  userId: 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e',
+  asOf: new Date('2026-11-02T10:00:00.000Z'),
+  revision: 2,
+  segments: ['paying'],
+  isOverdue: false,
+}
+
+async function kindsOf(row: object, isAtRest = true) {
+  const findings = createFindings()
+  async function* rows() {
+    yield { ...current, ...row }
+  }
+  const stateOf = () => ({
+    traits: new Map([['plan', 'pro']]),
+    device: new Map(),
+    country: null,
+    eventOf: () => undefined,
+  })
+  const snapshot = { rows } as unknown as Snapshot
+  await compareSegments({ snapshot, range: { first: '', last: 'z' }, catalog, isAtRest, stateOf, findings })
+  return findings.byKind().map(({ kind }) => kind)
+}
+
+it('is well with who is where the definitions say', async () => {
+  expect(await kindsOf({})).toEqual([])
+  expect(await kindsOf({ segments: [] })).toEqual(['users.segment_members: missing'])
+  expect(await kindsOf({ segments: ['paying', 'gone'] })).toEqual(['users.segment_members: wrong'])
+})
+
+it('wants at rest that time and the latest definitions were followed', async () => {
+  const never = { asOf: null, revision: 1, segments: [] }
+  expect(await kindsOf({ isOverdue: true })).toEqual(['users.users: changes_at'])
+  expect(await kindsOf(never)).toEqual(['users.users: definitions'])
+  expect(await kindsOf({ ...never, isOverdue: true }, false)).toEqual([])
+})
+
+it('wants nobody in a segment who was never computed', async () => {
+  expect(await kindsOf({ asOf: null })).toEqual(['users.segment_members: wrong'])
+})

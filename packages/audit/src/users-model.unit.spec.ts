@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest'
+import type { UserFact } from './facts.ts'
+import { createFindings } from './findings.ts'
+import type { Snapshot } from './snapshot.ts'
+import { createUsersModel } from './users-model.ts'
+import { userIdOf } from './uuid-v5.ts'
+
+const catalog = { project: () => undefined, latest: () => 0 }
+const BEFORE = '2026-11-02T10:00:00.000Z'
+const AFTER = '2026-11-02T10:00:01.000Z'
+const user = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') } as const
+const of = { ...user, environment: 'P', keyed: false, userName: 'ada' } as const
+const identified: UserFact = {
+  ...of,
+  type: 'IdentifyRequested',
+  id: 'a',
+  source: 'admin',
+  received: BEFORE,
+  operations: {},
+  device: {},
+  registeredTraits: [],
+}
+const tracked: UserFact = {
+  ...of,
+  type: 'EventTracked',
+  id: 'b',
+  source: 'sdk',
+  received: AFTER,
+  eventName: 'X',
+  slug: 'x',
+  occurredAt: AFTER,
+  newEvent: true,
+  metered: true,
+}
+
+/** As the service has it whose identify was a dead letter, and was folded after the event: the event found nobody. */
+async function* rows(sql: string) {
+  const [firstSeenAt, lastSeenAt] = [new Date(BEFORE), new Date(BEFORE)]
+  if (sql.includes('user_name')) {
+    yield { ...user, userName: 'ada', traits: '{}', country: null, device: '{}', firstSeenAt, lastSeenAt }
+  }
+  if (sql.includes('user_events')) {
+    yield {
+      ...user,
+      slug: 'x',
+      count: '1',
+      firstAt: new Date(AFTER),
+      lastAt: new Date(AFTER),
+      latest: String(Date.parse(AFTER)),
+    }
+  }
+}
+
+it.each([
+  ['late', true, []],
+  ['in its turn', false, ['users.users: lastSeenAt']],
+])('knows when a user was last seen where the identify was folded %s', async (_when, isLate, kinds) => {
+  const findings = createFindings()
+  const model = createUsersModel(catalog, true)
+  model.foldUser?.(identified, { isLate })
+  model.foldUser?.(tracked, { isLate: false })
+  await model.compareUsers?.({ rows } as unknown as Snapshot, { first: '', last: 'z' }, findings)
+  expect(findings.byKind().map(({ kind }) => kind)).toEqual(kinds)
+})
