@@ -19,7 +19,12 @@ const queued = {
   catalogRevision: 1,
 } as const
 
-const deep = (innermost: string) => '['.repeat(50_000) + innermost + ']'.repeat(50_000)
+/** A good fact with one member more. */
+function nested(innermost: string) {
+  const text = JSON.stringify({ ...eventTracked(), extra: 0 })
+  const deep = '['.repeat(50_000) + innermost + ']'.repeat(50_000)
+  return { ...message(eventTracked()), value: Buffer.from(text.replace('"extra":0', `"extra":${deep}`)) }
+}
 
 function message(fact: { readonly id: string; readonly type: string }) {
   const { value, headers } = encodeRecord(fact, { source: 'spec', time: '2026-11-02T10:00:00.000Z' })
@@ -64,10 +69,6 @@ describe('reading a fact', () => {
   })
 
   it('reads a good fact with a member nested without end, and not one whose escapes nobody can look for', () => {
-    const nested = (innermost: string) => {
-      const text = JSON.stringify({ ...eventTracked(), extra: 0 })
-      return { ...good, value: Buffer.from(text.replace('"extra":0', `"extra":${deep(innermost)}`)) }
-    }
     for (const [value, isRead] of [
       [nested('1'), true],
       [nested('"\\u0000"'), false],

@@ -23,17 +23,18 @@ const current = {
   isOverdue: false,
 }
 
+const stateOf = () => ({
+  traits: new Map([['plan', 'pro']]),
+  device: new Map(),
+  country: null,
+  eventOf: () => undefined,
+})
+
 async function kindsOf(row: object, isAtRest = true) {
   const findings = createFindings()
   async function* rows() {
     yield { ...current, ...row }
   }
-  const stateOf = () => ({
-    traits: new Map([['plan', 'pro']]),
-    device: new Map(),
-    country: null,
-    eventOf: () => undefined,
-  })
   const snapshot = { rows } as unknown as Snapshot
   await compareSegments({ snapshot, range: { first: '', last: 'z' }, catalog, isAtRest, stateOf, findings })
   return findings.byKind().map(({ kind }) => kind)

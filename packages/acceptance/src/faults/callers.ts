@@ -1,5 +1,5 @@
-import { performance } from 'node:perf_hooks'
 import type { LedgerEntry } from '@nextvisit/audit'
+import { callGateway, type GatewayAnswer } from '../call-gateway.ts'
 import type { Customer } from './customers.ts'
 
 /** One request with its answer, as its caller wrote them down. Times in ms of this process' clock. */
@@ -20,27 +20,25 @@ export interface Callers {
   readonly calls: () => readonly Call[]
 }
 
-/** Longer than any answer may take, so that what takes longer is seen. */
-const GIVE_UP_AFTER_MS = 15_000
-
 export function createCallers(gatewayUrl: string): Callers {
   const calls: Call[] = []
   return {
     calls: () => calls,
-    send: async (customer, request) => {
-      const sentAt = performance.now()
-      const answer = await post(gatewayUrl, customer, request)
+    send: async (customer, { route, body, idempotencyKey }) => {
+      const apiKey = route.startsWith('/v2/sdk/') ? customer.sdkKey : customer.adminKey
+      const keyed = idempotencyKey !== undefined
+      const sent = await callGateway({ gatewayUrl, route, apiKey, body, ...(keyed && { idempotencyKey }) })
       const { organization, project } = customer
-      const { userName, eventName } = request.body
+      const { userName, eventName } = body
+      const { answer, ...known } = sent
       const call: Call = {
         organization,
         project,
         userName,
-        keyed: request.idempotencyKey !== undefined,
+        keyed,
         ...(typeof eventName === 'string' && { eventName }),
-        ...answer,
-        sentAt,
-        elapsedMs: performance.now() - sentAt,
+        ...told(answer),
+        ...known,
       }
       calls.push(call)
       return call
@@ -48,28 +46,14 @@ export function createCallers(gatewayUrl: string): Callers {
   }
 }
 
-type Answer = Pick<Call, 'status' | 'requestId' | 'newEvent' | 'formsQueued'>
-
-async function post(gatewayUrl: string, customer: Customer, { route, body, idempotencyKey }: Request): Promise<Answer> {
-  try {
-    const response = await fetch(`${gatewayUrl}${route}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-api-key': route.startsWith('/v2/sdk/') ? customer.sdkKey : customer.adminKey,
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-      },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(GIVE_UP_AFTER_MS),
-    })
-    const { newEvent, formsQueued } = (await response.json()) as { newEvent?: boolean; formsQueued?: number }
-    return {
-      status: response.status,
-      requestId: response.headers.get('x-request-id') ?? undefined,
-      ...(newEvent !== undefined && { newEvent }),
-      ...(formsQueued !== undefined && { formsQueued }),
-    }
-  } catch {
-    return { status: undefined, requestId: undefined }
+/** What was told of an event. Where its triggers are evaluated later, nobody was told how many forms it queues. */
+function told({
+  newEvent,
+  triggersEvaluated,
+  formsQueued,
+}: GatewayAnswer['answer']): Pick<Call, 'newEvent' | 'formsQueued'> {
+  return {
+    ...(typeof newEvent === 'boolean' && { newEvent }),
+    ...(triggersEvaluated === true && typeof formsQueued === 'number' && { formsQueued }),
   }
 }
