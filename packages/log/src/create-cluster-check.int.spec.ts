@@ -10,7 +10,7 @@ const brokers = inject('kafkaBrokers')
 function givenCheck(topic: string, unsafe: ClusterCheckOptions['unsafe']) {
   const lines: { readonly level: string; readonly fields: object; readonly message: string }[] = []
   const write = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
-  const found: UnsafeClusterError[] = []
+  const found: Error[] = []
   const logger = { info: write('info'), warn: write('warn'), error: write('error'), debug: write('debug') }
   const connection = { brokers: brokers.split(','), clientId: 'test' }
   const check = createClusterCheck(connection, {

@@ -1,6 +1,6 @@
-import { UnsafeClusterError } from './errors.ts'
+import { isForbidden, SettingsForbiddenError, UnsafeClusterError } from './errors.ts'
 import { silentLogger } from './kafka-client.ts'
-import { keepTrying } from './keep-trying.ts'
+import { isFinal, keepTrying } from './keep-trying.ts'
 import { createLogAdmin } from './log-admin.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'
@@ -13,14 +13,14 @@ export interface ClusterCheckOptions {
   /** `refuse` in production: what could lose acknowledged records ends the service. Elsewhere one service says it once. */
   readonly unsafe: 'refuse' | 'warn' | 'ignore'
   readonly logger: Logger
-  /** Told of an {@link UnsafeClusterError} that was found only after `start`, because the cluster was away. */
-  readonly onUnsafe: (error: UnsafeClusterError) => void
+  /** In production, told of what `start` would have rejected with, but was found only later: the cluster was away. */
+  readonly onUnsafe: (error: Error) => void
 }
 
 export interface ClusterCheck {
   /**
-   * Rejects with {@link UnsafeClusterError}. A cluster that is away, or has no topics yet, does not keep a service from
-   * starting: it is looked at as soon as it is there.
+   * In production, rejects with {@link UnsafeClusterError}, or with why the settings can never be read. A cluster that is
+   * away, or has no topics yet, does not keep a service from starting: it is looked at as soon as it is there.
    */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
@@ -32,7 +32,7 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
   const stopping = new AbortController()
 
   const look = async (): Promise<void> => {
-    const found = unsafeSettings(await readTopics(connection, topics))
+    const found = unsafeSettings(await readTopics(connection, topics).catch(rethrowForbidden(connection, topics)))
     if (found.length === 0) return
     if (unsafe === 'refuse') throw refusal(found, logger)
     const settings = found.map(({ setting, is, shouldBe }) => `${setting} is ${is}, not ${shouldBe}`).join('; ')
@@ -43,9 +43,14 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
     try {
       await keepTrying(look, { message: 'Cannot read the cluster’s settings yet', logger, signal: stopping.signal })
     } catch (error) {
-      if (error instanceof UnsafeClusterError) onUnsafe(error)
-      else if (!stopping.signal.aborted) throw error
+      if (!stopping.signal.aborted) settle(error as Error, onUnsafe)
     }
+  }
+
+  /** What no trying again mends. */
+  const settle = (error: Error, refuse: (error: Error) => void): void => {
+    if (unsafe === 'refuse') return refuse(error)
+    logger.warn({ err: error }, 'Cannot read the cluster’s settings: whether it could lose records was not checked')
   }
 
   return {
@@ -54,11 +59,25 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
       try {
         await look()
       } catch (error) {
-        if (error instanceof UnsafeClusterError) throw error
-        void lookLater()
+        if (!isFinal(error)) return void lookLater()
+        settle(error as Error, (refused) => {
+          throw refused
+        })
       }
     },
     stop: async () => stopping.abort(),
+  }
+}
+
+/** kafkajs calls it worth a retry or not by a word of its own; ours says what to grant to whom. */
+export function rethrowForbidden(
+  { sasl, clientId }: LogConnection,
+  topics: readonly string[],
+): (error: unknown) => never {
+  return (error) => {
+    if (!isForbidden(error)) throw error
+    const principal = sasl ? `User:${sasl.username}` : `The principal of ${clientId}`
+    throw new SettingsForbiddenError(principal, topics, { cause: error })
   }
 }
 

@@ -87,10 +87,32 @@ export class UnsafeClusterError extends LogError {
   }
 }
 
+/** The cluster does not let this principal read the topics' settings. Grant what is named. */
+export class SettingsForbiddenError extends LogError {
+  readonly code = 'SETTINGS_FORBIDDEN'
+  readonly retryable = false
+
+  constructor(principal: string, topics: readonly string[], options: ErrorOptions) {
+    super(
+      `${principal} may not read the cluster's settings, so whether acknowledged records are safe was not checked; allow it DescribeConfigs and Describe on ${topics.join(', ')}`,
+      options,
+    )
+  }
+}
+
 /** Whether kafkajs failed because there is no such topic. */
 export function isUnknownTopic(error: unknown): boolean {
+  return isOfType(error, ['UNKNOWN_TOPIC_OR_PARTITION'])
+}
+
+/** Whether the cluster has answered kafkajs that this principal may not. */
+export function isForbidden(error: unknown): boolean {
+  return isOfType(error, ['TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
+}
+
+function isOfType(error: unknown, types: readonly string[]): boolean {
   if (!(error instanceof Error)) return false
-  return ('type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') || isUnknownTopic(error.cause)
+  return ('type' in error && types.includes(String(error.type))) || isOfType(error.cause, types)
 }
 
 /**

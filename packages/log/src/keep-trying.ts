@@ -31,6 +31,7 @@ export async function keepTrying<T>(attempt: () => Promise<T>, options: KeepTryi
   }
 }
 
-function isFinal(error: unknown): boolean {
+/** Whether an error says that no trying again mends it. */
+export function isFinal(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === false
 }
