@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLogAdmin } from '@nextvisit/log'
 import { eventually } from '../stack.ts'
 import { CONSUMERS, type CampaignStack, type Consumer } from './campaign-stack.ts'
 import { type Fault, type Injected, nothingToHeal, type Stage } from './fault.ts'
+import { type Member, membersOf } from './group-members.ts'
+import { USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 const PARTS = ['gateway', ...CONSUMERS, 'kafka', 'postgres', 'redis'] as const
 type PartName = (typeof PARTS)[number]
 
 const BACK_WITHIN_MS = 60_000
-/** Longer than a consumer's session of 10 s: its partitions go to another meanwhile. */
-const LONGER_THAN_A_SESSION_MS = 13_000
 const FREEZE_MS = 4_000
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
@@ -73,43 +72,45 @@ function freezes(name: PartName, lastsMs: number): Fault['inject'] {
   }
 }
 
-/** Raised by every commit of a consumer, whoever made it. */
-async function commitsOf(stack: CampaignStack, consumer: Consumer): Promise<number> {
-  const [row] = await queryRows<{ sum: string }>(stack, consumer, 'SELECT sum(version) FROM checkpoints')
+/** Raised by every commit of these partitions, whoever made it. */
+async function commitsOf(stack: CampaignStack, consumer: Consumer, partitions: readonly number[]): Promise<number> {
+  const [row] = await queryRows<{ sum: string }>(
+    stack,
+    consumer,
+    `SELECT coalesce(sum(version), 0) AS sum FROM checkpoints
+     WHERE topic = '${USER_EVENTS}' AND partition = ANY('{${partitions.join()}}'::int[])`,
+  )
   return Number(row?.sum)
 }
 
 /** A consumer sleeps past its session while another takes its partitions over, and then wakes: a zombie. */
 function becomesZombie(consumer: Consumer): Fault['inject'] {
   return async ({ stack }) => {
+    const until = (isDone: (members: readonly Member[]) => boolean): Promise<readonly Member[]> =>
+      eventually(() => membersOf(stack, consumer), isDone, BACK_WITHIN_MS)
+    const [alone] = await until(({ length }) => length === 1)
     const other = await stack.startReplica(consumer)
-    await sleep(2_000) // a part of the partitions is its own now
+    const sleeper = (await until(({ length }) => length === 2)).find(({ memberId }) => memberId === alone?.memberId)
+    // What the other was dealt while both were awake says nothing.
+    const partitions = sleeper?.partitions ?? []
     stack.kill(consumer, 'SIGSTOP')
-    await sleep(LONGER_THAN_A_SESSION_MS)
-    // By now whoever moves checkpoints is the other.
-    const before = await commitsOf(stack, consumer)
+    await until(([one, ...more]) => one !== undefined && more.length === 0 && one.memberId !== sleeper?.memberId)
+    const before = await commitsOf(stack, consumer, partitions)
     let taken = 0
     return {
       lastsMs: 3_000,
       heal: async () => {
-        taken = (await commitsOf(stack, consumer)) - before
-        stack.kill(consumer, 'SIGCONT')
+        try {
+          taken = (await commitsOf(stack, consumer, partitions)) - before
+        } finally {
+          stack.kill(consumer, 'SIGCONT')
+        }
         await sleep(2_000)
         await stack.stopReplica(other.name)
       },
-      witness: async () => (taken > 0 ? `${taken} commits by another while it slept` : undefined),
+      witness: async () =>
+        taken > 0 ? `${taken} commits by another of ${partitions.length} partitions whose owner slept` : undefined,
     }
-  }
-}
-
-async function membersOf({ brokers }: CampaignStack, consumer: Consumer): Promise<number> {
-  const admin = createLogAdmin({ brokers, clientId: 'faults' })
-  await admin.connect()
-  try {
-    const { state, members } = await admin.describeGroup(`nextvisit.${consumer}`)
-    return state === 'Stable' ? members.length : 0
-  } finally {
-    await admin.disconnect()
   }
 }
 
@@ -121,7 +122,7 @@ function scales(consumer: Consumer): Fault['inject'] {
     const until = async (members: number): Promise<void> => {
       shared.push(
         await eventually(
-          () => membersOf(stack, consumer),
+          async () => (await membersOf(stack, consumer)).length,
           (count) => count === members,
           BACK_WITHIN_MS,
         ),
@@ -176,8 +177,6 @@ export const processFaults: readonly Fault[] = [
   ...CONSUMERS.map(
     (name): Fault => ({ name: `zombie ${name}`, isShort: name === 'metering', inject: becomesZombie(name) }),
   ),
-  ...CONSUMERS.map(
-    (name): Fault => ({ name: `scale ${name}`, isShort: name === 'user-projector', inject: scales(name) }),
-  ),
+  ...CONSUMERS.map((name): Fault => ({ name: `scale ${name}`, inject: scales(name) })),
   rollingRestart,
 ]

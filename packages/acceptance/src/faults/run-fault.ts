@@ -11,7 +11,7 @@ import { createTraffic } from './traffic.ts'
 
 const REQUESTS_PER_SECOND = 40
 const CALM_BEFORE_MS = 1_000
-const CALM_AFTER_MS = 3_000
+const CALM_AFTER_MS = 2_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 90_000
 

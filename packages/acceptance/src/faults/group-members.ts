@@ -1,0 +1,25 @@
+import { AssignerProtocol } from 'kafkajs'
+import type { CampaignStack, Consumer } from './campaign-stack.ts'
+import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
+
+export interface Member {
+  readonly memberId: string
+  /** Of `user-events`. */
+  readonly partitions: readonly number[]
+}
+
+/** Who is in a consumer's group, and what they were dealt; nobody while it is dealt out anew. */
+export async function membersOf(stack: CampaignStack, consumer: Consumer): Promise<readonly Member[]> {
+  const admin = kafkaOf(stack).admin()
+  await admin.connect()
+  try {
+    const [group] = (await admin.describeGroups([`nextvisit.${consumer}`])).groups
+    if (group?.state !== 'Stable') return []
+    return group.members.map(({ memberId, memberAssignment }) => ({
+      memberId,
+      partitions: AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment[USER_EVENTS] ?? [],
+    }))
+  } finally {
+    await admin.disconnect()
+  }
+}
