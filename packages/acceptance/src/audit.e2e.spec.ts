@@ -49,6 +49,7 @@ function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdo
 
 /** One user is changed, all of them are compared. */
 const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
+const ONE_WITH_EVENTS = '(SELECT user_id FROM user_events ORDER BY user_id LIMIT 1)'
 
 const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
 
@@ -70,8 +71,8 @@ describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => 
     [
       'user-projector',
       'users.user_events: count',
-      `UPDATE user_events SET count = count + 1 WHERE user_id = ${ONE_USER}`,
-      `UPDATE user_events SET count = count - 1 WHERE user_id = ${ONE_USER}`,
+      `UPDATE user_events SET count = count + 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
+      `UPDATE user_events SET count = count - 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
     ],
     [
       'user-projector',

@@ -8,7 +8,7 @@ export async function queryRows<Row extends object>(
   sql: string,
 ): Promise<Row[]> {
   const model = readModels.get(consumer)
-  const client = new Client({ connectionString: model?.url ?? '', connectionTimeoutMillis: 2_000 })
+  const client = new Client({ connectionString: model?.url ?? '', connectionTimeoutMillis: 10_000 })
   client.on('error', () => {})
   await client.connect()
   try {
