@@ -11,11 +11,10 @@ export interface SeedOptions {
   readonly onResult?: (result: FaultResult) => void
 }
 
-/** Runs faults, one after the other, against one stack; in another order for another seed. */
+/** Runs faults, one after the other, against one stack; in another order for another seed, also where they are but some. */
 export async function runSeed({ seed, faults, onResult }: SeedOptions): Promise<FaultResult[]> {
-  const random = createRandom(seed, 'order')
   const order = faults
-    .map((fault) => ({ fault, place: random.next() }))
+    .map((fault) => ({ fault, place: createRandom(seed, `place of ${fault.name}`).next() }))
     .toSorted((one, other) => one.place - other.place)
   const results: FaultResult[] = []
   let stage: Omit<Stage, 'random'> | undefined
