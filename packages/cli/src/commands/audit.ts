@@ -22,9 +22,9 @@ export function auditCommand(): Command {
     .addHelpText(
       'after',
       `
-Writes nothing, may run at any time: each consumer's rows are taken as of one moment and compared with the log up to
-that moment's checkpoints. What is behind them is told as lag. It needs the whole log: topics that begin at offset 0.
-Its transactions stay open until it ends, which holds vacuum up.
+Writes nothing, may run at any time but during a replay, which it would keep from swapping: each consumer's rows are
+taken as of one moment and compared with the log up to that moment's checkpoints. What is behind them is told as lag.
+It needs the whole log: topics that begin at offset 0. Its transactions stay open until it ends, which holds vacuum up.
 A pass holds 250,000 users and what is recorded of them: fewer take less memory and more passes. Users are named by
 their ids; no name and no trait's value is shown.
 

@@ -9,7 +9,7 @@ export type ReplayErrorCode =
   | 'NOT_SETTLED'
   | 'REBUILD_PUBLISHES'
 
-/** A replay cannot go on; the message says what to do. The live read models are as they were. */
+/** A replay cannot go on; the message says what to do. Nothing was swapped. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError'
   readonly code: ReplayErrorCode

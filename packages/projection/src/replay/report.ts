@@ -1,11 +1,20 @@
 import type { TableComparison } from './compare-tables.ts'
 import type { ReplayOutcome } from './replay.ts'
 
+/** Of a table: which of its rows may differ although nothing is wrong. Told where it does differ. */
+export type ExpectedDifferences = Readonly<Record<string, string>>
+
 /** What a comparison found, as a table, and which rows differ: by key and column, never by value. */
-export function reportComparisons(comparisons: readonly TableComparison[]): readonly string[] {
+export function reportComparisons(
+  comparisons: readonly TableComparison[],
+  expected: ExpectedDifferences = {},
+): readonly string[] {
   const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'ONLY LIVE', 'ONLY REBUILT']
   const rows = comparisons.map((one) => [one.table, one.liveRows, one.rebuiltRows, one.onlyLive, one.onlyRebuilt])
-  return [...tableLines([headings, ...rows]), ...comparisons.flatMap(differenceLines)]
+  return [
+    ...tableLines([headings, ...rows]),
+    ...comparisons.flatMap((one) => differenceLines(one, expected[one.table])),
+  ]
 }
 
 export function reportOutcome({ outcome, lockedMs, comparisons }: ReplayOutcome): string {
@@ -21,11 +30,16 @@ export function reportOutcome({ outcome, lockedMs, comparisons }: ReplayOutcome)
   }
 }
 
-function differenceLines({ table, examples, onlyLive, onlyRebuilt }: TableComparison): string[] {
+function differenceLines(
+  { table, examples, onlyLive, onlyRebuilt }: TableComparison,
+  expected: string | undefined,
+): string[] {
+  if (onlyLive + onlyRebuilt === 0) return []
   const lines = examples.map(
     ({ key, kind, columns }) => `  ${table} ${key}: ${kind === 'differs' ? `differs in ${columns.join(', ')}` : kind}`,
   )
-  return onlyLive + onlyRebuilt > examples.length * 2 ? [...lines, `  ${table}: and more`] : lines
+  const hasMore = onlyLive + onlyRebuilt > examples.length * 2
+  return [...lines, ...(hasMore ? [`  ${table}: and more`] : []), ...(expected ? [`  ${table}: ${expected}`] : [])]
 }
 
 function tableLines(rows: readonly (readonly (string | number)[])[]): string[] {

@@ -80,15 +80,19 @@ export async function requireSameMigrations(
   for (const { table } of migrations) {
     const [ours, theirs] = [appliedIn(shadowOf(live), table), appliedIn(live, table)]
     const { rows } = await client.query<{ migration_name: string }>(
-      `(${ours} EXCEPT ${theirs}) UNION (${theirs} EXCEPT ${ours})`,
+      `(${ours} EXCEPT ${theirs}) UNION ALL (${theirs} EXCEPT ${ours}) ORDER BY migration_name`,
     )
     if (rows.length === 0) continue
-    const names = rows.map(({ migration_name: name }) => name).join(', ')
-    throw new ReplayError(
-      'SCHEMAS_DIFFER',
-      `The migrations of the live schema and of this version of the service differ: ${names}. Run nextvisit migrate, then begin anew with --restart.`,
-    )
+    throw new ReplayError('SCHEMAS_DIFFER', describeMigrations(rows.map(({ migration_name: name }) => name)))
   }
+}
+
+/** A name is there twice where both have it, with other contents. */
+function describeMigrations(names: readonly string[]): string {
+  const changed = names.filter((name, index) => names.indexOf(name) < index)
+  return changed.length > 0
+    ? `Migrations of the live schema have other contents in this version of the service: ${changed.join(', ')}. nextvisit migrate would refuse them, too. Replay with the version that is live, and --restart.`
+    : `The live schema and this version of the service do not have the same migrations: ${names.join(', ')}. Run nextvisit migrate where the version is newer, or take the one that is live; then begin anew with --restart.`
 }
 
 function appliedIn(schema: string, table: string): string {
