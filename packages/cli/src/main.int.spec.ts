@@ -51,9 +51,14 @@ describe('nextvisit', () => {
   it.each([
     [[]],
     [['apply']],
+    [['keys']],
     [['keys', 'create']],
     [['why']],
     [['dead-letters']],
+    [['dead-letters', 'list']],
+    [['dead-letters', 'show']],
+    [['dead-letters', 'retry']],
+    [['dead-letters', 'discard']],
     [['replay']],
     [['status']],
     [['audit']],
@@ -62,12 +67,24 @@ describe('nextvisit', () => {
     [['migrate']],
     [['export']],
     [['import']],
+    [['topics']],
     [['topics', 'create']],
-  ])('shows for %j what it does, with an example', async (command) => {
+    [['env']],
+    [['demo']],
+  ])('shows for %j what it does, with an example and what it ends with', async (command) => {
     const { exitCode, stdout } = await nextvisit([...command, '--help'])
     expect(exitCode).toBe(0)
     expect(stdout).toContain(`Usage: ${['nextvisit', ...command].join(' ')}`)
     expect(stdout).toContain('Example:\n  ')
+    expect(stdout).toMatch(/Ends with 0|^Commands:$/m)
+  })
+
+  it('shows all commands on one screen, each on a line, from daily to rare', async () => {
+    const { stdout } = await nextvisit(['help'])
+    expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(30)
+    const commands = stdout.slice(stdout.indexOf('Commands:')).split('\n').slice(1, 16)
+    expect(commands).toSatisfy((lines: string[]) => lines.every((line) => /^ {2}[a-z]\S+ .* [A-Z].*\.$/.test(line)))
+    expect(commands.map((line) => line.trim().split(' ')[0]).slice(0, 3)).toEqual(['status', 'why', 'apply'])
   })
 
   it.each([

@@ -26,25 +26,27 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 const program = new Command('nextvisit')
-  .description('Configures and watches Nextvisit. Finds a local stack that runs in this checkout by itself.')
+  .helpCommand('help [command]', 'Tell more about a command.')
+  .description('Configures and watches Nextvisit; finds a local stack by itself.')
   .option('--verbose', 'show where an error came from')
-  .addHelpText('after', '\nExample:\n  nextvisit apply infra/demo-workspace.yaml\n\nnextvisit help COMMAND tells more.')
+  .addHelpText('after', '\nExample:\n  nextvisit apply infra/demo-workspace.yaml')
 
+// From daily to rare.
 for (const command of [
-  applyCommand(),
-  keysCommand(),
   statusCommand(),
   whyCommand(),
+  applyCommand(),
+  formsCommand(),
+  keysCommand(),
+  exportCommand(),
+  importCommand(),
   deadLettersCommand(),
   auditCommand(),
   replayCommand(),
-  topicsCommand(),
   migrateCommand(),
-  formsCommand(),
-  demoCommand(),
+  topicsCommand(),
   envCommand(),
-  exportCommand(),
-  importCommand(),
+  demoCommand(),
 ]) {
   program.addCommand(command)
 }

@@ -14,6 +14,7 @@ export interface ApplyFlags {
 
 export function applyCommand(): Command {
   return new Command('apply')
+    .summary('Bring the configuration to what a file says.')
     .description('Bring organizations, projects, keys, segments and forms to what a workspace file says.')
     .argument('<file>', 'the workspace file')
     .option('--dry-run', 'show the difference and change nothing')

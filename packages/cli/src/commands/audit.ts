@@ -15,6 +15,7 @@ interface Options {
 
 export function auditCommand(): Command {
   return new Command('audit')
+    .summary('Find what differs from the log, changing nothing.')
     .description('Count everything again from the log, and report what the read models say otherwise.')
     .option('--json', 'for scripts')
     .option('--at-rest', 'nothing is written now: what a consumer has not read yet is a difference, too')

@@ -7,6 +7,7 @@ const SERVICES = serviceDatabases.map(({ service }) => service).join(', ')
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
+    .summary('Deal with records that could not be parsed.')
     .description('Deal with records that a consumer could not parse.')
     .addHelpText(
       'after',
@@ -34,7 +35,8 @@ function listCommand(): Command {
     .addHelpText(
       'after',
       `
-Ends with 0 also where there are some: it is the answer. With 1 where a consumer's database does not answer.
+Ends with 0 also where there are some: it is the answer. With 1 where a consumer's database does not answer, 2 called
+wrongly. Asks each service's database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
 
 Example:
   nextvisit dead-letters list --json | jq '.[] | {service, cause, dead}'`,
@@ -47,7 +49,10 @@ function showCommand(): Command {
     .description('Show one dead letter: where it is in the log, what is wrong with it, its key and headers.')
     .argument('<letter>', 'as list names it')
     .option('--value', "the record's value, too; it may hold personal data")
-    .addHelpText('after', '\nExample:\n  nextvisit dead-letters show metering/12')
+    .addHelpText(
+      'after',
+      '\nEnds with 0 done, 1 where there is none, 2 called wrongly.\n\nExample:\n  nextvisit dead-letters show metering/12',
+    )
     .action((letter: string, flags) => showLetter(readEnvironment(), letter, flags))
 }
 
@@ -58,7 +63,8 @@ function retryCommand(): Command {
     .addHelpText(
       'after',
       `
-Ends with 0 once all are folded, 1 if some are dead again or the consumer has not come to them. They are folded late:
+Waits for as long as they become fewer. Ends with 0 once all are folded, 1 if some are dead again or the consumer has not
+come to them, 2 called wrongly; look again with nextvisit dead-letters list. They are folded late:
 where the order of a user's records matters, replay the consumer afterwards.
 
 Example:
@@ -73,7 +79,7 @@ function discardCommand(): Command {
     .option('--yes', 'do it; without it, only tell how many it would be')
     .addHelpText(
       'after',
-      "\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
+      "\nEnds with 0 done, 1 failed, 2 called wrongly or without --yes.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
     )
     .action((flags) => discardLetters(readEnvironment(), flags))
 }

@@ -21,10 +21,14 @@ type DemoKeys = z.infer<typeof DemoKeys>
 
 export function demoCommand(): Command {
   return new Command('demo')
+    .summary('Apply the demo workspace, and show it.')
     .description('Apply the demo workspace with keys of its own, and print three curl commands that show it.')
     .requiredOption('--gateway <address>', 'where the gateway will answer')
     .requiredOption('--keys-file <file>', 'keeps the keys between runs; made if it is not there')
-    .addHelpText('after', '\nExample:\n  nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json')
+    .addHelpText(
+      'after',
+      '\nEnds with 0 done, 1 failed, 2 called wrongly.\n\nExample:\n  nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json',
+    )
     .action((flags: DemoFlags) => demo(flags))
 }
 

@@ -12,8 +12,12 @@ const NAMES = [
 
 export function envCommand(): Command {
   return new Command('env')
+    .summary('Print how to reach the local stack.')
     .description('Print how to reach the local stack, as a shell takes it. Holds passwords.')
-    .addHelpText('after', '\nExample:\n  eval "$(npx -y pnpm --silent nextvisit env)"')
+    .addHelpText(
+      'after',
+      '\nEnds with 0 done, 2 where no local stack runs.\n\nExample:\n  eval "$(npx -y pnpm --silent nextvisit env)"',
+    )
     .action(printEnvironment)
 }
 

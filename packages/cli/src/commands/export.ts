@@ -18,6 +18,7 @@ interface ExportFlags {
 
 export function exportCommand(): Command {
   return new Command('export')
+    .summary('Take records out, as NDJSON.')
     .description('Write the records of a topic as NDJSON, one object a line.')
     .addOption(new Option('--topic <topic>', 'which one').choices(Object.values(TOPICS)).default(TOPICS.userEvents))
     .option('--from <instant>', 'published then or later; a day or an instant', parseInstant)

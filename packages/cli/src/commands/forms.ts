@@ -20,6 +20,7 @@ export interface DryRunFlags {
 
 export function formsCommand(): Command {
   return new Command('forms')
+    .summary('Try forms out on what has happened already.')
     .description('Try forms out before they are applied.')
     .addHelpText('after', '\nExample:\n  nextvisit forms dry-run workspace.yaml --from 7d')
     .addCommand(dryRunCommand())

@@ -28,6 +28,7 @@ interface ImportFlags {
 
 export function importCommand(): Command {
   return new Command('import')
+    .summary('Bring history in, from NDJSON.')
     .description('Bring in history: identifies and events from a file of NDJSON.')
     .argument('<file>', 'one object a line, compressed if it ends in .gz')
     .requiredOption('--project <organization/project>', 'where to', parseProject)

@@ -11,23 +11,29 @@ interface KeyOptions {
 }
 
 export function keysCommand(): Command {
-  return new Command('keys').description('Make API keys.').addCommand(
-    new Command('create')
-      .description('Make a key, show it once, and the line that lets it in. Changes nothing.')
-      .addOption(
-        new Option('--kind <kind>', 'admin: secret, for servers; sdk: publishable, for apps and pages')
-          .choices(['admin', 'sdk'])
-          .makeOptionMandatory(),
-      )
-      .addOption(
-        new Option('--environment <environment>', 'P: production; T: test, not metered')
-          .choices(['P', 'T'])
-          .makeOptionMandatory(),
-      )
-      .option('--name <name>', 'what the key is called in the file', 'backend')
-      .addHelpText('after', '\nExample:\n  nextvisit keys create --kind admin --environment P --name backend')
-      .action(createKey),
-  )
+  return new Command('keys')
+    .description('Make API keys.')
+    .addHelpText('after', '\nExample:\n  nextvisit keys create --kind admin --environment P --name backend')
+    .addCommand(
+      new Command('create')
+        .description('Make a key, show it once, and the line that lets it in. Changes nothing.')
+        .addOption(
+          new Option('--kind <kind>', 'admin: secret, for servers; sdk: publishable, for apps and pages')
+            .choices(['admin', 'sdk'])
+            .makeOptionMandatory(),
+        )
+        .addOption(
+          new Option('--environment <environment>', 'P: production; T: test, not metered')
+            .choices(['P', 'T'])
+            .makeOptionMandatory(),
+        )
+        .option('--name <name>', 'what the key is called in the file', 'backend')
+        .addHelpText(
+          'after',
+          '\nEnds with 0 done, 2 called wrongly.\n\nExample:\n  nextvisit keys create --kind admin --environment P --name backend',
+        )
+        .action(createKey),
+    )
 }
 
 function createKey({ kind, environment, name }: KeyOptions): void {

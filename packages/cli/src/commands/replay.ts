@@ -18,6 +18,7 @@ export interface ReplayFlags {
 
 export function replayCommand(): Command {
   return new Command('replay')
+    .summary("Rebuild a consumer's read models from the log.")
     .description("Rebuild a consumer's read models from the log beside the live ones, compare, and swap them.")
     .argument('<service>', serviceDatabases.map(({ service }) => service).join(', '))
     .option('--dry-run', 'compare and swap nothing')

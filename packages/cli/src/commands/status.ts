@@ -5,6 +5,7 @@ import { readStatus, type Status } from '../status/read-status.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
+    .summary('See what runs, how far behind it is, what is dead.')
     .description("Show each consumer's lag and dead letters, the catalog's revisions and what runs.")
     .option('--json', 'for scripts')
     .addHelpText(

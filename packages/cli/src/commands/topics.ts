@@ -7,6 +7,7 @@ import { print } from '../output.ts'
 export function topicsCommand(): Command {
   return new Command('topics')
     .description('Prepare the log.')
+    .addHelpText('after', '\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3')
     .addCommand(
       new Command('create')
         .description('Make the topics that are not there yet; those that are stay as they are.')
@@ -17,7 +18,10 @@ export function topicsCommand(): Command {
           DEFAULT_PARTITIONS,
         )
         .option('--replicas <n>', 'copies of each record; 3 or more in production (default: the broker’s)', wholeNumber)
-        .addHelpText('after', '\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3')
+        .addHelpText(
+          'after',
+          '\nEnds with 0 done, 1 failed, 2 called wrongly.\n\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3',
+        )
         .action(makeTopics),
     )
 }

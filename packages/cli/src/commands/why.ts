@@ -11,6 +11,7 @@ export interface WhyFlags extends WhyQuestion {
 
 export function whyCommand(): Command {
   return new Command('why')
+    .summary('Tell why a form did, or did not, reach a user.')
     .description('Tell why a form did, or did not, reach a user: each gate in order, and what it compared.')
     .requiredOption('--project <project>', 'its id; organization/project where several organizations have it')
     .requiredOption('--user <userName>', 'exactly as it was given to identify-user')
