@@ -64,6 +64,10 @@ async function runExport({ topic, from, to, project, out }: ExportFlags): Promis
     complain(
       `${count(records)} records of ${topic} are in ${out === '-' ? 'standard output' : out}, after ${seconds} s.`,
     )
+    if (records === 0 && project)
+      complain(
+        `None is of ${project.organization}/${project.project} in that time; nextvisit status shows what there is.`,
+      )
   } catch (error) {
     progress.end()
     await output.discard()
