@@ -52,7 +52,7 @@ async function get(path: string): Promise<Record<string, unknown>> {
 /** The user's read model once everything that was answered before is folded: the last event is the witness. */
 async function readUser(userName: string): Promise<Record<string, unknown>> {
   const witness = `witness-${crypto.randomUUID()}`
-  expect((await track(witness, { userName, eventName: witness })).status).toBe(202)
+  expect((await trackUntilAnswered(witness, { userName, eventName: witness }))?.status).toBe(202)
   const slug = witness.replace(/[^a-z0-9]+/g, '_')
   return eventually(
     () => get(`/v2/admin/users/${userName}`),

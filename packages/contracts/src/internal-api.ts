@@ -150,11 +150,11 @@ export const SegmentMember = z.object({ userId: Uuid, userName: z.string(), sinc
 export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
-/** A row of the evaluator's queue that is not over yet. */
+/** A row of the evaluator's queue that waits. An offered one is on its way to the user. */
 export const WaitingForm = z.object({
   queuedId: Uuid,
   formId: SlugId,
-  state: z.enum(['waiting', 'offered']),
+  state: z.literal('waiting'),
   queuedAt: Instant,
   showFrom: Instant,
   expiresAt: Instant.nullable(),

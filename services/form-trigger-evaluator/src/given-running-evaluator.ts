@@ -28,7 +28,11 @@ export async function givenRunningEvaluator(databaseUrl: string) {
   const prisma = openDb(database.url)
   let replies: EvaluatorReply[] = []
   let held: CatalogView = staticCatalog([])
-  const catalog: CatalogView = { ...held, project: (organization, project) => held.project(organization, project) }
+  const catalog: CatalogView = {
+    ...held,
+    project: (organization, project) => held.project(organization, project),
+    revision: (organization) => held.revision(organization),
+  }
   const projection = createFormTriggerProjection({
     publishReplies: async (sent) => void replies.push(...sent.map(({ reply }) => reply)),
   })
