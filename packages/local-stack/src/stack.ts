@@ -121,7 +121,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
   const connection = { kafkaBrokers, databaseUrls, adminDatabaseUrl: adminUrl, redisUrl }
   const { gateway, consumers, serviceUrls } = await startServices(start, connection, secrets)
   const services = [gateway, ...consumers]
-  let replicas = 1
+  const started = new Map<string, number>()
   await writeConnectionFile(start.dataDirectory, { ...connection, serviceUrls }, secrets)
   return {
     gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,
@@ -132,8 +132,9 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     redisUrl,
     internalUrlOf: (service) => serviceNamed(services, service).internalUrl,
     startReplica: async (service, own = {}) => {
-      replicas += 1
-      const replica = await replicaOf(serviceNamed(services, service), `${service}-${replicas}`, own)
+      const number = (started.get(service) ?? 1) + 1
+      started.set(service, number)
+      const replica = await replicaOf(serviceNamed(services, service), `${service}-${number}`, own)
       await startService(start, replica)
       return replica
     },
