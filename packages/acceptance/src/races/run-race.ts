@@ -71,13 +71,19 @@ function createRunner(stack: RaceStack, fault: RaceFault, family: RaceFamily): R
     prepare: async () => {
       if (family.route !== 'track-event') return
       const users = Array.from({ length: USERS }, (_, user) => user)
-      const identify = (user: number) => through(user + 1).send('identify-user', { userName: `user-${user}` })
-      // Connections to a gateway that was killed in the race before are dead.
-      const isDone = ({ status }: LedgerEntry) => status === 200
-      await Promise.all(users.map((user) => eventually(() => identify(user), isDone, 30_000)))
+      await Promise.all(users.map((user) => identify(through(user + 1), `user-${user}`)))
       if (family.isNameKnown) await send(0)
     },
   }
+}
+
+/** Until it is done: connections to a gateway that was killed in the race before are dead. */
+function identify(gateway: CallerLedger, userName: string): Promise<LedgerEntry> {
+  return eventually(
+    () => gateway.send('identify-user', { userName }),
+    ({ status }) => status === 200,
+    30_000,
+  )
 }
 
 const sendAll = ({ send }: Runner, from: number, to: number) =>
