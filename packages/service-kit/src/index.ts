@@ -1,3 +1,4 @@
+export { clusterCheckOf } from './cluster-check-of.ts'
 export {
   consumerConfig,
   databaseConfig,

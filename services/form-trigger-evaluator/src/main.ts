@@ -1,9 +1,10 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
-import { createClusterCheck, createLogAdmin, createPublisher } from '@nextvisit/log'
+import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import { consumerHealth, createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
+  clusterCheckOf,
   configOrExit,
   createInternalServer,
   createLogger,
@@ -48,9 +49,8 @@ const runner = createProjectionRunner({
   serviceVersion: packageJson.version,
   onFailure: (error) => service.fail(error),
 })
-const clusterCheck = createClusterCheck(connection, {
-  topics: Object.values(TOPICS),
-  unsafe: config.mode === 'production' ? 'refuse' : 'ignore',
+const clusterCheck = clusterCheckOf(connection, {
+  mode: config.mode,
   logger,
   onUnsafe: (error) => service.fail(error),
 })

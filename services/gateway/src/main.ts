@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createCatalogView } from '@nextvisit/catalog'
-import { TOPICS } from '@nextvisit/contracts'
-import { createClusterCheck, createPublisher } from '@nextvisit/log'
+import { createPublisher } from '@nextvisit/log'
 import {
+  clusterCheckOf,
   configOrExit,
   createInternalServer,
   createLogger,
@@ -43,9 +43,9 @@ const gateway = createGateway({
   metrics: createGatewayMetrics(metrics),
   logger,
 })
-const clusterCheck = createClusterCheck(connection, {
-  topics: Object.values(TOPICS),
-  unsafe: config.mode === 'production' ? 'refuse' : 'warn',
+const clusterCheck = clusterCheckOf(connection, {
+  mode: config.mode,
+  locally: 'warn',
   logger,
   onUnsafe: (error) => service.fail(error),
 })

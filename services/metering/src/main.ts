@@ -1,9 +1,14 @@
 import { createCatalogView } from '@nextvisit/catalog'
-import { TOPICS } from '@nextvisit/contracts'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
-import { createClusterCheck } from '@nextvisit/log'
 import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
-import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import {
+  clusterCheckOf,
+  configOrExit,
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  runService,
+} from '@nextvisit/service-kit'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { readMeteringConfig } from './config.ts'
@@ -30,9 +35,8 @@ const runner = createProjectionRunner({
   serviceVersion: packageJson.version,
   onFailure: (error) => service.fail(error),
 })
-const clusterCheck = createClusterCheck(connection, {
-  topics: Object.values(TOPICS),
-  unsafe: config.mode === 'production' ? 'refuse' : 'ignore',
+const clusterCheck = clusterCheckOf(connection, {
+  mode: config.mode,
   logger,
   onUnsafe: (error) => service.fail(error),
 })

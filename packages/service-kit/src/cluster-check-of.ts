@@ -1,0 +1,21 @@
+import { TOPICS } from '@nextvisit/contracts'
+import { type ClusterCheck, type ClusterCheckOptions, createClusterCheck, type LogConnection } from '@nextvisit/log'
+
+export interface ServiceClusterCheckOptions extends Pick<ClusterCheckOptions, 'logger' | 'onUnsafe'> {
+  readonly mode: 'production' | 'local'
+  /** Outside production. Default: `ignore`, since one service that warns is enough. */
+  readonly locally?: 'warn' | 'ignore'
+  /** Default: all that services use. */
+  readonly topics?: readonly string[]
+}
+
+/** A service's check of the cluster: in production an unsafe one ends it (docs/operations.md, Production mode). */
+export function clusterCheckOf(connection: LogConnection, options: ServiceClusterCheckOptions): ClusterCheck {
+  const { mode, locally = 'ignore', topics = Object.values(TOPICS), logger, onUnsafe } = options
+  return createClusterCheck(connection, {
+    topics,
+    unsafe: mode === 'production' ? 'refuse' : locally,
+    logger,
+    onUnsafe,
+  })
+}
