@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOPICS } from '@nextvisit/contracts'
-import { createLogAdmin, type LogAdmin, type LogConnection } from '@nextvisit/log'
+import { type LogAdmin, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { viewGroupPrefix } from './view-group.ts'
 
 export interface AwaitViewsOptions {
@@ -25,17 +25,13 @@ const ASK_EVERY_MS = 100
 export async function awaitViews(options: AwaitViewsOptions): Promise<ViewsReport> {
   const { connection, end, withinMs = 15_000, topic = TOPICS.catalog } = options
   const giveUpAt = performance.now() + withinMs
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  try {
+  return withLogAdmin(connection, async (admin) => {
     for (;;) {
       const report = await askViews(admin, topic, end)
       if (report.lagging.length === 0 || performance.now() > giveUpAt) return report
       await sleep(ASK_EVERY_MS)
     }
-  } finally {
-    await admin.disconnect()
-  }
+  })
 }
 
 async function askViews(admin: LogAdmin, topic: string, end: bigint): Promise<ViewsReport> {

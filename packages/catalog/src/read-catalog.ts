@@ -1,5 +1,5 @@
 import { OrganizationConfigured, decodeRecord } from '@nextvisit/contracts'
-import { createLogAdmin, createLogReader, type FetchedRecord, type LogConnection } from '@nextvisit/log'
+import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { CatalogTopicError } from './errors.ts'
 import { type CatalogState, emptyCatalog, foldCatalog } from './fold-catalog.ts'
 
@@ -43,12 +43,6 @@ export function recordsOf(
 }
 
 async function requireTopic(connection: LogConnection, topic: string): Promise<void> {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  try {
-    const partitions = await admin.partitionCount(topic)
-    if (partitions !== 1) throw new CatalogTopicError(topic, partitions)
-  } finally {
-    await admin.disconnect()
-  }
+  const partitions = await withLogAdmin(connection, (admin) => admin.partitionCount(topic))
+  if (partitions !== 1) throw new CatalogTopicError(topic, partitions)
 }

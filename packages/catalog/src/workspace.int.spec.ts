@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
-import { createLogAdmin, createPublisher, type LogConnection, type Logger } from '@nextvisit/log'
+import { withLogAdmin, createPublisher, type LogConnection, type Logger } from '@nextvisit/log'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
 import { awaitViews } from './await-views.ts'
@@ -23,10 +23,7 @@ const views: LiveCatalogView[] = []
 beforeEach(async () => {
   topic = `test-catalog-${randomUUID().slice(0, 8)}`
   complaints = []
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  await admin.createTopic(topic, { partitions: 1 })
-  await admin.disconnect()
+  await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
 })
 
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import { DEFAULT_PARTITIONS, TOPICS } from '@nextvisit/contracts'
-import { createLogAdmin, type LogConnection, type TopicSettings } from '@nextvisit/log'
+import { type LogConnection, type TopicSettings, withLogAdmin } from '@nextvisit/log'
 
 export interface TopicsOptions {
   /** Of user-events and form-events; can never be changed. */
@@ -17,17 +17,13 @@ export async function createTopics(
   { partitions = DEFAULT_PARTITIONS, replicas }: TopicsOptions = {},
 ): Promise<ReadonlyMap<string, 'made' | 'is there'>> {
   const made = new Map<string, 'made' | 'is there'>()
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  try {
+  await withLogAdmin(connection, async (admin) => {
     for (const topic of [TOPICS.userEvents, TOPICS.formEvents, TOPICS.catalog]) {
       // The catalog's order is across all of its records, so it has one partition.
       const isNew = await admin.createTopic(topic, settings(topic === TOPICS.catalog ? 1 : partitions, replicas))
       made.set(topic, isNew ? 'made' : 'is there')
     }
-  } finally {
-    await admin.disconnect()
-  }
+  })
   return made
 }
 

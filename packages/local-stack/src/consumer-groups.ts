@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serviceDatabases } from '@nextvisit/database'
-import { createLogAdmin, type LogAdmin, type LogConnection } from '@nextvisit/log'
+import { type LogAdmin, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { StackError } from './errors.ts'
 
 const JOINED_WITHIN_MS = 60_000
@@ -12,7 +12,7 @@ const GROUPS = serviceDatabases.map(({ service }) => `nextvisit.${service}`)
  * new ones wait for their partitions. Asking makes the broker ready for groups, too.
  */
 export async function groupMembers(connection: LogConnection): Promise<ReadonlySet<string>> {
-  return withAdmin(connection, async (admin) => {
+  return withLogAdmin(connection, async (admin) => {
     const groups = await Promise.all(GROUPS.map((group) => admin.describeGroup(group))).catch((cause: unknown) => {
       throw new StackError('STEP_FAILED', 'Kafka did not say who consumes; its log (kafka.log) may say why.', { cause })
     })
@@ -26,7 +26,7 @@ export async function waitUntilConsumed(
   former: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<void> {
-  await withAdmin(connection, async (admin) => {
+  await withLogAdmin(connection, async (admin) => {
     const until = performance.now() + JOINED_WITHIN_MS
     for (const group of GROUPS) {
       while (!(await isConsumed(admin, group, former))) {
@@ -41,14 +41,4 @@ export async function waitUntilConsumed(
 async function isConsumed(admin: LogAdmin, group: string, former: ReadonlySet<string>): Promise<boolean> {
   const { state, members } = await admin.describeGroup(group)
   return state === 'Stable' && members.some(({ memberId }) => !former.has(memberId))
-}
-
-async function withAdmin<T>(connection: LogConnection, work: (admin: LogAdmin) => Promise<T>): Promise<T> {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  try {
-    return await work(admin)
-  } finally {
-    await admin.disconnect()
-  }
 }

@@ -3,7 +3,7 @@ import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it } from 'vitest'
 import { createClusterCheck, type ClusterCheckOptions } from './create-cluster-check.ts'
 import { UnsafeClusterError } from './errors.ts'
-import { createLogAdmin } from './log-admin.ts'
+import { withLogAdmin } from './with-log-admin.ts'
 
 const brokers = inject('kafkaBrokers')
 
@@ -52,10 +52,7 @@ describe('at boot, on a cluster of one broker', () => {
     const topic = `later.${randomUUID()}`
     const { check, found, connection } = givenCheck(topic, 'refuse')
     await check.start()
-    const admin = createLogAdmin(connection)
-    await admin.connect()
-    await admin.createTopic(topic, { partitions: 1 })
-    await admin.disconnect()
+    await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
     await expect.poll(() => found, { timeout: 20_000 }).toHaveLength(1)
     await check.stop()
   })

@@ -1,9 +1,8 @@
 import { isForbidden, SettingsForbiddenError, UnsafeClusterError } from './errors.ts'
-import { silentLogger } from './kafka-client.ts'
 import { isFinal, keepTrying } from './keep-trying.ts'
-import { createLogAdmin } from './log-admin.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'
+import { withLogAdmin } from './with-log-admin.ts'
 
 /** Short: a service starts without Kafka, too. */
 const CONNECT_TIMEOUT_MS = 1_500
@@ -81,14 +80,8 @@ export function rethrowForbidden(
   }
 }
 
-async function readTopics(connection: LogConnection, topics: readonly string[]) {
-  const admin = createLogAdmin(connection, { logger: silentLogger, connectTimeoutMs: CONNECT_TIMEOUT_MS })
-  await admin.connect()
-  try {
-    return await admin.describeTopics(topics)
-  } finally {
-    await admin.disconnect()
-  }
+function readTopics(connection: LogConnection, topics: readonly string[]) {
+  return withLogAdmin(connection, (admin) => admin.describeTopics(topics), { connectTimeoutMs: CONNECT_TIMEOUT_MS })
 }
 
 /** A line for each, since a log line is short. */

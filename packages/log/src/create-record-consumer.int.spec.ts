@@ -7,7 +7,6 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fetchApiKey } from '@nextvisit/testing'
 import { createRecordConsumer } from './create-record-consumer.ts'
 import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from './given-topic.ts'
-import { createLogAdmin } from './log-admin.ts'
 import type { LogConnection } from './log-connection.ts'
 import type {
   FetchedBatch,
@@ -16,6 +15,7 @@ import type {
   RecordConsumerOptions,
   Watermarks,
 } from './record-consumer.ts'
+import { withLogAdmin } from './with-log-admin.ts'
 
 const started: RecordConsumer[] = []
 
@@ -158,12 +158,11 @@ describe('a record consumer', () => {
     const { batches, consumer } = await givenMember({ topic, groupId })
     await until(() => valuesOf(batches, 0).length === 30)
     await consumer.stop()
-    const admin = createLogAdmin(givenConnection())
-    await admin.connect()
-    expect(await admin.groupOffsets(groupId, topic)).toEqual(new Map([[0, 30n]]))
-    expect(await admin.listGroups('log-spec.')).toContain(groupId)
-    expect(await admin.describeGroup(groupId)).toEqual({ state: 'Empty', members: [] })
-    await admin.disconnect()
+    await withLogAdmin(givenConnection(), async (admin) => {
+      expect(await admin.groupOffsets(groupId, topic)).toEqual(new Map([[0, 30n]]))
+      expect(await admin.listGroups('log-spec.')).toContain(groupId)
+      expect(await admin.describeGroup(groupId)).toEqual({ state: 'Empty', members: [] })
+    })
   })
 
   it('waits for a topic that does not exist yet, but not for ever', async () => {
@@ -221,12 +220,11 @@ describe('a record consumer that cannot go on', () => {
     await givenRecords(topic, 0, numbers(0, 5))
     const { batches, crashes } = await givenMember({ topic })
     await until(() => valuesOf(batches, 0).length === 5)
-    const admin = createLogAdmin(givenConnection())
-    await admin.connect()
-    await admin.deleteTopic(topic)
-    await vi.waitFor(() => admin.createTopic(topic, { partitions: 1 }), { timeout: 10_000 })
+    await withLogAdmin(givenConnection(), async (admin) => {
+      await admin.deleteTopic(topic)
+      await vi.waitFor(() => admin.createTopic(topic, { partitions: 1 }), { timeout: 10_000 })
+    })
     await givenRecords(topic, 0, ['another log'])
-    await admin.disconnect()
     await until(() => crashes.length > 0)
     expect(crashes).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 5))

@@ -152,18 +152,3 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     },
   }
 }
-
-/** Over a connection of its own, closed afterwards: for those who ask seldom. */
-export async function readWatermarks(
-  connection: LogConnection,
-  topic: string,
-  options?: LogAdminOptions,
-): Promise<ReadonlyMap<number, Watermarks>> {
-  const admin = createLogAdmin(connection, options)
-  await admin.connect()
-  try {
-    return await admin.watermarks(topic)
-  } finally {
-    admin.disconnect().catch(() => {})
-  }
-}

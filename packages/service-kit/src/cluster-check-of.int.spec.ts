@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createLogAdmin, type Logger, UnsafeClusterError } from '@nextvisit/log'
+import { withLogAdmin, type Logger, UnsafeClusterError } from '@nextvisit/log'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { clusterCheckOf, type ServiceClusterCheckOptions } from './cluster-check-of.ts'
 
@@ -7,10 +7,7 @@ const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'test
 const topic = `cluster-check.${randomUUID()}`
 
 beforeAll(async () => {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  await admin.createTopic(topic, { partitions: 1, replicationFactor: 1 })
-  await admin.disconnect()
+  await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1, replicationFactor: 1 }))
 })
 
 function givenCheck(options: Pick<ServiceClusterCheckOptions, 'mode' | 'locally'>) {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type PartOptions, startKafka, startPostgres, startRedis } from '@nextvisit/local-stack'
-import { createLogAdmin } from '@nextvisit/log'
+import { withLogAdmin } from '@nextvisit/log'
 import type { TestProject } from 'vitest/node'
 import { readTestConfig } from './config.ts'
 
@@ -60,10 +60,9 @@ async function startParts(): Promise<RealParts> {
 
 /** A new broker refuses groups until it was asked for one and has made what it keeps of them. */
 async function makeReadyForGroups(brokers: string): Promise<void> {
-  const admin = createLogAdmin({ brokers: brokers.split(','), clientId: 'test-setup' })
-  await admin.connect()
-  await admin.describeGroup('nextvisit.test-setup')
-  await admin.disconnect()
+  await withLogAdmin({ brokers: brokers.split(','), clientId: 'test-setup' }, (admin) =>
+    admin.describeGroup('nextvisit.test-setup'),
+  )
 }
 
 function given(address: string | undefined): StartedPart | undefined {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createLogAdmin, type LogConnection } from '@nextvisit/log'
+import { withLogAdmin, type LogConnection } from '@nextvisit/log'
 
 /** A topic of a spec's own. `brokers` as `inject('kafkaBrokers')` gives them: separated by commas. */
 export async function createTestTopic(
@@ -8,9 +8,6 @@ export async function createTestTopic(
 ): Promise<{ readonly topic: string; readonly connection: LogConnection }> {
   const connection = { brokers: brokers.split(','), clientId: 'test' }
   const topic = `${name}.${randomUUID()}`
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  await admin.createTopic(topic, { partitions })
-  await admin.disconnect()
+  await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions }))
   return { topic, connection }
 }

@@ -7,7 +7,7 @@ import {
   type UserFact,
 } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { createLogAdmin, createPublisher, type LogConnection, type Publisher } from '@nextvisit/log'
+import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
 import { createBarrier, createProjectionRunner, type ProjectionRunner } from '@nextvisit/projection'
 import { createLogger, createRedis, type RedisConnection } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
@@ -114,18 +114,14 @@ describe('who asks why, of an event that was just answered', () => {
   const ofAda = identifyRequested()
   const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
 
-  async function askWhy(withinMs: number): Promise<FormsReadModel> {
-    const logAdmin = createLogAdmin(connection)
-    await logAdmin.connect()
-    try {
+  function askWhy(withinMs: number): Promise<FormsReadModel> {
+    return withLogAdmin(connection, async (logAdmin) => {
       const barrier = createBarrier({ db: prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
       const routes = createRoutes({ prisma, barrier, countPartitions: () => Promise.resolve(1) })
       const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
       const answer = await route?.handle(user, { signal: AbortSignal.timeout(withinMs) })
       return FormsReadModel.parse(answer)
-    } finally {
-      await logAdmin.disconnect()
-    }
+    })
   }
 
   it('reads the decision on it, although nobody waited for that', async () => {

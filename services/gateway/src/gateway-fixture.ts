@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { staticCatalog } from '@nextvisit/catalog'
 import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
-import { createLogAdmin, createLogReader, createPublisher, type LogConnection, partitionForKey } from '@nextvisit/log'
+import { createLogReader, createPublisher, type LogConnection, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
@@ -211,11 +211,10 @@ function organizationWith(keys: Installation['keys'], { project, plan }: Gateway
 }
 
 async function createTopic(connection: { brokers: string[]; clientId: string }, topic: string): Promise<void> {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  await admin.createTopic(topic, { partitions: PARTITIONS, replicationFactor: 1 })
-  await until(async () => (await admin.partitionCount(topic)) === PARTITIONS)
-  await admin.disconnect()
+  await withLogAdmin(connection, async (admin) => {
+    await admin.createTopic(topic, { partitions: PARTITIONS, replicationFactor: 1 })
+    await until(async () => (await admin.partitionCount(topic)) === PARTITIONS)
+  })
 }
 
 async function readRecords(

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, TOPICS, type UserFact } from '@nextvisit/contracts'
 import {
-  createLogAdmin,
   type LogConnection,
   partitionForKey,
   type Publisher,
   type PublishOutcome,
   type RecordToPublish,
   TopicMissingError,
+  withLogAdmin,
 } from '@nextvisit/log'
 import type { RecordPlace } from './admission/admission.ts'
 import { type BreakerWatch, createBreaker } from './breaker.ts'
@@ -60,16 +60,10 @@ export function createRecordLog({
   }
 
   async function connect(): Promise<void> {
-    const admin = createLogAdmin(connection)
-    await admin.connect()
-    try {
-      const found = await admin.partitionCount(topic)
-      if (found === 0) throw new TopicMissingError([topic])
-      await publisher.start()
-      partitions = found
-    } finally {
-      await admin.disconnect()
-    }
+    const found = await withLogAdmin(connection, (admin) => admin.partitionCount(topic))
+    if (found === 0) throw new TopicMissingError([topic])
+    await publisher.start()
+    partitions = found
   }
 
   async function keepConnecting(): Promise<void> {

@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import { createLogAdmin } from '@nextvisit/log'
+import { withLogAdmin } from '@nextvisit/log'
 import autocannon from 'autocannon'
 import { startThrowAwayStack } from '../stack.ts'
 
@@ -57,10 +57,9 @@ try {
 }
 
 async function startReference(kind: 'express' | 'http'): Promise<string> {
-  const log = createLogAdmin({ brokers: stack.brokers, clientId: 'benchmark' })
-  await log.connect()
-  await log.createTopic(TOPIC, { partitions: 12 })
-  await log.disconnect()
+  await withLogAdmin({ brokers: stack.brokers, clientId: 'benchmark' }, (admin) =>
+    admin.createTopic(TOPIC, { partitions: 12 }),
+  )
   const child = fork(path.join(import.meta.dirname, 'reference-server.ts'), {
     env: {
       PATH: path.dirname(process.execPath),

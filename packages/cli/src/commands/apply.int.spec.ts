@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createCatalogView } from '@nextvisit/catalog'
-import { createLogAdmin, type LogConnection } from '@nextvisit/log'
+import { withLogAdmin, type LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { apply } from './apply.ts'
@@ -19,10 +19,7 @@ beforeEach(async () => {
   printed = []
   vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line))
   vi.stubEnv('KAFKA_BROKERS', inject('kafkaBrokers'))
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  await admin.createTopic(topic, { partitions: 1 })
-  await admin.disconnect()
+  await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
 })
 
 afterEach(async () => {

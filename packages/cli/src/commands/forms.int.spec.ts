@@ -4,7 +4,7 @@ import path from 'node:path'
 import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/catalog'
 import { encodeRecord, FormFact, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { createLogAdmin, createPublisher, type LogConnection, partitionForKey, readWatermarks } from '@nextvisit/log'
+import { createPublisher, type LogConnection, partitionForKey, readWatermarks, withLogAdmin } from '@nextvisit/log'
 import { createTestTopic } from '@nextvisit/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { dryRunForms } from './forms.ts'
@@ -149,13 +149,13 @@ async function topicOf(partitions: number): Promise<string> {
 
 /** What a dry run must not touch: where the topics end, and which groups have committed an offset of them. */
 async function readTraces() {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  const groups = await admin.listGroups('')
-  const committed = await Promise.all(
-    groups.map(async (group) => ((await admin.groupOffsets(group, topics.userEvents)).size > 0 ? [group] : [])),
+  const committed = await withLogAdmin(connection, async (admin) =>
+    Promise.all(
+      (await admin.listGroups('')).map(async (group) =>
+        (await admin.groupOffsets(group, topics.userEvents)).size > 0 ? [group] : [],
+      ),
+    ),
   )
-  await admin.disconnect()
   const ends = await Promise.all(Object.values(topics).map((topic) => readWatermarks(connection, topic)))
   return { ends, committed: committed.flat() }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { applyWorkspace } from '@nextvisit/catalog'
 import { type FormsReadModel, INTERNAL_ROUTES, OrganizationConfig, UserQuery } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { createLogAdmin, type LogConnection } from '@nextvisit/log'
+import { withLogAdmin, type LogConnection } from '@nextvisit/log'
 import { createInternalServer, createLogger, createMetrics, internalRoute, notFound } from '@nextvisit/service-kit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { why } from './why.ts'
@@ -44,10 +44,7 @@ let url: string
 let printed: string[]
 
 beforeAll(async () => {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  await admin.createTopic(topic, { partitions: 1 })
-  await admin.disconnect()
+  await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
   const forms = [
     { id: 'nps', triggers: [] },
     { id: 'ces', triggers: [] },

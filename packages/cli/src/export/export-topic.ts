@@ -1,4 +1,4 @@
-import { createLogAdmin, createLogReader, type LogConnection } from '@nextvisit/log'
+import { createLogReader, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { exportedRecord } from './record-line.ts'
 
 /** Gateways stamp records by their own clocks: so much disorder is looked for behind `toMs`. */
@@ -58,10 +58,8 @@ interface Range {
   readonly whole: number
 }
 
-async function readRange({ connection, topic, fromMs, toMs }: ExportOptions): Promise<Range> {
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  try {
+function readRange({ connection, topic, fromMs, toMs }: ExportOptions): Promise<Range> {
+  return withLogAdmin(connection, async (admin) => {
     const marks = await admin.watermarks(topic)
     const from = fromMs === undefined ? undefined : await admin.offsetsAt(topic, fromMs)
     const to = toMs === undefined ? undefined : await admin.offsetsAt(topic, toMs + DISORDER_MS)
@@ -74,7 +72,5 @@ async function readRange({ connection, topic, fromMs, toMs }: ExportOptions): Pr
     )
     const sizes = partitions.map((partition) => Number((ends.get(partition) ?? 0n) - (starts.get(partition) ?? 0n)))
     return { starts, ends, whole: sizes.reduce((sum, size) => sum + Math.max(0, size), 0) }
-  } finally {
-    await admin.disconnect()
-  }
+  })
 }

@@ -1,6 +1,6 @@
 import { awaitViews, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import { createLogAdmin, type LogConnection, type Watermarks } from '@nextvisit/log'
+import { type LogConnection, type Watermarks, withLogAdmin } from '@nextvisit/log'
 
 export interface OrganizationStatus {
   readonly organization: string
@@ -21,18 +21,14 @@ export interface LogAnswer {
 export async function readLog(connection: LogConnection): Promise<LogAnswer> {
   const { state, end } = await readCatalog(connection, TOPICS.catalog)
   const services = await awaitViews({ connection, end, withinMs: 0 })
-  const admin = createLogAdmin(connection)
-  await admin.connect()
-  try {
-    const topics = [TOPICS.userEvents, TOPICS.formEvents]
-    const watermarks = await Promise.all(topics.map(async (topic) => [topic, await admin.watermarks(topic)] as const))
-    const organizations = [...state.organizations].flatMap(([organization, { revision, config }]) => {
-      if (!config) return []
-      const keys = config.projects.reduce((sum, project) => sum + project.keys.length, 0)
-      return [{ organization, revision, projects: config.projects.length, keys }]
-    })
-    return { watermarks: new Map(watermarks), organizations, services }
-  } finally {
-    await admin.disconnect()
-  }
+  const topics = [TOPICS.userEvents, TOPICS.formEvents]
+  const watermarks = await withLogAdmin(connection, (admin) =>
+    Promise.all(topics.map(async (topic) => [topic, await admin.watermarks(topic)] as const)),
+  )
+  const organizations = [...state.organizations].flatMap(([organization, { revision, config }]) => {
+    if (!config) return []
+    const keys = config.projects.reduce((sum, project) => sum + project.keys.length, 0)
+    return [{ organization, revision, projects: config.projects.length, keys }]
+  })
+  return { watermarks: new Map(watermarks), organizations, services }
 }

@@ -1,0 +1,28 @@
+import { createLogAdmin, type LogAdmin, type LogAdminOptions } from './log-admin.ts'
+import type { LogConnection } from './log-connection.ts'
+import type { Watermarks } from './record-consumer.ts'
+
+/** Asks over a connection of its own, closed afterwards: for those who ask seldom. Rejects with BrokerUnreachableError, too. */
+export async function withLogAdmin<Answer>(
+  connection: LogConnection,
+  ask: (admin: LogAdmin) => Promise<Answer>,
+  options?: LogAdminOptions,
+): Promise<Answer> {
+  const admin = createLogAdmin(connection, options)
+  await admin.connect()
+  try {
+    return await ask(admin)
+  } finally {
+    // Whatever closing it says, the answer, or the error, is there.
+    await admin.disconnect().catch(() => {})
+  }
+}
+
+/** Rejects with TopicMissingError. */
+export function readWatermarks(
+  connection: LogConnection,
+  topic: string,
+  options?: LogAdminOptions,
+): Promise<ReadonlyMap<number, Watermarks>> {
+  return withLogAdmin(connection, (admin) => admin.watermarks(topic), options)
+}
