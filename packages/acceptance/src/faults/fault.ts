@@ -1,5 +1,6 @@
 import type { Callers } from './callers.ts'
 import type { CampaignStack } from './campaign-stack.ts'
+import type { Measured } from './fault-result.ts'
 import type { Random } from './seeded-random.ts'
 
 export interface Stage {
@@ -13,6 +14,8 @@ export interface Stage {
 export interface Fault {
   /** `kill gateway`: family and victim. */
   readonly name: string
+  /** Faults that share a line of README's table. */
+  readonly family: string
   /** Run by `pnpm test`, too. */
   readonly isShort?: boolean
   /** Nobody but a part of the machine is away: no request needs to fail for it. */
@@ -26,6 +29,16 @@ export interface Injected {
   readonly heal: () => Promise<void>
   /** After healing: what shows that it really struck. Undefined: it did not, and the run has shown nothing. */
   readonly witness: () => Promise<string | undefined>
+  /** After healing: what only this fault can measure. */
+  readonly measured?: () => Measured
+  /** After healing: when the gateway itself was stopped, which then answers nobody. */
+  readonly gatewayStopped?: () => Span
+}
+
+/** On the clock of the calls. */
+export interface Span {
+  readonly from: number
+  readonly to: number
 }
 
 export const nothingToHeal = async (): Promise<void> => {}

@@ -1,3 +1,4 @@
+import { consumerFaults } from './consumer-faults.ts'
 import type { Fault } from './fault.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
@@ -8,6 +9,7 @@ import { redisFaults } from './redis-faults.ts'
 /** Everything that the campaign does to a stack. */
 export const FAULTS: readonly Fault[] = [
   ...processFaults,
+  ...consumerFaults,
   ...networkFaults,
   ...redisFaults,
   ...postgresFaults,

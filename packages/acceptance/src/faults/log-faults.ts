@@ -48,9 +48,8 @@ const poison: Fault['inject'] = async ({ stack, random }) => {
     lastsMs: 0,
     heal: nothingToHeal,
     witness: async () =>
-      arePutAside(after)
-        ? `${POISON.length} put aside by ${CONSUMERS.length} consumers, none of whose partitions was held up for more than ${Math.round(Math.max(...heldUpMs))} ms`
-        : undefined,
+      arePutAside(after) ? `${POISON.length} put aside by each of ${CONSUMERS.length} consumers` : undefined,
+    measured: () => ({ heldUpMs: Math.max(...heldUpMs) }),
   }
 }
 
@@ -155,7 +154,7 @@ const rebalance: Fault['inject'] = async ({ stack, random }): Promise<Injected> 
 }
 
 export const logFaults: readonly Fault[] = [
-  { name: 'poison records', isShort: true, inject: poison },
-  { name: 'duplicate publication', inject: publishAgain },
-  { name: 'a rebalance every 3 s', inject: rebalance },
+  { name: 'poison records', family: 'poison', isShort: true, inject: poison },
+  { name: 'duplicate publication', family: 'duplicates', inject: publishAgain },
+  { name: 'a rebalance every 3 s', family: 'rebalance', inject: rebalance },
 ]

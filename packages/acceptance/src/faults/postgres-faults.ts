@@ -35,5 +35,5 @@ const terminateConnections: Fault['inject'] = async ({ stack }) => {
 }
 
 export const postgresFaults: readonly Fault[] = [
-  { name: 'terminate all database connections', isShort: true, inject: terminateConnections },
+  { name: 'terminate all database connections', family: 'Postgres', isShort: true, inject: terminateConnections },
 ]

@@ -64,7 +64,7 @@ const cut: Fault['inject'] = ({ stack }) =>
   })
 
 export const redisFaults: readonly Fault[] = [
-  { name: 'FLUSHALL', inject: flush },
-  { name: 'an older Redis', isShort: true, inject: older },
-  { name: 'cut connections to Redis', inject: cut },
+  { name: 'FLUSHALL', family: 'Redis', inject: flush },
+  { name: 'an older Redis', family: 'Redis', isShort: true, inject: older },
+  { name: 'cut connections to Redis', family: 'Redis', inject: cut },
 ]

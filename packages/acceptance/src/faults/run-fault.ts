@@ -3,9 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FindingsOfKind } from '@nextvisit/audit'
 import { eventually } from '../stack.ts'
 import { auditStack } from './campaign-stack.ts'
-import type { Fault, Injected, Stage } from './fault.ts'
+import { isAtRest } from './at-rest.ts'
+import type { Call } from './callers.ts'
+import type { Fault, Injected, Span, Stage } from './fault.ts'
+import type { FaultResult } from './fault-result.ts'
 import { judgeCalls, type Recovery } from './judge-calls.ts'
-import { watchMemory } from './memory.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
@@ -14,25 +16,7 @@ const CALM_BEFORE_MS = 1_000
 const CALM_AFTER_MS = 2_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 90_000
-
-/** What one fault did under one seed. */
-export interface FaultResult {
-  readonly fault: string
-  readonly seed: number
-  /** Undefined: it did not strike, and the run has shown nothing. */
-  readonly witness: string | undefined
-  readonly requests: number
-  /** Answered 503, or not at all: their callers can't know. */
-  readonly unknown: number
-  readonly longestMs: number
-  /** From healing until the last request that failed. */
-  readonly recoveryMs: number
-  /** From the last request until nothing was left to read, and counting again found no difference. */
-  readonly atRestMs: number
-  readonly growthMb: number
-  /** None where all is well. */
-  readonly differences: readonly FindingsOfKind[]
-}
+const MOMENT_MS = 10_000
 
 interface Struck extends Recovery {
   readonly injected: Injected
@@ -42,40 +26,42 @@ interface Struck extends Recovery {
 /** Lets a fault strike under load, heals it, waits until all is at rest, and counts everything again. */
 export async function runFault(fault: Fault, seed: number, stage: Omit<Stage, 'random'>): Promise<FaultResult> {
   const { stack, callers } = stage
+  const startedAt = performance.now()
   const random = createRandom(seed, `traffic of ${fault.name}`)
   const traffic = createTraffic({ callers, customers: stack.customers, random, perSecond: REQUESTS_PER_SECOND })
   const callsBefore = callers.calls().length
-  const memory = await watchMemory(stack)
   let struck: Struck
-  let growthMb: number
   traffic.start()
   try {
     struck = await strike(fault, { ...stage, random: createRandom(seed, fault.name) })
   } finally {
     await traffic.stop()
-    growthMb = await memory.stop()
   }
   const witness = await struck.injected.witness()
   const stoppedAt = performance.now()
-  const found = await eventually(
-    () => differencesOf(stage),
-    (differences) => differences.length === 0,
-    AT_REST_WITHIN_MS,
-  )
+  const found = await differencesAtRest(stage)
   const calls = callers.calls().slice(callsBefore)
+  const stopped = struck.injected.gatewayStopped?.() ?? { from: 0, to: 0 }
   const failed = calls.filter(({ status }) => status === undefined || status === 503)
   return {
     fault: fault.name,
+    family: fault.family,
     seed,
     witness,
     requests: calls.length,
     unknown: failed.length,
-    longestMs: Math.max(0, ...calls.map(({ elapsedMs }) => elapsedMs)),
+    longestMs: Math.max(0, ...calls.map((call) => answeredAfterMs(call, stopped))),
     recoveryMs: Math.max(0, ...failed.map(({ sentAt, elapsedMs }) => sentAt + elapsedMs - struck.healedAt)),
     atRestMs: performance.now() - stoppedAt,
-    growthMb,
+    tookMs: performance.now() - startedAt,
+    ...struck.injected.measured?.(),
     differences: [...found, ...judgeCalls(calls, struck)],
   }
+}
+
+/** Without the time in which the gateway was stopped: the bound is about one that may run. */
+function answeredAfterMs({ sentAt, elapsedMs }: Call, { from, to }: Span): number {
+  return elapsedMs - Math.max(0, Math.min(sentAt + elapsedMs, to) - Math.max(sentAt, from))
 }
 
 /** Some calm before the fault, and some after it, once the gateway is ready again. */
@@ -92,6 +78,17 @@ async function strike(fault: Fault, stage: Stage): Promise<Struck> {
   const calmSince = performance.now()
   await sleep(CALM_AFTER_MS)
   return { injected, healedAt, isReady: isBack, calmSince }
+}
+
+/** What counting again finds once all is read; what is on its way without being in the log may take a moment more. */
+async function differencesAtRest(stage: Omit<Stage, 'random'>): Promise<readonly FindingsOfKind[]> {
+  const until = performance.now() + AT_REST_WITHIN_MS
+  await eventually(() => isAtRest(stage.stack), Boolean, AT_REST_WITHIN_MS)
+  return eventually(
+    () => differencesOf(stage),
+    ({ length }) => length === 0,
+    Math.max(MOMENT_MS, until - performance.now()),
+  )
 }
 
 async function differencesOf({ stack, callers }: Omit<Stage, 'random'>): Promise<readonly FindingsOfKind[]> {

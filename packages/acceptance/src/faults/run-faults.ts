@@ -1,27 +1,37 @@
 /** `pnpm faults`: does everything of faults.ts to a stack under load, seed after seed, and writes what came of it. */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { FAULTS } from './faults.ts'
-import { reportOf, summaryOf } from './report.ts'
-import type { FaultResult } from './run-fault.ts'
+import { type FaultResult, isGood } from './fault-result.ts'
+import { betweenMarks, readmeTableOf, reportOf, summaryOf } from './report.ts'
+import { openResultsFile, type ResultsFile } from './results-file.ts'
 import { runSeed } from './run-seed.ts'
 
-const REPORT = path.resolve(import.meta.dirname, '../../../../docs/faults.md')
+const DOCS = path.resolve(import.meta.dirname, '../../../../docs')
+const RESULTS = path.join(DOCS, 'faults.json')
+const REPORT = path.join(DOCS, 'faults.md')
+const README = path.join(DOCS, '../README.md')
 const HELP = `Usage: npx -y pnpm faults [options]
 
-Does one fault after the other to a stack under load (docs/faults.md), counts everything again after each, and writes
-the table to docs/faults.md unless --only or --seed choose a part. About ten minutes a seed.
+Does one fault after the other to a stack under load (docs/faults.md), counts everything again after each, and keeps
+each result in docs/faults.json. A run goes on from there: what has a result is not done again. The tables of
+docs/faults.md and README.md are written from it. About five minutes a seed.
 
-  --seeds N     how many seeds, from 1 on (default 1)
-  --seed S      this seed alone
-  --only NAME   faults whose name matches this regular expression
+  --seeds A-B   seeds A to B; N alone: 1 to N (default 1)
+  --fresh       forget all results
+  --seed S      this seed alone; nothing is kept, and a table of it is printed
+  --only NAME   faults whose name matches this regular expression; as with --seed, nothing is kept
+  --render      write the tables from docs/faults.json, and do nothing else
   --list        the faults
   --help
 
-Ends with 0 where nothing was lost or doubled and every fault struck, else 1; 2 where it was called wrongly.
+Ends with 0 where every fault struck, nothing was lost or doubled, and every bound was held, else 1; 2 where it was
+called wrongly.
 
-Example:
+Examples:
+  npx -y pnpm faults --fresh --seeds 1-10
+  npx -y pnpm faults --seeds 11-20
   npx -y pnpm faults --only zombie --seed 7`
 
 function readOptions() {
@@ -30,18 +40,27 @@ function readOptions() {
       seeds: { type: 'string', default: '1' },
       seed: { type: 'string' },
       only: { type: 'string', default: '' },
+      fresh: { type: 'boolean', default: false },
+      render: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   const faults = FAULTS.filter(({ name }) => new RegExp(values.only).test(name))
   if (faults.length === 0) throw new RangeError(`No fault matches ${values.only}; --list shows them`)
-  const count = wholeNumber('--seeds', values.seeds)
-  const seeds =
-    values.seed === undefined
-      ? Array.from({ length: count }, (_, index) => index + 1)
-      : [wholeNumber('--seed', values.seed)]
-  return { ...values, faults, seeds, isWhole: values.only === '' && values.seed === undefined }
+  const seeds = values.seed === undefined ? seedsOf(values.seeds) : [wholeNumber('--seed', values.seed)]
+  return { ...values, faults, seeds, isKept: values.only === '' && values.seed === undefined }
+}
+
+/** `20`: 1 to 20; `11-20` */
+function seedsOf(text: string): number[] {
+  const [first = '', last] = text.split('-', 2)
+  const [from, to] =
+    last === undefined
+      ? [1, wholeNumber('--seeds', first)]
+      : [wholeNumber('--seeds', first), wholeNumber('--seeds', last)]
+  if (to < from) throw new RangeError(`--seeds ${text} has no seeds in it`)
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
 }
 
 function wholeNumber(name: string, text: string): number {
@@ -50,24 +69,55 @@ function wholeNumber(name: string, text: string): number {
 }
 
 async function main(): Promise<number> {
-  const { faults, seeds, list, help, isWhole } = readOptions()
-  if (help) console.log(HELP)
-  else if (list)
-    for (const { name, isShort } of faults) console.log(isShort === true ? `${name}  (also in pnpm test)` : name)
-  if (help || list) return 0
-  const results: FaultResult[] = []
-  const total = seeds.length * faults.length
-  const onResult = (result: FaultResult): void => {
-    results.push(result)
-    console.error(`${String(results.length).padStart(3)}/${total} ${summaryOf(result)}`)
-  }
+  const options = readOptions()
+  if (options.help) console.log(HELP)
+  else if (options.list)
+    for (const { name, isShort } of options.faults)
+      console.log(isShort === true ? `${name}  (also in pnpm test)` : name)
+  else if (options.render) await writeTables((await openResults(false)).all())
+  else return options.isKept ? runKept(options) : runOnce(options)
+  return 0
+}
+
+type Asked = Pick<ReturnType<typeof readOptions>, 'seeds' | 'faults' | 'fresh'>
+
+/** Runs what has no result yet. */
+async function runKept({ seeds, faults, fresh }: Asked): Promise<number> {
+  const results = await openResults(fresh)
+  const toRun = (seed: number) => faults.filter(({ name }) => results.find(seed, name) === undefined)
+  const tell = progress(seeds.reduce((sum, seed) => sum + toRun(seed).length, 0))
   for (const seed of seeds) {
-    console.error(`Seed ${seed}: a stack comes up …`)
-    await runSeed({ seed, faults, onResult })
-    if (isWhole) await writeFile(REPORT, reportOf(results))
+    const onResult = async (result: FaultResult): Promise<void> => {
+      await results.put(result)
+      await writeTables(results.all())
+      tell(result)
+    }
+    await runSeed({ seed, faults: toRun(seed), onResult })
   }
-  if (!isWhole) console.log(reportOf(results))
-  return results.every(({ witness, differences }) => witness !== undefined && differences.length === 0) ? 0 : 1
+  return results.all().every((result) => !seeds.includes(result.seed) || isGood(result)) ? 0 : 1
+}
+
+/** Runs a part, keeps nothing, and prints a table of it. */
+async function runOnce({ seeds, faults }: Asked): Promise<number> {
+  const results: FaultResult[] = []
+  const tell = progress(seeds.length * faults.length)
+  for (const seed of seeds) results.push(...(await runSeed({ seed, faults, onResult: tell })))
+  console.log(reportOf(results))
+  return results.every(isGood) ? 0 : 1
+}
+
+function progress(total: number): (result: FaultResult) => void {
+  let done = 0
+  return (result) => console.error(`${String(++done).padStart(3)}/${total} ${summaryOf(result)}`)
+}
+
+function openResults(isFresh: boolean): Promise<ResultsFile> {
+  return openResultsFile(RESULTS, { faults: FAULTS.map(({ name }) => name), isFresh })
+}
+
+async function writeTables(results: readonly FaultResult[]): Promise<void> {
+  await writeFile(REPORT, reportOf(results))
+  await writeFile(README, betweenMarks(await readFile(README, 'utf8'), 'faults', readmeTableOf(results)))
 }
 
 process.exit(

@@ -1,14 +1,15 @@
 import { createCallers } from './callers.ts'
 import { startCampaignStack } from './campaign-stack.ts'
 import type { Fault, Stage } from './fault.ts'
-import { type FaultResult, runFault } from './run-fault.ts'
+import type { FaultResult } from './fault-result.ts'
+import { runFault } from './run-fault.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
 export interface SeedOptions {
   readonly seed: number
   readonly faults: readonly Fault[]
-  readonly onResult?: (result: FaultResult) => void
+  readonly onResult?: (result: FaultResult) => void | Promise<void>
 }
 
 /** Runs faults, one after the other, against one stack; in another order for another seed, also where they are but some. */
@@ -23,7 +24,7 @@ export async function runSeed({ seed, faults, onResult }: SeedOptions): Promise<
       stage ??= await newStage(seed)
       const result = await runFault(fault, seed, stage).catch((error: unknown) => brokenRun(fault, seed, error))
       results.push(result)
-      onResult?.(result)
+      await onResult?.(result)
       if (result.differences.length === 0) continue
       // What is wrong now would be found again after each further fault.
       await stage.stack.remove()
@@ -36,10 +37,10 @@ export async function runSeed({ seed, faults, onResult }: SeedOptions): Promise<
 }
 
 /** A fault that could not even be done shows nothing, and must be seen. */
-function brokenRun({ name: fault }: Fault, seed: number, error: unknown): FaultResult {
+function brokenRun({ name: fault, family }: Fault, seed: number, error: unknown): FaultResult {
   const examples = [{ about: fault, says: String(error) }]
-  const nothing = { requests: 0, unknown: 0, longestMs: 0, recoveryMs: 0, atRestMs: 0, growthMb: 0 }
-  return { fault, seed, witness: undefined, ...nothing, differences: [{ kind: 'broken run', count: 1, examples }] }
+  const nothing = { requests: 0, unknown: 0, longestMs: 0, recoveryMs: 0, atRestMs: 0, tookMs: 0 }
+  return { fault, family, seed, ...nothing, differences: [{ kind: 'broken run', count: 1, examples }] }
 }
 
 async function newStage(seed: number): Promise<Omit<Stage, 'random'>> {

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import type { FaultResult } from './fault-result.ts'
+import { betweenMarks, readmeTableOf, reportOf } from './report.ts'
+
+const result = (over: Partial<FaultResult>): FaultResult => ({
+  fault: 'kill gateway',
+  family: 'kill',
+  seed: 1,
+  witness: 'process 1 became 2',
+  requests: 100,
+  unknown: 3,
+  longestMs: 100,
+  recoveryMs: 0,
+  atRestMs: 900,
+  tookMs: 4_000,
+  differences: [],
+  ...over,
+})
+
+describe('the tables of the faults', () => {
+  it('show the worst of all seeds, and mark what is beyond its bound', () => {
+    const results = [
+      result({ seed: 1, failoverMs: 11_000, longestMs: 2_400 }),
+      result({ seed: 2, failoverMs: 15_100, longestMs: 2_300 }),
+    ]
+    expect(reportOf(results)).toContain(
+      '| kill gateway | 2 | 200 | 6 | 0 | 2.4 | 0.0 | 15.1 **!** |  |  | 0.9 | process 1 became 2 |',
+    )
+    expect(reportOf(results)).toContain(
+      'Seeds 1–2: 2 runs, 2 of which struck; 200 requests; 0 runs with a difference, 1',
+    )
+  })
+
+  it('show a line a family in README, and which seeds it is of', () => {
+    const differences = [{ kind: 'lost', count: 2, examples: [] }]
+    const table = readmeTableOf([
+      result({ seed: 1 }),
+      result({ seed: 2, fault: 'kill redis', witness: undefined, differences }),
+      result({ seed: 4, fault: 'freeze redis', family: 'freeze', growthMb: 25 }),
+    ])
+    expect(table).toContain('Seeds 1–2, 4: 3 runs, 2 of which struck; 300 requests; 1 runs with a difference')
+    expect(table).toContain('| kill | 2 | 200 | 6 | 2 | 0.1 |')
+    expect(table).toContain('| freeze | 1 | 100 | 3 | 0 | 0.1 | 0.0 |  |  | 25 **!** |')
+    expect(table).not.toContain('kill redis')
+  })
+
+  it('go between the marks of a document, and nowhere else', () => {
+    const document = 'before\n<!-- faults -->\nold\n<!-- /faults -->\nafter'
+    expect(betweenMarks(document, 'faults', 'new')).toBe('before\n<!-- faults -->\nnew\n<!-- /faults -->\nafter')
+    expect(() => betweenMarks('none', 'faults', 'new')).toThrow(RangeError)
+  })
+})
