@@ -1,4 +1,5 @@
 export * from './api-key.ts'
+export * from './apply-identify.ts'
 export * from './bodies/index.ts'
 export * from './event-slug.ts'
 export * from './ids.ts'

@@ -1,5 +1,5 @@
 import type { EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
-import { applyImportedOperations, applyTraitOperations } from '@nextvisit/domain'
+import { applyIdentify, identifiedAt, type ToldFacts } from '@nextvisit/domain'
 
 /** A row of `users`. Instants are ISO strings of one form, so they compare as text. */
 export interface FoldedUser {
@@ -15,52 +15,34 @@ export interface FoldedUser {
 }
 
 /**
- * The user after an identify, by either key: operations applied, device facts laid over what was there, first and last
- * seen the least and greatest *received* (decisions.md, Identify).
+ * The user after an identify, by either key: first and last seen the least and greatest *received* (decisions.md,
+ * Identify). An imported one says when it was itself, and is no later sign of who is known already (decisions.md, Import).
  */
 export function identified(
   before: FoldedUser | undefined,
   fact: IdentifyRequested,
 ): { readonly user: FoldedUser; readonly skippedIncrements: number } {
-  const { traits, skippedIncrements } = applyTraitOperations(before?.traits ?? new Map(), fact.operations)
-  const { $countryCode, ...device } = fact.device
+  const told = before ? toldOf(before) : { traits: new Map<string, TraitValue>(), device: {} }
+  const { traits, device: facts, skippedIncrements } = applyIdentify(told, fact)
+  const { $countryCode, ...device } = facts
+  const seenAt = identifiedAt(fact)
   const user: FoldedUser = {
     organization: fact.organization,
     project: fact.project,
     userId: fact.userId,
     userName: fact.userName,
     traits,
-    country: $countryCode ?? before?.country ?? null,
-    device: { ...before?.device, ...device },
-    firstSeenAt: earlier(before?.firstSeenAt, fact.received),
-    lastSeenAt: later(before?.lastSeenAt, fact.received),
+    country: $countryCode ?? null,
+    device,
+    firstSeenAt: earlier(before?.firstSeenAt, seenAt),
+    lastSeenAt: fact.imported ? (before?.lastSeenAt ?? seenAt) : later(before?.lastSeenAt, seenAt),
   }
   return { user, skippedIncrements: skippedIncrements.length }
 }
 
-/**
- * The user after an imported identify, who may be new: traits and device facts only where nothing is known, first seen
- * the least of both. Last seen stays; a new user's is all there is to say (decisions.md, Import).
- */
-export function imported(
-  before: FoldedUser | undefined,
-  fact: IdentifyRequested,
-): { readonly user: FoldedUser; readonly skippedIncrements: number } {
-  const { organization, project, userId, userName, operations, received, occurredAt = received } = fact
-  const { traits, skippedIncrements } = applyImportedOperations(before?.traits ?? new Map(), operations)
-  const { $countryCode, ...device } = fact.device
-  const user: FoldedUser = {
-    organization,
-    project,
-    userId,
-    userName,
-    traits,
-    country: before?.country ?? $countryCode ?? null,
-    device: { ...device, ...before?.device },
-    firstSeenAt: earlier(before?.firstSeenAt, occurredAt),
-    lastSeenAt: before?.lastSeenAt ?? occurredAt,
-  }
-  return { user, skippedIncrements: skippedIncrements.length }
+/** The country, which has a column of its own, is a device fact like the others. */
+export function toldOf({ traits, country, device }: FoldedUser): ToldFacts {
+  return { traits, device: country === null ? device : { ...device, $countryCode: country } }
 }
 
 /** The user after an event of their own browser or app. An admin track event touches nothing here. */

@@ -1,7 +1,7 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { type FoldedUser, identified, imported, seen } from './folded-user.ts'
+import { type FoldedUser, identified, seen } from './folded-user.ts'
 
 const MORNING = '2026-11-02T08:00:00.000Z'
 const NOON = '2026-11-02T12:00:00.000Z'
@@ -10,7 +10,7 @@ const EVENING = '2026-11-02T18:00:00.000Z'
 const given = (...facts: (IdentifyRequested | EventTracked)[]): FoldedUser | undefined =>
   facts.reduce<FoldedUser | undefined>((user, fact) => {
     if (fact.type === 'EventTracked') return user && seen(user, fact)
-    return (fact.imported ? imported : identified)(user, fact).user
+    return identified(user, fact).user
   }, undefined)
 
 const LAST_YEAR = '2025-06-01T08:00:00.000Z'

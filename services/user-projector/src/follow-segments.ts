@@ -1,4 +1,4 @@
-import type { ConditionState } from '@nextvisit/domain'
+import { toldOf } from './folded-user.ts'
 import type { DraftUser } from './user-draft.ts'
 
 /**
@@ -27,7 +27,7 @@ export function computeSegments(user: DraftUser, instant: number): void {
   const { profile, events, memberships } = user
   if (!profile) return
   const { index } = user.segments
-  const { segments, changesAt } = index.membershipAt({ ...factsOf(profile), events }, instant)
+  const { segments, changesAt } = index.membershipAt({ ...toldOf(profile), events }, instant)
   for (const id of memberships.keys()) if (!segments.includes(id)) memberships.delete(id)
   for (const id of segments) if (!memberships.has(id)) memberships.set(id, instant)
   user.clock = { definitions: index.definitions, asOf: instant, changesAt }
@@ -37,8 +37,4 @@ export function computeSegments(user: DraftUser, instant: number): void {
 /** Whether the user's segments were computed with the definitions at hand. */
 export function isCurrent({ clock, segments }: DraftUser): boolean {
   return clock.definitions === segments.index.definitions
-}
-
-function factsOf({ traits, country, device }: NonNullable<DraftUser['profile']>): Omit<ConditionState, 'events'> {
-  return { traits, device: country === null ? device : { ...device, $countryCode: country } }
 }

@@ -2,7 +2,7 @@ import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@ne
 import { keyedRecordOf, withOccurrence } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { changeUser } from './follow-segments.ts'
-import { earlier, identified, imported, later, seen } from './folded-user.ts'
+import { earlier, identified, later, seen } from './folded-user.ts'
 import { loadDraft, matters, touchesProfile } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { findDueSegments, tickSegments } from './segment-tick.ts'
@@ -48,8 +48,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
 }
 
 function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested): void {
-  const next = fact.imported ? imported : identified
-  const { user: profile, skippedIncrements } = next(user.profile, fact)
+  const { user: profile, skippedIncrements } = identified(user.profile, fact)
   user.profile = profile
   user.isChanged = true
   draft.skippedIncrements += skippedIncrements

@@ -1,5 +1,5 @@
 import type { DeviceFacts, EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
-import { applyImportedOperations, applyTraitOperations } from '../trait-operations.ts'
+import { applyIdentify, identifiedAt } from '../apply-identify.ts'
 import { type EventHistory, startsSession, withOccurrence } from './user-state.ts'
 
 /** The half of a {@link UserState} that the user's own records make: all but the queue and its clocks. */
@@ -13,30 +13,18 @@ export interface UserActivity {
   readonly events: Map<string, EventHistory>
 }
 
-/** The user after an identify. Returns whether it is a visit that starts a session. */
+/** The user after an identify. Returns whether it is a visit that starts a session; an imported one never is. */
 export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boolean {
-  if (fact.imported) return foldImportedIdentify(user, fact)
-  const received = Date.parse(fact.received)
-  user.traits = applyTraitOperations(user.traits, fact.operations).traits
-  user.device = { ...user.device, ...fact.device }
-  user.firstSeenAt = Math.min(user.firstSeenAt ?? received, received)
-  if (fact.source === 'admin') return false
-  const isFirst = startsSession(user, received)
-  if (isFirst) user.sessionStartedAt = received
+  const { traits, device } = applyIdentify(user, fact)
+  const seenAt = Date.parse(identifiedAt(fact))
+  user.traits = traits
+  user.device = device
+  user.firstSeenAt = Math.min(user.firstSeenAt ?? seenAt, seenAt)
+  if (fact.imported || fact.source === 'admin') return false
+  const isFirst = startsSession(user, seenAt)
+  if (isFirst) user.sessionStartedAt = seenAt
   foldSdkContact(user, fact)
   return isFirst
-}
-
-/** Fills in what is not known (decisions.md, Import); never a visit. */
-function foldImportedIdentify(
-  user: UserActivity,
-  { operations, device, received, occurredAt }: IdentifyRequested,
-): false {
-  const at = Date.parse(occurredAt ?? received)
-  user.traits = applyImportedOperations(user.traits, operations).traits
-  user.device = { ...device, ...user.device }
-  user.firstSeenAt = Math.min(user.firstSeenAt ?? at, at)
-  return false
 }
 
 /** The user after a tracked event, however old. Only one of their own browser or app counts for the session. */
