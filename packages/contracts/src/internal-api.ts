@@ -14,7 +14,7 @@ export const INTERNAL_ROUTES = {
   release: '/internal/reservations/release',
   /** trait-registry: claim names and slugs not known to the gateway. */
   claim: '/internal/claims',
-  /** trait-registry: whether a claim would be refused, asked with {@link ClaimRequest}; claims nothing. */
+  /** trait-registry: whether a claim of an event's slug would find room; claims nothing. */
   findRoom: '/internal/claims/room',
   /** user-projector: does the user exist, behind the barrier. */
   lookUpUsers: '/internal/users/look-up',
@@ -99,7 +99,13 @@ export const ClaimVerdict = z.enum(['registered', 'claimed', 'new', 'no-room'])
 export type ClaimVerdict = z.infer<typeof ClaimVerdict>
 /** For each claim, for each of its slugs, in order. */
 export const ClaimAnswer = z.object({ verdicts: z.array(z.array(ClaimVerdict)) })
-/** For each claim: whether each of its names alone is known, or would find room under the cap now. */
+
+/** `limit`: the cap on the project's unique events. */
+export const RoomRequest = z.object({
+  events: z.array(z.object({ ...place, slug: z.string(), limit: z.number().int() })).max(1_000),
+})
+export type RoomQuestion = z.infer<typeof RoomRequest>['events'][number]
+/** For each event: whether it is known, or would find room under the cap now. */
 export const RoomAnswer = z.object({ hasRoom: z.array(z.boolean()) })
 
 export const UserQuery = z.object({ ...place, userId: Uuid })

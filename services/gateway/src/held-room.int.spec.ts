@@ -53,10 +53,10 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
 
 /** A registry that has no room, and knows these names. */
 function fullRegistry(...known: readonly string[]) {
-  const isKnown = (one: Claim) => known.includes(one.slugs[0]?.slug ?? '')
+  const verdictsOf = ({ slugs }: Claim) => slugs.map(({ slug }) => (known.includes(slug) ? 'registered' : 'no-room'))
   return owner({
-    [claim]: async ({ claims }) => ({ verdicts: claims.map((one) => [isKnown(one) ? 'registered' : 'no-room']) }),
-    [findRoom]: async ({ claims }) => ({ hasRoom: claims.map(isKnown) }),
+    [claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOf) }),
+    [findRoom]: async ({ events }) => ({ hasRoom: events.map(({ slug }) => known.includes(slug)) }),
   })
 }
 

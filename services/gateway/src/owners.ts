@@ -1,6 +1,7 @@
 import {
   type Claim,
   ClaimAnswer,
+  type ClaimVerdict,
   DefinitionsAnswer,
   type DefinitionsQuery,
   FormsReadModel,
@@ -13,6 +14,7 @@ import {
   SegmentsAnswer,
   type SegmentsQuery,
   RoomAnswer,
+  type RoomQuestion,
   UsageAnswer,
   type UsageQuery,
   type UserQuery,
@@ -157,21 +159,20 @@ function createMetering(ask: Ask): Reservations {
 
 function createRegistry(ask: Ask): NameClaims {
   return createNameClaims(
-    createBatchedCall({
-      bytesOf: claimBytes,
+    createBatchedCall<Claim, readonly ClaimVerdict[]>({
+      bytesOf: bytesAsJson,
       ask: async (claims, timeoutMs) =>
         (await valueOf(ask(INTERNAL_ROUTES.claim, { claims }, ClaimAnswer, timeoutMs))).verdicts,
     }),
-    createBatchedCall({
-      bytesOf: claimBytes,
-      keyOf: ({ organization, project, kind, slugs, limit }) =>
-        JSON.stringify([organization, project, kind, slugs.map(({ slug }) => slug), limit]),
-      ask: async (claims, timeoutMs) =>
-        (await valueOf(ask(INTERNAL_ROUTES.findRoom, { claims }, RoomAnswer, timeoutMs))).hasRoom,
+    createBatchedCall<RoomQuestion, boolean>({
+      bytesOf: bytesAsJson,
+      keyOf: ({ organization, project, slug, limit }) => JSON.stringify([organization, project, slug, limit]),
+      ask: async (events, timeoutMs) =>
+        (await valueOf(ask(INTERNAL_ROUTES.findRoom, { events }, RoomAnswer, timeoutMs))).hasRoom,
     }),
   )
 }
 
-function claimBytes(claim: Claim): number {
-  return Buffer.byteLength(JSON.stringify(claim))
+function bytesAsJson(question: object): number {
+  return Buffer.byteLength(JSON.stringify(question))
 }

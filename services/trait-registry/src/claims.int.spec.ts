@@ -130,17 +130,18 @@ describe('claiming names (design.md, Trait-registry)', () => {
   it('tells whether there is room, as a claim would find it, and claims nothing', async () => {
     const place = newPlace()
     await fold([tracked(place, 'known')])
+    await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
     await ask([claim(place, ['claimed'])])
     const asked = [
-      claim(place, ['known'], { limit: 0 }),
-      claim(place, ['claimed'], { limit: 0 }),
-      claim(place, ['fresh'], { limit: 2 }),
-      claim(place, ['fresh'], { limit: 3 }),
-      claim(place, ['fresh']),
-      claim(place, ['known'], { kind: 'trait', limit: 0 }),
-      claim(place, ['fresh'], { limit: 2, disabled: ['known'] }),
+      { ...place, slug: 'known', limit: 0 },
+      { ...place, slug: 'claimed', limit: 0 },
+      { ...place, slug: 'fresh', limit: 2 },
+      { ...place, slug: 'fresh', limit: 3 },
+      { ...place, slug: 'plan', limit: 0 },
+      { ...newPlace(), slug: 'known', limit: 0 },
+      { ...newPlace(), slug: 'known', limit: 1 },
     ]
-    expect(await findRoom(prisma, asked)).toEqual([true, true, false, true, true, false, true])
+    expect(await findRoom(prisma, asked)).toEqual([true, true, false, true, false, false, true])
     expect(await claimedSlugs(place)).toEqual(['claimed'])
   })
 

@@ -1,4 +1,4 @@
-import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES, RoomRequest } from '@nextvisit/contracts'
 import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { claimNames } from './claim-rows.ts'
@@ -16,8 +16,8 @@ export function createRoutes({ prisma, now }: RoutesOptions): InternalRoute[] {
     internalRoute(INTERNAL_ROUTES.claim, ClaimRequest, async ({ claims }) => ({
       verdicts: await claimNames(prisma, claims, now()),
     })),
-    internalRoute(INTERNAL_ROUTES.findRoom, ClaimRequest, async ({ claims }) => ({
-      hasRoom: await findRoom(prisma, claims),
+    internalRoute(INTERNAL_ROUTES.findRoom, RoomRequest, async ({ events }) => ({
+      hasRoom: await findRoom(prisma, events),
     })),
     internalRoute(INTERNAL_ROUTES.readDefinitions, DefinitionsQuery, (query) => readDefinitions(prisma, query)),
   ]

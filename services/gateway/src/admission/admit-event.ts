@@ -31,12 +31,10 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
     const deadlineAt = admissionDeadline(request.deadlineAt)
     const common = commonFields(request, place)
     const rider = riderOf(request, place)
+    const where = { organization: rider.organization, project: rider.project }
     const unchecked: Unchecked[] = []
 
-    const existence = await userExists(
-      { organization: rider.organization, project: rider.project, ...place },
-      deadlineAt,
-    )
+    const existence = await userExists({ ...where, ...place }, deadlineAt)
     if (existence === 'missing') return refuse(404, 'User not found')
     if (existence === 'unchecked') unchecked.push('user')
 
@@ -44,14 +42,12 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
       return refuse(400, 'eventName names an event that is disabled in this project')
 
     const { cap, refusal } = newEventPolicy(request, body.slug)
-    const slugs = [{ slug: body.slug, name: body.eventName }]
-    const claim: Claim = { kind: 'event', ...rider, slugs, disabled: [], ...cap }
-
     const limit = eventLimit(request)
     if (limit !== undefined) {
       const reservation = { kind: 'event', ...rider, month: monthOf(common.received), limit } as const
       // Who the cap refuses anyway must not take room from who would use it.
-      const verdict = await reservations.reserveEvent(reservation, deadlineAt, () => names.isRefused(claim, deadlineAt))
+      const isHopeless = () => names.isRefused({ ...where, slug: body.slug, ...cap }, deadlineAt)
+      const verdict = await reservations.reserveEvent(reservation, deadlineAt, isHopeless)
       if (verdict === 'no-use') return refusal
       if (verdict === 'exhausted') return refuse(402, 'Event tracking limit reached for this organization')
       if (verdict === 'unchecked') unchecked.push('event-limit')
@@ -62,6 +58,8 @@ export function createAdmitEvent({ userExists, reservations, names }: EventAdmis
     }
 
     // Its first may have been answered by another gateway, and Redis emptied since: any keyed one may be a repeat.
+    const slugs = [{ slug: body.slug, name: body.eventName }]
+    const claim: Claim = { kind: 'event', ...rider, slugs, disabled: [], ...cap }
     const claimed = await names.claim(claim, deadlineAt, request.keyed !== 'none')
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(body.slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')

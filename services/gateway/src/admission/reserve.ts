@@ -46,15 +46,21 @@ export function createReservations(
   }
 
   /**
-   * Asks again while the room is only held by records that may yet not count: refused, or not published. Once
-   * there is no more time to wait it counts as used up, also where metering is away by then: that there was no room is the last thing known.
-   * What has no use for room anyway only looks from then on: it must not take it from who would use it, and is still
-   * told first that the limit is reached (decisions.md, Track event).
+   * Asks again while the room is only held by records that may yet not count: refused, or not published. Once there is no
+   * more time to wait it counts as used up, also where metering is away by then: that there was no room is the last thing
+   * known. What has no use for room anyway only looks from then on: it must not take it from who would use it, and is
+   * still told first that the limit is reached (decisions.md, Track event).
    */
+  async function reserve(reservation: Reservation, deadlineAt: number): Promise<Reserved>
   async function reserve(
     reservation: Reservation,
     deadlineAt: number,
-    isHopeless: () => Promise<boolean> = () => Promise.resolve(false),
+    isHopeless: () => Promise<boolean>,
+  ): Promise<Reserved | 'no-use'>
+  async function reserve(
+    reservation: Reservation,
+    deadlineAt: number,
+    isHopeless = () => Promise.resolve(false),
   ): Promise<Reserved | 'no-use'> {
     let asked = await ask(reservation, deadlineAt)
     if (asked.outcome === 'away') return 'unchecked'
@@ -77,8 +83,7 @@ export function createReservations(
     reserveEvent: reserve,
     reserveMau: async (reservation, deadlineAt) => {
       if (counted.get(keyOf(reservation))) return 'granted'
-      const reserved = await reserve(reservation, deadlineAt)
-      return reserved === 'no-use' ? 'exhausted' : reserved
+      return reserve(reservation, deadlineAt)
     },
     rememberCounted: (user) => void counted.set(keyOf(user), true),
     release,
