@@ -72,9 +72,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
       const place = { topic, partition }
       const one = await retryWhilePostgresIsAway(() => open(topic, partition, marks), { signal, logger, place })
       opened.set(nameOf(topic, partition), one)
-      const { nextOffset } = one.fold.checkpoint()
-      // The consumer knows the older marks only. What it reads from there and is folded already is skipped.
-      found.set(partition, nextOffset < marks.high ? nextOffset : marks.high)
+      found.set(partition, beginOf(one.fold.checkpoint().nextOffset, marks))
     }
     return found
   }
@@ -105,6 +103,15 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     owned: () => [...owned.values()],
     find: (topic, partition) => owned.get(nameOf(topic, partition)),
   }
+}
+
+/**
+ * One record before the checkpoint: the fold sees by it whether this is still the log that was folded. The consumer knows
+ * the older marks only; what it reads from there and is folded already is skipped.
+ */
+function beginOf(nextOffset: bigint, { low, high }: Watermarks): bigint {
+  const next = nextOffset < high ? nextOffset : high
+  return next > low ? next - 1n : next
 }
 
 function nameOf(topic: string, partition: number): string {

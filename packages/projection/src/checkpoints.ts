@@ -10,6 +10,8 @@ export interface CheckpointKey {
 export interface Checkpoint {
   readonly nextOffset: bigint
   readonly version: bigint
+  /** Kafka's time of the last record passed, ISO; undefined before the first. */
+  readonly recordTime?: string | undefined
 }
 
 /** The checkpoint as it stands; undefined where this partition was never seen. */
@@ -17,10 +19,10 @@ export async function readCheckpoint(
   db: Db,
   { projection, topic, partition }: CheckpointKey,
 ): Promise<Checkpoint | undefined> {
-  const [row] = await db.$queryRaw<{ next_offset: bigint; version: bigint }[]>(sql`
-    SELECT next_offset, version FROM checkpoints
+  const [row] = await db.$queryRaw<{ next_offset: bigint; version: bigint; record_time: Date | null }[]>(sql`
+    SELECT next_offset, version, record_time FROM checkpoints
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}`)
-  return row && { nextOffset: row.next_offset, version: row.version }
+  return row && { nextOffset: row.next_offset, version: row.version, recordTime: row.record_time?.toISOString() }
 }
 
 /** How far each partition of a topic is folded. */

@@ -31,7 +31,25 @@ export class CheckpointOutsideLogError extends Error {
   constructor(place: Place, nextOffset: bigint, log: { readonly low: bigint; readonly high: bigint }) {
     super(
       `${nameOf(place)}: the checkpoint is ${nextOffset}, but the log holds ${log.low} to ${log.high}. It is not reset in ` +
-        `silence: restore the log or the database so that they fit, or rebuild the read models.`,
+        `silence: restore the log or the database so that they fit; see docs/runbooks/restored.md.`,
+    )
+  }
+}
+
+/**
+ * The record before the checkpoint is not the one that was folded: the log was made anew, or restored from before that
+ * record, and has grown past the checkpoint since.
+ */
+export class CheckpointOfAnotherLogError extends Error {
+  override readonly name = 'CheckpointOfAnotherLogError'
+  readonly code = 'CHECKPOINT_OF_ANOTHER_LOG'
+  readonly retryable = false
+
+  constructor(place: Place, nextOffset: bigint, times: { readonly folded: string; readonly found: string }) {
+    super(
+      `${nameOf(place)}: the checkpoint is ${nextOffset}, and the record before it is of ${times.found}; the one that was ` +
+        `folded was of ${times.folded}. This is another log: what it holds below ${nextOffset} was never folded. Nothing of ` +
+        `it was; see docs/runbooks/restored.md.`,
     )
   }
 }

@@ -10,7 +10,7 @@ import {
   readCheckpoint,
 } from './checkpoints.ts'
 import { insertDeadLetters, readRetries, settleRetries } from './dead-letters.ts'
-import { FoldFailedError, GapError, mayPass } from './errors.ts'
+import { CheckpointOfAnotherLogError, FoldFailedError, GapError, mayPass } from './errors.ts'
 import { dropCopies, forgetKeyedRecords, insertKeyedRecords } from './keyed-records.ts'
 import { type ParsedRecords, parseRecords } from './parse-records.ts'
 import type { FoldContext, Projection, Recorded } from './projection.ts'
@@ -49,9 +49,10 @@ export interface PartitionFold {
   readonly open: (low: bigint) => Promise<Checkpoint>
   readonly checkpoint: () => Checkpoint
   /**
-   * Folds and commits what the batch holds beyond the checkpoint. Throws {@link GapError}, {@link FoldFailedError}, and
-   * what the database throws while it is away or busy. A failed commit may have happened all the same: trying again
-   * finds out, at the fence.
+   * Folds and commits what the batch holds beyond the checkpoint. Throws {@link GapError},
+   * {@link CheckpointOfAnotherLogError} where the batch holds the record before the checkpoint and it is another,
+   * {@link FoldFailedError}, and what the database throws while it is away or busy. A failed commit may have happened all
+   * the same: trying again finds out, at the fence.
    */
   readonly fold: (batch: FetchedBatch) => Promise<FoldResult>
   /** What time alone does, as of `instant`, and dead letters that an operator wants tried again. */
@@ -106,7 +107,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
       position = await readCheckpoint(db, key)
       return false
     }
-    position = { nextOffset, version: read.version + 1n }
+    position = { nextOffset, version: read.version + 1n, recordTime: recordTime ?? read.recordTime }
     return true
   }
 
@@ -190,6 +191,14 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     return (await commit(checkpoint().nextOffset, undefined, statements)) ? late : STALE
   }
 
+  /** Its time is what is kept of the last record passed. Where an offset holds no record, there is nothing to compare. */
+  const requireSameLog = ({ records }: FetchedBatch): void => {
+    const { nextOffset, recordTime } = checkpoint()
+    const last = records.find(({ offset }) => offset === nextOffset - 1n)
+    if (!last || recordTime === undefined || recordTimeOf(last) === recordTime) return
+    throw new CheckpointOfAnotherLogError(key, nextOffset, { folded: recordTime, found: recordTimeOf(last) })
+  }
+
   /** What trying again can't mend is a bug, and says where. */
   const orBug = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -206,6 +215,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     fold: async (batch) => {
       const { nextOffset } = checkpoint()
       if (batch.fetchedFrom > nextOffset) throw new GapError(key, nextOffset, batch.fetchedFrom)
+      requireSameLog(batch)
       return batch.nextOffset <= nextOffset ? NOTHING_FOLDED : orBug(foldBatch(batch))
     },
     tick: (instant) => orBug(runTick(instant)),
