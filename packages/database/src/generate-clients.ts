@@ -22,20 +22,12 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { generatorEnvironment } from './config.ts'
 
 const PARALLEL = 2
 const root = path.resolve(import.meta.dirname, '../../..')
 const prismaPackage = createRequire(path.join(root, 'package.json')).resolve('prisma/package.json')
 const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
-
-/** Prisma 7 fetches its schema engine before any command, and asks for updates. `generate` needs neither. */
-const environment = {
-  // oxlint-disable-next-line node/no-process-env -- inherited, not read
-  ...process.env,
-  PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
-  PRISMA_HIDE_UPDATE_MESSAGE: '1',
-  CHECKPOINT_DISABLE: '1',
-}
 
 /** What the generated client depends on: the schema and the Prisma that reads it. */
 async function fingerprint(directory: string): Promise<string> {
@@ -56,7 +48,7 @@ async function generateClient(owner: string): Promise<void> {
   await rm(stamp, { force: true })
   await promisify(execFile)(process.execPath, [prismaCli, 'generate', '--no-hints'], {
     cwd: directory,
-    env: environment,
+    env: generatorEnvironment(),
   })
   await mkdir(generated, { recursive: true })
   await writeFile(stamp, wanted)
