@@ -1,25 +1,15 @@
-import { type Claim, INTERNAL_ROUTES, ReleaseRequest, type Reservation, ReserveRequest } from '@nextvisit/contracts'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type GatewayFixture, type GatewayFixtureOptions, type Reply, startGateway } from './gateway-fixture.ts'
-import { type OwnerAnswers, startOwner } from './owner-fixture.ts'
+import { type Claim, INTERNAL_ROUTES, type Reservation } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import type { GatewayFixture, GatewayFixtureOptions, Reply } from './gateway-fixture.ts'
+import { givenGateway, givenOwner } from './given-gateway.ts'
+import { releasedIn, reservationsIn } from './given-owners.ts'
 
 const { reserve, release, claim, findRoom } = INTERNAL_ROUTES
 const LIMIT_REACHED = 'Event tracking limit reached for this organization'
 const CAP_REACHED = 'Unique tracked events limit reached for your plan'
-const stops: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0).toReversed()) await stop()
-})
-
-async function owner(answers: OwnerAnswers) {
-  const started = await startOwner(answers)
-  stops.push(started.stop)
-  return started
-}
 
 async function gatewayWith(options: GatewayFixtureOptions): Promise<GatewayFixture> {
-  const gateway = await startGateway(options)
-  stops.push(gateway.stop)
+  const gateway = await givenGateway(options)
   await gateway.identify({ userName: 'ada' })
   return gateway
 }
@@ -35,7 +25,7 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
     }
     return count < room ? 'held' : 'exhausted'
   }
-  return owner({
+  return givenOwner({
     [reserve]: async ({ reservations }) => {
       calls += 1
       if (calls > countsAfter) {
@@ -54,7 +44,7 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
 /** A registry that has no room, and knows these names. */
 function fullRegistry(...known: readonly string[]) {
   const verdictsOf = ({ slugs }: Claim) => slugs.map(({ slug }) => (known.includes(slug) ? 'registered' : 'no-room'))
-  return owner({
+  return givenOwner({
     [claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOf) }),
     [findRoom]: async ({ events }) => ({ hasRoom: events.map(({ slug }) => known.includes(slug)) }),
   })
@@ -84,10 +74,7 @@ describe('an event limit whose room is held for the moment (design.md, A track e
     const others = Promise.all(Array.from({ length: 8 }, (_, index) => track(gateway, `new ${index}`)))
     await expect.poll(async () => (await track(gateway, 'known')).status, { timeout: 30_000 }).toBe(202)
     for (const message of messagesOf(await others)) expect([CAP_REACHED, LIMIT_REACHED]).toContain(message)
-    const looks = () =>
-      metering.calls
-        .flatMap(({ path, body }) => (path === reserve ? ReserveRequest.parse(body).reservations : []))
-        .filter(({ onlyLooks }) => onlyLooks)
+    const looks = () => reservationsIn(metering.calls).filter(({ onlyLooks }) => onlyLooks)
     // All the room is held from here on: whoever waits for it in vain has only looked since it knew of the cap.
     const looksAfterOneMore = async () => {
       expect((await track(gateway, 'one more')).body['message']).toBe(LIMIT_REACHED)
@@ -118,7 +105,7 @@ describe('an event limit whose room is held for the moment (design.md, A track e
 
   it('is used up also where metering went away meanwhile; what it may have granted is given back', async () => {
     let calls = 0
-    const metering = await owner({
+    const metering = await givenOwner({
       [reserve]: async ({ reservations }) => {
         calls += 1
         if (calls > 1) await new Promise((resolve) => setTimeout(resolve, 1_500))
@@ -129,9 +116,7 @@ describe('an event limit whose room is held for the moment (design.md, A track e
     const gateway = await gatewayWith({ plan: { eventsPerMonth: 1 }, owners: { metering: metering.url } })
     const answer = await track(gateway, 'a')
     expect(answer.body).toMatchObject({ status: 402, message: LIMIT_REACHED })
-    const released = () =>
-      metering.calls.flatMap(({ path, body }) => (path === release ? ReleaseRequest.parse(body).recordIds : []))
-    await expect.poll(released, { timeout: 10_000 }).toEqual([answer.headers['x-request-id']])
+    await expect.poll(() => releasedIn(metering.calls), { timeout: 10_000 }).toEqual([answer.headers['x-request-id']])
     expect(await recordedEvents(gateway)).toEqual([])
   })
 })

@@ -1,29 +1,22 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
-import { afterEach, describe, expect, it } from 'vitest'
-import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from './gateway-fixture.ts'
-import { startOwner } from './owner-fixture.ts'
+import { describe, expect, it } from 'vitest'
+import type { GatewayFixture, GatewayFixtureOptions } from './gateway-fixture.ts'
+import { givenGateway, givenOwner } from './given-gateway.ts'
 
 const { reserve, claim } = INTERNAL_ROUTES
-const stops: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0).toReversed()) await stop()
-})
 
 /** A gateway whose owners know every name and grant everything. */
 async function gatewayWith(plan: GatewayFixtureOptions['plan']): Promise<GatewayFixture> {
-  const metering = await startOwner({
+  const metering = await givenOwner({
     [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'granted') }),
   })
-  const traitRegistry = await startOwner({
+  const traitRegistry = await givenOwner({
     [claim]: async ({ claims }) => ({ verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }),
   })
-  stops.push(metering.stop, traitRegistry.stop)
-  const gateway = await startGateway({
+  return givenGateway({
     ...(plan && { plan }),
     owners: { metering: metering.url, traitRegistry: traitRegistry.url },
   })
-  stops.push(gateway.stop)
-  return gateway
 }
 
 /** Each of the four ingestion routes once, for a user, a trait and an event that are the same each time. */
