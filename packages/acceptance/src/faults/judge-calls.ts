@@ -37,7 +37,7 @@ function isExpected({ status, keyed }: Call): boolean {
   return status === undefined || [200, 202, 503].includes(status) || (keyed && status === 409)
 }
 
-function isAcknowledged({ status = 0 }: Call): boolean {
+export function isAcknowledged({ status = 0 }: Call): boolean {
   return status >= 200 && status < 300
 }
 

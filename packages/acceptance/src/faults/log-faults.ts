@@ -125,7 +125,7 @@ async function readKeyed(stack: CampaignStack, atMost: number, withinMs: number)
 }
 
 const REBALANCE_EVERY_MS = 3_000
-const ROUNDS = 4
+const ROUNDS = 3
 
 /** A stranger joins a consumer's group, is given partitions, folds nothing, and leaves, again and again. */
 const rebalance: Fault['inject'] = async ({ stack, random }): Promise<Injected> => {

@@ -5,17 +5,16 @@ import { watchMemory } from './memory.ts'
 /** Long enough for what piles up to show. */
 export const OUTAGE_MS = 20_000
 
-const HEAVY_PER_SECOND = 30
 const MOST_OPEN = 200
 const HEAVY_USERS = 12
 /** About 50 KB: what waits somewhere must weigh something. */
 const HISTORY = Array.from({ length: 100 }, (_, visit) => `visit ${visit} `.padEnd(500, 'x'))
 
-/** A part is away for long, under heavy requests; the services' memory is watched meanwhile. */
-export function longOutage(inject: Fault['inject']): Fault['inject'] {
+/** A part is away for long, under heavy requests, so many a second; the services' memory is watched meanwhile. */
+export function longOutage(inject: Fault['inject'], perSecond: number): Fault['inject'] {
   return async (stage) => {
     const stopping = new AbortController()
-    const load = runPacedLoad(HEAVY_PER_SECOND, stopping.signal, (sequence) => sendHeavy(stage, sequence), MOST_OPEN)
+    const load = runPacedLoad(perSecond, stopping.signal, (sequence) => sendHeavy(stage, sequence), MOST_OPEN)
     const injected = await inject(stage)
     const memory = await watchMemory(stage.stack)
     let growthMb: number | undefined

@@ -10,6 +10,8 @@ type PartName = (typeof PARTS)[number]
 
 const BACK_WITHIN_MS = 60_000
 const FREEZE_MS = 4_000
+/** What is taken is in the log for all that comes after: the less of it, the quicker it is counted. */
+const HEAVY_PER_SECOND = { refused: 60, taken: 20 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 
@@ -108,6 +110,7 @@ export const processFaults: readonly Fault[] = [
   ...named('kill', PARTS, ['gateway', 'form-trigger-evaluator', 'kafka', 'postgres'], (name) => ends(name, 'SIGKILL')),
   ...named('terminate', ['gateway', ...CONSUMERS], [], (name) => ends(name, 'SIGTERM')),
   ...named('freeze', ['gateway'], [], (name) => freezes(name, FREEZE_MS)),
-  ...named('freeze', ['kafka', 'postgres', 'redis'], [], (name) => longOutage(freezes(name, OUTAGE_MS))),
+  ...named('freeze', ['kafka'], [], (name) => longOutage(freezes(name, OUTAGE_MS), HEAVY_PER_SECOND.refused)),
+  ...named('freeze', ['postgres', 'redis'], [], (name) => longOutage(freezes(name, OUTAGE_MS), HEAVY_PER_SECOND.taken)),
   rollingRestart,
 ]

@@ -7,13 +7,15 @@ import { isAtRest } from './at-rest.ts'
 import type { Call } from './callers.ts'
 import type { Fault, Injected, Span, Stage } from './fault.ts'
 import type { FaultResult } from './fault-result.ts'
-import { judgeCalls, type Recovery } from './judge-calls.ts'
+import { isAcknowledged, judgeCalls, type Recovery } from './judge-calls.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
 const REQUESTS_PER_SECOND = 40
-const CALM_BEFORE_MS = 1_000
-const CALM_AFTER_MS = 2_000
+/** All are at work by then; a process that is killed while it has nothing to do loses nothing. */
+const ACKNOWLEDGED_BEFORE = 30
+const AT_WORK_WITHIN_MS = 15_000
+const CALM_AFTER_MS = 1_500
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 90_000
 const MOMENT_MS = 10_000
@@ -64,9 +66,11 @@ function answeredAfterMs({ sentAt, elapsedMs }: Call, { from, to }: Span): numbe
   return elapsedMs - Math.max(0, Math.min(sentAt + elapsedMs, to) - Math.max(sentAt, from))
 }
 
-/** Some calm before the fault, and some after it, once the gateway is ready again. */
+/** In the middle of the work; with some calm after it, once the gateway is ready again. */
 async function strike(fault: Fault, stage: Stage): Promise<Struck> {
-  await sleep(CALM_BEFORE_MS)
+  const before = stage.callers.calls().length
+  const acknowledged = async () => stage.callers.calls().slice(before).filter(isAcknowledged).length
+  await eventually(acknowledged, (count) => count >= ACKNOWLEDGED_BEFORE, AT_WORK_WITHIN_MS, 20)
   const injected = await fault.inject(stage)
   try {
     await sleep(injected.lastsMs)
