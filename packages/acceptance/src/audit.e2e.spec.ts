@@ -23,11 +23,23 @@ beforeAll(async () => {
     perSecond: 100,
   })
   await traffic.begin()
+  await readPages()
   traffic.start()
   await sleep(4_000)
   await traffic.stop()
 }, 180_000)
 afterAll(() => stack?.remove(), 60_000)
+
+/** Visits and page views of paying users: what sets off forms that ask for a count in a window or in a session. */
+async function readPages(): Promise<void> {
+  for (const customer of stack.customers) {
+    for (const userName of ['user-0', 'user-2', 'user-4']) {
+      await callers.send(customer, { route: '/v2/sdk/identify-user', body: { userName } })
+      const body = { userName, eventName: 'Page viewed' }
+      for (const _time of [1, 2]) await callers.send(customer, { route: '/v2/sdk/track-event', body })
+    }
+  }
+}
 
 const recount = (ledger = callers.calls()) => auditStack(stack, ledger)
 const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
@@ -59,6 +71,19 @@ describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => 
     expect(report.findings).toEqual([])
     expect(report.records).toBeGreaterThan(100)
     expect(report.lag.map(({ records }) => records)).toEqual([0, 0, 0, 0])
+  })
+
+  it('decides again who should have been queued', async () => {
+    const { queueing } = await atRest()
+    const forms = await queryRows<{ id: string }>(
+      stack,
+      'form-trigger-evaluator',
+      'SELECT DISTINCT form_id AS id FROM queue ORDER BY form_id',
+    )
+    const all = ['always', 'back-again', 'once', 'reader', 'short-lived', 'this-session']
+    expect(forms.map(({ id }) => id)).toEqual(all)
+    expect(queueing.decided).toBeGreaterThan(100)
+    expect(queueing.undecided).toBeLessThan(queueing.decided / 10)
   })
 
   it('finds the same, however many passes it takes', async () => {

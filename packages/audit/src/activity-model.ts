@@ -1,8 +1,9 @@
 import { compareRows, isoOf, membersOf } from './compare-rows.ts'
-import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
+import { type Identified, type Tracked, type UserFact, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
-import { type Model, OF_RANGE } from './model.ts'
+import { type FoldedFact, type Model, OF_RANGE } from './model.ts'
 import { fillIn, operate } from './operate.ts'
+import type { ActivityThen } from './triggers.ts'
 
 interface Activity {
   readonly traits: Map<string, Value>
@@ -45,8 +46,11 @@ interface OccurrencesRow {
 const SESSION_GAP_MS = 30 * 60_000
 const ORDER_DEPENDENT = new Set(['traits', 'device', 'sessionStartedAt', 'sessionCount'])
 
+/** Told of each record what it finds its user to be, itself included; nothing of a user whose records are out of order. */
+export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
+
 /** `users` and `event_occurrences` of the form trigger evaluator (docs/spec/forms.md). */
-export function createActivityModel(): Model {
+export function createActivityModel(onActivity?: OnActivity): Model {
   const users = new Map<string, Activity>()
   const occurrences = new Map<string, Occurrences>()
   const late = new Set<string>()
@@ -64,14 +68,17 @@ export function createActivityModel(): Model {
     if (user.firstSeenAt === null || occurredAt < user.firstSeenAt) user.firstSeenAt = occurredAt
   }
 
-  const identify = (key: string, { operations, device, received, source }: Identified): void => {
+  /** Returns whether it starts a session. */
+  const identify = (key: string, { operations, device, received, source }: Identified): boolean => {
     const user = activityOf(key)
     operate(user.traits, operations)
     for (const [name, value] of Object.entries(device)) user.device.set(name, value)
     if (user.firstSeenAt === null || received < user.firstSeenAt) user.firstSeenAt = received
-    if (source === 'admin') return
-    if (beginsSession(user, received)) user.sessionStartedAt = received
+    if (source === 'admin') return false
+    const startsSession = beginsSession(user, received)
+    if (startsSession) user.sessionStartedAt = received
     touch(user, received)
+    return startsSession
   }
 
   const track = (key: string, { slug, source, received, occurredAt }: Tracked): void => {
@@ -80,12 +87,25 @@ export function createActivityModel(): Model {
     if (source === 'sdk') touch(activityOf(key), received)
   }
 
+  const activityThen = (key: string, startsSession: boolean): ActivityThen => {
+    const user = users.get(key) ?? newActivity()
+    const eventOf: ActivityThen['eventOf'] = (slug) => {
+      const event = occurrences.get(`${key}/${slug}`)
+      const isOn = event?.sessionStartedAt === user.sessionStartedAt
+      return event && { total: event.total, latest: event.latest, inSession: isOn ? event.sessionCount : 0 }
+    }
+    return { ...user, startsSession, eventOf }
+  }
+
   return {
-    foldUser: (fact, { isLate }) => {
+    foldUser: (fact, how) => {
       const key = userKey(fact)
-      if (isLate) late.add(key)
-      if (fact.type === 'IdentifyRequested') (fact.imported ? fillInHistory : identify)(key, fact)
-      if (fact.type === 'EventTracked') track(key, fact)
+      if (how.isLate) late.add(key)
+      let startsSession = false
+      if (fact.type === 'IdentifyRequested' && fact.imported) fillInHistory(key, fact)
+      else if (fact.type === 'IdentifyRequested') startsSession = identify(key, fact)
+      else if (fact.type === 'EventTracked') track(key, fact)
+      onActivity?.(fact, how, late.has(key) ? undefined : activityThen(key, startsSession))
     },
 
     compareUsers: async (snapshot, { first, last }, findings) => {

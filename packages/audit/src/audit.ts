@@ -7,6 +7,7 @@ import { createFold } from './fold.ts'
 import { foldDecisions } from './fold-decisions.ts'
 import type { UserRange } from './model.ts'
 import { createQueueModel } from './queue-model.ts'
+import { createQueueingModel, type QueueingCounts } from './queueing-model.ts'
 import { readUserFact } from './read-fact.ts'
 import { readAll } from './read-all.ts'
 import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
@@ -45,6 +46,7 @@ export interface AuditReport {
   readonly records: number
   readonly passes: number
   readonly lag: readonly Lag[]
+  readonly queueing: QueueingCounts
   readonly findings: readonly FindingsOfKind[]
 }
 
@@ -67,7 +69,10 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     const catalog = await readCatalog(connection)
     const queuedBy = ledger && new Map<string, number>()
     const queue = createQueueModel(findings, catalog, queuedBy)
-    const folds = snapshots.map((snapshot) => createFold({ snapshot, log, catalog, queue, isAtRest, findings }))
+    const queueing = createQueueingModel(findings, catalog)
+    const folds = snapshots.map((snapshot) =>
+      createFold({ snapshot, log, catalog, queue, queueing, isAtRest, findings }),
+    )
     const ledgerModel = ledger && createLedgerModel(ledger)
     const evaluator = snapshots.find(({ service }) => service === EVALUATOR)
     const ranges = rangesOf(Math.ceil((await countUsers(snapshots)) / usersAPass))
@@ -81,7 +86,10 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
           topic: TOPICS.formEvents,
           decidedBefore,
           evaluator,
-          queue,
+          foldForm: (fact, how) => {
+            queue.foldForm(fact, how)
+            queueing.foldForm(fact)
+          },
           isMine: (userId) => isIn(range, userId),
         })
       await readAll(connection, TOPICS.userEvents, log, (record) => {
@@ -104,6 +112,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       records: recordsIn(log),
       passes: ranges.length,
       lag: folds.map(({ service, lag }) => ({ service, records: lag })),
+      queueing: queueing.counts(),
       findings: findings.byKind(),
     }
   } finally {

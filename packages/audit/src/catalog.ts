@@ -1,58 +1,70 @@
-import type { Condition } from './condition.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Condition, msOf } from './condition.ts'
+import { type FormInFile, type FormRule, formRuleOf } from './form-rules.ts'
 
 /** What a project says in one revision of its organization's configuration, as far as counting again needs it. */
 export interface ProjectOfRevision {
-  /** How often a form may reach the same user, by its id: `once` is 1. Other frequencies are no such limit. */
-  readonly timesOf: ReadonlyMap<string, number>
+  /** By id. */
+  readonly forms: ReadonlyMap<string, FormRule>
+  /** Across its forms; 0: none. */
+  readonly cooldownMs: number
   /** Conditions of its segments, by their ids. */
   readonly segments: ReadonlyMap<string, Condition>
 }
 
 export interface Catalog {
+  /** The very same object for as long as nothing changes in it. */
   readonly project: (organization: string, project: string, revision: number) => ProjectOfRevision | undefined
   /** An organization's latest revision; 0: it was never configured. */
   readonly latest: (organization: string) => number
+  /** An organization's revision at an instant (ms), by the clock of whoever applied it. */
+  readonly revisionAt: (organization: string, instant: number) => number
 }
 
-interface Config {
-  readonly projects?: readonly {
-    readonly id: string
-    readonly forms?: readonly { readonly id: string; readonly frequency?: { readonly repeat?: unknown } }[]
-    readonly segments?: readonly { readonly id: string; readonly where: Condition }[]
-  }[]
+interface ProjectInFile {
+  readonly id: string
+  readonly formCooldown?: string
+  readonly forms?: readonly FormInFile[]
+  readonly segments?: readonly { readonly id: string; readonly where: Condition }[]
 }
 
 interface Configured {
   readonly organization?: string
   readonly revision?: number
-  readonly config?: Config | null
+  readonly config?: { readonly projects?: readonly ProjectInFile[] } | null
+  readonly appliedAt?: string
 }
 
 /** Learns from the records of the topic `catalog`, in order: each organization's next revision is valid, no other. */
 export function createCatalog(): Catalog & { readonly learn: (value: Buffer | null) => void } {
   const projects = new Map<string, ProjectOfRevision>()
-  const revisions = new Map<string, number>()
+  /** When each revision was applied, the first one first. */
+  const applied = new Map<string, number[]>()
+  const latest = (organization: string): number => applied.get(organization)?.length ?? 0
   return {
     learn: (value) => {
-      const { organization = '', revision, config } = parse(value)
-      if (revision !== (revisions.get(organization) ?? 0) + 1) return
-      revisions.set(organization, revision)
-      for (const { id, forms = [], segments = [] } of config?.projects ?? []) {
-        projects.set(`${organization}/${id}/${revision}`, {
-          timesOf: new Map(forms.flatMap((form) => limitOf(form.id, form.frequency?.repeat ?? 'once'))),
-          segments: new Map(segments.map((segment) => [segment.id, segment.where])),
-        })
+      const { organization = '', revision, config, appliedAt = '' } = parse(value)
+      if (revision !== latest(organization) + 1) return
+      applied.set(organization, [...(applied.get(organization) ?? []), Date.parse(appliedAt)])
+      for (const project of config?.projects ?? []) {
+        const place = `${organization}/${project.id}`
+        const before = projects.get(`${place}/${revision - 1}`)
+        const now = ofRevision(project)
+        projects.set(`${place}/${revision}`, isDeepStrictEqual(before, now) && before ? before : now)
       }
     },
     project: (organization, project, revision) => projects.get(`${organization}/${project}/${revision}`),
-    latest: (organization) => revisions.get(organization) ?? 0,
+    latest,
+    revisionAt: (organization, instant) => (applied.get(organization) ?? []).findLastIndex((at) => at <= instant) + 1,
   }
 }
 
-function limitOf(formId: string, repeat: unknown): [string, number][] {
-  if (repeat === 'once') return [[formId, 1]]
-  const times = typeof repeat === 'object' && repeat !== null ? (repeat as { times?: unknown }).times : undefined
-  return typeof times === 'number' ? [[formId, times]] : []
+function ofRevision({ forms = [], segments = [], formCooldown = '0s' }: ProjectInFile): ProjectOfRevision {
+  return {
+    forms: new Map(forms.map((form) => [form.id, formRuleOf(form)])),
+    segments: new Map(segments.map((segment) => [segment.id, segment.where])),
+    cooldownMs: msOf(formCooldown),
+  }
 }
 
 /** What no one can parse configures nothing. */

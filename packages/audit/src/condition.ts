@@ -114,12 +114,12 @@ const UNITS: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ])
 
-function msOf(duration: string): number {
+export function msOf(duration: string): number {
   return Number.parseInt(duration, 10) * (UNITS.get(duration.slice(-1)) ?? Number.NaN)
 }
 
 /** The identity of an event: lower case, everything but letters and digits one `_` (docs/spec/decisions.md, Track event). */
-function slugOf(event: string): string {
+export function slugOf(event: string): string {
   const words =
     event
       .normalize('NFC')

@@ -50,6 +50,8 @@ export interface Tracked extends OfCaller {
   readonly occurredAt: string
   readonly newEvent: boolean
   readonly metered: boolean
+  /** Judged by the gateway, once: it was not too old when it was received. */
+  readonly evaluateTriggers: boolean
 }
 
 export interface Visited extends OfUser {

@@ -1,6 +1,5 @@
 import type { FetchedRecord, LogConnection, Watermarks } from '@nextvisit/log'
 import type { FormFact } from './facts.ts'
-import type { QueueModel } from './queue-model.ts'
 import { readAll } from './read-all.ts'
 import { readFormFact } from './read-fact.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -11,7 +10,8 @@ export interface Decisions {
   /** Its end, from before the snapshot. */
   readonly decidedBefore: ReadonlyMap<number, Watermarks>
   readonly evaluator: Snapshot
-  readonly queue: QueueModel
+  /** Told of every fact; `isLater`: it may be newer than the snapshot. */
+  readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
   /** Whether it is a user of this pass. */
   readonly isMine: (userId: string) => boolean
 }
@@ -26,7 +26,7 @@ interface Published {
  * dropped by then; what waited in it; and what may be newer.
  */
 export async function foldDecisions(decisions: Decisions): Promise<void> {
-  const { connection, topic, decidedBefore, evaluator, queue, isMine } = decisions
+  const { connection, topic, decidedBefore, evaluator, foldForm, isMine } = decisions
   const factIn = (record: Pick<FetchedRecord, 'value' | 'headers'>): FormFact | undefined => {
     const reading = readFormFact(record)
     return reading.outcome === 'read' && isMine(reading.fact.userId) ? reading.fact : undefined
@@ -36,7 +36,7 @@ export async function foldDecisions(decisions: Decisions): Promise<void> {
     const fact = factIn(record)
     if (!fact) return
     const { partition, offset } = record
-    if (offset < (decidedBefore.get(partition)?.high ?? 0n)) queue.foldForm(fact, { isLater: false })
+    if (offset < (decidedBefore.get(partition)?.high ?? 0n)) foldForm(fact, { isLater: false })
     else later.push({ partition, fact })
   })
   const waiting: FormFact[] = []
@@ -49,9 +49,9 @@ export async function foldDecisions(decisions: Decisions): Promise<void> {
     if (fact) waiting.push(fact)
   }
   const { before, rest } = splitAtOutbox(later, waiting)
-  for (const { fact } of before) queue.foldForm(fact, { isLater: true })
-  for (const fact of waiting) queue.foldForm(fact, { isLater: false })
-  for (const { fact } of rest) queue.foldForm(fact, { isLater: true })
+  for (const { fact } of before) foldForm(fact, { isLater: true })
+  for (const fact of waiting) foldForm(fact, { isLater: false })
+  for (const { fact } of rest) foldForm(fact, { isLater: true })
 }
 
 /** The outbox is published in its order: what precedes its rows in their partition is older than they are. */

@@ -6,8 +6,9 @@ import { createCopies } from './copies.ts'
 import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { createMeteringModel } from './metering-model.ts'
-import type { Model, UserRange } from './model.ts'
+import type { FoldedFact, Model, UserRange } from './model.ts'
 import type { QueueModel } from './queue-model.ts'
+import type { QueueingModel } from './queueing-model.ts'
 import type { Reading } from './read-fact.ts'
 import { createRegistryModel } from './registry-model.ts'
 import { type DeadLetter, placeOf, type Snapshot } from './snapshot.ts'
@@ -19,6 +20,7 @@ export interface FoldOptions {
   readonly log: ReadonlyMap<number, Watermarks>
   readonly catalog: Catalog
   readonly queue: QueueModel
+  readonly queueing: QueueingModel
   readonly isAtRest: boolean
   readonly findings: Findings
 }
@@ -40,7 +42,7 @@ export interface Fold {
 }
 
 /** The tables of each consumer that are a fold of `user-events`. */
-function modelsOf(service: string, { queue, catalog, isAtRest }: FoldOptions): readonly Model[] {
+function modelsOf(service: string, { queue, queueing, catalog, isAtRest }: FoldOptions): readonly Model[] {
   switch (service) {
     case 'user-projector':
       return [createUsersModel(catalog, isAtRest)]
@@ -49,7 +51,7 @@ function modelsOf(service: string, { queue, catalog, isAtRest }: FoldOptions): r
     case 'trait-registry':
       return [createRegistryModel()]
     case 'form-trigger-evaluator':
-      return [createActivityModel(), queue]
+      return [createActivityModel(queueing.judge), queue, queueing]
     default:
       return []
   }
@@ -62,9 +64,9 @@ export function createFold(options: FoldOptions): Fold {
   const letters = new Map(snapshot.deadLetters)
   let isCopy = createCopies()
 
-  const foldFact = (fact: UserFact, isLate: boolean): void => {
+  const foldFact = (fact: UserFact, how: FoldedFact): void => {
     for (const model of models) {
-      model.foldUser?.(fact, { isLate })
+      model.foldUser?.(fact, how)
       model.foldShared?.(fact)
     }
   }
@@ -81,7 +83,8 @@ export function createFold(options: FoldOptions): Fold {
     const { fact } = reading
     // Its copies are of the same user, and may come at any time: those of other passes are not kept.
     if (!pass.isMine && isImported(fact)) return
-    if (!isCopy(record.partition, fact) && pass.isMine) foldFact(fact, letter !== undefined)
+    const { partition, offset } = record
+    if (!isCopy(partition, fact) && pass.isMine) foldFact(fact, { partition, offset, isLate: letter !== undefined })
   }
 
   return {

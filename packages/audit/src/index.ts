@@ -2,4 +2,5 @@ export { audit, type AuditOptions, type AuditReport, type Lag, type Progress } f
 export type { LedgerEntry } from './caller-ledger.ts'
 export { AuditError } from './errors.ts'
 export type { Finding, FindingsOfKind } from './findings.ts'
+export type { QueueingCounts } from './queueing-model.ts'
 export type { ReadModel } from './snapshot.ts'

@@ -9,6 +9,9 @@ export interface UserRange {
 }
 
 export interface FoldedFact {
+  /** Where on `user-events` it is. */
+  readonly partition: number
+  readonly offset: bigint
   /** A dead letter that was folded after all: nobody can tell when, so what depends on the order is not known. */
   readonly isLate: boolean
 }

@@ -62,7 +62,7 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
     const { formId, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
     const slot = `${userKey(fact)}/${formId}`
     const [waiting = 0, times = 0] = [open.get(slot), shown.get(slot)]
-    const limit = catalog.project(fact.organization, fact.project, catalogRevision)?.timesOf.get(formId)
+    const limit = catalog.project(fact.organization, fact.project, catalogRevision)?.forms.get(formId)?.times
     if (waiting > 0) findings.add('form-events: two waiting', slot, `was queued while it waits (${fact.queuedId})`)
     if (limit !== undefined && waiting + times >= limit) {
       findings.add('form-events: too often', slot, `was queued a further time (${fact.queuedId}); it may be ${limit}`)

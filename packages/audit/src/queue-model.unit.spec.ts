@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createCatalog } from './catalog.ts'
 import type { FormFact, Queued, UserFact } from './facts.ts'
 import { createFindings } from './findings.ts'
 import { createQueueModel } from './queue-model.ts'
@@ -39,8 +40,10 @@ async function* noRows() {}
 /** What is found besides the rows, which are none. */
 async function kindsOf(facts: readonly FormFact[], records: readonly UserFact[], times?: number) {
   const findings = createFindings()
-  const timesOf = new Map(times === undefined ? [] : [['nps', times]])
-  const catalog = { project: () => ({ timesOf, segments: new Map() }), latest: () => 1 }
+  const repeat = times === undefined ? 'always' : { times }
+  const catalog = createCatalog()
+  const projects = [{ id: 'shop', forms: [{ id: 'nps', frequency: { repeat } }] }]
+  catalog.learn(Buffer.from(JSON.stringify({ organization: 'acme', revision: 1, config: { projects } })))
   const model = createQueueModel(findings, catalog)
   for (const fact of facts) model.foldForm(fact, { isLater: false })
   for (const record of records) model.see(record)

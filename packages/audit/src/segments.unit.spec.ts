@@ -8,10 +8,12 @@ const PAYING = new Map([['paying', { trait: 'plan', is: 'pro' } as const]])
 /** Revision 1 has no segments, 2 has one, 3 has the same one. */
 const catalog: Catalog = {
   project: (_organization, _project, revision) => ({
-    timesOf: new Map(),
+    forms: new Map(),
+    cooldownMs: 0,
     segments: revision > 1 ? new Map(PAYING) : new Map(),
   }),
   latest: () => 3,
+  revisionAt: () => 3,
 }
 const current = {
   organization: 'acme',

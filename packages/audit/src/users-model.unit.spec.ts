@@ -5,7 +5,7 @@ import type { Snapshot } from './snapshot.ts'
 import { createUsersModel } from './users-model.ts'
 import { userIdOf } from './uuid-v5.ts'
 
-const catalog = { project: () => undefined, latest: () => 0 }
+const catalog = { project: () => undefined, latest: () => 0, revisionAt: () => 0 }
 const BEFORE = '2026-11-02T10:00:00.000Z'
 const AFTER = '2026-11-02T10:00:01.000Z'
 const user = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') } as const
@@ -31,6 +31,7 @@ const tracked: UserFact = {
   occurredAt: AFTER,
   newEvent: true,
   metered: true,
+  evaluateTriggers: true,
 }
 
 /** As the service has it whose identify was a dead letter, and was folded after the event: the event found nobody. */
@@ -57,8 +58,8 @@ it.each([
 ])('knows when a user was last seen where the identify was folded %s', async (_when, isLate, kinds) => {
   const findings = createFindings()
   const model = createUsersModel(catalog, true)
-  model.foldUser?.(identified, { isLate })
-  model.foldUser?.(tracked, { isLate: false })
+  model.foldUser?.(identified, { partition: 0, offset: 0n, isLate })
+  model.foldUser?.(tracked, { partition: 0, offset: 1n, isLate: false })
   await model.compareUsers?.({ rows } as unknown as Snapshot, { first: '', last: 'z' }, findings)
   expect(findings.byKind().map(({ kind }) => kind)).toEqual(kinds)
 })

@@ -18,7 +18,10 @@ const PROJECTS = [
 
 const NEVER_LIMITED = { perSecond: 10_000, burst: 20_000 }
 
-/** What each event sets off: one form a user, one at every event, one that waits behind the others and expires. */
+/**
+ * What each event sets off: one form a user, one at every event, one that waits behind the others and expires; and what
+ * only the user's history sets off: a count in a window, a session's, a visit.
+ */
 const FORMS = [
   { id: 'once', triggers: [{ event: 'signed_in' }], priority: 1 },
   { id: 'always', triggers: [{ event: 'checkout_completed' }], frequency: { repeat: 'always' }, priority: 5 },
@@ -29,6 +32,16 @@ const FORMS = [
     frequency: { repeat: { times: 3 } },
     expiresAfter: '20s',
   },
+  {
+    id: 'reader',
+    triggers: [{ event: 'page_viewed', count: 2, within: '5m' }],
+    audience: { all: [{ segment: 'paying' }, { not: { event: 'export_done', atLeast: 2, within: '1m' } }] },
+    frequency: { repeat: { every: '1m' } },
+    sample: 80,
+    expiresAfter: '10s',
+  },
+  { id: 'this-session', triggers: [{ event: 'page_viewed', since: 'session' }], delay: '1h' },
+  { id: 'back-again', triggers: [{ visit: {} }, { firstSeen: { after: '1m' } }], sample: 50, delay: '1h' },
 ]
 
 /** Fresh keys, and the workspace file that knows their hashes. JSON is YAML. */

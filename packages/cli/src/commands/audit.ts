@@ -26,6 +26,8 @@ export function auditCommand(): Command {
 Writes nothing, may run at any time but during a replay, which it would keep from swapping: each consumer's rows are
 taken as of one moment and compared with the log up to that moment's checkpoints. What is behind them is told as lag.
 It needs the whole log: topics that begin at offset 0. Its transactions stay open until it ends, which holds vacuum up.
+Each time that a record sets a form off is decided again from the log: queued, or refused by a gate. Where the log does not
+tell (the form changed while records flowed, another may have been on offer), it is counted as undecided, no difference.
 A pass holds 250,000 users and what is recorded of them: fewer take less memory and more passes. Users are named by
 their ids; no name and no trait's value is shown.
 
@@ -77,7 +79,7 @@ function reasonOf(error: Error): string {
   return `The audit could not read the log and every read model${code}: ${error.message}. nextvisit status tells what is away.`
 }
 
-function printReport({ records, passes, lag, findings }: AuditReport): void {
+function printReport({ records, passes, lag, queueing, findings }: AuditReport): void {
   for (const { kind, count, examples } of findings) {
     print(`${styled('red', kind)}  ${count}`)
     for (const { about, says } of examples) print(`  ${about}  ${says}`)
@@ -86,6 +88,10 @@ function printReport({ records, passes, lag, findings }: AuditReport): void {
   const behind = lag.filter((consumer) => consumer.records > 0)
   for (const { service, records: unread } of behind)
     print(`${service} is ${unread} records behind; these were left out.`)
+  const { decided, undecided } = queueing
+  print(
+    `Of ${decided + undecided} times that a form was set off, ${undecided} are undecided: the log does not tell enough.`,
+  )
   const counted = `${records} records counted again${passes > 1 ? ` in ${passes} passes` : ''}`
   const total = findings.reduce((sum, { count }) => sum + count, 0)
   print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', `${total} differences`)}.`)

@@ -1,0 +1,82 @@
+import { type Condition, msOf, slugOf } from './condition.ts'
+
+/** A form as the workspace file writes it (docs/spec/forms.md, A form), as far as queueing needs it. */
+export interface FormInFile {
+  readonly id: string
+  readonly enabled?: boolean
+  readonly startsAt?: string
+  readonly endsAt?: string
+  readonly triggers?: readonly TriggerInFile[]
+  readonly audience?: Condition
+  readonly sample?: number
+  readonly frequency?: { readonly repeat?: Repeat }
+  readonly cooldown?: { readonly ignore?: boolean }
+}
+
+interface TriggerInFile {
+  readonly event?: string
+  readonly count?: number
+  readonly within?: string
+  readonly since?: 'session'
+  readonly firstSeen?: { readonly after: string }
+  readonly visit?: object
+}
+
+type Repeat = 'once' | 'always' | { readonly every: string } | { readonly times: number }
+
+/** The same with what is left out filled in: durations and instants in ms, events by their slugs. */
+export interface FormRule {
+  readonly id: string
+  readonly isEnabled: boolean
+  readonly startsAt: number
+  readonly endsAt: number
+  readonly triggers: readonly TriggerRule[]
+  readonly audience: Condition
+  /** Percent. */
+  readonly sample: number
+  /** How often it may be queued. */
+  readonly times: number
+  /** How long after it was last shown. */
+  readonly everyMs?: number
+  readonly ignoresCooldown: boolean
+}
+
+export type TriggerRule =
+  | { readonly on: 'visit' }
+  | { readonly on: 'first seen'; readonly afterMs: number }
+  | {
+      readonly on: 'event'
+      readonly slug: string
+      readonly count: number
+      readonly withinMs?: number
+      readonly inSession: boolean
+    }
+
+export function formRuleOf(form: FormInFile): FormRule {
+  const repeat = form.frequency?.repeat ?? 'once'
+  return {
+    id: form.id,
+    isEnabled: form.enabled ?? true,
+    startsAt: form.startsAt === undefined ? -Infinity : Date.parse(form.startsAt),
+    endsAt: form.endsAt === undefined ? Infinity : Date.parse(form.endsAt),
+    triggers: (form.triggers ?? []).map(triggerRuleOf),
+    audience: form.audience ?? { all: [] },
+    sample: form.sample ?? 100,
+    times: timesOf(repeat),
+    ...(typeof repeat === 'object' && 'every' in repeat && { everyMs: msOf(repeat.every) }),
+    ignoresCooldown: form.cooldown?.ignore ?? false,
+  }
+}
+
+function timesOf(repeat: Repeat): number {
+  if (repeat === 'once') return 1
+  return typeof repeat === 'object' && 'times' in repeat ? repeat.times : Infinity
+}
+
+function triggerRuleOf({ event, count = 1, within, since, firstSeen }: TriggerInFile): TriggerRule {
+  if (firstSeen) return { on: 'first seen', afterMs: msOf(firstSeen.after) }
+  if (event === undefined) return { on: 'visit' }
+  const slug = slugOf(event)
+  const inSession = since === 'session'
+  return { on: 'event', slug, count, inSession, ...(within !== undefined && { withinMs: msOf(within) }) }
+}

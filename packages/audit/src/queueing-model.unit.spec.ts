@@ -1,0 +1,264 @@
+import { describe, expect, it } from 'vitest'
+import { createActivityModel } from './activity-model.ts'
+import { createCatalog } from './catalog.ts'
+import type { FormFact, Queued, Tracked, UserFact } from './facts.ts'
+import { createFindings } from './findings.ts'
+import type { FormInFile } from './form-rules.ts'
+import { createQueueingModel } from './queueing-model.ts'
+import { uuidV5 } from './uuid-v5.ts'
+
+const NAMESPACE = 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
+const place = { organization: 'acme', project: 'shop', userId: NAMESPACE } as const
+const caller = { ...place, environment: 'P', keyed: false, userName: 'ada' } as const
+/** Ids by a record's number, instants by minutes after ten. */
+const idOf = (name: string | number) => uuidV5(String(name), NAMESPACE)
+const at = (minutes: number) => new Date(Date.parse('2026-11-02T10:00:00.000Z') + minutes * 60_000).toISOString()
+
+const track = (minutes: number, special: Partial<Tracked> = {}): UserFact => ({
+  ...caller,
+  type: 'EventTracked',
+  id: idOf(minutes),
+  source: 'admin',
+  received: at(minutes),
+  occurredAt: at(minutes),
+  eventName: 'Searched',
+  slug: 'searched',
+  newEvent: false,
+  metered: true,
+  evaluateTriggers: true,
+  ...special,
+})
+const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'admin'): UserFact => ({
+  ...caller,
+  type: 'IdentifyRequested',
+  id: idOf(minutes),
+  source,
+  received: at(minutes),
+  operations: { set },
+  device: {},
+  registeredTraits: [],
+})
+const visit = (minutes: number) => identify(minutes, {}, 'sdk')
+
+/** By the record of that minute. */
+function queued(minutes: number, special: Partial<Queued> = {}): Queued {
+  const { formId = 'nps' } = special
+  const queuedId = uuidV5(`${at(minutes)}/${formId}`, idOf(minutes))
+  const [causeId, id] = [idOf(minutes), uuidV5('FormQueued/', queuedId)]
+  const when = { at: at(minutes), showFrom: at(minutes) }
+  return {
+    type: 'FormQueued',
+    ...place,
+    id,
+    queuedId,
+    formId,
+    causeId,
+    priority: 0,
+    catalogRevision: 1,
+    ...when,
+    ...special,
+  }
+}
+const over = ({ queuedId, formId }: Queued, type: 'FormCancelled' | 'FormExpired', minutes: number): FormFact => ({
+  ...place,
+  type,
+  id: uuidV5(`${type}/`, queuedId),
+  queuedId,
+  formId,
+  at: at(minutes),
+})
+const answered = ({ queuedId, formId }: Queued, minutes: number): UserFact => ({
+  ...place,
+  type: 'VisitAnswered',
+  id: idOf(minutes),
+  received: at(minutes),
+  visitId: idOf('visit'),
+  queuedId,
+  formId,
+})
+
+interface Story {
+  readonly form?: Partial<FormInFile>
+  readonly formCooldown?: string
+  /** Further revisions: what `nps` is then, from when on (minutes). */
+  readonly changes?: readonly (readonly [minutes: number, form: Partial<FormInFile>])[]
+  readonly records: readonly UserFact[]
+  readonly forms?: readonly FormFact[]
+  readonly late?: readonly UserFact[]
+}
+
+/** What the audit says of a form `nps` that every `searched` sets off. */
+async function audited({ form = {}, formCooldown = '0s', changes = [], records, forms = [], late = [] }: Story) {
+  const catalog = createCatalog()
+  for (const [index, [minutes, special]] of [[-60, form] as const, ...changes].entries()) {
+    const nps = { id: 'nps', triggers: [{ event: 'Searched' }], ...special }
+    const config = { projects: [{ id: 'shop', formCooldown, forms: [nps] }] }
+    const record = { organization: 'acme', revision: index + 1, appliedAt: at(minutes), config }
+    catalog.learn(Buffer.from(JSON.stringify(record)))
+  }
+  const findings = createFindings()
+  const model = createQueueingModel(findings, catalog)
+  const activity = createActivityModel(model.judge)
+  for (const fact of forms) model.foldForm(fact)
+  for (const [offset, fact] of records.entries()) {
+    activity.foldUser?.(fact, { partition: 3, offset: BigInt(offset), isLate: late.includes(fact) })
+  }
+  await model.compareUsers()
+  const found = findings.byKind().flatMap(({ kind, examples }) => examples.map(({ says }) => `${kind}: ${says}`))
+  return { ...model.counts(), found }
+}
+
+const notQueued = (offset: number) =>
+  `form-events: not queued: record 3/${offset} sets it off, no gate refuses, and it was not queued`
+const refused = (offset: number, because: string) => `form-events: refused: record 3/${offset} queued it: ${because}`
+
+describe('who should have been queued', () => {
+  it('is who was', async () => {
+    expect(await audited({ records: [track(0)], forms: [queued(0)] })).toEqual({ decided: 1, undecided: 0, found: [] })
+    expect(await audited({ records: [track(0)] })).toEqual({ decided: 1, undecided: 0, found: [notQueued(0)] })
+  })
+
+  it('is nobody for a record that is not evaluated', async () => {
+    const tooOld = track(0, { evaluateTriggers: false })
+    expect((await audited({ records: [tooOld, identify(1)] })).found).toEqual([])
+    const forms = [queued(0)]
+    expect((await audited({ records: [tooOld], forms })).found).toEqual([refused(0, 'is not evaluated')])
+  })
+
+  it.each<[string, Required<FormInFile>['triggers'], readonly UserFact[], number | undefined]>([
+    ['counts', [{ event: 'Searched', count: 2 }], [track(0), track(1)], 1],
+    ['counts late ones', [{ event: 'Searched', count: 2 }], [track(0, { evaluateTriggers: false }), track(1)], 1],
+    ['no further than its window', [{ event: 'Searched', count: 2, within: '60s' }], [track(0), track(1)], undefined],
+    ['up to its window', [{ event: 'Searched', count: 2, within: '61s' }], [track(0), track(1)], 1],
+    ['a session’s', [{ event: 'Searched', since: 'session' }], [visit(0), track(1, { source: 'sdk' })], 1],
+    ['no admin’s', [{ event: 'Searched', since: 'session' }], [visit(0), track(1)], undefined],
+    ['none before a session', [{ event: 'Searched', since: 'session' }], [track(1, { source: 'sdk' })], undefined],
+    ['visits that start a session', [{ visit: {} }], [visit(0)], 0],
+    ['time since first seen', [{ firstSeen: { after: '5m' } }], [identify(0), track(4), track(5)], 2],
+  ])('goes by triggers: %s', async (_what, triggers, records, offset) => {
+    const { found } = await audited({ form: { triggers }, records })
+    expect(found).toEqual(offset === undefined ? [] : [notQueued(offset)])
+  })
+
+  it('goes by the session that is on', async () => {
+    const form = { triggers: [{ visit: {} }], frequency: { repeat: 'always' } } as const
+    const first = queued(0)
+    const records = [visit(0), answered(first, 1), visit(20), visit(60)]
+    expect((await audited({ form, records, forms: [first] })).found).toEqual([notQueued(3)])
+  })
+
+  it.each<[string, Partial<FormInFile>]>([
+    ['not-live', { enabled: false }],
+    ['not-live', { startsAt: at(1) }],
+    ['not-live', { endsAt: at(0) }],
+    ['not-in-audience', { audience: { trait: 'plan', is: 'pro' } }],
+    ['sampled-out', { sample: 0 }],
+  ])('goes by gates: %s %j', async (reason, form) => {
+    expect((await audited({ form, records: [track(0)] })).found).toEqual([])
+    expect((await audited({ form, records: [track(0)], forms: [queued(0)] })).found).toEqual([refused(0, reason)])
+  })
+
+  it('goes by what was known of the user by then, and not before', async () => {
+    const form = { audience: { trait: 'plan', is: 'pro' } } as const
+    expect((await audited({ form, records: [track(0), identify(1, { plan: 'pro' })] })).found).toEqual([])
+    expect((await audited({ form, records: [identify(0, { plan: 'pro' }), track(1)] })).found).toEqual([notQueued(1)])
+  })
+
+  it.each<[string, Required<FormInFile>['frequency'], string | undefined]>([
+    ['once', { repeat: 'once' }, 'repeat-exhausted'],
+    ['twice', { repeat: { times: 2 } }, undefined],
+    ['after an hour', { repeat: { every: '1h' } }, 'too-soon'],
+    ['after ten minutes', { repeat: { every: '10m' } }, undefined],
+  ])('goes by frequency: %s', async (_what, frequency, reason) => {
+    const [first, again] = [queued(0), queued(20)]
+    const records = [track(0), answered(first, 5), track(20)]
+    const { found } = await audited({ form: { frequency }, records, forms: [first] })
+    expect(found).toEqual(reason ? [] : [notQueued(2)])
+    const repeated = await audited({ form: { frequency }, records, forms: [first, again] })
+    expect(repeated.found).toEqual(reason ? [refused(2, reason)] : [])
+  })
+
+  it('goes by the cooldown across forms', async () => {
+    const [first, again] = [queued(0), queued(20)]
+    const story = {
+      form: { frequency: { repeat: 'always' } },
+      records: [track(0), answered(first, 5), track(20)],
+    } as const
+    const cooling = { ...story, formCooldown: '1h' }
+    expect((await audited({ ...cooling, forms: [first] })).found).toEqual([])
+    expect((await audited({ ...cooling, forms: [first, again] })).found).toEqual([refused(2, 'cooling-down')])
+    expect(
+      (await audited({ ...cooling, form: { ...story.form, cooldown: { ignore: true } }, forms: [first] })).found,
+    ).toEqual([notQueued(2)])
+  })
+
+  it('goes by what waits, until its time is over', async () => {
+    const form = { frequency: { repeat: 'always' } } as const
+    const first = queued(0, { expiresAt: at(10) })
+    const forms = [first, over(first, 'FormExpired', 10)]
+    expect((await audited({ form, records: [track(0), track(9)], forms })).found).toEqual([])
+    expect((await audited({ form, records: [track(0), track(10)], forms })).found).toEqual([notQueued(1)])
+    expect((await audited({ form, records: [track(0), track(9)], forms: [first, queued(9)] })).found).toEqual([
+      refused(1, 'already-waiting'),
+    ])
+    // A clock that is ahead took it away before the record came to its turn.
+    expect((await audited({ form, records: [track(0), track(9)], forms: [...forms, queued(9)] })).found).toEqual([])
+  })
+})
+
+describe('what the log does not tell is left undecided', () => {
+  const always = { frequency: { repeat: 'always' } } as const
+
+  it('when a row was cancelled just then', async () => {
+    const first = queued(0)
+    const forms = [first, over(first, 'FormCancelled', 10)]
+    const after = (minutes: number) => audited({ form: always, records: [track(0), track(minutes)], forms })
+    expect(await after(9)).toEqual({ decided: 2, undecided: 0, found: [] })
+    expect(await after(10.2)).toEqual({ decided: 1, undecided: 1, found: [] })
+    expect(await after(11)).toEqual({ decided: 2, undecided: 0, found: [notQueued(1)] })
+  })
+
+  it('when another form may have been on offer', async () => {
+    const other = queued(0, { formId: 'other' })
+    const story = { formCooldown: '1h', forms: [other] }
+    const before = [track(0, { slug: 'x' }), visit(1)]
+    const { undecided, found } = await audited({ ...story, records: [...before, track(1.4)] })
+    expect([undecided, found.filter((one) => one.includes('not queued'))]).toEqual([1, []])
+    expect((await audited({ ...story, records: [...before, track(2)] })).found).toContain(notQueued(2))
+  })
+
+  it('when the user’s records were folded in another order', async () => {
+    const first = identify(0)
+    const { undecided, found } = await audited({ records: [first, track(1)], late: [first] })
+    expect([undecided, found]).toEqual([1, []])
+  })
+
+  it('when the form was changed since, until a later record tells by which revision it was', async () => {
+    const form = { ...always, triggers: [{ event: 'Never' }] }
+    const [before, after] = [queued(30, { catalogRevision: 1 }), queued(30, { catalogRevision: 2 })]
+    const story = { form, changes: [[10, always]] as const }
+    expect(await audited({ ...story, records: [track(0)] })).toEqual({ decided: 0, undecided: 1, found: [] })
+    expect(await audited({ ...story, records: [track(0), track(30)], forms: [after] })).toEqual({
+      decided: 1,
+      undecided: 1,
+      found: [],
+    })
+    const changedBack = { form: always, changes: [[40, { ...always, enabled: false }]] as const }
+    expect(await audited({ ...changedBack, records: [track(0), track(30)], forms: [before] })).toEqual({
+      decided: 2,
+      undecided: 0,
+      found: [notQueued(0)],
+    })
+    expect((await audited({ ...changedBack, records: [track(50)] })).found).toEqual([])
+  })
+
+  it('when it was changed a few seconds before the record', async () => {
+    const story = { form: { ...always, enabled: false }, changes: [[10, always]] as const }
+    expect(await audited({ ...story, records: [track(10.2)] })).toEqual({ decided: 0, undecided: 1, found: [] })
+    expect(await audited({ ...story, records: [track(11)] })).toEqual({
+      decided: 1,
+      undecided: 0,
+      found: [notQueued(0)],
+    })
+  })
+})

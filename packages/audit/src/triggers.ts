@@ -1,0 +1,55 @@
+import type { Tracked, UserFact } from './facts.ts'
+import type { FormRule, TriggerRule } from './form-rules.ts'
+import type { Moment } from './condition.ts'
+
+/** What a record finds its user to be, itself included. */
+export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
+  readonly firstSeenAt: string | null
+  readonly startsSession: boolean
+  readonly eventOf: (slug: string) => Occurred | undefined
+}
+
+interface Occurred {
+  readonly total: number
+  /** The 50 latest, ascending, in ms. */
+  readonly latest: readonly number[]
+  /** In the session that is on. */
+  readonly inSession: number
+}
+
+/** Whether a record asks for forms at all (docs/spec/forms.md, When a record is evaluated). */
+export function isEvaluated(fact: UserFact): boolean {
+  if (fact.type === 'VisitAnswered' || fact.imported) return false
+  return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
+}
+
+/** Any one trigger is enough. */
+export function isTriggered({ triggers }: FormRule, fact: UserFact, activity: ActivityThen): boolean {
+  return triggers.some((trigger) => isMatched(trigger, fact, activity))
+}
+
+function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen): boolean {
+  switch (trigger.on) {
+    case 'visit':
+      return fact.type === 'IdentifyRequested' && activity.startsSession
+    case 'first seen': {
+      const { firstSeenAt } = activity
+      return firstSeenAt !== null && Date.parse(fact.received) - Date.parse(firstSeenAt) >= trigger.afterMs
+    }
+    case 'event':
+      return fact.type === 'EventTracked' && fact.slug === trigger.slug && isCounted(trigger, fact, activity)
+  }
+}
+
+/** A level, this occurrence included. With both a window and the session, each count must be reached. */
+function isCounted(
+  { slug, count, withinMs, inSession }: Extract<TriggerRule, { on: 'event' }>,
+  { source, received, occurredAt }: Tracked,
+  { eventOf }: ActivityThen,
+): boolean {
+  const occurred = eventOf(slug) ?? { total: 0, latest: [], inSession: 0 }
+  if (inSession && (source === 'admin' || occurred.inSession < count)) return false
+  if (withinMs === undefined) return inSession || occurred.total >= count
+  const until = Math.max(Date.parse(received), Date.parse(occurredAt))
+  return occurred.latest.filter((at) => at <= until && at > until - withinMs).length >= count
+}
