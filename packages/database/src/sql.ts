@@ -7,13 +7,12 @@ export { empty, join, raw, Sql, sqltag as sql }
 export type Statement = Sql
 
 /**
- * What the core needs of a database: any generated Prisma client fits. No interactive transactions anywhere: adapter-pg
- * crashes when one times out while it commits.
+ * What the core needs of a database: any generated Prisma client fits. No transactions of Prisma's: adapter-pg crashes when
+ * an interactive one times out while it commits, and a batch takes a round trip a statement; `executeAll` takes one.
  */
 export interface Db {
   $queryRaw<Row = unknown>(query: Sql): PrismaPromiseLike<Row>
   $executeRaw(query: Sql): PrismaPromiseLike<number>
-  $transaction(statements: PrismaPromiseLike<unknown>[]): Promise<unknown[]>
   $disconnect(): Promise<void>
 }
 

@@ -42,7 +42,6 @@ function plain(db: Db): Db {
   return {
     $queryRaw: (query) => db.$queryRaw(query),
     $executeRaw: (query) => db.$executeRaw(query),
-    $transaction: (statements) => db.$transaction(statements),
     $disconnect: () => db.$disconnect(),
   }
 }

@@ -2,6 +2,7 @@ import { type Db, sql } from '@nextvisit/database'
 import { createLogReader, type Publisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
+import { executeAll } from './execute-all.ts'
 import { givenLog, type GivenLog } from './fixtures/given-log.ts'
 import { givenVisitsDatabase } from './fixtures/given-visits.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
@@ -9,9 +10,9 @@ import { outboxStatement } from './outbox.ts'
 
 async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, values: readonly string[]): Promise<void> {
   const rows = values.map((value) => ({ topic: `${topic}.out`, key: 'ada', value, headers: {} }))
-  await db.$transaction([
-    db.$executeRaw(sql`SELECT set_config('nextvisit.partition', ${String(partition)}, true)`),
-    db.$executeRaw(outboxStatement(rows)),
+  await executeAll(db, [
+    sql`SELECT set_config('nextvisit.partition', ${String(partition)}, true)`,
+    outboxStatement(rows),
   ])
 }
 

@@ -11,6 +11,7 @@ import {
 } from './checkpoints.ts'
 import { insertDeadLetters, readRetries, settleRetries } from './dead-letters.ts'
 import { CheckpointOfAnotherLogError, FoldFailedError, GapError, mayPass } from './errors.ts'
+import { executeAll } from './execute-all.ts'
 import { dropCopies, forgetKeyedRecords, insertKeyedRecords } from './keyed-records.ts'
 import { type ParsedRecords, parseRecords } from './parse-records.ts'
 import type { FoldContext, Projection, Recorded } from './projection.ts'
@@ -99,9 +100,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   ): Promise<boolean> => {
     const read = checkpoint()
     try {
-      await db.$transaction(
-        [fence(key, read, nextOffset, recordTime), ...statements].map((statement) => db.$executeRaw(statement)),
-      )
+      await executeAll(db, [fence(key, read, nextOffset, recordTime), ...statements])
     } catch (error) {
       if (!isStale(error)) throw error
       position = await readCheckpoint(db, key)

@@ -280,7 +280,6 @@ function beforeQueries(db: Db, happen: () => Promise<void>): Db {
   return {
     $queryRaw: <Row>(query: Sql) => happen().then(() => db.$queryRaw<Row>(query)) as Answer<Row>,
     $executeRaw: (statement) => db.$executeRaw(statement),
-    $transaction: (statements) => db.$transaction(statements),
     $disconnect: () => db.$disconnect(),
   }
 }

@@ -1,6 +1,7 @@
 export { type Campaign, readCampaign } from './config.ts'
 export * from './facts-as-records.ts'
 export * from './fault-proxy.ts'
+export * from './intercept-commits.ts'
 export * from './projection-suite.ts'
 export * from './test-database.ts'
 export * from './test-topic.ts'

@@ -11,6 +11,7 @@ import {
 import { type TableRoles, unknownTables } from '@nextvisit/projection/replay'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
+import { interceptCommits } from './intercept-commits.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface ProjectionSuiteOptions<Fact extends { readonly id: string; readonly type: string }, Draft> {
@@ -205,18 +206,12 @@ function failingAtTheEnd<Fact, Draft>(projection: Projection<Fact, Draft>): Proj
 /** A connection that dies between the first COMMIT and its answer. */
 function losingTheFirstAnswer(db: Db): Db {
   let isLost = false
-  const $transaction: Db['$transaction'] = async (statements) => {
-    const answer = await db.$transaction(statements)
-    if (isLost) return answer
+  return interceptCommits(db, async (commit) => {
+    await commit()
+    if (isLost) return
     isLost = true
     throw new Error('Connection terminated unexpectedly')
-  }
-  return {
-    $queryRaw: (query) => db.$queryRaw(query),
-    $executeRaw: (query) => db.$executeRaw(query),
-    $disconnect: () => db.$disconnect(),
-    $transaction,
-  }
+  })
 }
 
 /** A record that holds no JSON at offset 1; the others move up. */

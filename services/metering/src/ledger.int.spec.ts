@@ -2,6 +2,7 @@ import { staticCatalog } from '@nextvisit/catalog'
 import type { Reservation, ReserveVerdict, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { createAdapter, sql, transactionOptions } from '@nextvisit/database'
+import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
@@ -56,7 +57,7 @@ async function fold(facts: readonly UserFact[]): Promise<void> {
       ),
     meteringProjection.empty(),
   )
-  await prisma.$transaction(meteringProjection.save(draft).map((statement) => prisma.$executeRaw(statement)))
+  await executeAll(prisma, meteringProjection.save(draft))
 }
 
 const isDue = async (partition: number, instant: Date) =>
@@ -66,7 +67,7 @@ const isDue = async (partition: number, instant: Date) =>
 async function tick(instant: Date): Promise<void> {
   if (!(await isDue(context.partition, instant))) return
   const statements = await meteringProjection.tick?.(prisma, instant, context)
-  await prisma.$transaction((statements ?? []).map((statement) => prisma.$executeRaw(statement)))
+  await executeAll(prisma, statements ?? [])
 }
 
 async function counterOf({ organization }: Place, kind: 'event' | 'mau') {

@@ -1,5 +1,6 @@
 import { type Reservation, ReserveVerdict } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
+import { executeAll } from '@nextvisit/projection'
 import { type CounterKey, counterOf } from './counter.ts'
 
 /** A reservation that nobody folded or gave back for so long is dropped. */
@@ -29,15 +30,13 @@ export async function reserve(db: Db, reservations: readonly Reservation[], at: 
 /** Gives back what certainly was not published. Records that hold nothing are passed over. */
 export async function release(db: Db, recordIds: readonly string[]): Promise<void> {
   const held = sql`holders && ${recordIds}::uuid[]`
-  await db.$transaction([
-    db.$executeRaw(lockCountersOf(held)),
-    db.$executeRaw(
-      lowerPending(sql`
+  await executeAll(db, [
+    lockCountersOf(held),
+    lowerPending(sql`
       DELETE FROM reservations WHERE ${held} AND holders <@ ${recordIds}::uuid[] AND NOT may_have_landed`),
-    ),
-    db.$executeRaw(sql`
+    sql`
       UPDATE reservations SET holders = ARRAY(SELECT unnest(holders) EXCEPT SELECT unnest(${recordIds}::uuid[]))
-      WHERE ${held}`),
+      WHERE ${held}`,
   ])
 }
 

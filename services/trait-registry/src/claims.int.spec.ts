@@ -2,6 +2,7 @@ import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
@@ -65,7 +66,7 @@ function statementsFor(facts: readonly UserFact[]) {
 }
 
 async function fold(facts: readonly UserFact[]): Promise<void> {
-  await prisma.$transaction(statementsFor(facts).map((statement) => prisma.$executeRaw(statement)))
+  await executeAll(prisma, statementsFor(facts))
 }
 
 const dueOf = async (partitions: readonly number[], instant: Date) =>
@@ -75,7 +76,7 @@ const dueOf = async (partitions: readonly number[], instant: Date) =>
 async function tick(partition: number, instant: Date): Promise<void> {
   if (!(await dueOf([partition], instant)).includes(partition)) return
   const statements = await projection.tick?.(prisma, instant, { catalog, isRebuild: false, partition })
-  await prisma.$transaction((statements ?? []).map((statement) => prisma.$executeRaw(statement)))
+  await executeAll(prisma, statements ?? [])
 }
 
 async function tickAll(instant: Date): Promise<void> {

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { readUser } from './queries.ts'
 import { createRoutes } from './routes.ts'
-import type { Barrier } from '@nextvisit/projection'
+import { type Barrier, executeAll } from '@nextvisit/projection'
 import { createUserProjection } from './user-projection.ts'
 
 const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
@@ -43,7 +43,7 @@ async function fold(facts: readonly UserFact[]): Promise<number> {
   const batch = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
   const loaded = (await projection.load?.(prisma, batch, context)) ?? projection.empty()
   const draft = batch.reduce((before, record) => projection.evolve(before, record, context), loaded)
-  await prisma.$transaction(projection.save(draft).map((statement) => prisma.$executeRaw(statement)))
+  await executeAll(prisma, projection.save(draft))
   await projection.after?.(draft)
   return skipped
 }

@@ -8,7 +8,7 @@ import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { coreMigrations, createPartitionFold, createProjectionRunner, type Projection } from '@nextvisit/projection'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
-import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
+import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'
 import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
@@ -232,15 +232,10 @@ describe('nextvisit dead-letters', () => {
         await fold.open(0n)
         return fold
       }
-      const crashing: Db = {
-        $queryRaw: (query) => db.$queryRaw(query),
-        $executeRaw: (query) => db.$executeRaw(query),
-        $disconnect: () => db.$disconnect(),
-        $transaction: async (statements) => {
-          if (when.startsWith('after')) await db.$transaction(statements)
-          throw new Error('Connection terminated unexpectedly')
-        },
-      }
+      const crashing = interceptCommits(db, async (commit) => {
+        if (when.startsWith('after')) await commit()
+        throw new Error('Connection terminated unexpectedly')
+      })
       await expect((await openFold(crashing)).tick(new Date())).rejects.toThrow('Connection terminated')
       await startConsumer(Mended)
       await expect.poll(countFolded).toEqual([1])

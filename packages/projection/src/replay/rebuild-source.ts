@@ -1,6 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Client, type Db, raw, sql } from '@nextvisit/database'
 import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
+import { executeAll } from '../execute-all.ts'
 import { createPartitionFold } from '../partition-fold.ts'
 import { parseRecords } from '../parse-records.ts'
 import type { Projection } from '../projection.ts'
@@ -141,7 +142,7 @@ export function publishedTopic<Fact, Draft>(
     const foldContext = { catalog, isRebuild: true, partition: 0 }
     const loaded = (await projection.load?.(db, recorded, foldContext)) ?? projection.empty()
     const draft = recorded.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
-    await db.$transaction(projection.save(draft).map((statement) => db.$executeRaw(statement)))
+    await executeAll(db, projection.save(draft))
   }
 
   return {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, sql, withClient } from '@nextvisit/database'
 import { createLogReader, readWatermarks } from '@nextvisit/log'
+import { interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenEvents, givenLog, type GivenLog } from '../fixtures/given-log.ts'
 import { givenReplay } from '../fixtures/given-replay.ts'
@@ -279,14 +280,8 @@ async function asIfUnparsed(db: Db, letters: readonly (readonly [bigint, string]
 /** Postgres goes away at the third commit. */
 function failing(opened: Db): Db {
   let commits = 0
-  const $transaction: Db['$transaction'] = (statements) => {
+  return interceptCommits(opened, async (commit) => {
     if (++commits > 2) throw new Error('cut off')
-    return opened.$transaction(statements)
-  }
-  return {
-    $queryRaw: (query) => opened.$queryRaw(query),
-    $executeRaw: (query) => opened.$executeRaw(query),
-    $disconnect: () => opened.$disconnect(),
-    $transaction,
-  }
+    await commit()
+  })
 }
