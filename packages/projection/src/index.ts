@@ -15,6 +15,7 @@ export {
   type PartitionFoldOptions,
 } from './partition-fold.ts'
 export type * from './projection.ts'
+export { type JsonRow, readTogether } from './read-together.ts'
 export { rebuildInto, type RebuildOptions } from './rebuild.ts'
 export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOptions } from './projection-runner.ts'
 

@@ -1,62 +1,73 @@
 import type { DeviceFacts, TraitValue, UserFact } from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
-import type { Recorded } from '@nextvisit/projection'
+import { readTogether, type Recorded } from '@nextvisit/projection'
 import { type DraftUser, emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
 import { isOpen } from './queue-row.ts'
 import { msOf, QUEUE_COLUMNS, type StoredQueueRow, toQueueRow } from './queue-rows.ts'
 
 type UserKey = Pick<DraftUser, 'organization' | 'project' | 'userId'>
 
-/** `traits` and `device` come as text: slugs such as `__proto__` pass through `JSON.parse` only. */
-interface StoredUser extends UserKey {
+/** `traits` and `device` come as text: slugs such as `__proto__` become keys of a map at once. */
+type StoredUser = UserKey & {
   readonly traits: string
   readonly device: string
-  readonly firstSeenAt: Date | null
-  readonly sessionStartedAt: Date | null
-  readonly lastSdkContactAt: Date | null
+  readonly firstSeenAt: string | null
+  readonly sessionStartedAt: string | null
+  readonly lastSdkContactAt: string | null
 }
 
-interface StoredOccurrences extends UserKey {
+type StoredOccurrences = UserKey & {
   readonly slug: string
-  readonly total: bigint
-  readonly latestMs: string
-  readonly sessionStartedAt: Date | null
+  readonly total: number
+  readonly latest: readonly number[]
+  readonly sessionStartedAt: string | null
   readonly sessionCount: number
 }
 
-interface StoredShown extends UserKey {
+type StoredShown = UserKey & {
   readonly formId: string
-  readonly times: bigint
-  readonly lastAt: Date
+  readonly times: number
+  readonly lastAt: string
 }
 
-/** All that is known of the users that a batch touches: four questions, however large the batch. */
+interface Stored {
+  readonly users: StoredUser
+  readonly occurrences: StoredOccurrences
+  readonly queue: StoredQueueRow
+  readonly shown: StoredShown
+}
+
+/** All that is known of the users that a batch touches: one question, however large the batch. */
 export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): Promise<FormsDraft> {
   const draft = emptyDraft()
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser({ ...fact, partition }))
-  const asked = askedFor([...draft.users.values()])
-  await Promise.all([
-    loadUsers(db, asked, draft),
-    loadOccurrences(db, asked, draft),
-    loadQueue(db, asked, draft, batch),
-    loadShown(db, asked, draft),
-  ])
+  const stored = await readTogether<Stored>(db, askedFor([...draft.users.values()]), {
+    users: USERS,
+    occurrences: OCCURRENCES,
+    queue: queueFor(batch),
+    shown: SHOWN,
+  })
+  addUsers(draft, stored.users)
+  addOccurrences(draft, stored.occurrences)
+  addQueue(draft, stored.queue)
+  addShown(draft, stored.shown)
   return draft
 }
 
 function askedFor(users: readonly UserKey[]): Sql {
-  return sql`unnest(
+  return sql`SELECT * FROM unnest(
     ${users.map((user) => user.organization)}::text[],
     ${users.map((user) => user.project)}::text[],
     ${users.map((user) => user.userId)}::uuid[]
   ) AS asked (organization, project, user_id)`
 }
 
-async function loadUsers(db: Db, asked: Sql, { users }: FormsDraft): Promise<void> {
-  const rows = await db.$queryRaw<StoredUser[]>(sql`
-    SELECT organization, project, user_id AS "userId", traits::text, device::text, first_seen_at AS "firstSeenAt",
-           session_started_at AS "sessionStartedAt", last_sdk_contact_at AS "lastSdkContactAt"
-    FROM users JOIN ${asked} USING (organization, project, user_id)`)
+const USERS = sql`
+  SELECT organization, project, user_id AS "userId", traits::text, device::text, first_seen_at AS "firstSeenAt",
+         session_started_at AS "sessionStartedAt", last_sdk_contact_at AS "lastSdkContactAt"
+  FROM users JOIN asked USING (organization, project, user_id)`
+
+function addUsers({ users }: FormsDraft, rows: readonly StoredUser[]): void {
   for (const row of rows) {
     const user = users.get(userKeyOf(row))
     if (!user) continue
@@ -69,33 +80,29 @@ async function loadUsers(db: Db, asked: Sql, { users }: FormsDraft): Promise<voi
 }
 
 /** Every event of the user, as any audience may ask for any. */
-async function loadOccurrences(db: Db, asked: Sql, { users }: FormsDraft): Promise<void> {
-  const rows = await db.$queryRaw<StoredOccurrences[]>(sql`
-    SELECT organization, project, user_id AS "userId", slug, total, array_to_string(latest_ms, ',') AS "latestMs",
-           session_started_at AS "sessionStartedAt", session_count AS "sessionCount"
-    FROM event_occurrences JOIN ${asked} USING (organization, project, user_id)`)
-  for (const row of rows) {
+const OCCURRENCES = sql`
+  SELECT organization, project, user_id AS "userId", slug, total, latest_ms AS latest,
+         session_started_at AS "sessionStartedAt", session_count AS "sessionCount"
+  FROM event_occurrences JOIN asked USING (organization, project, user_id)`
+
+function addOccurrences({ users }: FormsDraft, rows: readonly StoredOccurrences[]): void {
+  for (const { total, latest, ...row } of rows) {
     const startedAt = msOf(row.sessionStartedAt)
-    users.get(userKeyOf(row))?.events.set(row.slug, {
-      total: Number(row.total),
-      latest: row.latestMs.split(',').map(Number),
-      session: startedAt === undefined ? undefined : { startedAt, count: row.sessionCount },
-    })
+    const session = startedAt === undefined ? undefined : { startedAt, count: row.sessionCount }
+    users.get(userKeyOf(row))?.events.set(row.slug, { total, latest, session })
   }
 }
 
 /** Open rows, those that a `VisitAnswered` names, and those that these very records queued before. */
-async function loadQueue(
-  db: Db,
-  asked: Sql,
-  { users }: FormsDraft,
-  batch: readonly Recorded<UserFact>[],
-): Promise<void> {
+function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) => (fact.type === 'VisitAnswered' ? fact.queuedId : []))
   const causes = batch.map(({ fact }) => fact.id)
-  const rows = await db.$queryRaw<StoredQueueRow[]>(sql`
-    SELECT ${QUEUE_COLUMNS} FROM queue JOIN ${asked} USING (organization, project, user_id)
-    WHERE state IN ('waiting', 'offered') OR id = ANY(${named}::uuid[]) OR cause_id = ANY(${causes}::uuid[])`)
+  return sql`
+    SELECT ${QUEUE_COLUMNS} FROM queue JOIN asked USING (organization, project, user_id)
+    WHERE state IN ('waiting', 'offered') OR id = ANY(${named}::uuid[]) OR cause_id = ANY(${causes}::uuid[])`
+}
+
+function addQueue({ users }: FormsDraft, rows: readonly StoredQueueRow[]): void {
   for (const row of rows.map(toQueueRow)) {
     const user = users.get(userKeyOf(row))
     user?.rows.set(row.id, row)
@@ -104,14 +111,14 @@ async function loadQueue(
 }
 
 /** The clocks that frequency and cooldown go by. */
-async function loadShown(db: Db, asked: Sql, { users }: FormsDraft): Promise<void> {
-  const rows = await db.$queryRaw<StoredShown[]>(sql`
-    SELECT organization, project, user_id AS "userId", form_id AS "formId", count(*) AS times,
-           max(shown_at) AS "lastAt"
-    FROM queue JOIN ${asked} USING (organization, project, user_id)
-    WHERE state = 'delivered'
-    GROUP BY organization, project, user_id, form_id`)
-  for (const row of rows) {
-    users.get(userKeyOf(row))?.shown.set(row.formId, { times: Number(row.times), lastAt: row.lastAt.getTime() })
+const SHOWN = sql`
+  SELECT organization, project, user_id AS "userId", form_id AS "formId", count(*) AS times, max(shown_at) AS "lastAt"
+  FROM queue JOIN asked USING (organization, project, user_id)
+  WHERE state = 'delivered'
+  GROUP BY organization, project, user_id, form_id`
+
+function addShown({ users }: FormsDraft, rows: readonly StoredShown[]): void {
+  for (const { times, lastAt, ...row } of rows) {
+    users.get(userKeyOf(row))?.shown.set(row.formId, { times, lastAt: Date.parse(lastAt) })
   }
 }

@@ -1,20 +1,23 @@
 import { sql, type Statement } from '@nextvisit/database'
 import type { QueueRow } from './queue-row.ts'
 
-/** A row of `queue` as {@link QUEUE_COLUMNS} brings it. */
-export interface StoredQueueRow {
+/** A column's instant: a date in a row, ISO text in JSON. */
+type Instant = Date | string
+
+/** A row of `queue` as {@link QUEUE_COLUMNS} brings it, alone or in JSON. */
+export type StoredQueueRow = {
   readonly organization: string
   readonly project: string
   readonly userId: string
   readonly id: string
   readonly formId: string
   readonly state: QueueRow['state']
-  readonly priority: bigint
-  readonly queuedAt: Date
-  readonly showFrom: Date
-  readonly expiresAt: Date | null
-  readonly offeredAt: Date | null
-  readonly shownAt: Date | null
+  readonly priority: bigint | number
+  readonly queuedAt: Instant
+  readonly showFrom: Instant
+  readonly expiresAt: Instant | null
+  readonly offeredAt: Instant | null
+  readonly shownAt: Instant | null
   readonly visitId: string | null
   readonly causeId: string
   readonly catalogRevision: number
@@ -30,8 +33,8 @@ export function toQueueRow(row: StoredQueueRow): QueueRow {
   return {
     ...row,
     priority: Number(row.priority),
-    queuedAt: row.queuedAt.getTime(),
-    showFrom: row.showFrom.getTime(),
+    queuedAt: toMs(row.queuedAt),
+    showFrom: toMs(row.showFrom),
     expiresAt: msOf(row.expiresAt),
     offeredAt: msOf(row.offeredAt),
     shownAt: msOf(row.shownAt),
@@ -87,8 +90,12 @@ export function insertQueueRows(rows: readonly QueueRow[]): Statement {
     ORDER BY 1, 2, 3, 4`
 }
 
-export function msOf(date: Date | null): number | undefined {
-  return date?.getTime()
+export function msOf(instant: Instant | null): number | undefined {
+  return instant === null ? undefined : toMs(instant)
+}
+
+function toMs(instant: Instant): number {
+  return new Date(instant).getTime()
 }
 
 export function isoOf(ms: number | undefined): string | null {

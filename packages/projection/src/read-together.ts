@@ -1,0 +1,22 @@
+import { type Db, join, raw, sql, type Sql } from '@nextvisit/database'
+
+/** A row as JSON has it: instants and big numbers as text and numbers. */
+export type JsonRow = Readonly<Record<string, unknown>>
+
+/**
+ * The rows of several queries in one round trip, by the queries' names. All of them may join `asked`,
+ * whose values travel once. Columns come as JSON: instants as ISO text, whole numbers as numbers.
+ */
+export async function readTogether<Rows extends Readonly<Record<keyof Rows, JsonRow>>>(
+  db: Pick<Db, '$queryRaw'>,
+  asked: Sql,
+  queries: { readonly [Name in keyof Rows & string]: Sql },
+): Promise<{ readonly [Name in keyof Rows]: readonly Rows[Name][] }> {
+  type Found = { readonly [Name in keyof Rows]: readonly Rows[Name][] }
+  const columns = Object.entries<Sql>(queries).map(
+    ([name, query]) => sql`(SELECT coalesce(json_agg(found), '[]') FROM (${query}) AS found) AS ${raw(`"${name}"`)}`,
+  )
+  const [found] = await db.$queryRaw<Found[]>(sql`WITH asked AS (${asked}) SELECT ${join(columns)}`)
+  if (!found) throw new Error('A query without a FROM gave no row')
+  return found
+}
