@@ -33,7 +33,7 @@ export function createProgress(stream: NodeJS.WriteStream = process.stderr): Pro
 }
 
 /** `████░░  62%  12,345 records  4,100/s  0:07 left` */
-export function progressLine(share: number, records: number, elapsedMs: number): string {
+function progressLine(share: number, records: number, elapsedMs: number): string {
   const portion = Math.min(1, Math.max(0, share))
   const filled = Math.round(portion * BAR_WIDTH)
   const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled)

@@ -41,7 +41,6 @@ export const PII_FIELDS = [
   'gender',
   'ipAddress',
 ] as const
-export type PiiField = (typeof PII_FIELDS)[number]
 
 export const KNOWN_FIELDS: readonly string[] = [...DEVICE_FIELDS, ...PII_FIELDS]
 /** What a project keeps where it says nothing (decisions.md, Identify, allow-list). */

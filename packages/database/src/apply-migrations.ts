@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Client } from 'pg'
 import { MigrationError } from './errors.ts'
-import { plainIdentifier } from './identifiers.ts'
+import { plainIdentifier } from './plain-identifier.ts'
 import { withClient, withLock } from './with-client.ts'
 
 export interface MigrationsOptions {

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import net from 'node:net'
 import { SilentConnectionError } from './errors.ts'
-import { plainIdentifier } from './identifiers.ts'
+import { plainIdentifier } from './plain-identifier.ts'
 
 export interface AdapterOptions {
   /** `postgresql://role:password@host:port/database`; `sslmode` says whether and how TLS is used. */

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { applyMigrations } from './apply-migrations.ts'
 import { sqlStateOf } from './database-errors.ts'
-import { plainIdentifier } from './identifiers.ts'
+import { plainIdentifier } from './plain-identifier.ts'
 import { ensureDatabase, withClient, withLock } from './with-client.ts'
 
 export interface ServiceSchemaOptions {

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { sqlStateOf } from './database-errors.ts'
-import { plainIdentifier } from './identifiers.ts'
+import { plainIdentifier } from './plain-identifier.ts'
 
 export type { Client }
 

@@ -1,6 +1,6 @@
 /** `pnpm start`: the whole product on this machine, until Ctrl-C. */
 import { once } from 'node:events'
-import { printDemo } from '@nextvisit/cli/demo-commands'
+import { printDemo } from '@nextvisit/cli/print-demo'
 import { readStartConfig } from './config.ts'
 import { startStack } from './stack.ts'
 import { watchLaunchers } from './watch-launchers.ts'

@@ -218,7 +218,7 @@ describe('every response', () => {
   })
 })
 
-describe('CORS (decisions.md, SDK)', () => {
+describe('CORS (decisions.md, Beyond the document)', () => {
   it('answers OPTIONS before the key check, for SDK routes only', async () => {
     const answer = await gateway.call('OPTIONS', '/v2/sdk/identify-user', { origin: 'https://shop.example' })
     expect(answer.status).toBe(204)

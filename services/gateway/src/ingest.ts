@@ -1,7 +1,7 @@
 import type { UserFact } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import type { Admission, RecordPlace } from './admission/admission.ts'
-import type { RecordLog } from './publish-record.ts'
+import type { RecordLog } from './record-log.ts'
 import { busy, type Refusal } from './refusal.ts'
 import type { CheckedRequest } from './route.ts'
 

@@ -130,7 +130,7 @@ describe('identify and track on a real log, with every owner away', () => {
     expect(record?.fact).toMatchObject({ environment: 'T', metered: false })
   })
 
-  it('answers a visit with the project’s SDK settings, and marks its record (decisions.md, SDK)', async () => {
+  it('answers a visit with the project’s SDK settings, and marks its record (decisions.md, Beyond the document)', async () => {
     const answer = await gateway.visit({ userName: 'visitor' })
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({

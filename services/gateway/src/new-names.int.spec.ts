@@ -84,7 +84,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
     expect(claimsIn(names.calls)[0]?.slugs.map(({ slug }) => slug)).toEqual(['b', 'a', 'plan'])
   })
 
-  it('lets an SDK key bring in no new names where the project says so (decisions.md, SDK)', async () => {
+  it('lets an SDK key bring in no new names where the project says so (decisions.md, Beyond the document)', async () => {
     const names = await givenRegistry(['plan', 'known'])
     const project = { clientCreatedTraits: false, clientCreatedEvents: false }
     const gateway = await givenGateway({ project, owners: { traitRegistry: names.url } })

@@ -23,8 +23,8 @@ import {
 import { type CallOutcome, createInternalClient } from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { createBatchedCall } from './admission/batched-call.ts'
-import { createNameClaims, type NameClaims } from './admission/claim-names.ts'
-import { createReservations, type Reservations } from './admission/reserve.ts'
+import { createNameClaims, type NameClaims } from './admission/name-claims.ts'
+import { createReservations, type Reservations } from './admission/reservations.ts'
 import { type Breaker, type BreakerWatch, createBreaker } from './breaker.ts'
 import { REQUEST_BUDGET_MS } from './budget.ts'
 

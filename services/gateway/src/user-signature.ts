@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type CatalogProject, decryptSigningSecret } from '@nextvisit/catalog'
 
-/** Whether an SDK request may speak for this user: `userSignature` is the hex HMAC-SHA256 of userName (decisions.md, SDK). */
+/** Whether an SDK request may speak for this user: `userSignature` is the hex HMAC-SHA256 of userName (decisions.md, Beyond the document). */
 export type CheckSignature = (
   project: CatalogProject,
   body: { readonly userName: string; readonly userSignature: string | undefined },

@@ -19,7 +19,7 @@ function projectWith(requireUserSignature: boolean, secret?: string) {
 
 const sign = (userName: string, secret: string) => createHmac('sha256', secret).update(userName).digest('hex')
 
-describe('userSignature (decisions.md, SDK)', () => {
+describe('userSignature (decisions.md, Beyond the document)', () => {
   const check = createCheckSignature(SECRET_KEY)
   const project = projectWith(true, 'shared secret')
 

@@ -7,7 +7,7 @@ import { freePort } from '@nextvisit/local-stack'
 import { eventually, startThrowAwayStack, type ThrowAwayStack } from '../stack.ts'
 
 /** The services that admission asks. */
-export const OWNERS = ['metering', 'trait-registry', 'user-projector'] as const
+const OWNERS = ['metering', 'trait-registry', 'user-projector'] as const
 
 /** A whole stack with two gateways and two processes of each owner; the second gateway reaches Kafka through a fault proxy. */
 export interface RaceStack extends ThrowAwayStack {

@@ -6,7 +6,7 @@ import { createApiKey } from '@nextvisit/domain'
 import { Command } from 'commander'
 import { z } from 'zod'
 import { logConnection, operatingUser, readEnvironment } from '../config.ts'
-import { printDemo } from '../demo-commands.ts'
+import { printDemo } from '../print-demo.ts'
 import { CliError } from '../errors.ts'
 
 const DEMO_WORKSPACE = path.resolve(import.meta.dirname, '../../../../infra/demo-workspace.yaml')

@@ -1,7 +1,7 @@
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
 import { MAX_EVENT_AGE_MS, parseOccurredAt } from '../occurred-at.ts'
 import { reject, type Rejection } from './rejection.ts'
-import { isLongerThan } from './code-points.ts'
+import { isLongerThan } from './is-longer-than.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
 import { checkUserName } from './user-name.ts'
 

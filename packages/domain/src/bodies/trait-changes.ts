@@ -1,6 +1,6 @@
 import type { TraitOperations, TraitScalar, TraitValue } from '@nextvisit/contracts'
 import { reject, type Rejection } from './rejection.ts'
-import { isLongerThan } from './code-points.ts'
+import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
 const MAX_SLUG_LENGTH = 100

@@ -1,5 +1,5 @@
 import { reject, type Rejection } from './rejection.ts'
-import { isLongerThan } from './code-points.ts'
+import { isLongerThan } from './is-longer-than.ts'
 
 const MAX_LENGTH = 255
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isLongerThan } from '../bodies/code-points.ts'
+import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { type IdentifyBody, parseIdentifyBody } from '../bodies/identify-body.ts'
 import { type JsonObject, memberOf } from '../bodies/json-object.ts'
 import { parseJson } from '../bodies/parse-json.ts'

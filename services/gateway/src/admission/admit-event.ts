@@ -4,9 +4,9 @@ import { admissionDeadline } from '../budget.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import type { CheckedRequest } from '../route.ts'
 import type { Admission, RecordPlace } from './admission.ts'
-import type { NameClaims } from './claim-names.ts'
+import type { NameClaims } from './name-claims.ts'
 import { commonFields, monthOf, riderOf } from './record-parts.ts'
-import type { Reservations } from './reserve.ts'
+import type { Reservations } from './reservations.ts'
 import type { UserExists } from './user-exists.ts'
 
 export interface EventAdmissionParts {

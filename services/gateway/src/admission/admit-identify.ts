@@ -5,9 +5,9 @@ import { refuse, refuseBody } from '../refusal.ts'
 import type { CheckedRequest } from '../route.ts'
 import type { UserMarkers } from '../user-markers.ts'
 import type { Admission, RecordPlace } from './admission.ts'
-import type { NameClaims } from './claim-names.ts'
+import type { NameClaims } from './name-claims.ts'
 import { commonFields, monthOf, riderOf } from './record-parts.ts'
-import type { Reservations } from './reserve.ts'
+import type { Reservations } from './reservations.ts'
 
 export interface IdentifyAdmissionParts {
   readonly markers: UserMarkers

@@ -4,7 +4,7 @@ import { gunzip as gunzipCallback } from 'node:zlib'
 import { type Refusal, refuse } from '../refusal.ts'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
-export const MAX_BODY_BYTES = 102_400
+const MAX_BODY_BYTES = 102_400
 
 const gunzip = promisify(gunzipCallback)
 

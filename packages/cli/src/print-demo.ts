@@ -20,7 +20,7 @@ const EVENT = 'Checkout Completed'
 const FORM = 'nps-after-checkout'
 
 /** Identify, track, visit: how the demo's form gets to a user. None where the workspace does not take the demo's keys. */
-export function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[] {
+function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[] {
   const place = placeOf(stack)
   if (place === undefined) return []
   const userId = userIdOf(place.organization, place.project.id, userName)

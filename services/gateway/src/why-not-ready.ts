@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { RecordLog } from './publish-record.ts'
+import type { RecordLog } from './record-log.ts'
 
 const MAX_CATALOG_AGE_MS = 30_000
 
