@@ -1,3 +1,4 @@
+import { eventually } from '../stack.ts'
 import type { CampaignStack, Consumer } from './campaign-stack.ts'
 import { USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
@@ -18,4 +19,16 @@ export async function commitsOf(stack: CampaignStack, consumer: Consumer): Promi
 /** How many of these partitions were committed on since. */
 export function movedSince(before: Commits, now: Commits, partitions: readonly number[]): number {
   return partitions.filter((partition) => (now.get(partition) ?? 0) > (before.get(partition) ?? 0)).length
+}
+
+/** Resolves right after a commit, as others are under way. Without one for long it resolves, too. */
+export async function afterCommitOf(stack: CampaignStack, consumer: Consumer): Promise<void> {
+  const before = await commitsOf(stack, consumer)
+  const partitions = [...before.keys()]
+  await eventually(
+    async () => movedSince(before, await commitsOf(stack, consumer), partitions),
+    (moved) => moved > 0,
+    10_000,
+    5,
+  )
 }

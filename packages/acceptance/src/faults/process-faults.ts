@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { eventually } from '../stack.ts'
-import { CONSUMERS, type CampaignStack } from './campaign-stack.ts'
+import { CONSUMERS, type CampaignStack, type Consumer } from './campaign-stack.ts'
+import { afterCommitOf } from './commits-of.ts'
 import { longOutage, OUTAGE_MS } from './long-outage.ts'
 import { type Fault, type Injected, nothingToHeal, type Stage } from './fault.ts'
 
@@ -15,10 +16,13 @@ const HEAVY_PER_SECOND = { refused: 60, taken: 20 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 
-/** Ends a process with a signal; another comes up in its place. */
+const isConsumer = (name: PartName): name is Consumer => CONSUMERS.some((consumer) => consumer === name)
+
+/** Ends a process with a signal, a consumer in the middle of its work; another comes up in its place. */
 function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (stage: Stage) => Promise<Injected> {
   return async ({ stack }: Stage) => {
     const before = pidOf(stack, name)
+    if (isConsumer(name)) await afterCommitOf(stack, name)
     stack.kill(name, signal)
     return {
       lastsMs: 0,
