@@ -4,24 +4,30 @@ import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fix
 import { userIdOf } from '@nextvisit/domain'
 import { createPublisher, partitionForKey, readWatermarks } from '@nextvisit/log'
 
-/** With no factor in common with the kinds of facts: everybody has all of them. */
-const USERS = 499
 const EVENTS = ['Checkout Completed', 'Signed In', 'Page Viewed', 'Export Started', 'Trial Ended']
 const IN_FLIGHT = 500
 const PUBLISH_WITHIN_MS = 30_000
 
-/** Publishes this many facts of all kinds, as the gateway would have, of a few hundred users. */
-export async function fillLog(brokers: readonly string[], count: number, place: Place): Promise<void> {
+export interface Filling {
+  readonly organization: string
+  readonly project: string
+  readonly facts: number
+  /** With no factor in common with the kinds of facts (a prime, say), everybody has all of them. */
+  readonly users: number
+}
+
+/** Publishes facts of all kinds, as the gateway would have. */
+export async function fillLog(brokers: readonly string[], filling: Filling): Promise<void> {
   const connection = { brokers, clientId: 'fill-log' }
   const partitions = (await readWatermarks(connection, TOPICS.userEvents)).size
   const publisher = createPublisher(connection)
   await publisher.start()
   try {
-    for (let from = 0; from < count; from += IN_FLIGHT) {
-      const numbers = Array.from({ length: Math.min(IN_FLIGHT, count - from) }, (_, index) => from + index)
+    for (let from = 0; from < filling.facts; from += IN_FLIGHT) {
+      const numbers = Array.from({ length: Math.min(IN_FLIGHT, filling.facts - from) }, (_, index) => from + index)
       const outcomes = await Promise.all(
         numbers.map((number) => {
-          const fact = factOf(number, place)
+          const fact = factOf(number, filling)
           const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
           const key = fact.userId
           const record = { topic: TOPICS.userEvents, partition: partitionForKey(key, partitions), key, value, headers }
@@ -36,19 +42,15 @@ export async function fillLog(brokers: readonly string[], count: number, place: 
   }
 }
 
-interface Place {
-  readonly organization: string
-  readonly project: string
-}
-
 /** Mostly events; now and then somebody says who they are, comes by, or sends the same thing twice. */
-function factOf(number: number, place: Place): UserFact {
-  const userName = `filled-${number % USERS}`
+function factOf(number: number, { organization, project, users }: Filling): UserFact {
+  const userName = `filled-${number % users}`
   const common = {
-    ...place,
+    organization,
+    project,
     id: randomUUID(),
     userName,
-    userId: userIdOf(place.organization, place.project, userName),
+    userId: userIdOf(organization, project, userName),
     received: new Date().toISOString(),
   }
   const keyed = number % 50 === 0

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
+import { readWatermarks } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
 import { readNextOffsets } from './checkpoints.ts'
 import { givenEvents, givenLog, type GivenLog } from './fixtures/given-log.ts'
@@ -33,9 +36,52 @@ describe('a rebuild', () => {
     expect(await shadow.db.$queryRaw(sql`SELECT reason FROM dead_letters`)).toEqual([{ reason: 'value is not JSON' }])
   })
 
+  it('loads one partition while it commits another, and commits one at a time', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await log.publish(givenEvents(200))
+    const { watched, running } = watching(db, async () => expect(running.commits).toBe(1))
+    await rebuild(log, watched, await endsOf(log))
+    expect(await countVisits(db)).toBe(200)
+  })
+
+  it('lets a commit of another partition end before it tells of a failure', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const bug = eventTracked({ userName: 'ada', eventName: 'A Bug' })
+    await log.publish([bug, ...givenEvents(200)])
+    const { watched, running } = watching(db, () => sleep(500)) // ada's partition fails meanwhile
+    await expect(rebuild(log, watched, await endsOf(log))).rejects.toMatchObject({ code: 'FOLD_FAILED' })
+    expect(running.commits).toBe(0)
+  })
+
   it('refuses to stop beyond the end of the log', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await expect(rebuild(log, db, new Map([[0, 1n]]))).rejects.toMatchObject({ code: 'CHECKPOINT_OUTSIDE_LOG' })
   })
 })
+
+async function endsOf({ topic, connection }: GivenLog): Promise<ReadonlyMap<number, bigint>> {
+  return new Map(Array.from(await readWatermarks(connection, topic), ([partition, { high }]) => [partition, high]))
+}
+
+/** Each commit waits until all partitions that are folded at once were loaded, and for what the test does meanwhile. */
+function watching(db: Db, meanwhile: () => Promise<void>) {
+  const running = { loads: 0, commits: 0 }
+  const watched: Db = {
+    $queryRaw: (query) => {
+      if (query.sql.includes('FROM visits')) running.loads += 1
+      return db.$queryRaw(query)
+    },
+    $executeRaw: (query) => db.$executeRaw(query),
+    $disconnect: () => db.$disconnect(),
+    $transaction: async (statements) => {
+      running.commits += 1
+      await expect.poll(() => running.loads, { timeout: 10_000 }).toBeGreaterThanOrEqual(3)
+      await meanwhile()
+      return db.$transaction(statements).finally(() => (running.commits -= 1))
+    },
+  }
+  return { watched, running }
+}

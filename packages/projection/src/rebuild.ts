@@ -29,46 +29,91 @@ export interface RebuildOptions<Fact, Draft> {
 
 /** Nobody waits for one of these: larger batches than a live fold's cost less a record. */
 const MAX_BATCH_RECORDS = 4_000
-const MAX_FETCH_BYTES = 4 * 1024 * 1024
+const MAX_FETCH_BYTES = 1024 * 1024
+/** While Postgres commits for one of them, the next is loaded and the one behind it is fetched and parsed. */
+const LANES = 3
 
 /**
  * Folds a topic from its beginning into a schema of its own, by the code that folds it live; it queues and publishes
- * nothing, and no `after` is called. One that was cut off goes on from its checkpoints when it is run again. Throws
- * {@link CheckpointOutsideLogError} where the log does not hold what was folded or is to be folded, and at the first
- * failure of Kafka, Postgres or the fold.
+ * nothing, and no `after` is called. Several partitions are folded at once, as several owners do it live. One that was
+ * cut off goes on from its checkpoints when it is run again. Throws {@link CheckpointOutsideLogError} where the log does
+ * not hold what was folded or is to be folded, and at the first failure of Kafka, Postgres or the fold.
  */
 export async function rebuildInto<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<void> {
-  const { connection, topic, until } = options
-  const folds = await openFolds(options)
-  if (folds.size === 0) return
+  const folds = await openFolds({ ...options, db: committingInTurn(options.db) })
+  const failure = new AbortController()
+  const lanes = lanesOf(folds).map(async (lane) => {
+    try {
+      await foldLane(options, lane, failure.signal)
+    } catch (error) {
+      failure.abort(error)
+    }
+  })
+  await Promise.all(lanes)
+  failure.signal.throwIfAborted()
+}
 
-  const done = new AbortController()
+interface Fold extends PartitionFold {
+  readonly partition: number
+  readonly end: bigint
+}
+
+/** Its partitions one batch after the other. */
+async function foldLane(
+  { connection, topic, onProgress }: Pick<RebuildOptions<never, never>, 'connection' | 'topic' | 'onProgress'>,
+  lane: readonly Fold[],
+  signal: AbortSignal,
+): Promise<void> {
+  const folds = new Map(lane.map((fold) => [fold.partition, fold]))
   const onBatch = async (batch: FetchedBatch): Promise<void> => {
-    const { partition } = batch
-    const fold = folds.get(partition)
-    const end = until.get(partition)
-    if (!fold || end === undefined) return
+    const fold = folds.get(batch.partition)
+    if (!fold) return
     const before = fold.checkpoint().nextOffset
-    while ((await fold.fold(upTo(end, batch))).outcome === 'stale');
-    options.onProgress?.(Number(fold.checkpoint().nextOffset - before))
-    if (fold.checkpoint().nextOffset < end) return
-    folds.delete(partition)
-    if (folds.size === 0) done.abort()
+    while ((await fold.fold(batch)).outcome === 'stale');
+    onProgress?.(Number(fold.checkpoint().nextOffset - before))
   }
-  const from = new Map(Array.from(folds, ([partition, fold]) => [partition, fold.checkpoint().nextOffset]))
+  const from = new Map(lane.map((fold) => [fold.partition, fold.checkpoint().nextOffset]))
+  const until = new Map(lane.map(({ partition, end }) => [partition, end]))
   const reader = createLogReader(connection, {
     maxBatchRecords: MAX_BATCH_RECORDS,
     maxBytesPerPartition: MAX_FETCH_BYTES,
   })
-  await reader.readFrom(topic, from, onBatch, { until: 'end', signal: done.signal })
+  await reader.readFrom(topic, from, onBatch, { until, signal })
+}
+
+/** Of about the same length. */
+function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
+  const remaining = ({ end, checkpoint }: Fold): number => Number(end - checkpoint().nextOffset)
+  const longestFirst = folds.toSorted((one, other) => remaining(other) - remaining(one))
+  const lanes = Array.from({ length: LANES }, (_, lane) => longestFirst.filter((_fold, at) => at % LANES === lane))
+  return lanes.filter(({ length }) => length > 0)
+}
+
+/**
+ * Commits one at a time: rows that partitions share, a project's counters say, are never waited for. One Postgres process
+ * writes as fast as this one reads.
+ */
+function committingInTurn(db: Db): Db {
+  let last: Promise<unknown> = Promise.resolve()
+  const $transaction: Db['$transaction'] = (statements) => {
+    const own = last.then(() => db.$transaction(statements))
+    last = own.catch(() => {})
+    return own
+  }
+  return {
+    $queryRaw: (query) => db.$queryRaw(query),
+    $executeRaw: (query) => db.$executeRaw(query),
+    $disconnect: () => db.$disconnect(),
+    $transaction,
+  }
 }
 
 /** The partitions that are not folded to their ends yet. */
-async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Map<number, PartitionFold>> {
+async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
   const { onProgress: _, until, connection, ...place } = options
   const { projection, topic } = place
   const watermarks = await readWatermarks(connection, topic)
-  const folds = new Map<number, PartitionFold>()
+  const folds: Fold[] = []
   for (const [partition, end] of until) {
     const fold = createPartitionFold({ ...place, partition, isRebuild: true })
     const log = watermarks.get(partition) ?? { low: 0n, high: 0n }
@@ -77,12 +122,7 @@ async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Pro
     if (missing !== undefined) {
       throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, missing, log)
     }
-    if (nextOffset < end) folds.set(partition, fold)
+    if (nextOffset < end) folds.push({ ...fold, partition, end })
   }
   return folds
-}
-
-function upTo(end: bigint, batch: FetchedBatch): FetchedBatch {
-  if (batch.nextOffset <= end) return batch
-  return { ...batch, nextOffset: end, records: batch.records.filter(({ offset }) => offset < end) }
 }

@@ -1,6 +1,6 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
 import { type Db, type Statement, sql } from '@nextvisit/database'
-import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import {
   createPartitionFold,
   FoldFailedError,
@@ -14,7 +14,14 @@ import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
-export interface ProjectionSuiteOptions<Fact extends { readonly id: string; readonly type: string }, Draft> {
+interface SuiteFact {
+  readonly id: string
+  readonly type: string
+  /** The records' key. */
+  readonly userId: string
+}
+
+export interface ProjectionSuiteOptions<Fact extends SuiteFact, Draft> {
   readonly schema: string
   /** Folder of the service's migrations. */
   readonly migrations: string
@@ -31,8 +38,11 @@ export interface ProjectionSuiteOptions<Fact extends { readonly id: string; read
   readonly roles: TableRoles
 }
 
+/** ada's and bob's facts are in two of them. */
+const PARTITIONS = 5
+
 /** The suite that every projection passes, on real Postgres: nothing lost, nothing twice, whatever happens to a batch. */
-export function describeProjection<Fact extends { readonly id: string; readonly type: string }, Draft>(
+export function describeProjection<Fact extends SuiteFact, Draft>(
   name: string,
   options: ProjectionSuiteOptions<Fact, Draft>,
 ): void {
@@ -46,9 +56,9 @@ export function describeProjection<Fact extends { readonly id: string; readonly 
 
   const foldOn = async (
     target: Db,
-    { projection = options.createProjection(), isRebuild = false } = {},
+    { projection = options.createProjection(), isRebuild = false, partition = 0 } = {},
   ): Promise<PartitionFold> => {
-    const place = { topic: 'user-events', partition: 0, catalog, serviceVersion: 'test', isRebuild }
+    const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', isRebuild }
     const fold = createPartitionFold({ projection, db: target, ...place })
     await fold.open(0n)
     return fold
@@ -177,6 +187,24 @@ export function describeProjection<Fact extends { readonly id: string; readonly 
         await foldAll(await foldOn(target, { isRebuild: true }), batchesOf(records, 7))
         expect(await readRebuiltRows(target)).toEqual(live)
         expect(await target.$queryRaw(sql`SELECT FROM outbox`)).toEqual([])
+      })
+    })
+
+    it('gives the same rows when its partitions are rebuilt in another order', async () => {
+      const partitions = Array.from({ length: PARTITIONS }, (_, partition) => {
+        const own = options.facts.filter(({ userId }) => partitionForKey(userId, PARTITIONS) === partition)
+        return { partition, records: factsAsRecords(own, { partition }) }
+      })
+      expect(partitions.filter((one) => one.records.length > 0).length).toBeGreaterThan(1)
+      for (const { partition, records: own } of partitions) {
+        await foldAll(await foldOn(db, { partition }), batchesOf(own, 3))
+      }
+      const live = await readRebuiltRows(db)
+      await onClone(async (target) => {
+        for (const { partition, records: own } of partitions.toReversed()) {
+          await foldAll(await foldOn(target, { partition, isRebuild: true }), batchesOf(own, 7))
+        }
+        expect(await readRebuiltRows(target)).toEqual(live)
       })
     })
   })
