@@ -12,4 +12,5 @@ export {
   serviceMigrations,
 } from './service-databases.ts'
 export * from './sql.ts'
+export { unlessEmpty } from './unless-empty.ts'
 export { type Client, withClient } from './with-client.ts'

@@ -1,5 +1,5 @@
 import { FormFact, type FormQueued, TOPICS } from '@nextvisit/contracts'
-import { type Db, sql } from '@nextvisit/database'
+import { type Db, sql, unlessEmpty } from '@nextvisit/database'
 import { partitionForKey } from '@nextvisit/log'
 import type { Projection, Recorded } from '@nextvisit/projection'
 import type { QueueRow } from './queue-row.ts'
@@ -38,10 +38,7 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
         written.filter(({ id }) => stored.has(id)),
         written.filter(({ id }) => !stored.has(id)),
       ]
-      return [
-        ...(updated.length > 0 ? [updateQueueRows(updated)] : []),
-        ...(inserted.length > 0 ? [insertQueueRows(inserted)] : []),
-      ]
+      return [...unlessEmpty(updated, updateQueueRows), ...unlessEmpty(inserted, insertQueueRows)]
     },
   }
 }

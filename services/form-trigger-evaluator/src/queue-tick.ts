@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { type Db, sql, type Statement } from '@nextvisit/database'
+import { type Db, sql, type Statement, unlessEmpty } from '@nextvisit/database'
 import { compileForms, OFFER_HOLDS_MS } from '@nextvisit/domain'
 import type { DueContext, FoldContext } from '@nextvisit/projection'
 import { formFactsToOutbox } from './form-fact-outbox.ts'
@@ -56,10 +56,7 @@ export async function tickQueue(db: Db, instant: Date, context: FoldContext): Pr
       ? formFactOf({ ...row, state: row.state }, instant.getTime())
       : [],
   )
-  return [
-    ...(changed.length > 0 ? [updateQueueRows(changed)] : []),
-    ...(facts.length > 0 ? [formFactsToOutbox(facts)] : []),
-  ]
+  return [...unlessEmpty(changed, updateQueueRows), ...unlessEmpty(facts, formFactsToOutbox)]
 }
 
 function ticked(row: OpenRow, instant: number, gone: readonly GoneForm[]): QueueRow {

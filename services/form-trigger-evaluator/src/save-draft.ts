@@ -1,4 +1,4 @@
-import type { Statement } from '@nextvisit/database'
+import { type Statement, unlessEmpty } from '@nextvisit/database'
 import { upsertDecisions, upsertOccurrences, upsertUsers } from './activity-rows.ts'
 import { formFactsToOutbox } from './form-fact-outbox.ts'
 import type { DraftUser, FormsDraft } from './forms-draft.ts'
@@ -37,8 +37,4 @@ function changedOccurrences(user: DraftUser) {
 
 function pick<Value>(values: ReadonlyMap<string, Value>, keys: ReadonlySet<string>): Value[] {
   return [...values].filter(([key]) => keys.has(key)).map(([, value]) => value)
-}
-
-function unlessEmpty<Row>(rows: readonly Row[], statement: (rows: readonly Row[]) => Statement): Statement[] {
-  return rows.length > 0 ? [statement(rows)] : []
 }

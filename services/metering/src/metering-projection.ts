@@ -1,4 +1,5 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { unlessEmpty } from '@nextvisit/database'
 import { customTraitSlugs, keyedRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { type CounterKey, counterOf, monthOf } from './counter.ts'
@@ -45,11 +46,11 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   save: ({ counters, eventUnits, memberUnits, usage, names }) => {
     const members = [...memberUnits.values()]
     return [
-      ...(counters.size > 0 ? [countEvents([...counters.values()])] : []),
-      ...(members.length > 0 ? [countMembers(members)] : []),
-      ...(counters.size > 0 ? [settle([...eventUnits, ...members])] : []),
-      ...(usage.size > 0 ? [addUsage([...usage.values()])] : []),
-      ...(names.size > 0 ? [addUniqueNames([...names.values()])] : []),
+      ...unlessEmpty([...counters.values()], countEvents),
+      ...unlessEmpty(members, countMembers),
+      ...unlessEmpty([...eventUnits, ...members], settle),
+      ...unlessEmpty([...usage.values()], addUsage),
+      ...unlessEmpty([...names.values()], addUniqueNames),
     ]
   },
 

@@ -1,4 +1,4 @@
-import type { Statement } from '@nextvisit/database'
+import { type Statement, unlessEmpty } from '@nextvisit/database'
 import {
   addMemberCounts,
   addProgress,
@@ -87,7 +87,3 @@ function progress(users: readonly DraftUser[]): ProgressAdded[] {
 
 /** Of definitions that are not at hand any more: their row, which is there, says it. */
 const NOTHING_KNOWN = { segments: [], revision: 0 } as const
-
-function unlessEmpty<Row>(rows: readonly Row[], statement: (rows: readonly Row[]) => Statement): Statement[] {
-  return rows.length > 0 ? [statement(rows)] : []
-}
