@@ -1,74 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-
 import { Kafka } from 'kafkajs'
-import { afterEach, describe, expect, it, vi } from 'vitest'
-
-import { fetchApiKey } from '@nextvisit/testing'
-import { createRecordConsumer } from './create-record-consumer.ts'
-import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from './given-topic.ts'
-import type { LogConnection } from './log-connection.ts'
-import type {
-  FetchedBatch,
-  RecordConsumer,
-  RecordConsumerHandlers,
-  RecordConsumerOptions,
-  Watermarks,
-} from './record-consumer.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { givenMember, numbers, until, valuesOf } from './given-member.ts'
+import { givenConnection, givenRecords, givenTopic } from './given-topic.ts'
+import type { Watermarks } from './record-consumer.ts'
 import { withLogAdmin } from './with-log-admin.ts'
-
-const started: RecordConsumer[] = []
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((consumer) => consumer.stop()))
-})
-
-interface Member {
-  readonly consumer: RecordConsumer
-  readonly batches: FetchedBatch[]
-  readonly assigned: (readonly number[])[]
-  readonly crashes: Error[]
-}
-
-interface MemberSettings extends Partial<RecordConsumerOptions>, Partial<RecordConsumerHandlers> {
-  readonly topic: string
-  readonly connection?: LogConnection
-}
-
-/** A started member of a group; it begins at the low watermark, and goes on where it ended. */
-async function givenMember({ topic, connection = givenConnection(), ...settings }: MemberSettings): Promise<Member> {
-  const batches: FetchedBatch[] = []
-  const assigned: (readonly number[])[] = []
-  const crashes: Error[] = []
-  const options = {
-    groupId: `log-spec.${randomUUID()}`,
-    topics: [topic],
-    sessionTimeoutMs: 6_000,
-    heartbeatIntervalMs: 200,
-    rebalanceTimeoutMs: 6_000,
-    ...settings,
-  }
-  const consumer = createRecordConsumer(connection, options, {
-    positions: settings.positions ?? (async (_, watermarks) => positionsAfter(batches, watermarks)),
-    onBatch: async (batch) => {
-      await settings.onBatch?.(batch)
-      batches.push(batch)
-    },
-    onAssigned: (partitions) => void assigned.push(partitions.get(topic) ?? []),
-    onCrash: (error) => void crashes.push(error),
-  })
-  started.push(consumer)
-  await consumer.start()
-  return { consumer, batches, assigned, crashes }
-}
-
-function positionsAfter(
-  batches: readonly FetchedBatch[],
-  watermarks: ReadonlyMap<number, Watermarks>,
-): ReadonlyMap<number, bigint> {
-  const lows = [...watermarks].map(([partition, { low }]) => [partition, low] as const)
-  return new Map([...lows, ...batches.map(({ partition, nextOffset }) => [partition, nextOffset] as const)])
-}
 
 async function deleteRecords(topic: string, before: number): Promise<void> {
   const admin = new Kafka({ brokers: [...givenConnection().brokers] }).admin()
@@ -76,20 +13,6 @@ async function deleteRecords(topic: string, before: number): Promise<void> {
   await admin.fetchTopicMetadata({ topics: [topic] }) // or kafkajs knows no leader
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(before) }] })
   await admin.disconnect()
-}
-
-function numbers(from: number, to: number): readonly string[] {
-  return Array.from({ length: to - from }, (_, index) => String(from + index))
-}
-
-function valuesOf(batches: readonly FetchedBatch[], partition: number): readonly string[] {
-  return batches
-    .filter((batch) => batch.partition === partition)
-    .flatMap(({ records }) => records.map(({ value }) => String(value)))
-}
-
-function until(condition: () => boolean, timeout = 30_000): Promise<void> {
-  return vi.waitFor(() => expect(condition()).toBe(true), { timeout, interval: 20 })
 }
 
 describe('a record consumer', () => {
@@ -242,80 +165,5 @@ describe('a record consumer that cannot go on', () => {
     await until(() => crashes.length > 0)
     expect(crashes).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 5))
-  })
-})
-
-describe('record consumers of one group', () => {
-  it('lose nothing when members come and go, and hand on nothing from a wrong position', async () => {
-    const topic = await givenTopic(4)
-    const groupId = `log-spec.${randomUUID()}`
-    /** The checkpoints, as Postgres would keep them: moved only by whoever begins where they are. */
-    const checkpoints = new Map([0, 1, 2, 3].map((partition) => [partition, 0n]))
-    const folded = new Map<number, string[]>([0, 1, 2, 3].map((partition) => [partition, []]))
-    const gaps: FetchedBatch[] = []
-    const onBatch = async (batch: FetchedBatch): Promise<void> => {
-      await sleep(5)
-      const checkpoint = checkpoints.get(batch.partition)!
-      if (batch.fetchedFrom > checkpoint) gaps.push(batch)
-      const fresh = batch.records.filter(({ offset }) => offset >= checkpoint)
-      folded.get(batch.partition)?.push(...fresh.map(({ value }) => String(value)))
-      if (batch.nextOffset > checkpoint) checkpoints.set(batch.partition, batch.nextOffset)
-    }
-    const positions = async (_: string, watermarks: ReadonlyMap<number, Watermarks>) =>
-      new Map([...watermarks.keys()].map((partition) => [partition, checkpoints.get(partition)!]))
-    const settings = { topic, groupId, positions, onBatch, maxBatchRecords: 7, maxBytesPerPartition: 2_000 }
-
-    const first = await givenMember(settings)
-    const publishing = Promise.all(
-      [0, 1, 2, 3].map(async (partition) => {
-        for (let from = 0; from < 1_000; from += 50) await givenRecords(topic, partition, numbers(from, from + 50))
-      }),
-    )
-    const second = await givenMember(settings)
-    await until(() => first.consumer.assigned().get(topic)?.length === 2)
-    const shared = [first, second].flatMap(({ consumer }) => consumer.assigned().get(topic) ?? [])
-    expect(new Set(shared)).toEqual(new Set([0, 1, 2, 3]))
-    const third = await givenMember(settings)
-    await until(() => third.batches.length > 3)
-    await third.consumer.stop()
-    await second.consumer.stop()
-    await publishing
-    await until(() => [...checkpoints.values()].every((checkpoint) => checkpoint === 1_000n))
-
-    expect(first.assigned.at(-1)).toEqual([0, 1, 2, 3])
-    expect(gaps).toEqual([])
-    expect([...folded.values()]).toEqual([0, 1, 2, 3].map(() => numbers(0, 1_000)))
-    expect([first, second, third].flatMap(({ crashes }) => crashes)).toEqual([])
-    // Each member's reading of a partition goes on where it ended, or where it was told to begin anew.
-    expect(second.batches.length).toBeGreaterThan(0)
-  })
-
-  it('own nothing when there are more members than partitions, and are told so', async () => {
-    const topic = await givenTopic(1)
-    const groupId = `log-spec.${randomUUID()}`
-    const first = await givenMember({ topic, groupId })
-    const second = await givenMember({ topic, groupId })
-    await until(() => first.assigned.length + second.assigned.length >= 3)
-    expect([first, second].flatMap(({ assigned }) => assigned.at(-1))).toEqual([0])
-    expect([first.assigned.at(-1), second.assigned.at(-1)]).toContainEqual([])
-  })
-
-  it('come back after their connections were cut and refused for a while', async () => {
-    const topic = await givenTopic(1)
-    await givenRecords(topic, 0, numbers(0, 20))
-    const { proxy, connection } = await givenFaultProxy()
-    let cuts = 0
-    proxy.onResponse(({ apiKey, bytes }) =>
-      apiKey === fetchApiKey && bytes > 200 && cuts++ < 3 ? { cutAfterBytes: 100 } : 'pass',
-    )
-    const { batches, crashes } = await givenMember({ topic, connection })
-    await until(() => valuesOf(batches, 0).length === 20)
-    proxy.setLink('refuse')
-    await givenRecords(topic, 0, numbers(20, 40))
-    await sleep(3_000)
-    proxy.setLink('open')
-    await until(() => valuesOf(batches, 0).length === 40)
-    expect(valuesOf(batches, 0)).toEqual(numbers(0, 40))
-    expect({ crashes, cut: proxy.struck().cut }).toEqual({ crashes: [], cut: 3 })
   })
 })
