@@ -1,9 +1,10 @@
 import type { OperationId } from '../route-table.ts'
 import { identifyUser, visit } from './identify-operations.ts'
 import type { Operation } from './operation.ts'
-import { findUser, getUsage, getUser, getUserForms, listEvents, listTraits } from './read-operations.ts'
+import { getUsage, listEvents, listTraits } from './project-operations.ts'
 import { listSegments, listSegmentUsers } from './segment-operations.ts'
 import { trackEvent, trackSdkEvent } from './track-operations.ts'
+import { findUser, getUser, getUserForms } from './user-operations.ts'
 
 /** What the document says of each row of the route table: one that is missing does not compile. */
 export const OPERATIONS: Readonly<Record<OperationId, Operation>> = {

@@ -1,5 +1,5 @@
 import type { ParameterObject } from './open-api.ts'
-import type { DocumentedRefusal } from './operation.ts'
+import type { DocumentedAnswer, DocumentedBody, DocumentedRefusal } from './operation.ts'
 import { refusal } from './refusals.ts'
 
 /** What every listing takes. `example`: an `after` of this one. */
@@ -22,6 +22,14 @@ export function pageParameters(example: string, format?: 'uuid'): readonly Param
       example,
     },
   ]
+}
+
+export function pageOf(
+  schema: DocumentedBody['schema'],
+  description: string,
+  example: DocumentedBody['examples'][string],
+): DocumentedAnswer {
+  return { status: 200, description, schema, examples: { page: example } }
 }
 
 export const PAGE_REFUSALS: readonly DocumentedRefusal[] = [

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.ts'
-import { PAGE_REFUSALS, pageParameters } from './pages.ts'
+import { PAGE_REFUSALS, pageOf, pageParameters } from './pages.ts'
 import { refusal } from './refusals.ts'
 
 const USER_ID = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
@@ -11,23 +11,16 @@ export const listSegments: Operation = {
     "The project's segments by id, a page at a time, and how many users are in each. A segment that is new or changed is computed for all users: until `usersComputed` is `usersTotal`, `members` may still count some by what it was before.",
   parameters: pageParameters('paying'),
   answers: [
-    {
-      status: 200,
-      description: 'A page of segments.',
-      schema: 'SegmentsPage',
-      examples: {
-        page: {
-          when: 'One that is settled, and one that was just applied',
-          value: {
-            segments: [
-              { id: 'churned', name: null, members: 12, usersComputed: 400, usersTotal: 1_000 },
-              { id: 'paying', name: 'Paying customers', members: 250, usersComputed: 1_000, usersTotal: 1_000 },
-            ],
-            next: null,
-          },
-        },
+    pageOf('SegmentsPage', 'A page of segments.', {
+      when: 'One that is settled, and one that was just applied',
+      value: {
+        segments: [
+          { id: 'churned', name: null, members: 12, usersComputed: 400, usersTotal: 1_000 },
+          { id: 'paying', name: 'Paying customers', members: 250, usersComputed: 1_000, usersTotal: 1_000 },
+        ],
+        next: null,
       },
-    },
+    }),
   ],
   refusals: PAGE_REFUSALS,
 }
@@ -49,20 +42,13 @@ export const listSegmentUsers: Operation = {
     ...pageParameters(USER_ID, 'uuid'),
   ],
   answers: [
-    {
-      status: 200,
-      description: 'A page of users.',
-      schema: 'SegmentUsersPage',
-      examples: {
-        page: {
-          when: 'There is more',
-          value: {
-            users: [{ userId: USER_ID, userName: 'ada@example.com', since: '2026-11-02T10:00:00.000Z' }],
-            next: USER_ID,
-          },
-        },
+    pageOf('SegmentUsersPage', 'A page of users.', {
+      when: 'There is more',
+      value: {
+        users: [{ userId: USER_ID, userName: 'ada@example.com', since: '2026-11-02T10:00:00.000Z' }],
+        next: USER_ID,
       },
-    },
+    }),
   ],
   refusals: [
     ...PAGE_REFUSALS,

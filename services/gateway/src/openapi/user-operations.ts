@@ -1,6 +1,5 @@
 import type { ParameterObject } from './open-api.ts'
 import type { DocumentedRefusal, Operation } from './operation.ts'
-import { PAGE_REFUSALS, pageParameters } from './pages.ts'
 import { refusal } from './refusals.ts'
 
 const INSTANT = '2026-11-02T10:00:00.000Z'
@@ -146,76 +145,4 @@ export const getUserForms: Operation = {
       },
     },
   ],
-}
-
-export const getUsage: Operation = {
-  tag: 'Project',
-  summary: "Read this month's usage",
-  description:
-    "This month's counters (UTC) beside the limits of the plan. Events are counted for the organization, in environment P; everything else for the project.",
-  answers: [
-    {
-      status: 200,
-      description: 'Counters and limits.',
-      schema: 'UsageOverview',
-      examples: {
-        usage: {
-          when: 'A plan without a limit on unique traits',
-          value: {
-            month: '2026-11',
-            events: { count: 1234, limit: 100_000 },
-            monthlyActiveUsers: { count: 56, limit: 10_000 },
-            uniqueEvents: { count: 7, limit: 500 },
-            uniqueTraits: { count: 8, limit: null },
-          },
-        },
-      },
-    },
-  ],
-  refusals: [],
-}
-
-export const listTraits: Operation = {
-  ...listing('traits'),
-  answers: [
-    {
-      status: 200,
-      description: 'A page of definitions.',
-      schema: 'TraitsPage',
-      examples: {
-        page: { when: 'The last page', value: { traits: [definition('plan', 'plan')], next: null } },
-      },
-    },
-  ],
-}
-
-export const listEvents: Operation = {
-  ...listing('events'),
-  answers: [
-    {
-      status: 200,
-      description: 'A page of definitions.',
-      schema: 'EventsPage',
-      examples: {
-        page: {
-          when: 'There is more',
-          value: { events: [definition('checkout_completed', 'Checkout Completed')], next: 'checkout_completed' },
-        },
-      },
-    },
-  ],
-}
-
-function listing(what: 'traits' | 'events'): Omit<Operation, 'answers'> {
-  return {
-    tag: 'Project',
-    summary: `List ${what}`,
-    description: `The project's ${what} by slug, a page at a time: give \`next\` of one page as \`after\` for the following one.`,
-    parameters: pageParameters('checkout_completed'),
-    refusals: PAGE_REFUSALS,
-  }
-}
-
-function definition(slug: string, name: string): object {
-  return { slug, name, firstSeenAt: '2026-10-01T08:30:00.000Z', lastSeenAt: INSTANT, count: 42 }
 }
