@@ -3,6 +3,7 @@ import { staticCatalog } from '@nextvisit/catalog'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { readWatermarks } from '@nextvisit/log'
+import { interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { readNextOffsets } from './checkpoints.ts'
 import { givenEvents, givenLog, type GivenLog } from './fixtures/given-log.ts'
@@ -40,7 +41,10 @@ describe('a rebuild', () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await log.publish(givenEvents(200))
-    const { watched, running } = watching(db, async () => expect(running.commits).toBe(1))
+    const { watched, running } = watching(db, async () => {
+      await sleep(200) // others would commit meanwhile
+      expect(running.commits).toBe(1)
+    })
     await rebuild(log, watched, await endsOf(log))
     expect(await countVisits(db)).toBe(200)
   })
@@ -69,19 +73,19 @@ async function endsOf({ topic, connection }: GivenLog): Promise<ReadonlyMap<numb
 /** Each commit waits until all partitions that are folded at once were loaded, and for what the test does meanwhile. */
 function watching(db: Db, meanwhile: () => Promise<void>) {
   const running = { loads: 0, commits: 0 }
-  const watched: Db = {
+  const counting: Db = {
     $queryRaw: (query) => {
       if (query.sql.includes('FROM visits')) running.loads += 1
       return db.$queryRaw(query)
     },
-    $executeRaw: (query) => db.$executeRaw(query),
+    $executeRaw: (statement) => db.$executeRaw(statement),
     $disconnect: () => db.$disconnect(),
-    $transaction: async (statements) => {
-      running.commits += 1
-      await expect.poll(() => running.loads, { timeout: 10_000 }).toBeGreaterThanOrEqual(3)
-      await meanwhile()
-      return db.$transaction(statements).finally(() => (running.commits -= 1))
-    },
   }
+  const watched = interceptCommits(counting, async (commit) => {
+    running.commits += 1
+    await expect.poll(() => running.loads, { timeout: 10_000 }).toBeGreaterThanOrEqual(3)
+    await meanwhile()
+    await commit().finally(() => (running.commits -= 1))
+  })
   return { watched, running }
 }

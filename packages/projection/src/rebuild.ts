@@ -28,7 +28,7 @@ export interface RebuildOptions<Fact, Draft> {
 }
 
 /** Nobody waits for one of these: larger batches than a live fold's cost less a record. */
-const MAX_BATCH_RECORDS = 4_000
+const MAX_BATCH_RECORDS = 2_000
 const MAX_FETCH_BYTES = 1024 * 1024
 /** While Postgres commits for one of them, the next is loaded and the one behind it is fetched and parsed. */
 const LANES = 3
@@ -95,16 +95,14 @@ function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
  */
 function committingInTurn(db: Db): Db {
   let last: Promise<unknown> = Promise.resolve()
-  const $transaction: Db['$transaction'] = (statements) => {
-    const own = last.then(() => db.$transaction(statements))
-    last = own.catch(() => {})
-    return own
-  }
   return {
     $queryRaw: (query) => db.$queryRaw(query),
-    $executeRaw: (query) => db.$executeRaw(query),
+    $executeRaw: (statement) => {
+      const own = last.then(() => db.$executeRaw(statement))
+      last = own.catch(() => {})
+      return own as ReturnType<Db['$executeRaw']>
+    },
     $disconnect: () => db.$disconnect(),
-    $transaction,
   }
 }
 
