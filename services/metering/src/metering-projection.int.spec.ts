@@ -1,0 +1,160 @@
+import type { ReserveVerdict } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { event, givenLedger, mau, newPlace, NOW, type Place } from './given-ledger.ts'
+import { release, reserve } from './ledger.ts'
+import { readUsage } from './queries.ts'
+
+const ledger = givenLedger()
+const later = (ms: number) => new Date(NOW.getTime() + ms)
+const byOrganization = (a: Place, b: Place) => (a.organization < b.organization ? -1 : 1)
+
+describe('folding (design.md, who folds a limit grants it)', () => {
+  it('turns a reservation into a count', async () => {
+    const place = newPlace()
+    const tracked = eventTracked({ ...place })
+    const identified = identifyRequested({ ...place, userName: 'ada' })
+    await reserve(
+      ledger.prisma,
+      [event(place, 9, tracked.id), mau(place, 9, 'ada', identified.id), mau(place, 9, 'ada')],
+      NOW,
+    )
+    await ledger.fold([tracked, identified])
+    expect(await ledger.counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
+    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, pending: 0, reservations: 0 })
+  })
+
+  it('shows a month as the plan sees it: events of the organization, the rest of the project', async () => {
+    const place = newPlace()
+    const other = { ...place, project: 'blog' }
+    await ledger.fold([
+      identifyRequested({
+        ...place,
+        operations: { set: { plan: 'pro', email: 'ada@example.com', old: 1 }, unset: ['x'] },
+      }),
+      identifyRequested({ ...other, userName: 'bob' }),
+      eventTracked({ ...place }),
+      eventTracked({ ...other, slug: 'read', eventName: 'Read' }),
+      eventTracked({ ...place, slug: 'tried', eventName: 'Tried', metered: false, environment: 'T' }),
+    ])
+    await ledger.fold([
+      eventTracked({ ...place, received: '2026-12-01T00:00:00.000Z', slug: 'new', eventName: 'New' }),
+      eventTracked({ ...place, received: '2026-10-31T23:59:59.999Z' }),
+    ])
+    const usageOf = (month: string) => readUsage(ledger.prisma, { ...place, month }, new Set(['old']))
+    const november = { month: '2026-11', events: 2, monthlyActiveUsers: 1, uniqueEvents: 2, uniqueTraits: 1 }
+    expect(await usageOf('2026-11')).toEqual(november)
+    expect(await usageOf('2026-10')).toMatchObject({ events: 1, monthlyActiveUsers: 0, uniqueEvents: 1 })
+    expect(await usageOf('2026-12')).toMatchObject({ events: 1, monthlyActiveUsers: 0, uniqueEvents: 3 })
+    const rows = await ledger.prisma.usage.findMany({
+      where: { ...place, month: '2026-11' },
+      orderBy: { environment: 'asc' },
+    })
+    expect(rows).toMatchObject([
+      { environment: 'P', events: 1n, identifies: 1n, visits: 0n },
+      { environment: 'T', events: 1n, identifies: 0n, visits: 0n },
+    ])
+  })
+
+  it('counts of an import only the names that it brings in, and the user at their first live identify', async () => {
+    const place = newPlace()
+    const imported = { ...place, imported: true, metered: false } as const
+    const operations = { set: { plan: 'pro' } }
+    await ledger.fold([
+      identifyRequested({ ...imported, operations }),
+      eventTracked({ ...imported, slug: 'signed_up' }),
+    ])
+    const names = { uniqueEvents: 1, uniqueTraits: 1 }
+    const november = () => readUsage(ledger.prisma, { ...place, month: '2026-11' }, new Set())
+    expect(await november()).toMatchObject({ events: 0, monthlyActiveUsers: 0, ...names })
+    expect(await ledger.prisma.usage.count({ where: place })).toBe(0)
+    await ledger.fold([identifyRequested({ ...place, operations })])
+    expect(await november()).toMatchObject({ events: 0, monthlyActiveUsers: 1, ...names })
+  })
+
+  it('counts what nobody reserved, only metered events, and a user once a month', async () => {
+    const place = newPlace()
+    await ledger.fold([
+      eventTracked({ ...place }),
+      eventTracked({ ...place, metered: false, environment: 'T' }),
+      identifyRequested({ ...place, environment: 'T' }),
+    ])
+    await ledger.fold([
+      identifyRequested({ ...place, source: 'sdk' }),
+      identifyRequested({ ...place, userName: 'bob' }),
+    ])
+    expect(await ledger.counterOf(place, 'event')).toMatchObject({ count: 1 })
+    expect(await ledger.counterOf(place, 'mau')).toMatchObject({ count: 2 })
+  })
+})
+
+const isRefused = (verdict: ReserveVerdict) => verdict === 'held' || verdict === 'exhausted'
+
+/** What one caller does with its record, as the gateway would. */
+async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
+  const tracked = eventTracked({ ...place })
+  const identified = identifyRequested({ ...place, userName: `user-${Math.floor(Math.random() * 5)}` })
+  const asked = [event(place, limit, tracked.id), mau(place, limit, identified.userName, identified.id)]
+  const [forEvent, forUser] = (await reserve(ledger.prisma, asked, NOW)) as [ReserveVerdict, ReserveVerdict]
+  if (fate === 'repeat') await reserve(ledger.prisma, asked, NOW)
+  if (fate === 'release') await release(ledger.prisma, [tracked.id, identified.id])
+  if (fate !== 'publish' && fate !== 'repeat') return []
+  const landed = [...(isRefused(forEvent) ? [] : [tracked]), ...(isRefused(forUser) ? [] : [identified])]
+  await ledger.fold(landed)
+  return landed
+}
+
+describe('everything at once', () => {
+  it('never deadlocks, in whatever order batches and folds name counters, made already or not', async () => {
+    for (let round = 0; round < 30; round += 1) {
+      const [known, ...fresh] = Array.from({ length: 4 }, newPlace).toSorted(byOrganization) as [Place, ...Place[]]
+      const first = event(known, 1_000)
+      await reserve(ledger.prisma, [first], NOW)
+      const shuffled = () => [known, ...fresh].toSorted(() => Math.random() - 0.5)
+      await Promise.all([
+        reserve(ledger.prisma, [...shuffled().map((place) => event(place, 1_000)), first], NOW),
+        ledger.fold(shuffled().map((place) => eventTracked({ ...place }))),
+        release(ledger.prisma, [first.recordId]),
+        ledger.fold([
+          eventTracked({ ...known, id: first.recordId }),
+          ...fresh.map((place) => eventTracked({ ...place })),
+        ]),
+        reserve(ledger.prisma, [first, ...shuffled().map((place) => event(place, 1_000))], NOW),
+      ])
+      for (const place of fresh) expect(await ledger.counterOf(place, 'event')).toMatchObject({ count: 2, pending: 2 })
+    }
+  })
+
+  it('keeps every sum exact, never passes a limit and never deadlocks', async () => {
+    const fates = fc.array(fc.constantFrom('publish', 'release', 'lose', 'repeat'), { minLength: 20, maxLength: 60 })
+    await fc.assert(
+      fc.asyncProperty(fates, fc.integer({ min: 1, max: 30 }), async (lives, limit) => {
+        const places = [newPlace(), newPlace()] as const
+        const landed = await Promise.all([
+          ...lives.map((fate, index) => liveOneRecord(places[index % 2] as Place, limit, fate as 'publish')),
+          ledger.tick(later(59_000)).then(() => []),
+        ])
+        for (const place of places) {
+          const own = landed.flat().filter((fact) => fact.organization === place.organization)
+          const events = own.filter((fact) => fact.type === 'EventTracked').length
+          const users = new Set(own.filter((fact) => fact.type === 'IdentifyRequested').map((fact) => fact.userId)).size
+          const [eventCounter, mauCounter] = [
+            await ledger.counterOf(place, 'event'),
+            await ledger.counterOf(place, 'mau'),
+          ]
+          expect(eventCounter).toMatchObject({ count: events, pending: eventCounter.reservations })
+          expect(mauCounter).toMatchObject({ count: users, pending: mauCounter.reservations })
+          expect(eventCounter.count + eventCounter.pending).toBeLessThanOrEqual(limit)
+          expect(mauCounter.count + mauCounter.pending).toBeLessThanOrEqual(limit)
+        }
+        await ledger.tick(later(60_000))
+        for (const place of places) {
+          expect(await ledger.counterOf(place, 'event')).toMatchObject({ pending: 0, reservations: 0 })
+          expect(await ledger.counterOf(place, 'mau')).toMatchObject({ pending: 0, reservations: 0 })
+        }
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
