@@ -13,7 +13,7 @@ export interface ThrowAwayStack extends Stack {
 /** A whole stack of its own, in a throw-away folder and on free ports. */
 export async function startThrowAwayStack(
   workspaceFile?: string,
-  options: Pick<StackOptions, 'kafkaPorts'> = {},
+  options: Pick<StackOptions, 'kafkaPorts' | 'serviceEnvironment'> = {},
 ): Promise<ThrowAwayStack> {
   const dataDirectory = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const stack = await startStack({

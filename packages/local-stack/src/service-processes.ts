@@ -20,6 +20,8 @@ export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
   readonly secrets: StackSecrets
+  /** Over what the services inherit. */
+  readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
 }
 
@@ -79,7 +81,7 @@ function serviceProcess(
   options: ServicesOptions,
   own: NodeJS.ProcessEnv,
 ): ServiceProcess {
-  const inherited = { ...inheritedEnvironment() }
+  const inherited = { ...inheritedEnvironment(), ...options.environment }
   delete inherited['DATABASE_URL']
   for (const { environmentVariable } of serviceDatabases) delete inherited[environmentVariable]
   return {

@@ -35,6 +35,8 @@ export interface StackOptions {
   readonly durable?: boolean
   /** Kafka's own port and the one that it sends its clients to: a proxy's. */
   readonly kafkaPorts?: { readonly port: number; readonly advertisedPort: number }
+  /** For the services alone, over what they inherit. */
+  readonly serviceEnvironment?: NodeJS.ProcessEnv
   /** One line for each step, and for what happens later. */
   readonly onProgress?: (line: string) => void
   /** Gives up the start and ends what it began. */
@@ -180,14 +182,8 @@ async function prepareRows(start: Start, secrets: StackSecrets): Promise<Databas
 
 async function startServices(start: Start, connection: Connection, secrets: StackSecrets): Promise<ServiceProcesses> {
   const onLine = createLogSummary((line) => start.report(`! ${line}`))
-  const { dataDirectory, gatewayPort } = start
-  const services = await serviceProcesses({
-    ...connection,
-    secrets,
-    dataDirectory,
-    gatewayPort,
-    onLine,
-  })
+  const { dataDirectory, gatewayPort, serviceEnvironment: environment = {} } = start
+  const services = await serviceProcesses({ ...connection, secrets, dataDirectory, gatewayPort, environment, onLine })
   const { consumers, gateway } = services
   const log = { brokers: connection.kafkaBrokers.split(','), clientId: 'local-stack' }
   const former = await groupMembers(log)

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
 import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
 import { freePort } from '@nextvisit/local-stack'
@@ -10,6 +11,9 @@ import { createCustomers, type Customer } from './customers.ts'
 
 export type Consumer = ServiceDatabase['service']
 export const CONSUMERS: readonly Consumer[] = serviceDatabases.map(({ service }) => service)
+
+const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
+const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}` }
 
 /** A stack of its own with several customers in it; everyone reaches Kafka through a proxy. */
 export interface CampaignStack extends ThrowAwayStack {
@@ -28,7 +32,8 @@ export async function startCampaignStack(): Promise<CampaignStack> {
   const proxy = createFaultProxy({ host: '127.0.0.1', port })
   await proxy.start()
   try {
-    const stack = await startThrowAwayStack(file, { kafkaPorts: { port, advertisedPort: proxy.addressFor().port } })
+    const kafkaPorts = { port, advertisedPort: proxy.addressFor().port }
+    const stack = await startThrowAwayStack(file, { kafkaPorts, serviceEnvironment: SERVICE_ENVIRONMENT })
     const remove = async (): Promise<void> => {
       await stack.remove()
       await proxy.stop()

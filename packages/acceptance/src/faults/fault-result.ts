@@ -37,7 +37,7 @@ export const BOUNDS = {
   recoveryMs: 10_000,
   failoverMs: 15_000,
   heldUpMs: 1_000,
-  growthMb: 16,
+  growthMb: 10,
 } as const
 
 export type Bound = keyof typeof BOUNDS

@@ -1,35 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runPacedLoad } from '../paced-load.ts'
 import type { Fault, Stage } from './fault.ts'
-import { watchMemory } from './memory.ts'
+import { growthMb, heldMemory, type Held } from './memory.ts'
 
-/** Long enough for what piles up to show. */
+/** Long enough for what piles up to show, once the services have made themselves at home in it. */
 export const OUTAGE_MS = 20_000
+const SETTLED_AFTER_MS = 4_000
 
 const MOST_OPEN = 200
 const HEAVY_USERS = 12
 /** About 50 KB: what waits somewhere must weigh something. */
 const HISTORY = Array.from({ length: 100 }, (_, visit) => `visit ${visit} `.padEnd(500, 'x'))
 
-/** A part is away for long, under heavy requests, so many a second; the services' memory is watched meanwhile. */
+/** A part is away for long, under heavy requests, so many a second; no service may hold more and more meanwhile. */
 export function longOutage(inject: Fault['inject'], perSecond: number): Fault['inject'] {
   return async (stage) => {
+    const injected = await inject(stage)
     const stopping = new AbortController()
     const load = runPacedLoad(perSecond, stopping.signal, (sequence) => sendHeavy(stage, sequence), MOST_OPEN)
-    const injected = await inject(stage)
-    const memory = await watchMemory(stage.stack)
-    let growthMb: number | undefined
+    await sleep(SETTLED_AFTER_MS)
+    const early = await heldMemory(stage.stack)
+    let late: Held = new Map()
     return {
       ...injected,
+      lastsMs: OUTAGE_MS - SETTLED_AFTER_MS,
       heal: async () => {
-        try {
-          growthMb = await memory.stop()
-        } finally {
-          stopping.abort()
-          await injected.heal()
-          await load
-        }
+        late = await heldMemory(stage.stack)
+        stopping.abort()
+        await injected.heal()
+        await load
       },
-      measured: () => ({ growthMb }),
+      witness: async () => (growthMb(early, late) === undefined ? undefined : injected.witness()),
+      measured: () => ({ growthMb: growthMb(early, late) }),
     }
   }
 }

@@ -1,31 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { growthsOf } from './memory.ts'
+import { growthMb } from './memory.ts'
 
-const TOOK_MS = 20_000
-const every500ms = (process: string, bytesAt: (sinceMs: number) => number, from = 0, to = TOOK_MS) =>
-  Array.from({ length: (to - from) / 500 }, (_, index) => from + index * 500).map((sinceMs) => ({
-    process,
-    sinceMs,
-    bytes: bytesAt(sinceMs),
-  }))
+const MB = 2 ** 20
 
-describe('growthsOf', () => {
-  it('sees nothing in garbage that comes and goes, nor in the warm-up', () => {
-    const sawtooth = every500ms('gateway 1', (sinceMs) => Math.min(sinceMs, 5_000) + (sinceMs % 3_000))
-    expect(growthsOf(sawtooth, TOOK_MS)).toEqual([0])
-  })
-
-  it('sees what piles up', () => {
-    const [growth = 0] = growthsOf(
-      every500ms('gateway 1', (sinceMs) => 2_000 * sinceMs + (sinceMs % 3_000)),
-      TOOK_MS,
-    )
-    expect(growth).toBeGreaterThan(15_000_000)
+describe('growthMb', () => {
+  it('is that of the service that grew most', () => {
+    const before = new Map([
+      ['gateway 1', 30 * MB],
+      ['metering 2', 20 * MB],
+    ])
+    const after = new Map([
+      ['gateway 1', 71 * MB],
+      ['metering 2', 19 * MB],
+    ])
+    expect(growthMb(before, after)).toBe(41)
+    expect(growthMb(after, before), 'who gives back does not grow').toBe(1)
   })
 
   it('takes a process that came anew for no growth of the one before', () => {
-    const old = every500ms('metering 1', () => 100, 0, 10_000)
-    const anew = every500ms('metering 2', (sinceMs) => sinceMs, 12_000)
-    expect(growthsOf([...old, ...anew], TOOK_MS)).toEqual([])
+    expect(growthMb(new Map([['metering 1', 1 * MB]]), new Map([['metering 2', 60 * MB]]))).toBeUndefined()
   })
 })

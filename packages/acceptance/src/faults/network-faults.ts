@@ -27,7 +27,7 @@ function strikes(
 
 /** The records are written, and nobody hears of it. */
 const loseProduceResponses = strikes('lost', (apiKey, _bytes, random) =>
-  apiKey === produceApiKey && random.next() < 0.1 ? 'lose' : 'pass',
+  apiKey === produceApiKey && random.next() < 0.2 ? 'lose' : 'pass',
 )
 
 const cutMidFrame = strikes('cut', (_apiKey, bytes, random) =>

@@ -11,8 +11,8 @@ type PartName = (typeof PARTS)[number]
 
 const BACK_WITHIN_MS = 60_000
 const FREEZE_MS = 4_000
-/** What is taken is in the log for all that comes after: the less of it, the quicker it is counted. */
-const HEAVY_PER_SECOND = { refused: 60, taken: 20 }
+/** What is taken is counted again after every later fault: a little of it must do. */
+const HEAVY_PER_SECOND = { refused: 60, taken: 2 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 

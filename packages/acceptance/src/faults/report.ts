@@ -63,8 +63,8 @@ const LEGEND = `Unknown: answered 503 or not at all, so that the caller can't kn
 the slowest answer; for the frozen gateway without the time for which it was stopped, since what is stopped answers
 nobody. Recovery: from the end of the fault until the last request that failed. Failover: from the signal to the owner
 of partitions until another process had committed on every one of them. Held up: from the append of a poison record
-until every consumer had committed the record behind it. + MB: what the service that grew most held on to at the end of
-an outage of 20 s more than at its beginning, under a load of large requests. At rest: until every consumer had read
+until every consumer had committed the record behind it. + MB: what the service that grew most held on to, its garbage
+collected, at the end of an outage of 20 s more than 4 s into it, under a load of large requests as well. At rest: until every consumer had read
 everything, and it was counted again. ${BOUNDS_IN_WORDS}`
 
 function totalsOf(results: readonly FaultResult[]): string {
