@@ -1,3 +1,4 @@
+import { Environment as KeyEnvironment, KeyKind } from '@nextvisit/contracts'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
 import { items, member, type Place, text } from './place.ts'
@@ -32,12 +33,13 @@ function checkKey(key: Place, env: Environment): readonly Problem[] {
   if (reference === undefined || !REFERENCE.test(reference)) return []
   const value = valueOf(reference, env)
   if (value === undefined) return [missing(path, reference)]
+  // What is no kind or environment at all is told there; nothing can be compared with it.
+  const [kind, environment] = [KeyKind.safeParse(text(key, 'kind')), KeyEnvironment.safeParse(text(key, 'environment'))]
+  if (!kind.success || !environment.success) return []
   const parsed = parseApiKey(value)
   if (parsed === undefined)
     return [{ path, message: `${reference} does not hold a key: make one with nextvisit keys create` }]
-  const kind = text(key, 'kind')
-  const environment = text(key, 'environment')
-  if (kind === parsed.kind && environment === parsed.environment) return []
+  if (kind.data === parsed.kind && environment.data === parsed.environment) return []
   const held = `${parsed.kind} key for environment ${parsed.environment}`
   return [{ path, message: `${reference} holds an ${held}, which is not what kind and environment say here` }]
 }

@@ -76,6 +76,13 @@ describe('a workspace file', () => {
     ])
   })
 
+  it('compares no key with a kind that is none', () => {
+    const key = '{ name: b, kind: admn, environment: P, secret: $ADMIN_KEY }'
+    expect(faultsOf(project('keys:', `  - ${key}`))).toEqual([
+      '6 organizations[0].projects[0].keys[0].kind: must be one of admin, sdk',
+    ])
+  })
+
   it('may use an anchor', () => {
     expect(
       faultsOf(project('forms:', '  - &nps { id: a, triggers: [{ visit: {} }] }', '  - { <<: *nps, id: b }')),

@@ -67,12 +67,23 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
   ]
 }
 
-/** A user of its own each time: to them, a form that is shown once has not been shown yet. */
-export function printDemo(stack: DemoStack): void {
-  const commands = demoCommands(stack, `ada-${Date.now().toString(36)}`)
+/**
+ * A user of its own each time: to them, a form that is shown once has not been shown yet. `isLocal`: the stack is this
+ * checkout's, so that `nextvisit` finds it.
+ */
+export function printDemo(stack: DemoStack, { isLocal = false }: { readonly isLocal?: boolean } = {}): void {
+  const userName = `ada-${Date.now().toString(36)}`
+  const commands = demoCommands(stack, userName)
   if (commands.length === 0) return
   console.log(`Demo keys: ${stack.keys.admin} (admin), ${stack.keys.sdk} (sdk)\n`)
   for (const { title, command, answer } of commands) console.log(`${title}\n\n${command}\n\n→ ${answer}\n`)
+  if (isLocal) console.log(`Why they got it, gate by gate:\n\n${whyCommandLine(stack, userName)}\n`)
+}
+
+/** What an operator asks afterwards, in this checkout. */
+function whyCommandLine(stack: DemoStack, userName: string): string {
+  const project = placeOf(stack)?.project.id
+  return `npx -y pnpm --silent nextvisit why --project ${project} --user ${userName} --form ${FORM}`
 }
 
 /** The project whose keys are the demo's and that has the demo's form. */

@@ -6,11 +6,8 @@ import { CliError, EXIT } from './errors.ts'
 import { fileError } from './file-error.ts'
 import { complain } from './output.ts'
 
-/** A workspace file's organizations. Throws where it is invalid, each fault named by its line; `exitCode`: with what then. */
-export async function readWorkspace(
-  file: string,
-  { exitCode = EXIT.usage }: { readonly exitCode?: number } = {},
-): Promise<readonly OrganizationConfig[]> {
+/** A workspace file's organizations. Throws where it is invalid, each fault named by its line. */
+export async function readWorkspace(file: string): Promise<readonly OrganizationConfig[]> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw fileError(file, 'read', cause)
   })
@@ -20,7 +17,7 @@ export async function readWorkspace(
   for (const fault of parsed.faults) complain(faultLine(file, fault))
   if (knowsNoLog(env)) complain('No local stack runs here, which would know the keys of the demo: npx -y pnpm start')
   const count = parsed.faults.length === 1 ? 'one fault' : `${parsed.faults.length} faults`
-  throw new CliError(`${file} has ${count}. Nothing was changed.`, exitCode)
+  throw new CliError(`${file} has ${count}. Nothing was changed.`, EXIT.usage)
 }
 
 function faultLine(file: string, { line, path, message }: Fault): string {

@@ -25,7 +25,7 @@ try {
   const stack = await startStack({ ...readStartConfig(), signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.\n`)
-  printDemo(stack)
+  printDemo(stack, { isLocal: true })
   if (!signal.aborted) await once(signal, 'abort')
   await stack.stop()
   console.log('Stopped.')

@@ -12,6 +12,8 @@ export interface Checkpoint {
   readonly version: bigint
   /** Kafka's time of the last record passed, ISO; undefined before the first. */
   readonly recordTime?: string | undefined
+  /** The table that it was read from, as Postgres numbers it: another once a replay has swapped the schemas. */
+  readonly table: number
 }
 
 /** The checkpoint as it stands; undefined where this partition was never seen. */
@@ -19,10 +21,24 @@ export async function readCheckpoint(
   db: Db,
   { projection, topic, partition }: CheckpointKey,
 ): Promise<Checkpoint | undefined> {
-  const [row] = await db.$queryRaw<{ next_offset: bigint; version: bigint; record_time: Date | null }[]>(sql`
-    SELECT next_offset, version, record_time FROM checkpoints
+  const [row] = await db.$queryRaw<StoredCheckpoint[]>(sql`
+    SELECT next_offset, version, record_time, tableoid::int8 AS table_oid FROM checkpoints
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}`)
-  return row && { nextOffset: row.next_offset, version: row.version, recordTime: row.record_time?.toISOString() }
+  return (
+    row && {
+      nextOffset: row.next_offset,
+      version: row.version,
+      recordTime: row.record_time?.toISOString(),
+      table: Number(row.table_oid),
+    }
+  )
+}
+
+interface StoredCheckpoint {
+  readonly next_offset: bigint
+  readonly version: bigint
+  readonly record_time: Date | null
+  readonly table_oid: bigint
 }
 
 /** How far each partition of a topic is folded. */

@@ -42,6 +42,8 @@ export interface OwnedPartition {
   readonly progress: () => PartitionProgress
 }
 
+const SWAPPED = 'The read models were swapped by a replay; going on from their checkpoint'
+
 export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
   const { topic, partition, fold, logger, metrics, now, signal } = options
   const place = { topic, partition }
@@ -76,7 +78,8 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
       })
       if (result.outcome === 'folded') return result
       metrics.staleCommits.inc()
-      logger.warn(place, 'Another owner moved the checkpoint; going on from where it is now')
+      if (result.isSwapped) logger.info(place, SWAPPED)
+      else logger.warn(place, 'Another owner moved the checkpoint; going on from where it is now')
     }
   }
 

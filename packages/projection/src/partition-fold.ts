@@ -39,10 +39,18 @@ export interface PartitionFoldOptions<Fact, Draft> {
  */
 export type FoldResult =
   | { readonly outcome: 'folded'; readonly records: number; readonly deadLetters: number; readonly copies: number }
-  | { readonly outcome: 'stale' }
+  | Stale
+
+export interface Stale {
+  readonly outcome: 'stale'
+  /** A replay has swapped the read models; else another owner was faster. */
+  readonly isSwapped?: true
+}
 
 const NOTHING_FOLDED = { outcome: 'folded', records: 0, deadLetters: 0, copies: 0 } as const
-const STALE = { outcome: 'stale' } as const
+
+const STALE: Stale = { outcome: 'stale' }
+const SWAPPED: Stale = { outcome: 'stale', isSwapped: true }
 
 /** One partition's fold: the only place that writes a read model and moves its checkpoint. Not for concurrent use. */
 export interface PartitionFold {
@@ -92,22 +100,22 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     return checkpoint()
   }
 
-  /** The one transaction: the fence, then everything else. */
+  /** The one transaction: the fence, then everything else. Returns what it failed at there. */
   const commit = async (
     nextOffset: bigint,
     recordTime: string | undefined,
     statements: readonly Statement[],
-  ): Promise<boolean> => {
+  ): Promise<Stale | undefined> => {
     const read = checkpoint()
     try {
       await executeAll(db, [fence(key, read, nextOffset, recordTime), ...statements])
     } catch (error) {
       if (!isStale(error)) throw error
       position = await readCheckpoint(db, key)
-      return false
+      return position && position.table !== read.table ? SWAPPED : STALE
     }
-    position = { nextOffset, version: read.version + 1n, recordTime: recordTime ?? read.recordTime }
-    return true
+    position = { ...read, nextOffset, version: read.version + 1n, recordTime: recordTime ?? read.recordTime }
+    return undefined
   }
 
   /** The rows that these records come to: load → evolve* → save. */
@@ -146,7 +154,8 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     const { deadLetters } = parsed
     const letters = deadLetters.length > 0 ? [insertDeadLetters(key.projection, serviceVersion, deadLetters)] : []
     const last = batch.records.at(-1)
-    if (!(await commit(batch.nextOffset, last && recordTimeOf(last), [...letters, ...statements]))) return STALE
+    const stale = await commit(batch.nextOffset, last && recordTimeOf(last), [...letters, ...statements])
+    if (stale) return stale
     if (onFolded) parsed.recorded.forEach(onFolded)
     if (records > 0) await runAfter(() => projection.after?.(draft))
     if (copies.length > 0) await runAfter(() => projection.onCopies?.(db, copies))
@@ -160,8 +169,8 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     const dead = new Set(parsed.deadLetters.map(({ record }) => record))
     const passed = retries.filter((record) => !dead.has(record))
     const settled = settleRetries(key, serviceVersion, passed, parsed.deadLetters)
-    if (!(await commit(checkpoint().nextOffset, undefined, [settled, ...statements]))) return STALE
-    return { outcome: 'folded', records, deadLetters: dead.size, copies: copies.length }
+    const stale = await commit(checkpoint().nextOffset, undefined, [settled, ...statements])
+    return stale ?? { outcome: 'folded', records, deadLetters: dead.size, copies: copies.length }
   }
 
   /** A bug stops the partition, but a letter that was passed long ago must not: it is found alone, and is dead again. */
@@ -175,8 +184,8 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
       if (others.length > 0) return retry([first])
       const reason = `folding it failed: ${String(error.cause)}`.replaceAll('\u0000', '').toWellFormed()
       const settled = settleRetries(key, serviceVersion, [], [{ record: first, reason }])
-      if (!(await commit(checkpoint().nextOffset, undefined, [settled]))) return STALE
-      return { ...NOTHING_FOLDED, deadLetters: 1 }
+      const stale = await commit(checkpoint().nextOffset, undefined, [settled])
+      return stale ?? { ...NOTHING_FOLDED, deadLetters: 1 }
     }
   }
 
@@ -187,7 +196,7 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
     if (late.outcome === 'stale') return late
     const statements = (await projection.tick?.(db, instant, context)) ?? []
     if (statements.length === 0) return late
-    return (await commit(checkpoint().nextOffset, undefined, statements)) ? late : STALE
+    return (await commit(checkpoint().nextOffset, undefined, statements)) ?? late
   }
 
   /** Its time is what is kept of the last record passed. Where an offset holds no record, there is nothing to compare. */

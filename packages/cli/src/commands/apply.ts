@@ -24,7 +24,8 @@ export function applyCommand(): Command {
       `
 What the file no longer has is removed from the organizations that it names: a key is revoked, a form is never shown
 again. $NAME in secret and signingSecret is taken from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
-Ends with 0 once every running service has the new revision, 1 if it was refused or failed, 2 if the file is invalid.
+Ends with 0 once every running service has the new revision, 1 if it was refused or failed, 2 if the file is invalid or
+it was called wrongly.
 
 Example:
   ACME_BACKEND_KEY=nv_admin_P_… nextvisit apply workspace.yaml --dry-run`,

@@ -63,8 +63,8 @@ function retryCommand(): Command {
     .addHelpText(
       'after',
       `
-Waits for as long as they become fewer. Ends with 0 once all are folded, 1 if some are dead again or the consumer has not
-come to them, 2 called wrongly; look again with nextvisit dead-letters list. They are folded late:
+Waits for as long as they become fewer. Ends with 0 once all are folded, 1 if some are dead again, the consumer has not
+come to them or an --id is not there, 2 called wrongly; look again with nextvisit dead-letters list. They are folded late:
 where the order of a user's records matters, replay the consumer afterwards.
 
 Example:
@@ -79,7 +79,7 @@ function discardCommand(): Command {
     .option('--yes', 'do it; without it, only tell how many it would be')
     .addHelpText(
       'after',
-      "\nEnds with 0 done, 1 failed, 2 called wrongly or without --yes.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
+      "\nEnds with 0 done or nothing to discard, 1 failed or an --id is not there, 2 called wrongly or without --yes.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
     )
     .action((flags) => discardLetters(readEnvironment(), flags))
 }

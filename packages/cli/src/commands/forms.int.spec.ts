@@ -232,7 +232,7 @@ describe('nextvisit forms dry-run', () => {
   it('names each fault of an invalid file by its line, and a project that is not in the file', async () => {
     const complaints = vi.spyOn(console, 'error').mockReturnValue()
     const invalid = await fileOf('organizations:\n  - id: acme\n    projects: [{ id: shop, formz: [] }]\n')
-    await expect(dryRunForms(invalid, { from: FROM, to: NOW }, topics)).rejects.toMatchObject({ exitCode: 1 })
+    await expect(dryRunForms(invalid, { from: FROM, to: NOW }, topics)).rejects.toMatchObject({ exitCode: 2 })
     expect(complaints.mock.calls[0]?.[0]).toContain('workspace.yaml:3: ')
     const unknown = dryRunForms(
       await fileOf(FILE),

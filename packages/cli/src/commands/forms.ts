@@ -43,7 +43,7 @@ what it is offered. TODAY: the same for the forms that are applied now. Touches 
 committed, and no database is asked.
 
 USERS: whom the form would have been queued for. QUEUED: how often. EVALUATED: how often a trigger of it matched.
-Ends with 0 when done, 1 if the file is invalid or the log is away, 2 if called wrongly.
+Ends with 0 when done, 1 if the log is away, 2 if the file is invalid or it was called wrongly.
 
 Example:
   nextvisit forms dry-run workspace.yaml --from 7d
@@ -57,7 +57,7 @@ Example:
 export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topics = TOPICS): Promise<void> {
   const { from, to = Date.now(), json } = flags
   if (from >= to) throw new CliError('--from must be before --to.', EXIT.usage)
-  const organizations = await readWorkspace(file, { exitCode: EXIT.failed })
+  const organizations = await readWorkspace(file)
   const connection = logConnection(readEnvironment())
   const { state } = await readCatalog(connection, topics.catalog)
   const projects = comparedProjects(organizations, lookupsOf(state).project, flags.project)

@@ -10,6 +10,7 @@ import { fileError } from '../file-error.ts'
 import { createAwaitRoom } from '../import/consumer-lag.ts'
 import { createKnownUsers } from '../import/known-users.ts'
 import { lockFile } from '../import/lock-file.ts'
+import { readFirstRejects } from '../import/rejects.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
 import { openSessions, type ServiceSession } from '../import/service-session.ts'
 import { parseProject, type ProjectOption } from '../options.ts'
@@ -19,6 +20,7 @@ import { count, createProgress } from '../progress.ts'
 /** Consumers fold about so many records in a fraction of a second: no live answer waits longer for them. */
 const DEFAULT_MAX_LAG = 1_000
 const REQUEST_TIMEOUT_MS = 5_000
+const REJECTS_SHOWN = 5
 
 interface ImportFlags {
   readonly project: ProjectOption
@@ -45,7 +47,7 @@ A track's user must be identified by an earlier line or have been before. Two eq
 with an equal "id" are one. Equal lines of different files are one, too: when a history is cut into several files, give each
 of its lines an "id" of its own.
 
-Lines that are refused are in FILE.rejects.ndjson, each with its number and what is wrong; repair those and import that as
+Lines that are refused are in FILE.rejects.ndjson, each with its number and what is wrong (the first five are shown, too); repair those and import that as
 a file of its own. How far it is stands in FILE.import-state.json: run the same again after a crash, and it goes on;
 nothing is imported twice. FILE.import-lock keeps a second run of the same file away. Lines that were added at the end are imported by another run.
 Ends with 0 done, 1 some lines were rejected or it failed, 2 called wrongly.
@@ -84,7 +86,7 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
       onProgress: progress.report,
     })
     progress.end()
-    tell(counts, file, dryRun)
+    await tell(counts, file, dryRun)
   } finally {
     progress.end()
     await Promise.allSettled([
@@ -103,12 +105,18 @@ async function requireReadable(file: string): Promise<void> {
   if ((await stat(file)).isDirectory()) throw fileError(file, 'read', 'EISDIR')
 }
 
-function tell({ read, published, alreadyThere, rejected }: ImportCounts, file: string, isDryRun: boolean): void {
+async function tell(
+  { read, published, alreadyThere, rejected }: ImportCounts,
+  file: string,
+  isDryRun: boolean,
+): Promise<void> {
   const done = isDryRun ? 'to publish' : 'published'
   print(
     `${count(read)} read, ${count(published)} ${done}, ${count(alreadyThere)} already there, ${count(rejected)} rejected`,
   )
   if (rejected === 0) return
+  for (const { line, error } of await readFirstRejects(rejectsOf(file), REJECTS_SHOWN))
+    complain(`line ${line}: ${error}`)
   complain(`What is wrong with each rejected line is in ${rejectsOf(file)}.`)
   process.exitCode = EXIT.failed
 }

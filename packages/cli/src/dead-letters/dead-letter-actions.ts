@@ -1,4 +1,4 @@
-import { serviceDatabases } from '@nextvisit/database'
+import { type Client, serviceDatabases } from '@nextvisit/database'
 import type { Environment } from '@nextvisit/service-kit'
 import { operatingUser } from '../config.ts'
 import { consumerNamed, inConsumerDatabase, requireSomeConsumer } from '../consumer-database.ts'
@@ -7,7 +7,16 @@ import { complain, print, printTable } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { ask } from '../status/part.ts'
 import { awaitFolded } from './await-folded.ts'
-import { countDead, countStates, decide, type LetterGroup, readGroups, readLetter } from './dead-letter-store.ts'
+import {
+  countDead,
+  countStates,
+  decide,
+  findMissing,
+  type LetterGroup,
+  type LetterSelection,
+  readGroups,
+  readLetter,
+} from './dead-letter-store.ts'
 import { printLetter } from './print-letter.ts'
 import { letterNamed, type SelectionFlags, selectionOf } from './selection.ts'
 
@@ -81,6 +90,7 @@ export async function retryLetters(
   const selection = selectionOf(flags)
   const consumer = consumerNamed(flags.service)
   await inConsumerDatabase(env, consumer, async (client) => {
+    await requireThere(client, consumer.service, selection)
     const ids = await decide(client, consumer.service, selection, { state: 'retry', by: operatingUser() })
     if (ids.length === 0) return print('None of these is dead: there is nothing to retry.')
     print(`${ids.length} to be tried again.`)
@@ -108,11 +118,26 @@ export async function discardLetters(env: Environment, flags: SelectionFlags & {
   const selection = selectionOf(flags)
   const consumer = consumerNamed(flags.service)
   await inConsumerDatabase(env, consumer, async (client) => {
+    await requireThere(client, consumer.service, selection)
     if (!flags.yes) {
       const count = await countDead(client, consumer.service, selection)
+      if (count === 0) return print(NOTHING_TO_DISCARD)
       throw new CliError(`${count} would be discarded, and never folded. Nothing was done; add --yes.`, EXIT.usage)
     }
     const ids = await decide(client, consumer.service, selection, { state: 'discarded', by: operatingUser() })
-    print(ids.length === 0 ? 'None of these is dead: there is nothing to discard.' : `${ids.length} discarded.`)
+    print(ids.length === 0 ? NOTHING_TO_DISCARD : `${ids.length} discarded.`)
   })
+}
+
+const NOTHING_TO_DISCARD = 'None of these is dead: there is nothing to discard.'
+
+/** An id that was mistyped must not pass for a letter that is dealt with already. */
+async function requireThere(client: Client, service: string, selection: LetterSelection): Promise<void> {
+  if (selection.by !== 'ids') return
+  const missing = await findMissing(client, service, selection.ids)
+  if (missing.length === 0) return
+  const names = missing.map((id) => `${service}/${id}`).join(', ')
+  throw new CliError(
+    `There is no dead letter ${names}. Nothing was done; nextvisit dead-letters list --all names all there are.`,
+  )
 }

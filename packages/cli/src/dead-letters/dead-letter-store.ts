@@ -75,6 +75,16 @@ export async function readLetter(
   return rows[0]
 }
 
+/** Those of these ids that are no dead letter of the service, in whatever state. */
+export async function findMissing(client: Client, service: string, ids: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `SELECT id::text FROM unnest($2::bigint[]) AS asked (id)
+     WHERE NOT EXISTS (SELECT FROM dead_letters WHERE projection = $1 AND dead_letters.id = asked.id) ORDER BY asked.id`,
+    [service, ids],
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** How many of the selected wait for somebody to decide. */
 export async function countDead(client: Client, service: string, selection: LetterSelection): Promise<number> {
   const { rows } = await client.query<{ count: number }>(

@@ -244,6 +244,15 @@ describe('nextvisit dead-letters', () => {
     },
   )
 
+  it('says that there is nothing to discard, and names ids that are not there', async () => {
+    const nothing = { exitCode: 0, stdout: 'None of these is dead: there is nothing to discard.\n' }
+    expect(await nextvisit('discard', '--service', 'metering', '--all')).toMatchObject(nothing)
+    const missing = { exitCode: 1, stdout: '', stderr: expect.stringContaining('metering/998, metering/999') }
+    const mistyped = ['--service', 'metering', '--id', '999', '--id', '998']
+    expect(await nextvisit('retry', ...mistyped)).toMatchObject(missing)
+    expect(await nextvisit('discard', ...mistyped, '--yes')).toMatchObject(missing)
+  })
+
   it.each([
     [retryLetters, { service: 'metering' }, 'Say which: --id'],
     [retryLetters, { service: 'metering', all: true, cause: 'x' }, 'Say which: --id'],

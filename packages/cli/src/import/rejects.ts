@@ -1,10 +1,33 @@
 import { rm, stat } from 'node:fs/promises'
+import { MAX_LINE_BYTES } from '@nextvisit/domain'
+import { misspeltMembers } from './misspelt-members.ts'
 import { writeDurably } from './write-durably.ts'
-import type { Line } from './read-lines.ts'
+import { type Line, openLines } from './read-lines.ts'
 
-/** A line of the file of rejects. */
-export function rejectLine({ number, bytes }: Line, error: string): string {
+export interface Reject {
+  readonly line: number
+  readonly error: string
+}
+
+/** A byte of the line takes six at most, as a JSON escape; the rest is for what is wrong with it. */
+const LONGEST_REJECT_BYTES = 8 * MAX_LINE_BYTES
+
+/** A line of the file of rejects: what is wrong, and the members that are likely to be misspelt. */
+export function rejectLine({ number, bytes }: Line, reason: string): string {
+  const error = [reason, ...misspeltMembers(bytes)].join('; ')
   return `${JSON.stringify({ line: number, error, original: bytes.toString('utf8') })}\n`
+}
+
+/** The first of a file of rejects, however large it is. */
+export async function readFirstRejects(file: string, count: number): Promise<readonly Reject[]> {
+  const found: Reject[] = []
+  const { lines } = await openLines(file, LONGEST_REJECT_BYTES)
+  for await (const { bytes } of lines()) {
+    const { line, error } = JSON.parse(bytes.toString('utf8')) as Reject
+    found.push({ line, error })
+    if (found.length === count) break
+  }
+  return found
 }
 
 /**

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { writeRejects } from './rejects.ts'
+import { readFirstRejects, rejectLine, writeRejects } from './rejects.ts'
 
 let folder: string
 let file: string
@@ -29,6 +29,20 @@ describe('the file of rejects', () => {
     await writeFile(file, 'from another time\n')
     expect(await writeRejects(file, '', 0)).toBe(0)
     expect(await readdir(folder)).toEqual([])
+  })
+
+  it('says which lines come first and what is wrong with them, misspelt members named', async () => {
+    const lines = [
+      rejectLine({ number: 2, bytes: Buffer.from('{"usrName":"ada"}') }, 'userName is missing'),
+      rejectLine({ number: 7, bytes: Buffer.from('{"é\u2028') }, 'The line is not JSON'),
+      rejectLine({ number: 9, bytes: Buffer.from('{}') }, 'type must be "identify" or "track"'),
+    ]
+    await writeRejects(file, lines.join(''), 0)
+    expect(await readFirstRejects(file, 2)).toEqual([
+      { line: 2, error: 'userName is missing; unknown member "usrName": did you mean userName?' },
+      { line: 7, error: 'The line is not JSON' },
+    ])
+    expect(await readFirstRejects(file, 5)).toHaveLength(3)
   })
 
   it('begins anew where it was taken away', async () => {
