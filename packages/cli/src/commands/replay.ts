@@ -30,7 +30,10 @@ export function replayCommand(): Command {
 The live read models go on serving; folds wait for a moment at the comparison and at the swap. Nothing is queued,
 delivered, published or metered by it. What is not in the log, such as reservations, is carried over. An interrupted replay
 goes on where it was when it is run again. Not while an audit runs, which keeps the tables in use.
-Ends with 0 if it swapped, or found both equal; with 1 where rows differ and were not accepted, or where it failed. Until
+LIVE UNMATCHED: live rows without an equal one among the rebuilt; REBUILT UNMATCHED: the other way round. So a row that differs
+counts in both. Below are keys of some, with the columns that differ.
+Ends with 0 if it swapped, or found both equal; with 1 where rows differ and were not accepted, or where it failed; with 2 if it was called
+wrongly. Until
 it says "Swapping" a failure leaves the live read models as they were; after that, they are either those or the rebuilt ones,
 whole: run it again. DATABASE_URL is the address of a role that may make schemas, as for migrate.
 

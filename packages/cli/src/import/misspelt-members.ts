@@ -32,32 +32,24 @@ function membersOf(bytes: Uint8Array): readonly string[] {
 /** In another spelling (`user_name`), or one or two slips apart in a name that is long enough for that. */
 function isNearly(name: string, known: string): boolean {
   const [one, other] = [plain(name), plain(known)]
-  if (one === other) return true
-  if (Math.abs(one.length - other.length) > 2) return false
-  return slipsBetween(one, other) <= (other.length >= 8 ? 2 : 1)
+  return areWithin(other.length >= 8 ? 2 : 1, one, other)
 }
 
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z]/g, '')
 }
 
-/** Letters to add, take away, change or swap with their neighbour until the two are equal. */
-function slipsBetween(one: string, other: string): number {
-  const slips = Array.from({ length: one.length + 1 }, (_, row) =>
-    Array.from({ length: other.length + 1 }, (_unused, column) => row || column),
+/** Whether so few letters to add, take away, change or swap with their neighbour make the two equal. */
+function areWithin(slips: number, one: string, other: string): boolean {
+  if (slips < 0) return false
+  if (one === '' || other === '') return one.length + other.length <= slips
+  const [rest, otherRest] = [one.slice(1), other.slice(1)]
+  if (one[0] === other[0]) return areWithin(slips, rest, otherRest)
+  const isSwapped = one[0] === other[1] && one[1] === other[0]
+  return (
+    areWithin(slips - 1, rest, other) ||
+    areWithin(slips - 1, one, otherRest) ||
+    areWithin(slips - 1, rest, otherRest) ||
+    (isSwapped && areWithin(slips - 1, one.slice(2), other.slice(2)))
   )
-  const at = (row: number, column: number): number => slips[row]?.[column] ?? Infinity
-  for (let row = 1; row <= one.length; row++) {
-    for (let column = 1; column <= other.length; column++) {
-      const isSame = one[row - 1] === other[column - 1]
-      const isSwapped = row > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
-      slips[row]![column] = Math.min(
-        at(row - 1, column) + 1,
-        at(row, column - 1) + 1,
-        at(row - 1, column - 1) + (isSame ? 0 : 1),
-        isSwapped ? at(row - 2, column - 2) + 1 : Infinity,
-      )
-    }
-  }
-  return at(one.length, other.length)
 }

@@ -9,7 +9,7 @@ export function reportComparisons(
   comparisons: readonly TableComparison[],
   expected: ExpectedDifferences = {},
 ): readonly string[] {
-  const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'ONLY LIVE', 'ONLY REBUILT']
+  const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'LIVE UNMATCHED', 'REBUILT UNMATCHED']
   const rows = comparisons.map((one) => [one.table, one.liveRows, one.rebuiltRows, one.onlyLive, one.onlyRebuilt])
   return [
     ...tableLines([headings, ...rows]),
@@ -19,7 +19,8 @@ export function reportComparisons(
 
 export function reportOutcome({ outcome, lockedMs, comparisons }: ReplayOutcome): string {
   const differing = comparisons.filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0).length
-  const found = differing === 0 ? 'Rebuilt and live rows are equal.' : `${differing} tables differ.`
+  const differ = differing === 1 ? '1 table differs.' : `${differing} tables differ.`
+  const found = differing === 0 ? 'Rebuilt and live rows are equal.' : differ
   switch (outcome) {
     case 'compared':
       return `${found} Nothing was swapped: this was a dry run.`
