@@ -9,10 +9,10 @@ const topic = `cluster-check.${randomUUID()}`
 beforeAll(async () => {
   await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1, replicationFactor: 1 }))
 })
+const quiet = () => undefined
 
 function givenCheck(options: Pick<ServiceClusterCheckOptions, 'mode' | 'locally'>) {
   const warnings: unknown[] = []
-  const quiet = () => undefined
   const logger: Logger = { error: quiet, info: quiet, debug: quiet, warn: (fields) => void warnings.push(fields) }
   return { warnings, check: clusterCheckOf(connection, { topics: [topic], logger, onUnsafe: quiet, ...options }) }
 }

@@ -5,13 +5,13 @@ import { type OwnerAnswers, startOwner } from './owner-fixture.ts'
 /** A gateway for one test; what was started last is stopped first. */
 export async function givenGateway(options: GatewayFixtureOptions): Promise<GatewayFixture> {
   const gateway = await startGateway(options)
-  onTestFinished(async () => void (await gateway.stop()))
+  onTestFinished(() => gateway.stop())
   return gateway
 }
 
 /** An owner for one test. */
 export async function givenOwner(answers: OwnerAnswers) {
   const owner = await startOwner(answers)
-  onTestFinished(async () => void (await owner.stop()))
+  onTestFinished(() => owner.stop())
   return owner
 }
