@@ -1,19 +1,15 @@
 import type { TableComparison } from './compare-tables.ts'
 import type { ReplayOutcome } from './replay.ts'
+import type { TableRole, TableRoles } from './table-roles.ts'
 
-/** Of a table: which of its rows may differ although nothing is wrong. Told where it does differ. */
-export type ExpectedDifferences = Readonly<Record<string, string>>
-
-/** What a comparison found, as a table, and which rows differ: by key and column, never by value. */
-export function reportComparisons(
-  comparisons: readonly TableComparison[],
-  expected: ExpectedDifferences = {},
-): readonly string[] {
+/** What a comparison found, as a table, and which rows differ: by key and column, never by value. What it left out, too. */
+export function reportComparisons(comparisons: readonly TableComparison[], roles: TableRoles): readonly string[] {
   const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'LIVE UNMATCHED', 'REBUILT UNMATCHED']
   const rows = comparisons.map((one) => [one.table, one.liveRows, one.rebuiltRows, one.onlyLive, one.onlyRebuilt])
   return [
     ...tableLines([headings, ...rows]),
-    ...comparisons.flatMap((one) => differenceLines(one, expected[one.table])),
+    ...comparisons.flatMap(differenceLines),
+    ...Object.entries(roles).flatMap(notComparedLines),
   ]
 }
 
@@ -31,16 +27,16 @@ export function reportOutcome({ outcome, lockedMs, comparisons }: ReplayOutcome)
   }
 }
 
-function differenceLines(
-  { table, examples, onlyLive, onlyRebuilt }: TableComparison,
-  expected: string | undefined,
-): string[] {
-  if (onlyLive + onlyRebuilt === 0) return []
+function differenceLines({ table, examples, onlyLive, onlyRebuilt }: TableComparison): string[] {
   const lines = examples.map(
     ({ key, kind, columns }) => `  ${table} ${key}: ${kind === 'differs' ? `differs in ${columns.join(', ')}` : kind}`,
   )
   const hasMore = onlyLive + onlyRebuilt > examples.length * 2
-  return [...lines, ...(hasMore ? [`  ${table}: and more`] : []), ...(expected ? [`  ${table}: ${expected}`] : [])]
+  return hasMore ? [...lines, `  ${table}: and more`] : lines
+}
+
+function notComparedLines([table, role]: [string, TableRole]): string[] {
+  return typeof role === 'object' && role.notCompared ? [`Not compared: ${table}.${role.notCompared}`] : []
 }
 
 function tableLines(rows: readonly (readonly (string | number)[])[]): string[] {

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
 import { reportComparisons } from './report.ts'
 
-it('tells beside the differences of a table which of them are none to worry about', () => {
+it('tells what differs, and what was not compared', () => {
   const counts = { liveRows: 3, rebuiltRows: 3, onlyLive: 1, onlyRebuilt: 1 }
-  const examples = [{ key: 'user_id=ada', kind: 'differs', columns: ['as_of'] }] as const
+  const examples = [{ key: 'user_id=ada', kind: 'differs', columns: ['traits'] }] as const
   const equal = { table: 'usage', liveRows: 1, rebuiltRows: 1, onlyLive: 0, onlyRebuilt: 0, examples: [] }
-  const expected = { users: 'as_of alone may differ.', usage: 'unsaid' }
-  expect(reportComparisons([{ table: 'users', ...counts, examples }, equal], expected)).toEqual([
+  const users = { folded: (table: string) => `SELECT user_id FROM ${table}`, notCompared: 'as_of: the log has none.' }
+  expect(reportComparisons([{ table: 'users', ...counts, examples }, equal], { users, usage: 'fold' })).toEqual([
     'TABLE  LIVE ROWS  REBUILT ROWS  LIVE UNMATCHED  REBUILT UNMATCHED',
     'users          3             3               1                  1',
     'usage          1             1               0                  0',
-    '  users user_id=ada: differs in as_of',
-    '  users: as_of alone may differ.',
+    '  users user_id=ada: differs in traits',
+    'Not compared: users.as_of: the log has none.',
   ])
 })

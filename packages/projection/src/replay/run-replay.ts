@@ -10,7 +10,7 @@ import type { Projection } from '../projection.ts'
 import { readReplayConfig } from './config.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { type ReplayedService, type ReplayRequest, replayService } from './replay-service.ts'
-import { type ExpectedDifferences, reportComparisons, reportOutcome } from './report.ts'
+import { reportComparisons, reportOutcome } from './report.ts'
 
 const CORE_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const SERVICES = path.resolve(import.meta.dirname, '../../../../services')
@@ -22,7 +22,6 @@ export interface RunReplayOptions<Fact, Draft, OwnFact, OwnDraft>
   readonly service: ServiceDatabase['service']
   /** See {@link ReplayedService}; given how many partitions `user-events` has. */
   readonly published?: (partitions: number) => Projection<OwnFact, OwnDraft>
-  readonly expectedDifferences?: ExpectedDifferences
 }
 
 /** The process behind `nextvisit replay`: tells how it goes, and ends with 0, or with 1 where rows differ or it failed. */
@@ -41,7 +40,7 @@ export async function runReplay<Fact, Draft, OwnFact = never, OwnDraft = never>(
 }
 
 async function run<Fact, Draft, OwnFact, OwnDraft>(
-  { service, published, expectedDifferences, ...parts }: RunReplayOptions<Fact, Draft, OwnFact, OwnDraft>,
+  { service, published, ...parts }: RunReplayOptions<Fact, Draft, OwnFact, OwnDraft>,
   adminUrl: string,
   connection: LogConnection,
 ): Promise<boolean> {
@@ -67,7 +66,7 @@ async function run<Fact, Draft, OwnFact, OwnDraft>(
       say(step === 'compare' ? 'Comparing, row by row …' : 'Swapping …')
     },
   })
-  for (const line of reportComparisons(outcome.comparisons, expectedDifferences)) say(line)
+  for (const line of reportComparisons(outcome.comparisons, parts.roles)) say(line)
   say(reportOutcome(outcome))
   return (
     outcome.comparisons.every(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt === 0) ||

@@ -11,6 +11,8 @@ export interface PartlyFolded {
   readonly folded: (table: string) => string
   /** A statement that brings what does not from the live table into the rebuilt one. Left out: it need not come. */
   readonly carry?: (live: string, rebuilt: string) => string
+  /** Which columns are left out, and why, for whoever reads the comparison. */
+  readonly notCompared?: string
 }
 
 /** Every table of a service's schema but the core's own. */
