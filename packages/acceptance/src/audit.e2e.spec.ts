@@ -149,6 +149,12 @@ describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => 
     ],
     [
       'form-trigger-evaluator',
+      'forms.decisions: outcome',
+      `UPDATE decisions SET outcome = 'queued ' WHERE outcome = 'queued'`,
+      `UPDATE decisions SET outcome = 'queued' WHERE outcome = 'queued '`,
+    ],
+    [
+      'form-trigger-evaluator',
       'forms.event_occurrences: latest',
       `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] - 1`,
       `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] + 1`,

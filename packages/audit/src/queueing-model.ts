@@ -1,11 +1,13 @@
 import type { OnActivity } from './activity-model.ts'
 import type { Catalog, ProjectOfRevision } from './catalog.ts'
+import { createDecisionsModel, type DecisionsModel } from './decisions-model.ts'
 import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
-import { type QueueThen, refusalOf } from './gates.ts'
-import type { FoldedFact } from './model.ts'
+import { refusalOf } from './gates.ts'
+import type { FoldedFact, UserRange } from './model.ts'
 import { createQueueHistory, NEAR_MS, type QueuesThen } from './queue-history.ts'
 import { createRevisionWait, type Verdict } from './revision-wait.ts'
+import type { Snapshot } from './snapshot.ts'
 import { type ActivityThen, isEvaluated, isTriggered } from './triggers.ts'
 
 /** Pairs of a record and a form that it set off, or was queued by it. */
@@ -21,8 +23,8 @@ export interface QueueingModel {
   readonly foldForm: (fact: FormFact) => void
   /** Each record that the evaluator has folded, in the order in which it has. */
   readonly judge: OnActivity
-  /** Forgets this pass's users. */
-  readonly compareUsers: () => Promise<void>
+  /** Compares the last decisions, and forgets this pass's users. */
+  readonly compareUsers: (snapshot: Snapshot, range: UserRange) => Promise<void>
   readonly counts: () => QueueingCounts
 }
 
@@ -34,30 +36,34 @@ interface Occasion {
   readonly queues: QueuesThen
 }
 
-const NOT_TRIGGERED = 'no trigger of it matches'
+/** Why a form that was set off is not queued, by each queue that it may have met; undefined: it is. */
+type Refusals = Readonly<Record<keyof QueuesThen, string | undefined>>
 
 export function createQueueingModel(findings: Findings, catalog: Catalog): QueueingModel {
   const history = createQueueHistory()
+  const decisions = createDecisionsModel()
   const wait = createRevisionWait()
   const counts = { decided: 0, undecided: 0 }
 
   const checkQueued = (occasion: Occasion, { formId, organization, project, catalogRevision }: Queued): void => {
     counts.decided += 1
-    const { fact, how, queues } = occasion
-    const rules = catalog.project(organization, project, catalogRevision)
-    const because = isEvaluated(fact) ? whyNot(occasion, formId, rules, queues.certain) : 'is not evaluated'
+    const { fact, how } = occasion
+    decisions.decide(fact, formId, 'queued')
+    const because = whyNot(occasion, formId, catalog.project(organization, project, catalogRevision))
     if (because === undefined) return
     findings.add('form-events: refused', `${userKey(fact)}/${formId}`, `${placeOf(how)} queued it: ${because}`)
   }
 
-  const checkNotQueued = (occasion: Occasion, formId: string, when: PossibleRevisions): void => {
+  const checkNotQueued = (occasion: Occasion, formId: string, { from, until, runs }: PossibleRevisions): void => {
     const { fact, how } = occasion
+    const refusals = runs.map(({ rules }) => refusalsOf(occasion, formId, rules))
+    noteDecision(decisions, fact, formId, refusals)
     wait.ask({
       partition: how.partition,
       organization: fact.organization,
-      from: when.from,
-      until: when.until,
-      verdicts: when.runs.map((run) => ({ ...run, verdict: verdictOf(occasion, formId, run.rules) })),
+      from,
+      until,
+      verdicts: runs.map((run, index) => ({ ...run, verdict: verdictOf(refusals[index]) })),
       onSettled: (verdict) => {
         counts[verdict === 'unsure' ? 'undecided' : 'decided'] += 1
         if (verdict !== 'queue') return
@@ -87,39 +93,64 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
       if (how.isLate) return
       const queued = history.queuedBy(fact)
       if (activity) judgeInOrder({ fact, how, activity, queues: history.at(fact) }, queued)
-      else if (isEvaluated(fact)) counts.undecided += 1
+      else {
+        decisions.loseSightOfUser(fact)
+        if (isEvaluated(fact)) counts.undecided += 1
+      }
       for (const { catalogRevision } of queued) wait.learn(how.partition, fact.organization, catalogRevision)
       history.pass(fact)
     },
 
-    compareUsers: async () => {
+    compareUsers: async (snapshot, range) => {
       wait.end()
       history.clear()
+      await decisions.compareUsers(snapshot, range, findings)
     },
 
     counts: () => ({ ...counts }),
   }
 }
 
-/** Why a form is not queued; undefined: it is. */
-function whyNot(
-  { fact, activity }: Occasion,
+/** Undefined: nothing sets it off. */
+function refusalsOf(
+  { fact, activity, queues }: Occasion,
   formId: string,
   project: ProjectOfRevision | undefined,
-  queue: QueueThen,
-): string | undefined {
+): Refusals | undefined {
   const form = project?.forms.get(formId)
-  if (!project || !form || !isTriggered(form, fact, activity)) return NOT_TRIGGERED
-  return refusalOf({ form, project, userId: fact.userId, now: Date.parse(fact.received), activity }, queue)
+  if (!project || !form || !isTriggered(form, fact, activity)) return undefined
+  const candidate = { form, project, userId: fact.userId, now: Date.parse(fact.received), activity }
+  const [certain, least, most] = [queues.certain, queues.least, queues.most].map((queue) => refusalOf(candidate, queue))
+  return { certain, least, most }
 }
 
-function verdictOf(occasion: Occasion, formId: string, project: ProjectOfRevision | undefined): Verdict {
-  const { least, most } = occasion.queues
-  const whyNotAtLeast = whyNot(occasion, formId, project, least)
-  if (whyNotAtLeast === NOT_TRIGGERED) return 'not asked'
-  const whyNotAtMost = whyNot(occasion, formId, project, most)
-  if (whyNotAtLeast !== undefined && whyNotAtMost !== undefined) return 'refuse'
-  return whyNotAtLeast === whyNotAtMost ? 'queue' : 'unsure'
+/** Why a form that was queued must not be; undefined: it may. */
+function whyNot(occasion: Occasion, formId: string, project: ProjectOfRevision | undefined): string | undefined {
+  if (!isEvaluated(occasion.fact)) return 'is not evaluated'
+  const refusals = refusalsOf(occasion, formId, project)
+  return refusals ? refusals.certain : 'no trigger of it matches'
+}
+
+function verdictOf(refusals: Refusals | undefined): Verdict {
+  if (!refusals) return 'not asked'
+  const { least, most } = refusals
+  if (least !== undefined && most !== undefined) return 'refuse'
+  return least === most ? 'queue' : 'unsure'
+}
+
+/** Where it was not queued; by each revision that it may have been decided by. */
+function noteDecision(
+  decisions: DecisionsModel,
+  fact: UserFact,
+  formId: string,
+  byRevision: readonly (Refusals | undefined)[],
+): void {
+  const setOff = byRevision.filter((refusals) => refusals !== undefined)
+  if (setOff.length === 0) return
+  if (setOff.length < byRevision.length) return decisions.loseSight(fact, formId)
+  const reasons = new Set(setOff.flatMap(({ certain, least, most }) => [certain, least, most]))
+  const [reason = null] = reasons
+  decisions.decide(fact, formId, reasons.size === 1 ? reason : null)
 }
 
 /** Nobody can tell when a record was evaluated: it was by what was current when it was received, or by any later revision. */

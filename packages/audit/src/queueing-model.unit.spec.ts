@@ -5,6 +5,7 @@ import type { FormFact, Queued, Tracked, UserFact } from './facts.ts'
 import { createFindings } from './findings.ts'
 import type { FormInFile } from './form-rules.ts'
 import { createQueueingModel } from './queueing-model.ts'
+import type { Snapshot } from './snapshot.ts'
 import { uuidV5 } from './uuid-v5.ts'
 
 const NAMESPACE = 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
@@ -85,10 +86,20 @@ interface Story {
   readonly records: readonly UserFact[]
   readonly forms?: readonly FormFact[]
   readonly late?: readonly UserFact[]
+  /** What the evaluator keeps as its last decision. Default: nobody looks. */
+  readonly decision?: { readonly minutes: number; readonly outcome: string }
 }
 
 /** What the audit says of a form `nps` that every `searched` sets off. */
-async function audited({ form = {}, formCooldown = '0s', changes = [], records, forms = [], late = [] }: Story) {
+async function audited({
+  form = {},
+  formCooldown = '0s',
+  changes = [],
+  records,
+  forms = [],
+  late = [],
+  decision,
+}: Story) {
   const catalog = createCatalog()
   for (const [index, [minutes, special]] of [[-60, form] as const, ...changes].entries()) {
     const nps = { id: 'nps', triggers: [{ event: 'Searched' }], ...special }
@@ -103,8 +114,16 @@ async function audited({ form = {}, formCooldown = '0s', changes = [], records, 
   for (const [offset, fact] of records.entries()) {
     activity.foldUser?.(fact, { partition: 3, offset: BigInt(offset), isLate: late.includes(fact) })
   }
-  await model.compareUsers()
-  const found = findings.byKind().flatMap(({ kind, examples }) => examples.map(({ says }) => `${kind}: ${says}`))
+  const rows = async function* () {
+    if (!decision) return
+    const { minutes, outcome } = decision
+    yield { ...place, formId: 'nps', recordId: idOf(minutes), decidedAt: new Date(at(minutes)), outcome }
+  }
+  await model.compareUsers({ rows } as unknown as Snapshot, { first: '', last: 'z' })
+  const found = findings
+    .byKind()
+    .filter(({ kind }) => decision !== undefined || !kind.startsWith('forms.decisions'))
+    .flatMap(({ kind, examples }) => examples.map(({ says }) => `${kind}: ${says}`))
   return { ...model.counts(), found }
 }
 
@@ -260,5 +279,39 @@ describe('what the log does not tell is left undecided', () => {
       undecided: 0,
       found: [notQueued(0)],
     })
+  })
+})
+
+describe('the last decision', () => {
+  const decisionsOf = async (story: Story) =>
+    (await audited(story)).found.filter((one) => one.startsWith('forms.decisions')).map((one) => one.split(': ')[1])
+  const [queuedAt0, refusedAt1] = [
+    { minutes: 0, outcome: 'queued' },
+    { minutes: 1, outcome: 'repeat-exhausted' },
+  ]
+
+  it('is of the last record that set the form off, and says what became of it', async () => {
+    const [first, again] = [
+      { records: [track(0)], forms: [queued(0)] },
+      { records: [track(0), track(1)], forms: [queued(0)] },
+    ]
+    expect(await decisionsOf({ ...first, decision: queuedAt0 })).toEqual([])
+    expect(await decisionsOf({ ...again, decision: refusedAt1 })).toEqual([])
+    expect(await decisionsOf({ ...again, decision: { minutes: 1, outcome: 'already-waiting' } })).toEqual(['outcome'])
+    expect(await decisionsOf({ ...again, decision: queuedAt0 })).toEqual(['recordId', 'decidedAt', 'outcome'])
+    expect(await decisionsOf({ records: [identify(0)], decision: queuedAt0 })).toEqual(['not in the log'])
+  })
+
+  it('is not compared where the log does not tell it', async () => {
+    const other = { minutes: 7, outcome: 'sampled-out' }
+    const first = identify(0)
+    expect(await decisionsOf({ records: [first, track(1)], late: [first], decision: other })).toEqual([])
+    const changes = [[10, { triggers: [] }]] as const
+    expect(await decisionsOf({ records: [track(0)], changes, decision: other })).toEqual([])
+    // The outcome alone: either was set off.
+    const disabled = [[10, { enabled: false }]] as const
+    expect(await decisionsOf({ records: [track(0)], changes: disabled, decision: { ...other, minutes: 0 } })).toEqual(
+      [],
+    )
   })
 })
