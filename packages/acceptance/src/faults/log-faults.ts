@@ -35,7 +35,7 @@ async function lettersOf(stack: CampaignStack): Promise<number[]> {
 /** Every kind, one after the other, each with a good record behind it. */
 const poison: Fault['inject'] = async ({ stack, random }) => {
   const before = await lettersOf(stack)
-  const good = await readKeyed(stack, 10, 8_000)
+  const good = await readKeyed(stack, 10)
   const heldUpMs = await withProducer(stack, async (producer) => {
     const all: number[] = []
     for (const message of POISON) all.push(await holdUp(stack, producer, message, random.oneOf(good)))
@@ -91,7 +91,7 @@ async function withProducer<T>(stack: CampaignStack, work: (producer: Producer) 
 
 /** Reads the first hundred keyed records, and publishes each of them once more as it is. */
 const publishAgain: Fault['inject'] = async ({ stack }) => {
-  const messages = await readKeyed(stack, 100, 4_000)
+  const messages = await readKeyed(stack, 100)
   await withProducer(stack, (producer) => producer.send({ topic: USER_EVENTS, messages }))
   return {
     lastsMs: 0,
@@ -100,28 +100,41 @@ const publishAgain: Fault['inject'] = async ({ stack }) => {
   }
 }
 
+const READ_WITHIN_MS = 30_000
+
 interface Keyed extends Message {
   readonly partition: number
 }
 
-async function readKeyed(stack: CampaignStack, atMost: number, withinMs: number): Promise<Keyed[]> {
+/** The first records that carry an idempotency key, of what is in the log by now; fewer where it has fewer. */
+async function readKeyed(stack: CampaignStack, atMost: number): Promise<Keyed[]> {
   const keyed: Keyed[] = []
+  const unread = await endsOfLog(stack)
   const consumer = kafkaOf(stack).consumer({ groupId: `faults-${randomUUID()}`, maxWaitTimeInMs: 100 })
   await consumer.connect()
   await consumer.subscribe({ topic: USER_EVENTS, fromBeginning: true })
   await consumer.run({
     autoCommit: false,
-    eachMessage: async ({ partition, message: { key, value, headers: given } }) => {
+    eachMessage: async ({ partition, message: { offset, key, value, headers: given } }) => {
       if (value?.includes('"keyed":true')) keyed.push({ partition, key, value, ...(given && { headers: given }) })
+      if (Number(offset) + 1 >= (unread.get(partition) ?? 0)) unread.delete(partition)
     },
   })
-  await eventually(
-    async () => keyed.length,
-    (length) => length >= atMost,
-    withinMs,
-  )
+  await eventually(async () => keyed.length >= atMost || unread.size === 0, Boolean, READ_WITHIN_MS)
   await consumer.disconnect()
   return keyed.slice(0, atMost)
+}
+
+/** Of each partition that has records. */
+async function endsOfLog(stack: CampaignStack): Promise<Map<number, number>> {
+  const admin = kafkaOf(stack).admin()
+  await admin.connect()
+  try {
+    const ends = await admin.fetchTopicOffsets(USER_EVENTS)
+    return new Map(ends.map(({ partition, high }) => [partition, Number(high)] as const).filter(([, end]) => end > 0))
+  } finally {
+    await admin.disconnect()
+  }
 }
 
 const REBALANCE_EVERY_MS = 3_000
