@@ -17,8 +17,8 @@ const ACKNOWLEDGED_BEFORE = 30
 const AT_WORK_WITHIN_MS = 15_000
 const CALM_AFTER_MS = 1_500
 const READY_WITHIN_MS = 60_000
-const AT_REST_WITHIN_MS = 90_000
-const MOMENT_MS = 10_000
+const AT_REST_WITHIN_MS = 120_000
+const MOMENT_MS = 30_000
 
 interface Struck extends Recovery {
   readonly injected: Injected
