@@ -282,9 +282,13 @@ describe('what the log does not tell is left undecided', () => {
   })
 })
 
+/** What differs of the last decision. */
+async function decisionsOf(story: Story) {
+  const { found } = await audited(story)
+  return found.filter((one) => one.startsWith('forms.decisions')).map((one) => one.split(': ')[1])
+}
+
 describe('the last decision', () => {
-  const decisionsOf = async (story: Story) =>
-    (await audited(story)).found.filter((one) => one.startsWith('forms.decisions')).map((one) => one.split(': ')[1])
   const [queuedAt0, refusedAt1] = [
     { minutes: 0, outcome: 'queued' },
     { minutes: 1, outcome: 'repeat-exhausted' },
