@@ -29,7 +29,10 @@ const program = new Command('nextvisit')
   .helpCommand('help [command]', 'Tell more about a command.')
   .description('Configures and watches Nextvisit; finds a local stack by itself.')
   .option('--verbose', 'show where an error came from')
-  .addHelpText('after', '\nExample:\n  nextvisit apply infra/demo-workspace.yaml')
+  .addHelpText(
+    'after',
+    '\nCommands end with 0 done, 1 refused or failed, 2 called wrongly or given an invalid file.\n\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
+  )
 
 // From daily to rare.
 for (const command of [
