@@ -57,8 +57,8 @@ try {
 }
 
 async function startReference(kind: 'express' | 'http'): Promise<string> {
-  await withLogAdmin({ brokers: stack.brokers, clientId: 'benchmark' }, (admin) =>
-    admin.createTopic(TOPIC, { partitions: 12 }),
+  await withLogAdmin({ brokers: stack.brokers, clientId: 'benchmark' }, (log) =>
+    log.createTopic(TOPIC, { partitions: 12 }),
   )
   const child = fork(path.join(import.meta.dirname, 'reference-server.ts'), {
     env: {
