@@ -69,6 +69,29 @@ describe('a client over createAdapter', () => {
     expect(rows).toEqual([{ mem: '5MB', schema: 'things' }])
   })
 
+  it('prepares a statement once for a connection', async () => {
+    const prisma = connect({ maxConnections: 1 })
+    const count = (organization: string) =>
+      prisma.$queryRaw`SELECT count(*) FROM things WHERE organization = ${organization}`
+    for (const organization of ['one', 'two']) await count(organization)
+    const prepared = await prisma.$queryRaw`
+      SELECT generic_plans + custom_plans AS executed FROM pg_prepared_statements WHERE statement LIKE 'SELECT count%'`
+    expect(prepared).toEqual([{ executed: 2n }])
+  })
+
+  it('finds the tables of a schema that took the place of another, as a replay swaps them', async () => {
+    const prisma = connect({ maxConnections: 1 })
+    const places = () => prisma.$queryRaw`SELECT count(*)::int AS places FROM places`
+    await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
+    await database.run('INSERT INTO rebuilt.places DEFAULT VALUES')
+    expect(await places()).toEqual([{ places: 0 }])
+    await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
+    onTestFinished(() =>
+      database.run('DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things').then(() => {}),
+    )
+    expect(await places()).toEqual([{ places: 1 }])
+  })
+
   it('refuses a schema name that would need quoting', () => {
     expect(() => connect({ schema: 'things -c fsync=off' })).toThrow(/lower-case letters/)
   })

@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg'
+import { createHash } from 'node:crypto'
 import net from 'node:net'
 import { SilentConnectionError } from './errors.ts'
 import { plainIdentifier } from './plain-identifier.ts'
@@ -51,8 +52,13 @@ export function createAdapter(options: AdapterOptions): PrismaPg {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       stream: () => createSocket(silentConnectionMs),
     },
-    { schema, onPoolError: options.onConnectionLost ?? (() => {}) },
+    { schema, onPoolError: options.onConnectionLost ?? (() => {}), statementNameGenerator: ({ sql }) => nameOf(sql) },
   )
+}
+
+/** With a name a connection prepares a statement once. There are as many texts as the code has; values stand apart. */
+function nameOf(text: string): string {
+  return createHash('sha1').update(text).digest('base64url')
 }
 
 /**

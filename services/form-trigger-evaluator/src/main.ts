@@ -45,6 +45,7 @@ const runner = createProjectionRunner({
   publisher,
   logger,
   now: () => new Date(),
+  lingerMs: 0,
   metrics,
   serviceVersion: packageJson.version,
   onFailure: (error) => service.fail(error),
