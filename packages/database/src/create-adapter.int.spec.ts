@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { type AdapterOptions, createAdapter, type Db, isConnectionFailure, sql, transactionOptions } from './index.ts'
+import { type AdapterOptions, createAdapter, type Db, isConnectionFailure, sql } from './index.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 describe('a client over createAdapter', () => {
@@ -19,7 +19,7 @@ describe('a client over createAdapter', () => {
 
   function connect(own: Partial<AdapterOptions> = {}): PrismaClient {
     const adapter = createAdapter({ url: database.url, schema: 'things', applicationName: 'adapter-spec', ...own })
-    const prisma = new PrismaClient({ adapter, transactionOptions })
+    const prisma = new PrismaClient({ adapter })
     onTestFinished(() => prisma.$disconnect())
     return prisma
   }
@@ -86,9 +86,9 @@ describe('a client over createAdapter', () => {
     await database.run('INSERT INTO rebuilt.places DEFAULT VALUES')
     expect(await places()).toEqual([{ places: 0 }])
     await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
-    onTestFinished(() =>
-      database.run('DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things').then(() => {}),
-    )
+    onTestFinished(async () => {
+      await database.run('DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things')
+    })
     expect(await places()).toEqual([{ places: 1 }])
   })
 

@@ -27,12 +27,6 @@ const IDLE_TIMEOUT_MS = 10_000
 const SILENT_CONNECTION_MS = 12_000
 
 /**
- * For `new PrismaClient({ adapter, transactionOptions })`. Prisma's own timers are far away: one that goes off while
- * adapter-pg commits crashes the process. Postgres' timeouts and the silence limit bound the work instead.
- */
-export const transactionOptions = { maxWait: 60_000, timeout: 600_000 } as const
-
-/**
  * A service's connections to its schema. All settings of Postgres that matter to services are here: every server
  * default is "without limit".
  */

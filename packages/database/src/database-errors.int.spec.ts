@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { createAdapter, isConnectionFailure, isRetryable, sqlStateOf, transactionOptions } from './index.ts'
+import { createAdapter, isConnectionFailure, isRetryable, sqlStateOf } from './index.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 import { withClient } from './with-client.ts'
 
 function connect(url: string): PrismaClient {
   const adapter = createAdapter({ url, schema: 'public', applicationName: 'errors-spec', maxConnections: 2 })
-  return new PrismaClient({ adapter, transactionOptions })
+  return new PrismaClient({ adapter })
 }
 async function classify(work: () => Promise<unknown>) {
   const error: unknown = await work().then(

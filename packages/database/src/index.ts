@@ -1,5 +1,5 @@
 export { applyMigrations, type MigrationsOptions } from './apply-migrations.ts'
-export { type AdapterOptions, createAdapter, transactionOptions } from './create-adapter.ts'
+export { type AdapterOptions, createAdapter } from './create-adapter.ts'
 export { isConnectionFailure, isRetryable, sqlStateOf } from './database-errors.ts'
 export { MigrationError, SilentConnectionError } from './errors.ts'
 export { prepareServiceSchema, type ServiceSchemaOptions } from './prepare-service-schema.ts'

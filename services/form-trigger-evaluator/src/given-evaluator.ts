@@ -1,5 +1,5 @@
 import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
-import { createAdapter, sql, transactionOptions } from '@nextvisit/database'
+import { createAdapter, sql } from '@nextvisit/database'
 import { createPartitionFold, type FoldContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import path from 'node:path'
@@ -12,7 +12,6 @@ export const migrations = path.join(import.meta.dirname, '../prisma/migrations')
 export function openDb(url: string): PrismaClient {
   return new PrismaClient({
     adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec' }),
-    transactionOptions,
   })
 }
 

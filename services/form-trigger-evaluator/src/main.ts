@@ -1,6 +1,6 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import { consumerHealth, createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
@@ -29,7 +29,7 @@ const metrics = createMetrics(NAME)
 const connection = { ...config.kafka, clientId: `nextvisit-${NAME}` }
 
 const adapter = createAdapter({ url: config.databaseUrl, schema: 'forms', applicationName: `nextvisit-${NAME}` })
-const prisma = new PrismaClient({ adapter, transactionOptions })
+const prisma = new PrismaClient({ adapter })
 const redis = createRedis({ url: config.redisUrl, name: NAME, logger })
 const catalog = createCatalogView(connection, { serviceName: NAME, logger })
 const publisher = createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, inject } from 'vitest'
@@ -22,7 +22,7 @@ export function givenLedger() {
     const migrations = path.join(import.meta.dirname, '../prisma/migrations')
     database = await createTestDatabase(inject('databaseUrl'), { schema: 'metering', migrations })
     const adapter = createAdapter({ url: database.url, schema: 'metering', applicationName: 'spec', maxConnections: 8 })
-    prisma = new PrismaClient({ adapter, transactionOptions })
+    prisma = new PrismaClient({ adapter })
   })
   afterAll(async () => {
     await prisma?.$disconnect()

@@ -1,5 +1,5 @@
 import { createCatalogView } from '@nextvisit/catalog'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { consumerHealth, createProjectionRunner } from '@nextvisit/projection'
 import {
   clusterCheckOf,
@@ -22,7 +22,7 @@ const connection = { ...config.kafka, clientId: 'nextvisit-metering' }
 const now = () => new Date()
 
 const adapter = createAdapter({ url: config.databaseUrl, schema: 'metering', applicationName: 'nextvisit-metering' })
-const prisma = new PrismaClient({ adapter, transactionOptions })
+const prisma = new PrismaClient({ adapter })
 const catalog = createCatalogView(connection, { serviceName: 'metering', logger })
 const runner = createProjectionRunner({
   projection: meteringProjection,

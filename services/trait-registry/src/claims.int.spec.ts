@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const migrations = path.join(import.meta.dirname, '../prisma/migrations')
   database = await createTestDatabase(inject('databaseUrl'), { schema: 'registry', migrations })
   const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec', maxConnections: 8 })
-  prisma = new PrismaClient({ adapter, transactionOptions })
+  prisma = new PrismaClient({ adapter })
 })
 afterAll(async () => {
   await prisma?.$disconnect()

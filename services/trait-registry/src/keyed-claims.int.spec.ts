@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, EventTracked } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { createPartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords, type TestDatabase } from '@nextvisit/testing'
 import path from 'node:path'
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const migrations = path.join(import.meta.dirname, '../prisma/migrations')
   database = await createTestDatabase(inject('databaseUrl'), { schema: 'registry', migrations })
   const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec' })
-  prisma = new PrismaClient({ adapter, transactionOptions })
+  prisma = new PrismaClient({ adapter })
 })
 afterAll(async () => {
   await prisma?.$disconnect()

@@ -1,6 +1,6 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { createLogAdmin } from '@nextvisit/log'
 import { consumerHealth, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
@@ -28,7 +28,7 @@ const adapter = createAdapter({
   schema: 'registry',
   applicationName: 'nextvisit-trait-registry',
 })
-const prisma = new PrismaClient({ adapter, transactionOptions })
+const prisma = new PrismaClient({ adapter })
 const catalog = createCatalogView(connection, { serviceName: 'trait-registry', logger })
 const logAdmin = createLogAdmin(connection, { logger })
 const countOf = createPartitionCounts(logAdmin)

@@ -1,4 +1,4 @@
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { runReplay } from '@nextvisit/projection/replay'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -10,5 +10,5 @@ await runReplay({
   serviceVersion: packageJson.version,
   projection: createRegistryProjection({ countPartitions: () => Promise.resolve(0) }),
   roles: tableRoles,
-  openDb: (options) => new PrismaClient({ adapter: createAdapter(options), transactionOptions }),
+  openDb: (options) => new PrismaClient({ adapter: createAdapter(options) }),
 })

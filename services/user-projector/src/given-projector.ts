@@ -1,7 +1,7 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
 import type { UserFact } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
-import { createAdapter, type Db, sql, transactionOptions } from '@nextvisit/database'
+import { createAdapter, type Db, sql } from '@nextvisit/database'
 import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import path from 'node:path'
@@ -39,7 +39,7 @@ export interface Turn {
 export async function givenProjector(databaseUrl: string) {
   const database = await createTestDatabase(databaseUrl, { schema: 'users', migrations })
   const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
-  const prisma = new PrismaClient({ adapter, transactionOptions })
+  const prisma = new PrismaClient({ adapter })
   const projection = createUserProjection()
 
   async function openFold({ catalog, partition = 0 }: Turn, isRebuild = false): Promise<PartitionFold> {

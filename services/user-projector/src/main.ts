@@ -1,6 +1,6 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { createLogAdmin } from '@nextvisit/log'
 import { consumerHealth, createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
@@ -29,7 +29,7 @@ const skippedIncrements = new Counter({
 })
 
 const adapter = createAdapter({ url: config.databaseUrl, schema: 'users', applicationName: 'nextvisit-user-projector' })
-const prisma = new PrismaClient({ adapter, transactionOptions })
+const prisma = new PrismaClient({ adapter })
 const catalog = createCatalogView(connection, { serviceName: 'user-projector', logger })
 const logAdmin = createLogAdmin(connection, { logger })
 const projection = createUserProjection({ onSkippedIncrements: (count) => skippedIncrements.inc(count) })

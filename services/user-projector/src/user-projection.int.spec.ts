@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { createAdapter, transactionOptions } from '@nextvisit/database'
+import { createAdapter } from '@nextvisit/database'
 import { partitionForKey } from '@nextvisit/log'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const migrations = path.join(import.meta.dirname, '../prisma/migrations')
   database = await createTestDatabase(inject('databaseUrl'), { schema: 'users', migrations })
   const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
-  prisma = new PrismaClient({ adapter, transactionOptions })
+  prisma = new PrismaClient({ adapter })
 })
 afterAll(async () => {
   await prisma?.$disconnect()
