@@ -43,6 +43,7 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
   const history = createQueueHistory()
   const decisions = createDecisionsModel()
   const wait = createRevisionWait()
+  const possibleRevisions = revisionsIn(catalog)
   const counts = { decided: 0, undecided: 0 }
 
   const checkQueued = (occasion: Occasion, { formId, organization, project, catalogRevision }: Queued): void => {
@@ -54,6 +55,15 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
     findings.add('form-events: refused', `${userKey(fact)}/${formId}`, `${placeOf(how)} queued it: ${because}`)
   }
 
+  /** Apart from the occasion, which must not be kept for as long as this waits. */
+  const onSettled =
+    (about: string, place: string) =>
+    (verdict: Exclude<Verdict, 'not asked'>): void => {
+      counts[verdict === 'unsure' ? 'undecided' : 'decided'] += 1
+      if (verdict !== 'queue') return
+      findings.add('form-events: not queued', about, `${place} sets it off, no gate refuses, and it was not queued`)
+    }
+
   const checkNotQueued = (occasion: Occasion, formId: string, { from, until, runs }: PossibleRevisions): void => {
     const { fact, how } = occasion
     const refusals = runs.map(({ rules }) => refusalsOf(occasion, formId, rules))
@@ -64,22 +74,14 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
       from,
       until,
       verdicts: runs.map((run, index) => ({ ...run, verdict: verdictOf(refusals[index]) })),
-      onSettled: (verdict) => {
-        counts[verdict === 'unsure' ? 'undecided' : 'decided'] += 1
-        if (verdict !== 'queue') return
-        findings.add(
-          'form-events: not queued',
-          `${userKey(fact)}/${formId}`,
-          `${placeOf(how)} sets it off, no gate refuses, and it was not queued`,
-        )
-      },
+      onSettled: onSettled(`${userKey(fact)}/${formId}`, placeOf(how)),
     })
   }
 
   const judgeInOrder = (occasion: Occasion, queued: readonly Queued[]): void => {
     for (const one of queued) checkQueued(occasion, one)
     if (!isEvaluated(occasion.fact)) return
-    const when = possibleRevisions(catalog, occasion.fact)
+    const when = possibleRevisions(occasion.fact)
     const formIds = new Set(when.runs.flatMap(({ rules }) => [...(rules?.forms.keys() ?? [])]))
     for (const { formId } of queued) formIds.delete(formId)
     for (const formId of formIds) checkNotQueued(occasion, formId, when)
@@ -168,9 +170,22 @@ interface Run {
   readonly rules: ProjectOfRevision | undefined
 }
 
-function possibleRevisions(catalog: Catalog, { organization, project, received }: UserFact): PossibleRevisions {
-  const now = Date.parse(received)
-  const from = catalog.revisionAt(organization, now - NEAR_MS)
+function revisionsIn(catalog: Catalog): (fact: UserFact) => PossibleRevisions {
+  const known = new Map<string, readonly Run[]>()
+  return ({ organization, project, received }) => {
+    const now = Date.parse(received)
+    const from = catalog.revisionAt(organization, now - NEAR_MS)
+    const key = `${organization}/${project}/${from}`
+    const runs = known.get(key) ?? runsFrom(catalog, { organization, project, from })
+    known.set(key, runs)
+    return { from, until: catalog.revisionAt(organization, now + NEAR_MS), runs }
+  }
+}
+
+function runsFrom(
+  catalog: Catalog,
+  { organization, project, from }: Pick<UserFact, 'organization' | 'project'> & { readonly from: number },
+): readonly Run[] {
   const runs: Run[] = []
   for (let revision = from; revision <= catalog.latest(organization); revision++) {
     const rules = catalog.project(organization, project, revision)
@@ -178,7 +193,7 @@ function possibleRevisions(catalog: Catalog, { organization, project, received }
     if (before && before.rules === rules) runs[runs.length - 1] = { ...before, last: revision }
     else runs.push({ first: revision, last: revision, rules })
   }
-  return { from, until: catalog.revisionAt(organization, now + NEAR_MS), runs }
+  return runs
 }
 
 function placeOf({ partition, offset }: FoldedFact): string {

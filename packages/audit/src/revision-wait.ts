@@ -19,6 +19,9 @@ export interface Question {
   readonly onSettled: (verdict: Exclude<Verdict, 'not asked'>) => void
 }
 
+/** Of a partition and organization. Of a long history before the first form, what it would do to it is never learnt. */
+const MOST_WAITING = 10_000
+
 /** Holds back what depends on the revision that the evaluator had, until the log tells which it can have been. */
 export interface RevisionWait {
   readonly ask: (question: Question) => void
@@ -37,9 +40,11 @@ export function createRevisionWait(): RevisionWait {
       if (verdict === 'not asked') return
       if (verdict !== undefined) return question.onSettled(verdict)
       const key = `${question.partition}/${question.organization}`
-      const others = waiting.get(key)
-      if (others) others.push(question)
-      else waiting.set(key, [question])
+      const others = waiting.get(key) ?? []
+      waiting.set(key, others)
+      others.push(question)
+      if (others.length > MOST_WAITING)
+        for (const { onSettled } of others.splice(0, MOST_WAITING / 2)) onSettled('unsure')
     },
 
     learn: (partition, organization, revision) => {

@@ -57,7 +57,7 @@ describe('a client over createAdapter', () => {
       { name: 'application_name', setting: 'adapter-spec' },
       { name: 'idle_in_transaction_session_timeout', setting: '10000' },
       { name: 'lock_timeout', setting: '2000' },
-      { name: 'statement_timeout', setting: '5000' },
+      { name: 'statement_timeout', setting: '10000' },
     ])
   })
 

@@ -18,7 +18,8 @@ export interface AdapterOptions {
   readonly onConnectionLost?: (error: Error) => void
 }
 
-const STATEMENT_TIMEOUT_MS = 5_000
+/** A commit is one statement. */
+const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000

@@ -1,6 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
+import { beginOf } from './begin-of.ts'
 import { CheckpointOutsideLogError } from './errors.ts'
 import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
@@ -103,15 +104,6 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     owned: () => [...owned.values()],
     find: (topic, partition) => owned.get(nameOf(topic, partition)),
   }
-}
-
-/**
- * One record before the checkpoint: the fold sees by it whether this is still the log that was folded. The consumer knows
- * the older marks only; what it reads from there and is folded already is skipped.
- */
-function beginOf(nextOffset: bigint, { low, high }: Watermarks): bigint {
-  const next = nextOffset < high ? nextOffset : high
-  return next > low ? next - 1n : next
 }
 
 function nameOf(topic: string, partition: number): string {

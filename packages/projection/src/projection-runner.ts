@@ -39,7 +39,7 @@ export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly publisher?: Publisher
   readonly metrics?: Registry
   readonly tickEveryMs?: number
-  /** How long a small batch at the log's end waits before it is folded. Default 20; 0 where somebody waits for replies. */
+  /** How long a small batch at the log's end waits before it is folded. Default 20; 0 where callers wait for it. */
   readonly lingerMs?: number
   /** Default: `nextvisit.<projection name>`. */
   readonly groupId?: string
@@ -83,12 +83,16 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
 
   const ticking = new Map<OwnedPartition, Promise<void>>()
 
+  let lingeredAt = -Infinity
   /**
    * Where few records come, they are let gather at the broker: the next fetch brings more of them for one commit, and the
-   * evaluator, for which callers wait, has the machine to itself.
+   * evaluator, which callers wait for most, goes first. Once a fetch, whose partitions are next to each other in time.
    */
   const linger = async ({ records, nextOffset, highWatermark }: FetchedBatch): Promise<void> => {
-    if (lingerMs > 0 && records.length < SMALL_BATCH_RECORDS && nextOffset === highWatermark) await sleep(lingerMs)
+    const isAtEnd = nextOffset === highWatermark
+    if (records.length >= SMALL_BATCH_RECORDS || !isAtEnd || performance.now() - lingeredAt < lingerMs) return
+    await sleep(lingerMs)
+    lingeredAt = performance.now()
   }
 
   const onBatch = async (batch: FetchedBatch): Promise<void> => {

@@ -7,6 +7,7 @@ import {
   type LogConnection,
   readWatermarks,
 } from '@nextvisit/log'
+import { beginOf } from './begin-of.ts'
 import { CheckpointOutsideLogError } from './errors.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import type { Projection } from './projection.ts'
@@ -55,6 +56,7 @@ export async function rebuildInto<Fact, Draft>(options: RebuildOptions<Fact, Dra
 
 interface Fold extends PartitionFold {
   readonly partition: number
+  readonly begin: bigint
   readonly end: bigint
 }
 
@@ -72,7 +74,7 @@ async function foldLane(
     while ((await fold.fold(batch)).outcome === 'stale');
     onProgress?.(Number(fold.checkpoint().nextOffset - before))
   }
-  const from = new Map(lane.map((fold) => [fold.partition, fold.checkpoint().nextOffset]))
+  const from = new Map(lane.map(({ partition, begin }) => [partition, begin]))
   const until = new Map(lane.map(({ partition, end }) => [partition, end]))
   const reader = createLogReader(connection, {
     maxBatchRecords: MAX_BATCH_RECORDS,
@@ -120,7 +122,7 @@ async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Pro
     if (missing !== undefined) {
       throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, missing, log)
     }
-    if (nextOffset < end) folds.push({ ...fold, partition, end })
+    if (nextOffset < end) folds.push({ ...fold, partition, begin: beginOf(nextOffset, log), end })
   }
   return folds
 }

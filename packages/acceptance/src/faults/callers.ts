@@ -4,6 +4,7 @@ import type { Customer } from './customers.ts'
 
 /** One request with its answer, as its caller wrote them down. Times in ms of this process' clock. */
 export interface Call extends LedgerEntry {
+  readonly route: Request['route']
   readonly sentAt: number
   readonly elapsedMs: number
 }
@@ -32,6 +33,7 @@ export function createCallers(gatewayUrl: string): Callers {
       const { userName, eventName } = body
       const { answer, ...known } = sent
       const call: Call = {
+        route,
         organization,
         project,
         userName,

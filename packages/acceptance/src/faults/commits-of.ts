@@ -21,14 +21,15 @@ export function movedSince(before: Commits, now: Commits, partitions: readonly n
   return partitions.filter((partition) => (now.get(partition) ?? 0) > (before.get(partition) ?? 0)).length
 }
 
-/** Resolves right after a commit, as others are under way. Without one for long it resolves, too. */
-export async function afterCommitOf(stack: CampaignStack, consumer: Consumer): Promise<void> {
+/** Resolves right after a commit, as others are under way; to false if there was none for long. */
+export async function afterCommitOf(stack: CampaignStack, consumer: Consumer): Promise<boolean> {
   const before = await commitsOf(stack, consumer)
   const partitions = [...before.keys()]
-  await eventually(
+  const moved = await eventually(
     async () => movedSince(before, await commitsOf(stack, consumer), partitions),
     (moved) => moved > 0,
     10_000,
     5,
   )
+  return moved > 0
 }

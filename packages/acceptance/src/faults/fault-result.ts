@@ -5,11 +5,15 @@ export interface FaultResult {
   readonly fault: string
   readonly family: string
   readonly seed: number
+  /** Of the code that ran. */
+  readonly commit?: string | undefined
   /** Undefined: it did not strike, and the run has shown nothing. */
   readonly witness?: string | undefined
   readonly requests: number
   /** Answered 503, or not at all: their callers can't know. */
   readonly unknown: number
+  /** Of those, the ones that failed though neither the gateway nor Kafka was away, or before anything was done. */
+  readonly needless: number
   /** Of the time in which the gateway could run. */
   readonly longestMs: number
   /** From healing until the last request that failed. */
@@ -33,6 +37,7 @@ export type Measured = Pick<FaultResult, 'failoverMs' | 'heldUpMs' | 'growthMb'>
 
 /** The bounds. A machine that does other things, too, misses those of time now and then. */
 export const BOUNDS = {
+  needless: 0,
   longestMs: 2_500,
   recoveryMs: 10_000,
   failoverMs: 15_000,

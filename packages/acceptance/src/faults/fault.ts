@@ -18,7 +18,8 @@ export interface Fault {
   readonly family: string
   /** Run by `pnpm test`, too. */
   readonly isShort?: boolean
-  /** Nobody but a part of the machine is away: no request needs to fail for it. */
+  /** The gateway or Kafka is away: requests may fail meanwhile. Else none needs to. */
+  readonly mayRefuse?: boolean
   readonly inject: (stage: Stage) => Promise<Injected>
 }
 

@@ -8,6 +8,18 @@ export interface Recovery {
   readonly calmSince: number
 }
 
+/** No request fails for so long. */
+const CALM_MS = 3_000
+const ROUTES = 4
+
+/** Whether, of late, none of the calls that were sent since `since` has failed, and some were acknowledged on each route. */
+export function isCalm(calls: readonly Call[], since: number, now: number): boolean {
+  const sent = calls.filter(({ sentAt }) => sentAt >= since)
+  const quietSince = Math.max(since, ...sent.filter(isRefused).map(({ sentAt, elapsedMs }) => sentAt + elapsedMs))
+  const acknowledged = sent.filter((call) => call.sentAt >= quietSince && isAcknowledged(call))
+  return now - quietSince >= CALM_MS && new Set(acknowledged.map(({ route }) => route)).size === ROUTES
+}
+
 /**
  * What the answers alone say against a run. No fault is a reason to refuse a good request for ever; the same key at once
  * may be in a conflict. And a fault that is over must be over for the callers, too.
@@ -35,6 +47,11 @@ export function judgeCalls(calls: readonly Call[], { isReady, calmSince }: Recov
 
 function isExpected({ status, keyed }: Call): boolean {
   return status === undefined || [200, 202, 503].includes(status) || (keyed && status === 409)
+}
+
+/** Answered 503, or not at all. */
+export function isRefused({ status }: Call): boolean {
+  return status === undefined || status === 503
 }
 
 export function isAcknowledged({ status = 0 }: Call): boolean {

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from './callers.ts'
-import { judgeCalls } from './judge-calls.ts'
+import { isCalm, judgeCalls } from './judge-calls.ts'
+
+const ROUTES = [
+  '/v2/admin/identify-user',
+  '/v2/admin/track-event',
+  '/v2/sdk/identify-user',
+  '/v2/sdk/track-event',
+] as const
 
 const call = (status: number | undefined, sentAt = 0, keyed = false): Call => ({
+  route: ROUTES[0],
   organization: 'acme',
   project: 'shop',
   userName: 'ada',
@@ -27,5 +35,23 @@ describe('what the answers say against a run', () => {
   it('is a gateway that never comes back', () => {
     expect(kindsOf([call(200), call(503, 11)])).toEqual(['answers: none again 1'])
     expect(kindsOf([call(200), call(200, 11)], false)).toEqual(['not ready again 1'])
+  })
+})
+
+describe('calm', () => {
+  const onEach = (sentAt: number) => ROUTES.map((route) => ({ ...call(202, sentAt), route }))
+
+  it('is there once no request has failed for three seconds, and each route was acknowledged', () => {
+    expect(isCalm(onEach(100), 10, 3_010)).toBe(true)
+    expect(isCalm(onEach(100), 10, 3_009)).toBe(false)
+    expect(isCalm(onEach(100).slice(1), 10, 9_000)).toBe(false)
+    expect(isCalm(onEach(5), 10, 9_000)).toBe(false)
+  })
+
+  it('begins anew with each request that fails', () => {
+    const calls = [...onEach(100), call(503, 2_000), ...onEach(2_100)]
+    expect(isCalm(calls, 10, 4_000)).toBe(false)
+    expect(isCalm(calls, 10, 5_001)).toBe(true)
+    expect(isCalm(calls.slice(0, 5), 10, 5_001), 'nothing was acknowledged since').toBe(false)
   })
 })

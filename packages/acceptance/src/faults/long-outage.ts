@@ -28,9 +28,11 @@ export function longOutage(inject: Fault['inject'], perSecond: number): Fault['i
         late = await heldMemory(stage.stack)
         stopping.abort()
         await injected.heal()
-        await load
       },
-      witness: async () => (growthMb(early, late) === undefined ? undefined : injected.witness()),
+      witness: async () => {
+        await load
+        return growthMb(early, late) === undefined ? undefined : injected.witness()
+      },
       measured: () => ({ growthMb: growthMb(early, late) }),
     }
   }

@@ -9,7 +9,7 @@ const HELD = /^nodejs_(?:heap_size_used|external_memory)_bytes\{.*\} (\S+)$/gm
 /** In bytes, by process: one that came anew is another. */
 export type Held = ReadonlyMap<string, number>
 
-/** What each service holds once its garbage is collected. Services that do not answer are left out. */
+/** What each service holds once its garbage is collected. One that does not answer is left out, and shows nothing. */
 export async function heldMemory(stack: CampaignStack): Promise<Held> {
   const held = await Promise.all(
     SERVICES.map(async (service) => {
@@ -25,13 +25,13 @@ export async function heldMemory(stack: CampaignStack): Promise<Held> {
   return new Map(held.flat())
 }
 
-/** Of the service that grew most, in MB; undefined where none lived through it all. */
-export function growthMb(before: Held, after: Held): number | undefined {
+/** Of the service that grew most, in MB; undefined where not every one was seen before and after, and lived through it. */
+export function growthMb(before: Held, after: Held, services = SERVICES.length): number | undefined {
   const growths = [...after].flatMap(([name, bytes]) => {
     const earlier = before.get(name)
     return earlier === undefined ? [] : [(bytes - earlier) / 2 ** 20]
   })
-  return growths.length === 0 ? undefined : Math.round(Math.max(0, ...growths))
+  return growths.length < services ? undefined : Math.round(Math.max(0, ...growths))
 }
 
 /** Services of a campaign have collect-on-signal.ts in them. */

@@ -13,11 +13,16 @@ describe('growthMb', () => {
       ['gateway 1', 71 * MB],
       ['metering 2', 19 * MB],
     ])
-    expect(growthMb(before, after)).toBe(41)
-    expect(growthMb(after, before), 'who gives back does not grow').toBe(1)
+    expect(growthMb(before, after, 2)).toBe(41)
+    expect(growthMb(after, before, 2), 'who gives back does not grow').toBe(1)
   })
 
-  it('takes a process that came anew for no growth of the one before', () => {
-    expect(growthMb(new Map([['metering 1', 1 * MB]]), new Map([['metering 2', 60 * MB]]))).toBeUndefined()
+  it('is not known where a service did not tell, or its process came anew', () => {
+    const before = new Map([
+      ['gateway 1', 30 * MB],
+      ['metering 2', 1 * MB],
+    ])
+    expect(growthMb(before, new Map([['gateway 1', 30 * MB]]), 2)).toBeUndefined()
+    expect(growthMb(before, new Map([...before].with(1, ['metering 3', 60 * MB])), 2)).toBeUndefined()
   })
 })

@@ -65,8 +65,14 @@ const refuse: Fault['inject'] = async ({ stack: { proxy } }) => {
 }
 
 export const networkFaults: readonly Fault[] = [
-  { name: 'lose produce responses', family: 'Kafka network', isShort: true, inject: loseProduceResponses },
-  { name: 'cut connections mid-frame', family: 'Kafka network', inject: cutMidFrame },
-  { name: 'black hole before Kafka', family: 'Kafka network', inject: blackHole },
-  { name: 'refuse connections to Kafka', family: 'Kafka network', inject: refuse },
+  {
+    name: 'lose produce responses',
+    family: 'Kafka network',
+    mayRefuse: true,
+    isShort: true,
+    inject: loseProduceResponses,
+  },
+  { name: 'cut connections mid-frame', family: 'Kafka network', mayRefuse: true, inject: cutMidFrame },
+  { name: 'black hole before Kafka', family: 'Kafka network', mayRefuse: true, inject: blackHole },
+  { name: 'refuse connections to Kafka', family: 'Kafka network', mayRefuse: true, inject: refuse },
 ]

@@ -12,7 +12,7 @@ type PartName = (typeof PARTS)[number]
 const BACK_WITHIN_MS = 60_000
 const FREEZE_MS = 4_000
 /** What is taken is counted again after every later fault: a little of it must do. */
-const HEAVY_PER_SECOND = { refused: 60, taken: 2 }
+const HEAVY_PER_SECOND = { refused: 60, taken: 8 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 
@@ -22,7 +22,7 @@ const isConsumer = (name: PartName): name is Consumer => CONSUMERS.some((consume
 function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (stage: Stage) => Promise<Injected> {
   return async ({ stack }: Stage) => {
     const before = pidOf(stack, name)
-    if (isConsumer(name)) await afterCommitOf(stack, name)
+    const isAtWork = !isConsumer(name) || (await afterCommitOf(stack, name))
     stack.kill(name, signal)
     return {
       lastsMs: 0,
@@ -30,7 +30,7 @@ function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (stage: Stage) => 
       witness: async () => {
         const isNew = (pid: number | undefined): boolean => pid !== undefined && pid !== before
         const after = await eventually(async () => pidOf(stack, name), isNew, BACK_WITHIN_MS)
-        return isNew(after) ? `process ${before} became ${after}` : undefined
+        return isAtWork && isNew(after) ? `process ${before} became ${after}` : undefined
       },
     }
   }
@@ -88,13 +88,20 @@ const named = (
   how: (name: PartName) => Fault['inject'],
 ) =>
   names.map(
-    (name): Fault => ({ name: `${verb} ${name}`, family: verb, isShort: short.includes(name), inject: how(name) }),
+    (name): Fault => ({
+      name: `${verb} ${name}`,
+      family: verb,
+      isShort: short.includes(name),
+      mayRefuse: name === 'gateway' || name === 'kafka',
+      inject: how(name),
+    }),
   )
 
 /** One after the other, each once the one before is back. */
 const rollingRestart: Fault = {
   name: 'rolling restart',
   family: 'rolling restart',
+  mayRefuse: true,
   inject: async (stage) => {
     const services = ['gateway', ...CONSUMERS] as const
     const witnesses: (string | undefined)[] = []

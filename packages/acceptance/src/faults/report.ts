@@ -4,10 +4,11 @@ const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 
 /** One line while the campaign runs. */
 export function summaryOf(result: FaultResult): string {
-  const { fault, seed, witness, requests, unknown, differences, failoverMs, heldUpMs, growthMb } = result
+  const { fault, seed, witness, requests, unknown, needless, differences, failoverMs, heldUpMs, growthMb } = result
   const parts = [
     `${requests} requests`,
     `${unknown} unknown`,
+    ...(needless === 0 ? [] : [`${needless} needless`]),
     `longest ${seconds(result.longestMs)} s`,
     `recovered ${seconds(result.recoveryMs)} s`,
     ...(failoverMs === undefined ? [] : [`failover ${seconds(failoverMs)} s`]),
@@ -56,12 +57,13 @@ whole stack; then everything was counted again by [the auditor](../packages/audi
 ledger.`
 
 const BOUNDS_IN_WORDS = `**!** is beyond a bound: an answer within ${seconds(BOUNDS.longestMs)} s, none but 2xx
-${seconds(BOUNDS.recoveryMs)} s after the fault, failover within ${seconds(BOUNDS.failoverMs)} s, a partition held up by a poison record for less than
+${seconds(BOUNDS.recoveryMs)} s after the fault, nor meanwhile where neither the gateway nor Kafka is away, failover within ${seconds(BOUNDS.failoverMs)} s, a partition held up by a poison record for less than
 ${seconds(BOUNDS.heldUpMs)} s, memory flat in an outage (no service ${BOUNDS.growthMb} MB larger). All are the worst of all seeds.`
 
 const LEGEND = `Unknown: answered 503 or not at all, so that the caller can't know; these may be in the log once or not at all. Longest:
 the slowest answer; for the frozen gateway without the time for which it was stopped, since what is stopped answers
-nobody. Recovery: from the end of the fault until the last request that failed. Failover: from the signal to the owner
+nobody. Recovery: from the end of the fault until the last request that failed;
+the load goes on until none has failed for 3 s, or for 15 s. Failover: from the signal to the owner
 of partitions until another process had committed on every one of them. Held up: from the append of a poison record
 until every consumer had committed the record behind it. + MB: what the service that grew most held on to, its garbage
 collected, at the end of an outage of 20 s more than 4 s into it, under a load of large requests as well. At rest: until every consumer had read
@@ -72,7 +74,12 @@ function totalsOf(results: readonly FaultResult[]): string {
   const differing = results.filter(({ differences }) => differences.length > 0)
   const late = results.filter((result) => missedBounds(result).length > 0)
   const requests = sumOf(results, (result) => result.requests)
-  return `Seeds ${rangesOf(results)}: ${results.length} runs, ${struck.length} of which struck; ${requests} requests; ${differing.length} runs with a difference, ${late.length} beyond a bound; ${results.filter(isGood).length} without any of it.`
+  return `Seeds ${rangesOf(results)}: ${results.length} runs, ${struck.length} of which struck; ${requests} requests; ${differing.length} runs with a difference, ${late.length} beyond a bound; ${results.filter(isGood).length} without any of it. ${commitsOf(results)}`
+}
+
+function commitsOf(results: readonly FaultResult[]): string {
+  const commits = [...new Set(results.map(({ commit }) => commit ?? 'unknown'))]
+  return `Of commit ${commits.join(', ')}.`
 }
 
 /** `1–10, 12` */
@@ -88,7 +95,14 @@ type Column = readonly [title: string, cellOf: (runs: readonly FaultResult[]) =>
 const COLUMNS: readonly Column[] = [
   ['Runs', (runs) => runs.length],
   ['Requests', (runs) => sumOf(runs, ({ requests }) => requests)],
-  ['Unknown', (runs) => sumOf(runs, ({ unknown }) => unknown)],
+  [
+    'Unknown',
+    (runs) =>
+      marked(
+        sumOf(runs, ({ unknown }) => unknown),
+        runs.some(({ needless }) => isBeyond('needless', needless)),
+      ),
+  ],
   ['Differences', (runs) => sumOf(runs, ({ differences }) => sumOf(differences, ({ count }) => count))],
   ['Longest s', worst('longestMs', seconds)],
   ['Recovery s', worst('recoveryMs', seconds)],
@@ -117,8 +131,12 @@ function worst(bound: Bound, show: (value: number) => string): Column[1] {
     const values = runs.flatMap((run) => run[bound] ?? [])
     if (values.length === 0) return ''
     const value = Math.max(...values)
-    return isBeyond(bound, value) ? `${show(value)} **!**` : show(value)
+    return marked(show(value), isBeyond(bound, value))
   }
+}
+
+function marked(value: number | string, isBad: boolean): string {
+  return isBad ? `${value} **!**` : String(value)
 }
 
 function witnessOf(runs: readonly FaultResult[]): string {

@@ -9,6 +9,7 @@ const result = (over: Partial<FaultResult>): FaultResult => ({
   witness: 'process 1 became 2',
   requests: 100,
   unknown: 3,
+  needless: 0,
   longestMs: 100,
   recoveryMs: 0,
   atRestMs: 900,

@@ -17,6 +17,7 @@ const result = (seed: number, fault: string, requests = 1): FaultResult => ({
   seed,
   requests,
   unknown: 0,
+  needless: 0,
   longestMs: 0,
   recoveryMs: 0,
   atRestMs: 0,

@@ -7,7 +7,7 @@ import { isAtRest } from './at-rest.ts'
 import type { Call } from './callers.ts'
 import type { Fault, Injected, Span, Stage } from './fault.ts'
 import type { FaultResult } from './fault-result.ts'
-import { isAcknowledged, judgeCalls, type Recovery } from './judge-calls.ts'
+import { isAcknowledged, isCalm, isRefused, judgeCalls, type Recovery } from './judge-calls.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
@@ -15,15 +15,15 @@ const REQUESTS_PER_SECOND = 40
 /** All are at work by then; a process that is killed while it has nothing to do loses nothing. */
 const ACKNOWLEDGED_BEFORE = 30
 const AT_WORK_WITHIN_MS = 15_000
-/** One acknowledged request is waited for, since a busy machine is late; recovery tells how late. */
-const ACKNOWLEDGED_WITHIN_MS = 15_000
-const CALM_AFTER_MS = 1_500
+/** Longer than recovery may take: a request that fails late is to be seen. */
+const CALM_WITHIN_MS = 15_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 120_000
 const MOMENT_MS = 30_000
 
 interface Struck extends Recovery {
   readonly injected: Injected
+  readonly struckAt: number
   readonly healedAt: number
 }
 
@@ -46,7 +46,7 @@ export async function runFault(fault: Fault, seed: number, stage: Omit<Stage, 'r
   const found = await differencesAtRest(stage)
   const calls = callers.calls().slice(callsBefore)
   const stopped = struck.injected.gatewayStopped?.() ?? { from: 0, to: 0 }
-  const failed = calls.filter(({ status }) => status === undefined || status === 503)
+  const failed = calls.filter(isRefused)
   return {
     fault: fault.name,
     family: fault.family,
@@ -54,6 +54,7 @@ export async function runFault(fault: Fault, seed: number, stage: Omit<Stage, 'r
     witness,
     requests: calls.length,
     unknown: failed.length,
+    needless: failed.filter(({ sentAt }) => fault.mayRefuse !== true || sentAt < struck.struckAt).length,
     longestMs: Math.max(0, ...calls.map((call) => answeredAfterMs(call, stopped))),
     recoveryMs: Math.max(0, ...failed.map(({ sentAt, elapsedMs }) => sentAt + elapsedMs - struck.healedAt)),
     atRestMs: performance.now() - stoppedAt,
@@ -68,11 +69,12 @@ function answeredAfterMs({ sentAt, elapsedMs }: Call, { from, to }: Span): numbe
   return elapsedMs - Math.max(0, Math.min(sentAt + elapsedMs, to) - Math.max(sentAt, from))
 }
 
-/** In the middle of the work; with some calm after it, once the gateway is ready again. */
+/** In the middle of the work; with some calm after it, once the gateway is ready again, or without, if none comes. */
 async function strike(fault: Fault, stage: Stage): Promise<Struck> {
   const acknowledgedSince = (instant: number) => async () =>
     stage.callers.calls().filter((call) => call.sentAt >= instant && isAcknowledged(call)).length
   await eventually(acknowledgedSince(performance.now()), (count) => count >= ACKNOWLEDGED_BEFORE, AT_WORK_WITHIN_MS, 20)
+  const struckAt = performance.now()
   const injected = await fault.inject(stage)
   try {
     await sleep(injected.lastsMs)
@@ -82,9 +84,8 @@ async function strike(fault: Fault, stage: Stage): Promise<Struck> {
   const healedAt = performance.now()
   const isBack = await eventually(() => isReady(stage.stack.gatewayUrl), Boolean, READY_WITHIN_MS)
   const calmSince = performance.now()
-  await eventually(acknowledgedSince(calmSince), (count) => count > 0, ACKNOWLEDGED_WITHIN_MS)
-  await sleep(CALM_AFTER_MS)
-  return { injected, healedAt, isReady: isBack, calmSince }
+  await eventually(async () => isCalm(stage.callers.calls(), calmSince, performance.now()), Boolean, CALM_WITHIN_MS)
+  return { injected, struckAt, healedAt, isReady: isBack, calmSince }
 }
 
 /** What counting again finds once all is read; what is on its way without being in the log may take a moment more. */

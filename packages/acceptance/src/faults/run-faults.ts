@@ -1,7 +1,8 @@
 /** `pnpm faults`: does everything of faults.ts to a stack under load, seed after seed, and writes what came of it. */
+import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import { FAULTS } from './faults.ts'
 import { type FaultResult, isGood } from './fault-result.ts'
 import { betweenMarks, readmeTableOf, reportOf, summaryOf } from './report.ts'
@@ -15,8 +16,8 @@ const README = path.join(DOCS, '../README.md')
 const HELP = `Usage: npx -y pnpm faults [options]
 
 Does one fault after the other to a stack under load (docs/faults.md), counts everything again after each, and keeps
-each result in docs/faults.json. A run goes on from there: what has a result is not done again. The tables of
-docs/faults.md and README.md are written from it. About five minutes a seed.
+each result, with the commit that ran, in docs/faults.json. A run goes on from there: what has struck is not done again.
+The tables of docs/faults.md and README.md are written from it. About seven minutes a seed.
 
   --seeds A-B   seeds A to B; N alone: 1 to N (default 1)
   --fresh       forget all results
@@ -84,10 +85,11 @@ type Asked = Pick<ReturnType<typeof readOptions>, 'seeds' | 'faults' | 'fresh'>
 /** Runs what has no result yet. A seed that breaks off is told of, and the next one is run: nobody may be watching. */
 async function runKept({ seeds, faults, fresh }: Asked): Promise<number> {
   const results = await openResults(fresh)
-  const toRun = (seed: number) => faults.filter(({ name }) => results.find(seed, name) === undefined)
+  const commit = await currentCommit()
+  const toRun = (seed: number) => faults.filter(({ name }) => results.find(seed, name)?.witness === undefined)
   const tell = progress(seeds.reduce((sum, seed) => sum + toRun(seed).length, 0))
   const onResult = async (result: FaultResult): Promise<void> => {
-    await results.put(result)
+    await results.put({ ...result, commit })
     await writeTables(results.all())
     tell(result)
   }
@@ -107,6 +109,17 @@ async function runOnce({ seeds, faults }: Asked): Promise<number> {
   for (const seed of seeds) results.push(...(await runSeed({ seed, faults, onResult: tell })))
   console.log(reportOf(results))
   return results.every(isGood) ? 0 : 1
+}
+
+/** Undefined where git does not tell. Changes that were not committed make it `…+`. */
+async function currentCommit(): Promise<string | undefined> {
+  const git = async (...command: string[]) => (await promisify(execFile)('git', command, { cwd: DOCS })).stdout.trim()
+  try {
+    const isChanged = (await git('status', '--porcelain', '--', '../packages', '../services')) !== ''
+    return `${await git('rev-parse', '--short', 'HEAD')}${isChanged ? '+' : ''}`
+  } catch {
+    return undefined
+  }
 }
 
 function progress(total: number): (result: FaultResult) => void {

@@ -39,7 +39,7 @@ export async function runSeed({ seed, faults, onResult }: SeedOptions): Promise<
 /** A fault that could not even be done shows nothing, and must be seen. */
 function brokenRun({ name: fault, family }: Fault, seed: number, error: unknown): FaultResult {
   const examples = [{ about: fault, says: String(error) }]
-  const nothing = { requests: 0, unknown: 0, longestMs: 0, recoveryMs: 0, atRestMs: 0, tookMs: 0 }
+  const nothing = { requests: 0, unknown: 0, needless: 0, longestMs: 0, recoveryMs: 0, atRestMs: 0, tookMs: 0 }
   return { fault, family, seed, ...nothing, differences: [{ kind: 'broken run', count: 1, examples }] }
 }
 
