@@ -25,11 +25,11 @@ export function movedSince(before: Commits, now: Commits, partitions: readonly n
 export async function afterCommitOf(stack: CampaignStack, consumer: Consumer): Promise<boolean> {
   const before = await commitsOf(stack, consumer)
   const partitions = [...before.keys()]
-  const moved = await eventually(
+  const count = await eventually(
     async () => movedSince(before, await commitsOf(stack, consumer), partitions),
     (moved) => moved > 0,
     10_000,
     5,
   )
-  return moved > 0
+  return count > 0
 }

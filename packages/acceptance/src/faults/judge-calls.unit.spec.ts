@@ -20,6 +20,7 @@ const call = (status: number | undefined, sentAt = 0, keyed = false): Call => ({
   sentAt,
   elapsedMs: 1,
 })
+const onEach = (sentAt: number) => ROUTES.map((route) => ({ ...call(202, sentAt), route }))
 const kindsOf = (calls: readonly Call[], isReady = true) =>
   judgeCalls(calls, { isReady, calmSince: 10 }).map(({ kind, count }) => `${kind} ${count}`)
 
@@ -39,8 +40,6 @@ describe('what the answers say against a run', () => {
 })
 
 describe('calm', () => {
-  const onEach = (sentAt: number) => ROUTES.map((route) => ({ ...call(202, sentAt), route }))
-
   it('is there once no request has failed for three seconds, and each route was acknowledged', () => {
     expect(isCalm(onEach(100), 10, 3_010)).toBe(true)
     expect(isCalm(onEach(100), 10, 3_009)).toBe(false)

@@ -111,9 +111,12 @@ async function runOnce({ seeds, faults }: Asked): Promise<number> {
   return results.every(isGood) ? 0 : 1
 }
 
+async function git(...command: string[]): Promise<string> {
+  return (await promisify(execFile)('git', command, { cwd: DOCS })).stdout.trim()
+}
+
 /** Undefined where git does not tell. Changes that were not committed make it `…+`. */
 async function currentCommit(): Promise<string | undefined> {
-  const git = async (...command: string[]) => (await promisify(execFile)('git', command, { cwd: DOCS })).stdout.trim()
   try {
     const isChanged = (await git('status', '--porcelain', '--', '../packages', '../services')) !== ''
     return `${await git('rev-parse', '--short', 'HEAD')}${isChanged ? '+' : ''}`
