@@ -96,8 +96,10 @@ describe('what a client throws', () => {
   })
 
   it('knows that no connection was to be had in time', async () => {
-    const hold = () => prisma.$executeRaw`SELECT 1 FROM pg_sleep(7)`
-    const held = Promise.all([hold(), hold()])
+    const held = Promise.all([
+      prisma.$executeRaw`SELECT 1 FROM pg_sleep(7)`,
+      prisma.$executeRaw`SELECT 2 FROM pg_sleep(7)`,
+    ])
     const sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = 'errors-spec'"
     await expect.poll(async () => (await database.run(sleeping)).length).toBe(2)
     expect(await classify(() => prisma.$executeRaw`SELECT 1`)).toMatchObject(away)
