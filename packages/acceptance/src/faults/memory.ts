@@ -9,20 +9,22 @@ const HELD = /^nodejs_(?:heap_size_used|external_memory)_bytes\{.*\} (\S+)$/gm
 /** In bytes, by process: one that came anew is another. */
 export type Held = ReadonlyMap<string, number>
 
-/** What each service holds once its garbage is collected. One that does not answer is left out, and shows nothing. */
+/**
+ * What each service holds once its garbage is collected. One that does not answer is left out, and shows nothing. One after
+ * the other: collecting holds up who does it, and on a small machine all others, and requests are under way.
+ */
 export async function heldMemory(stack: CampaignStack): Promise<Held> {
-  const held = await Promise.all(
-    SERVICES.map(async (service) => {
-      const pid = stack.processes().get(service)?.pid
-      // One that has just come up may not know the signal yet, which would end it.
-      if (pid === undefined || (await heldBy(stack, service)) === undefined) return []
-      collectIn(pid)
-      await sleep(COLLECTED_AFTER_MS)
-      const bytes = await heldBy(stack, service)
-      return bytes === undefined ? [] : [[`${service} ${pid}`, bytes] as const]
-    }),
-  )
-  return new Map(held.flat())
+  const held = new Map<string, number>()
+  for (const service of SERVICES) {
+    const pid = stack.processes().get(service)?.pid
+    // One that has just come up may not know the signal yet, which would end it.
+    if (pid === undefined || (await heldBy(stack, service)) === undefined) continue
+    collectIn(pid)
+    await sleep(COLLECTED_AFTER_MS)
+    const bytes = await heldBy(stack, service)
+    if (bytes !== undefined) held.set(`${service} ${pid}`, bytes)
+  }
+  return held
 }
 
 /** Of the service that grew most, in MB; undefined where not every one was seen before and after, and lived through it. */

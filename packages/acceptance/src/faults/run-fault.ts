@@ -54,9 +54,9 @@ export async function runFault(fault: Fault, seed: number, stage: Omit<Stage, 'r
     witness,
     requests: calls.length,
     unknown: failed.length,
-    needless: failed.filter(({ sentAt }) => fault.mayRefuse !== true || sentAt < struck.struckAt).length,
+    needless: failed.filter((call) => fault.mayRefuse !== true || endOf(call) < struck.struckAt).length,
     longestMs: Math.max(0, ...calls.map((call) => answeredAfterMs(call, stopped))),
-    recoveryMs: Math.max(0, ...failed.map(({ sentAt, elapsedMs }) => sentAt + elapsedMs - struck.healedAt)),
+    recoveryMs: Math.max(0, ...failed.map((call) => endOf(call) - struck.healedAt)),
     atRestMs: performance.now() - stoppedAt,
     tookMs: performance.now() - startedAt,
     ...struck.injected.measured?.(),
@@ -64,9 +64,13 @@ export async function runFault(fault: Fault, seed: number, stage: Omit<Stage, 'r
   }
 }
 
+function endOf({ sentAt, elapsedMs }: Call): number {
+  return sentAt + elapsedMs
+}
+
 /** Without the time in which the gateway was stopped: the bound is about one that may run. */
-function answeredAfterMs({ sentAt, elapsedMs }: Call, { from, to }: Span): number {
-  return elapsedMs - Math.max(0, Math.min(sentAt + elapsedMs, to) - Math.max(sentAt, from))
+function answeredAfterMs(call: Call, { from, to }: Span): number {
+  return call.elapsedMs - Math.max(0, Math.min(endOf(call), to) - Math.max(call.sentAt, from))
 }
 
 /** In the middle of the work; with some calm after it, once the gateway is ready again, or without, if none comes. */
