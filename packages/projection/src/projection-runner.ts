@@ -91,7 +91,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const linger = async ({ records, nextOffset, highWatermark }: FetchedBatch): Promise<void> => {
     const isAtEnd = nextOffset === highWatermark
     if (records.length >= SMALL_BATCH_RECORDS || !isAtEnd || performance.now() - lingeredAt < lingerMs) return
-    await sleep(lingerMs)
+    await sleep(lingerMs, undefined, { signal }).catch(() => {}) // stopping ends it
     lingeredAt = performance.now()
   }
 

@@ -6,31 +6,37 @@ const COLLECTED_AFTER_MS = 500
 /** What the program holds: its objects, and buffers outside of the heap. */
 const HELD = /^nodejs_(?:heap_size_used|external_memory)_bytes\{.*\} (\S+)$/gm
 
-/** In bytes, by process: one that came anew is another. */
-export type Held = ReadonlyMap<string, number>
+/** In bytes, by process id: one that came anew is another. */
+export type Held = ReadonlyMap<number, number>
 
 /**
- * What each service holds once its garbage is collected. One that does not answer is left out, and shows nothing. One after
- * the other: collecting holds up who does it, and on a small machine all others, and requests are under way.
+ * What each service holds once its garbage is collected. One that does not answer is left out, and shows nothing. Collecting
+ * is done by one after the other: it holds up who does it, on a small machine all others, too, and requests are under way.
  */
 export async function heldMemory(stack: CampaignStack): Promise<Held> {
-  const held = new Map<string, number>()
-  for (const service of SERVICES) {
-    const pid = stack.processes().get(service)?.pid
-    // One that has just come up may not know the signal yet, which would end it.
-    if (pid === undefined || (await heldBy(stack, service)) === undefined) continue
+  // One that has just come up may not know the signal yet, which would end it.
+  for (const pid of (await heldByAll(stack)).keys()) {
     collectIn(pid)
     await sleep(COLLECTED_AFTER_MS)
-    const bytes = await heldBy(stack, service)
-    if (bytes !== undefined) held.set(`${service} ${pid}`, bytes)
   }
-  return held
+  return heldByAll(stack)
+}
+
+async function heldByAll(stack: CampaignStack): Promise<Held> {
+  const held = await Promise.all(
+    SERVICES.map(async (service) => {
+      const pid = stack.processes().get(service)?.pid
+      const bytes = await heldBy(stack, service)
+      return pid === undefined || bytes === undefined ? [] : [[pid, bytes] as const]
+    }),
+  )
+  return new Map(held.flat())
 }
 
 /** Of the service that grew most, in MB; undefined where not every one was seen before and after, and lived through it. */
 export function growthMb(before: Held, after: Held, services = SERVICES.length): number | undefined {
-  const growths = [...after].flatMap(([name, bytes]) => {
-    const earlier = before.get(name)
+  const growths = [...after].flatMap(([pid, bytes]) => {
+    const earlier = before.get(pid)
     return earlier === undefined ? [] : [(bytes - earlier) / 2 ** 20]
   })
   return growths.length < services ? undefined : Math.round(Math.max(0, ...growths))

@@ -6,12 +6,12 @@ const MB = 2 ** 20
 describe('growthMb', () => {
   it('is that of the service that grew most', () => {
     const before = new Map([
-      ['gateway 1', 30 * MB],
-      ['metering 2', 20 * MB],
+      [1, 30 * MB],
+      [2, 20 * MB],
     ])
     const after = new Map([
-      ['gateway 1', 71 * MB],
-      ['metering 2', 19 * MB],
+      [1, 71 * MB],
+      [2, 19 * MB],
     ])
     expect(growthMb(before, after, 2)).toBe(41)
     expect(growthMb(after, before, 2), 'who gives back does not grow').toBe(1)
@@ -19,10 +19,10 @@ describe('growthMb', () => {
 
   it('is not known where a service did not tell, or its process came anew', () => {
     const before = new Map([
-      ['gateway 1', 30 * MB],
-      ['metering 2', 1 * MB],
+      [1, 30 * MB],
+      [2, 1 * MB],
     ])
-    expect(growthMb(before, new Map([['gateway 1', 30 * MB]]), 2)).toBeUndefined()
-    expect(growthMb(before, new Map([...before].with(1, ['metering 3', 60 * MB])), 2)).toBeUndefined()
+    expect(growthMb(before, new Map([[1, 30 * MB]]), 2)).toBeUndefined()
+    expect(growthMb(before, new Map([...before].with(1, [3, 60 * MB])), 2)).toBeUndefined()
   })
 })

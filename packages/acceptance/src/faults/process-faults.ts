@@ -75,7 +75,10 @@ function freezes(name: PartName, lastsMs: number): Fault['inject'] {
         send(pids, 'SIGCONT')
         to = performance.now()
       },
-      witness: async () => (state.startsWith('T') ? `${pids.length} processes stopped for ${lastsMs} ms` : undefined),
+      witness: async () =>
+        state.startsWith('T')
+          ? `${pids.length} processes stopped for ${((to - from) / 1_000).toFixed(1)} s`
+          : undefined,
       ...(name === 'gateway' && { gatewayStopped: () => ({ from, to }) }),
     }
   }

@@ -66,7 +66,7 @@ nobody. Recovery: from the end of the fault until the last request that failed;
 the load goes on until none has failed for 3 s, or for 15 s. Failover: from the signal to the owner
 of partitions until another process had committed on every one of them. Held up: from the append of a poison record
 until every consumer had committed the record behind it. + MB: what the service that grew most held on to, its garbage
-collected, at the end of an outage of 20 s more than 4 s into it, under a load of large requests as well. At rest: until every consumer had read
+collected, at the end of an outage of over 20 s more than 4 s into it, under a load of large requests as well. At rest: until every consumer had read
 everything, and it was counted again. ${BOUNDS_IN_WORDS}`
 
 function totalsOf(results: readonly FaultResult[]): string {
