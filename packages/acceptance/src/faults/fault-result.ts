@@ -12,7 +12,7 @@ export interface FaultResult {
   readonly requests: number
   /** Answered 503, or not at all: their callers can't know. */
   readonly unknown: number
-  /** Of those, the ones that failed though neither the gateway nor Kafka was away, or before anything was done. */
+  /** Of those, the ones that failed though no part was away, or before anything was done. */
   readonly needless: number
   /** Of the time in which the gateway could run. */
   readonly longestMs: number

@@ -18,7 +18,7 @@ export interface Fault {
   readonly family: string
   /** Run by `pnpm test`, too. */
   readonly isShort?: boolean
-  /** The gateway or Kafka is away: requests may fail meanwhile. Else none needs to. */
+  /** A part is away: requests may fail meanwhile. Else none needs to. */
   readonly mayRefuse?: boolean
   readonly inject: (stage: Stage) => Promise<Injected>
 }

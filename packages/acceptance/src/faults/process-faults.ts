@@ -95,7 +95,7 @@ const named = (
       name: `${verb} ${name}`,
       family: verb,
       isShort: short.includes(name),
-      mayRefuse: name === 'gateway' || name === 'kafka',
+      mayRefuse: true,
       inject: how(name),
     }),
   )

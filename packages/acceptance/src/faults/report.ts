@@ -57,7 +57,7 @@ whole stack; then everything was counted again by [the auditor](../packages/audi
 ledger.`
 
 const BOUNDS_IN_WORDS = `**!** is beyond a bound: an answer within ${seconds(BOUNDS.longestMs)} s, none but 2xx
-${seconds(BOUNDS.recoveryMs)} s after the fault, nor meanwhile where neither the gateway nor Kafka is away, failover within ${seconds(BOUNDS.failoverMs)} s, a partition held up by a poison record for less than
+${seconds(BOUNDS.recoveryMs)} s after the fault, nor meanwhile where no part is away, failover within ${seconds(BOUNDS.failoverMs)} s, a partition held up by a poison record for less than
 ${seconds(BOUNDS.heldUpMs)} s, memory flat in an outage (no service ${BOUNDS.growthMb} MB larger). All are the worst of all seeds.`
 
 const LEGEND = `Unknown: answered 503 or not at all, so that the caller can't know; these may be in the log once or not at all. Longest:
