@@ -14,23 +14,25 @@ export type Held = ReadonlyMap<number, number>
  * is done by one after the other: it holds up who does it, on a small machine all others, too, and requests are under way.
  */
 export async function heldMemory(stack: CampaignStack): Promise<Held> {
-  // One that has just come up may not know the signal yet, which would end it.
-  for (const pid of (await heldByAll(stack)).keys()) {
+  const held = new Map<number, number>()
+  for (const { service, pid } of await answering(stack)) {
     collectIn(pid)
     await sleep(COLLECTED_AFTER_MS)
+    const bytes = await heldBy(stack, service)
+    if (bytes !== undefined) held.set(pid, bytes)
   }
-  return heldByAll(stack)
+  return held
 }
 
-async function heldByAll(stack: CampaignStack): Promise<Held> {
-  const held = await Promise.all(
+/** One that has just come up may not know the signal yet, which would end it. */
+async function answering(stack: CampaignStack): Promise<{ readonly service: string; readonly pid: number }[]> {
+  const found = await Promise.all(
     SERVICES.map(async (service) => {
       const pid = stack.processes().get(service)?.pid
-      const bytes = await heldBy(stack, service)
-      return pid === undefined || bytes === undefined ? [] : [[pid, bytes] as const]
+      return pid === undefined || (await heldBy(stack, service)) === undefined ? [] : [{ service, pid }]
     }),
   )
-  return new Map(held.flat())
+  return found.flat()
 }
 
 /** Of the service that grew most, in MB; undefined where not every one was seen before and after, and lived through it. */
