@@ -101,6 +101,22 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
 
+  /** A broker that is just starting names no controller yet, which kafkajs does not wait for. What else fails is thrown. */
+  const createOnceControlled = async (asked: Parameters<typeof admin.createTopics>[0]): Promise<boolean> => {
+    const waiting = { message: 'Waiting for a controller', logger, giveUpAfterMs: requestTimeoutMs }
+    const create = () =>
+      admin.createTopics(asked).then(
+        (isNew) => ({ isNew }),
+        (error: unknown) => {
+          if (error instanceof Error && error.name === 'KafkaJSBrokerNotFound') throw error
+          return { error }
+        },
+      )
+    const created = await keepTrying(create, waiting)
+    if ('error' in created) throw created.error
+    return created.isNew
+  }
+
   return {
     connect: async () => {
       const overdue = () => new BrokerUnreachableError(connectTimeoutMs)
@@ -115,7 +131,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     createTopic: async (topic, { partitions, config = {}, replicationFactor = -1 }) => {
       const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
       const topics = [{ topic, numPartitions: partitions, replicationFactor, configEntries }]
-      const isNew = await admin.createTopics({ topics, waitForLeaders: false })
+      const isNew = await createOnceControlled({ topics, waitForLeaders: false })
       // kafkajs' own wait fails on a broker that has not heard of the topic yet.
       const waiting = { message: 'Waiting for the new topic', logger, giveUpAfterMs: requestTimeoutMs }
       await keepTrying(() => watermarks(topic), waiting)

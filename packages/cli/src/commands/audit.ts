@@ -89,9 +89,8 @@ function printReport({ records, passes, lag, queueing, findings }: AuditReport):
   for (const { service, records: unread } of behind)
     print(`${service} is ${unread} records behind; these were left out.`)
   const { decided, undecided } = queueing
-  print(
-    `Of ${decided + undecided} times that a form was set off, ${undecided} are undecided: the log does not tell enough.`,
-  )
+  if (undecided > 0)
+    print(`Whether a form was to be queued: ${decided} times decided, ${undecided} times the log does not tell enough.`)
   const counted = `${records} records counted again${passes > 1 ? ` in ${passes} passes` : ''}`
   const total = findings.reduce((sum, { count }) => sum + count, 0)
   print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', `${total} differences`)}.`)
