@@ -220,13 +220,13 @@ describe('a publisher whose broker fails', () => {
   it('answers everyone by their deadline while nothing gets through, holds no more than its bounds, and recovers', async () => {
     const topic = await givenTopic(3)
     const { proxy, connection } = await givenFaultProxy()
-    const limits = { maxQueuedRecords: 500, maxBatchRecords: 100, requestTimeoutMs: 400, connectTimeoutMs: 400 }
+    const limits = { maxQueuedRecords: 500, maxBatchRecords: 100, requestTimeoutMs: 2_000, connectTimeoutMs: 400 }
     const publisher = await givenPublisher(connection, limits)
     proxy.setLink('black-hole')
-    const first = publisher.publish(recordOf(topic, 0, 'first'), inMs(300))
-    await sleep(50) // the first is in a request now
+    const first = publisher.publish(recordOf(topic, 0, 'first'), inMs(1_000))
+    await sleep(300) // the first is in a request now
     const later = Array.from({ length: 2_000 }, (_, index) =>
-      publisher.publish(recordOf(topic, 0, `${index}`), inMs(300)),
+      publisher.publish(recordOf(topic, 0, `${index}`), inMs(600)),
     )
 
     expect(await first).toMatchObject({ outcome: 'unknown', cause: { code: 'ANSWER_OVERDUE' } })
