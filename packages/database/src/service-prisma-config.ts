@@ -6,7 +6,7 @@ interface ServicePrismaConfig {
 }
 
 /**
- * What a service's `prisma.config.ts` exports: `export default servicePrismaConfig('metering', process.env['DATABASE_URL'])`.
+ * What a service's `prisma.config.ts` exports: `export default servicePrismaConfig('metering', databaseUrl)`.
  * `pnpm generate` needs no database; Prisma's own CLI, where someone has its engines, gets the service's schema of it.
  */
 export function servicePrismaConfig(schema: string, databaseUrl?: string): ServicePrismaConfig {

@@ -45,8 +45,9 @@ export function judgeCalls(calls: readonly Call[], { isReady, calmSince }: Recov
   ]
 }
 
-function isExpected({ status, keyed }: Call): boolean {
-  return status === undefined || [200, 202, 503].includes(status) || (keyed && status === 409)
+function isExpected(call: Call): boolean {
+  const { status = 0, keyed } = call
+  return isRefused(call) || [200, 202].includes(status) || (keyed && status === 409)
 }
 
 /** Answered 503, or not at all. */

@@ -4,6 +4,16 @@ import { refusal } from './refusals.ts'
 
 const INSTANT = '2026-11-02T10:00:00.000Z'
 
+/** As a user's own page and the page of their forms begin it. */
+const WAITING_FORM = {
+  queuedId: '5d2b8f0a-6c1e-5f43-9b7a-1e0d4c2f8a96',
+  formId: 'nps-after-checkout',
+  state: 'waiting',
+  queuedAt: INSTANT,
+  showFrom: INSTANT,
+  expiresAt: null,
+}
+
 const LIVE_PASSED = {
   gate: 'live',
   passed: true,
@@ -50,12 +60,7 @@ export const getUser: Operation = {
             segments: ['paying'],
             waitingForms: [
               {
-                queuedId: '5d2b8f0a-6c1e-5f43-9b7a-1e0d4c2f8a96',
-                formId: 'nps-after-checkout',
-                state: 'waiting',
-                queuedAt: INSTANT,
-                showFrom: INSTANT,
-                expiresAt: null,
+                ...WAITING_FORM,
                 priority: 10,
               },
             ],
@@ -129,12 +134,7 @@ export const getUserForms: Operation = {
             ],
             queue: [
               {
-                queuedId: '5d2b8f0a-6c1e-5f43-9b7a-1e0d4c2f8a96',
-                formId: 'nps-after-checkout',
-                state: 'waiting',
-                queuedAt: INSTANT,
-                showFrom: INSTANT,
-                expiresAt: null,
+                ...WAITING_FORM,
                 offeredAt: null,
                 deliveredAt: null,
                 requestId: '019a4414-8e80-7a7c-9c54-1f3b6d2a7e10',
