@@ -33,9 +33,9 @@ export function createExpressApp({ routes, answerRequest, whyNotReady, logger }:
   })
 
   const documents = createDocuments()
-  for (const { path, headers, text } of documents) {
-    app.get(path, (_request, response) =>
-      writeText(response, 200, text, { ...headers, 'X-Request-Id': randomUUIDv7() }),
+  for (const { path, headers, read } of documents) {
+    app.get(path, async (_request, response) =>
+      writeText(response, 200, await read(), { ...headers, 'X-Request-Id': randomUUIDv7() }),
     )
   }
   for (const route of routes) {
