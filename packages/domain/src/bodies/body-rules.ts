@@ -85,7 +85,7 @@ export const BODY_RULES = {
   }),
   unsetItem: (member: string) => ({
     message: `${member} must hold only strings`,
-    when: 'An `$unset` of other than strings',
+    when: 'An item of `$unset` that is no string',
   }),
 
   // Device info (contract, Device info).
@@ -105,7 +105,7 @@ export const BODY_RULES = {
   }),
   counted: (member: string) => ({
     message: `${member} must not be counted: it is a device field`,
-    when: 'A device field to count with',
+    when: 'A device field under `$increment` or `$decrement`',
   }),
 
   // Events (contract, Track event; decisions.md, Track event).

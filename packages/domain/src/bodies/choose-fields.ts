@@ -48,7 +48,7 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
     else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
     else if (!isDeviceField(slug)) changes.push(change)
   }
-  // What says the most is said last: `$deviceInfo` over `$set` over `$setOnce`.
+  // The last one wins: `$deviceInfo` over `$set` over `$setOnce`.
   const device = Object.entries({ ...Object.fromEntries([...setOnce, ...set]), ...body.device }).filter(([field]) => {
     if (droppedTraits.has(field)) return false
     if (!project.allowedFields.has(field)) filteredFields.add(field)

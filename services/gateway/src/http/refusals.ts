@@ -17,7 +17,7 @@ export interface Refusal {
   readonly status: number
   readonly message: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Its record may be in the log all the same. */
+  /** Whether its record is in the log is unknown. */
   readonly mayBeRecorded?: boolean
 }
 
@@ -107,7 +107,7 @@ export const REFUSALS = {
   after: {
     status: 400,
     message: 'after must be what next was in the answer before',
-    when: 'An `after` that nobody gave',
+    when: 'An `after` that is not the `next` of a page',
   },
 
   // A visit's proof of its user.
@@ -160,8 +160,8 @@ export const REFUSALS = {
   },
 
   // A part that the answer needs is unavailable.
-  notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is away' },
-  notRead: { status: 503, message: 'This can not be read now: try again', when: 'What would be read is away' },
+  notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
+  notRead: { status: 503, message: 'This can not be read now: try again', when: 'What would be read is unavailable' },
 } as const satisfies Record<string, RefusalRule | ((...parameters: never[]) => RefusalRule)>
 
 /** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */

@@ -62,13 +62,14 @@ export const HEADERS = {
     example: '"admin";q=200;w=2',
   },
   'Retry-After': {
-    description: 'Come again after as many seconds.',
+    description: 'Retry after this many seconds.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
     example: 1,
   },
   'Idempotent-Replayed': {
-    description: 'There where the answer is that of an earlier request with the same `Idempotency-Key`, byte for byte.',
+    description:
+      'Present where the answer is that of an earlier request with the same `Idempotency-Key`, byte for byte.',
     schema: { type: 'string', const: 'true' },
     example: 'true',
   },

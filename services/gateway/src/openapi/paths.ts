@@ -49,7 +49,7 @@ const LIVE: Operation = {
   description: 'Answers while the process does. Do not restart it for what `/readyz` says.',
   answer: {
     status: 200,
-    description: 'It is.',
+    description: 'The process is alive.',
     content: json(LiveAnswer, { available: { summary: 'Alive', value: { status: 'available' } } }),
   },
   refusals: {},
@@ -60,15 +60,15 @@ const READY: Operation = {
   tag: 'Health',
   summary: 'Would a request succeed now?',
   description:
-    'Not ready while the log is away, and while keys and forms were not known to be current for more than 30 seconds; `message` says why.',
+    'Not ready while the log is unavailable, and while keys and forms were not known to be current for more than 30 seconds; `message` says why.',
   answer: {
     status: 200,
-    description: 'It would.',
+    description: 'A request would succeed.',
     content: json(ReadyAnswer, { available: { summary: 'Ready', value: { status: 'available', reasons: [] } } }),
   },
   refusals: {
     noCatalog: { ...notReady([UNAVAILABLE_REASONS.noCatalog]), when: 'A gateway that has just started' },
-    noLog: { ...notReady([UNAVAILABLE_REASONS.noLog]), when: 'The log is away' },
+    noLog: { ...notReady([UNAVAILABLE_REASONS.noLog]), when: 'The log is unavailable' },
   },
 }
 
@@ -79,7 +79,7 @@ const PREFLIGHT: Operation = {
   description: 'Answered before the key is looked at, for any origin.',
   answer: {
     status: 204,
-    description: 'The page may go on.',
+    description: 'The page may send its request.',
     headers: ['Access-Control-Allow-Origin', 'Access-Control-Allow-Methods', 'Access-Control-Allow-Headers'],
   },
   refusals: {},
@@ -97,7 +97,7 @@ export function createPaths(): ZodOpenApiPathsObject {
     '/openapi.json': {
       get: operationObject('openApi', page('This document', 'application/json', 'object'), READ_METHODS),
     },
-    '/docs': { get: operationObject('docs', page('This document, to be read', 'text/html', 'string'), READ_METHODS) },
+    '/docs': { get: operationObject('docs', page('This document as a page', 'text/html', 'string'), READ_METHODS) },
   }
 }
 
@@ -150,7 +150,7 @@ function page(summary: string, mediaType: string, type: 'object' | 'string'): Op
     tag: 'Health',
     summary,
     description: 'Made from the same schemas and the same route table as the gateway itself.',
-    answer: { status: 200, description: 'It.', content: { [mediaType]: { schema: { type } } } },
+    answer: { status: 200, description: 'The document.', content: { [mediaType]: { schema: { type } } } },
     refusals: {},
   }
 }

@@ -9,7 +9,7 @@ import { type DocumentedAnswer, type DocumentedRefusals, json, refusalsOf } from
 /** What each status means here. */
 const STATUSES: Readonly<Record<number, string>> = {
   400: 'Something in the request is wrong, or a limit of the plan is reached.',
-  401: 'There is no valid key, or nobody to speak of.',
+  401: 'The key is not valid, or there is no userName, or its signature is wrong.',
   402: "The organization's events of the month are used up.",
   403: 'The key is of the other kind.',
   404: 'There is no such user, or no such segment.',
@@ -17,13 +17,13 @@ const STATUSES: Readonly<Record<number, string>> = {
   408: 'The request did not arrive in time.',
   409: 'A request with the same `Idempotency-Key` is still running.',
   413: 'The body is larger than 100 KB.',
-  415: 'The body is of a type or in an encoding that is not taken.',
-  417: 'The request expects what no server does.',
+  415: 'The type or the encoding of the body is not supported.',
+  417: 'The `Expect` header asks for something unknown.',
   422: 'The `Idempotency-Key` was used for something else.',
   429: "The key's rate limit is reached.",
   431: 'The headers are too large.',
   500: 'Something broke. The cause is in the log, under the request id.',
-  503: 'Too much at once, or something that the answer needs is away: come again.',
+  503: 'Too many requests at once, or a part that the answer needs is unavailable: retry.',
 }
 
 export const RATE_LIMIT_HEADERS: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy']
