@@ -1,4 +1,4 @@
-import { ROUTES, type OperationId, type RouteSignature } from '../route-table.ts'
+import { ROUTES, type OperationId, type RouteSignature } from '../routes/route.ts'
 import { IDEMPOTENCY_KEY } from './headers.ts'
 import type { OperationObject, PathItem } from './open-api.ts'
 import type { DocumentedRefusal, Operation } from './operation.ts'

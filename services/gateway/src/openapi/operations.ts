@@ -1,4 +1,4 @@
-import type { OperationId } from '../route-table.ts'
+import type { OperationId } from '../routes/route.ts'
 import { identifyUser, visit } from './identify-operations.ts'
 import type { Operation } from './operation.ts'
 import { getUsage, listEvents, listTraits } from './project-operations.ts'
