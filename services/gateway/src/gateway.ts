@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http'
 import type { CatalogView } from '@nextvisit/catalog'
 import type { LogConnection, Publisher } from '@nextvisit/log'
 import type { Logger, RedisConnection } from '@nextvisit/service-kit'
@@ -10,25 +9,25 @@ import { createMetering } from './clients/metering.ts'
 import { createServiceClient } from './clients/service-client.ts'
 import { createTraitRegistry } from './clients/trait-registry.ts'
 import { createUserProjector } from './clients/user-projector.ts'
+import type { GatewayConfig } from './config.ts'
 import { createApp } from './http/app.ts'
 import { createCallerAddress } from './http/caller-address.ts'
 import { UNAVAILABLE_REASONS } from './http/refusals.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
-import { createRecordLog, type RecordLog } from './log/record-log.ts'
-import { createReplies, type Replies } from './log/replies.ts'
+import { createRecordLog } from './log/record-log.ts'
+import { createReplies } from './log/replies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import { createSharedRateLimiter } from './rate-limit/shared-rate-limiter.ts'
 import type { CountryOf } from './routes/caller-country.ts'
 import { createIdentifyUser } from './routes/identify-user.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
 import { createRecordRequest } from './routes/record-request.ts'
-import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createTrackEvent } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
 import { createVisit } from './routes/visit.ts'
 
-export interface GatewayParts {
+export interface GatewayParts extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'trustedProxies'> {
   /** Names this process among gateways: the channel of its replies. */
   readonly instanceId: string
   readonly catalog: CatalogView
@@ -37,17 +36,8 @@ export interface GatewayParts {
   readonly redis: RedisConnection['client']
   /** A connection of its own: one that subscribes takes no other commands. */
   readonly subscriber: RedisConnection['client']
-  /** Base addresses of each service's replicas. */
-  readonly services: Readonly<
-    Record<'userProjector' | 'traitRegistry' | 'metering' | 'formTriggerEvaluator', readonly string[]>
-  >
   /** The token that services share. */
   readonly internalToken: string
-  /** NEXTVISIT_SECRET_KEY. */
-  readonly secretKey: string | undefined
-  readonly maxInFlight: number
-  /** Addresses and ranges of proxies whose `X-Forwarded-For` is believed. */
-  readonly trustedProxies: readonly string[]
   readonly countryOf: CountryOf
   readonly metrics: GatewayMetrics
   readonly logger: Logger
@@ -57,45 +47,28 @@ export interface GatewayParts {
   readonly redisPrefix?: string
 }
 
-export interface Gateway {
-  readonly listener: RequestListener
-  readonly log: RecordLog
-  readonly replies: Replies
-  /**
-   * Why a request would not succeed now; empty while it would. Redis and other services do not count: ingestion goes on
-   * without them (decisions.md, Busy and broken).
-   */
-  readonly notReadyReasons: () => readonly string[]
-  /** Ends timers; connections belong to their creators. */
-  readonly stop: () => void
-}
-
 const MAX_CATALOG_AGE_MS = 30_000
 
 /** Wires the gateway together; opens nothing. */
-export function createGateway(parts: GatewayParts): Gateway {
+export function createGateway(parts: GatewayParts) {
   const { catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const watch = { logger, onState: metrics.onBreaker }
 
-  const clientOptions = { token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
-  const clients = {
-    userProjector: createServiceClient('user-projector', services.userProjector, clientOptions),
-    traitRegistry: createServiceClient('trait-registry', services.traitRegistry, clientOptions),
-    metering: createServiceClient('metering', services.metering, clientOptions),
-    evaluator: createServiceClient('form-trigger-evaluator', services.formTriggerEvaluator, clientOptions),
-  }
-  const userProjector = createUserProjector(clients.userProjector)
-  const traitRegistry = createTraitRegistry(clients.traitRegistry)
-  const metering = createMetering(clients.metering)
-  const evaluator = createFormTriggerEvaluator(clients.evaluator)
+  const options = { token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
+  const clientOf = (name: string, urls: readonly string[]) => createServiceClient(name, urls, options)
+  const userProjector = createUserProjector(clientOf('user-projector', services.userProjector))
+  const traitRegistry = createTraitRegistry(clientOf('trait-registry', services.traitRegistry))
+  const metering = createMetering(clientOf('metering', services.metering))
+  const evaluator = createFormTriggerEvaluator(clientOf('form-trigger-evaluator', services.formTriggerEvaluator))
 
   const log = createRecordLog({ ...parts, ...watch })
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix)
   const recordRequest = createRecordRequest({ keptAnswers, log, replies, onRecorded: metrics.onRecorded })
   const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
-  const admitIdentify = createAdmitIdentify({ knownUsers, metering, traitRegistry })
-  const admitEvent = createAdmitEvent({ knownUsers, metering, traitRegistry })
+  const admissionParts = { knownUsers, metering, traitRegistry }
+  const admitIdentify = createAdmitIdentify(admissionParts)
+  const admitEvent = createAdmitEvent(admissionParts)
   const checkSignature = createCheckSignature(parts.secretKey)
 
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), Date.now())
@@ -106,8 +79,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       createVisit({ ...parts, admit: admitIdentify, recordRequest, checkSignature, log }),
       createTrackEvent('sdk', admitEvent, recordRequest),
       ...createUserRoutes(userProjector, evaluator),
-      ...createProjectRoutes(metering, traitRegistry),
-      ...createSegmentRoutes(userProjector),
+      ...createProjectRoutes({ metering, traitRegistry, userProjector }),
     ],
     catalog,
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
@@ -117,10 +89,20 @@ export function createGateway(parts: GatewayParts): Gateway {
     notReadyReasons,
     logger,
   })
-  const stop = () => [...Object.values(clients), replies].forEach((part) => part.stop())
-  return { listener, log, replies, notReadyReasons, stop }
+  return {
+    listener,
+    log,
+    replies,
+    notReadyReasons,
+    /** Ends timers; connections belong to their creators. */
+    stop: () => [userProjector, traitRegistry, metering, evaluator, replies].forEach((part) => part.stop()),
+  }
 }
 
+/**
+ * Why a request would not succeed now; empty while it would. Redis and other services do not count: ingestion goes on
+ * without them (decisions.md, Busy and broken).
+ */
 function reasonsOf(logReason: string | undefined, catalogCurrentAsOfMs: number, nowMs: number): readonly string[] {
   const reasons: string[] = logReason === undefined ? [] : [logReason]
   const ageMs = nowMs - catalogCurrentAsOfMs

@@ -29,17 +29,14 @@ const publisher = createPublisher(connection, { logger, onRequest: createPublish
 const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
 const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })
 const gateway = createGateway({
+  ...config,
   instanceId,
   catalog,
   connection,
   publisher,
   redis: redis.client,
   subscriber: subscriber.client,
-  services: config.services,
   internalToken: config.internalServer.token,
-  secretKey: config.secretKey,
-  maxInFlight: config.maxInFlight,
-  trustedProxies: config.trustedProxies,
   countryOf: loadCountries(),
   metrics: createGatewayMetrics(metrics),
   logger,

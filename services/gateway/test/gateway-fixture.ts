@@ -108,7 +108,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     internalToken: TEST_TOKEN,
     secretKey: undefined,
     maxInFlight: options.maxInFlight ?? 1_000,
-    trustedProxies: options.trustedProxies ?? [],
+    trustedProxies: [...(options.trustedProxies ?? [])],
     countryOf,
     metrics: {
       ...createGatewayMetrics(registry),

@@ -1,6 +1,16 @@
+import type { Metering } from '../clients/metering.ts'
+import type { TraitRegistry } from '../clients/trait-registry.ts'
 import type { Refusal } from '../http/refusals.ts'
 import type { Published, RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../routes/route.ts'
+import type { KnownUsers } from './known-users.ts'
+
+/** What policy asks. */
+export interface AdmissionParts {
+  readonly knownUsers: KnownUsers
+  readonly metering: Metering
+  readonly traitRegistry: TraitRegistry
+}
 
 /** A fact with every verdict in it, or why the request is refused. */
 export type Admission<Fact> =

@@ -1,19 +1,10 @@
-import type { EventTracked, Unchecked } from '@nextvisit/contracts'
+import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import type { TrackBody } from '@nextvisit/domain'
-import type { Metering } from '../clients/metering.ts'
-import type { TraitRegistry } from '../clients/trait-registry.ts'
 import { admissionDeadline } from '../http/budget.ts'
 import { REFUSALS, type RefusalRule, refuse } from '../http/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../routes/route.ts'
-import { type Admission, commonFields, monthOf, recordRefOf } from './admission.ts'
-import type { KnownUsers } from './known-users.ts'
-
-export interface EventAdmissionParts {
-  readonly knownUsers: KnownUsers
-  readonly metering: Metering
-  readonly traitRegistry: TraitRegistry
-}
+import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
 
 export type AdmitEvent = ReturnType<typeof createAdmitEvent>
 
@@ -21,7 +12,7 @@ export type AdmitEvent = ReturnType<typeof createAdmitEvent>
  * Policy for a tracked event, in this order (decisions.md, Track event): user exists (404), event disabled (400), the
  * organization's event limit (402), the project's cap on unique events (400).
  */
-export function createAdmitEvent({ knownUsers, metering, traitRegistry }: EventAdmissionParts) {
+export function createAdmitEvent({ knownUsers, metering, traitRegistry }: AdmissionParts) {
   return async (request: CheckedRequest, body: TrackBody, place: RecordPlace): Promise<Admission<EventTracked>> => {
     const { slug } = body
     const deadlineAt = admissionDeadline(request.deadlineAt)
@@ -52,19 +43,10 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: EventA
       if (limit !== undefined) await metering.release(recordRef.recordId, releaseDeadlineAt)
     }
 
-    const claim = {
-      kind: 'event',
-      ...recordRef,
-      slugs: [{ slug, name: body.eventName }],
-      disabled: [],
-      ...cap,
-    } as const
+    const names = [{ slug, name: body.eventName }]
+    const claim: Claim = { kind: 'event', ...recordRef, slugs: names, disabled: [], ...cap }
     // An idempotent request may be a repeat of one that another gateway answered before Redis was emptied.
-    const claimed = await traitRegistry.claim(
-      { ...claim, slugs: [...claim.slugs], disabled: [] },
-      deadlineAt,
-      common.keyed,
-    )
+    const claimed = await traitRegistry.claim(claim, deadlineAt, common.keyed)
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')
     if (verdict === 'no-room') {

@@ -1,19 +1,10 @@
 import type { ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import { chooseFields, type IdentifyBody, isCustomSlug, type TraitChange, toTraitOperations } from '@nextvisit/domain'
-import type { Metering } from '../clients/metering.ts'
-import type { TraitRegistry } from '../clients/trait-registry.ts'
 import { admissionDeadline } from '../http/budget.ts'
 import { REFUSALS, refuse, refuseBody } from '../http/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../routes/route.ts'
-import { type Admission, commonFields, monthOf, recordRefOf } from './admission.ts'
-import type { KnownUsers } from './known-users.ts'
-
-export interface IdentifyAdmissionParts {
-  readonly knownUsers: KnownUsers
-  readonly metering: Metering
-  readonly traitRegistry: TraitRegistry
-}
+import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
 
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 
@@ -21,7 +12,7 @@ export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
  * Policy for an identify by either kind of key (decisions.md, Identify): what the project keeps, the MAU quota (400), the
  * cap on unique traits (over it, new slugs are stripped).
  */
-export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: IdentifyAdmissionParts) {
+export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: AdmissionParts) {
   return async (
     request: CheckedRequest,
     body: IdentifyBody,

@@ -31,7 +31,7 @@ type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 export type Metering = ReturnType<typeof createMetering>
 
 /** Metering: room under limits, and this month's counters. */
-export function createMetering({ call }: Pick<ServiceClient, 'call'>) {
+export function createMetering({ call, stop }: ServiceClient) {
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
   const ask = createBatchedCall<Reservation, ReserveVerdict>({
     ask: async (reservations, deadlineAt) => {
@@ -83,6 +83,7 @@ export function createMetering({ call }: Pick<ServiceClient, 'call'>) {
   }
 
   return {
+    stop,
     release,
     reserveEvent: reserve,
     /** Asks nothing for a user that is known to count this month. */

@@ -14,8 +14,9 @@ import type { ServiceClient } from './service-client.ts'
 export type UserProjector = ReturnType<typeof createUserProjector>
 
 /** The user projector: who exists, read models of users, segments. */
-export function createUserProjector({ call }: Pick<ServiceClient, 'call'>) {
+export function createUserProjector({ call, stop }: ServiceClient) {
   return {
+    stop,
     /** Whether a user exists, as of the question: the projector answers behind a barrier. */
     lookUp: createBatchedCall<UserLookUp, boolean>({
       keyOf: ({ userId }) => userId,

@@ -2,23 +2,13 @@ import { randomUUIDv7 } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { ListenError } from '@nextvisit/service-kit'
 import { discardBody, saysTooLarge } from './read-body.ts'
 import { REFUSALS, type RefusalRule, refuse } from './refusals.ts'
 import { errorBody, JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
 const CLOSE_WITHIN_MS = 5_000
-
-/** The gateway could not take its public port. */
-export class GatewayListenError extends Error {
-  override readonly name = 'GatewayListenError'
-  readonly code = 'CANNOT_LISTEN'
-  readonly retryable = false
-
-  constructor(host: string, port: number, options?: ErrorOptions) {
-    super(`Could not listen on ${host}:${port}: choose another GATEWAY_PORT, or end what holds it`, options)
-  }
-}
 
 /** The public server. `port` 0 takes any free one. */
 export function createHttpServer(host: string, port: number, listener: RequestListener) {
@@ -57,7 +47,10 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
   return {
     start: () =>
       new Promise<{ port: number }>((resolve, reject) => {
-        server.once('error', (cause) => reject(new GatewayListenError(host, port, { cause })))
+        server.once('error', (cause) => {
+          const advice = 'choose another GATEWAY_PORT, or end what holds it'
+          reject(new ListenError(`Could not listen on ${host}:${port}: ${advice}`, { cause }))
+        })
         server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
       }),
     /** Accepts no more, answers what is under way with `Connection: close`, then closes. */

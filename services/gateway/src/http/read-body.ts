@@ -18,7 +18,7 @@ export type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { re
 export async function readBody(request: IncomingMessage): Promise<ReadBody> {
   if (saysTooLarge(request)) return refuse(TOO_LARGE)
   const body = await collect(request)
-  return body.outcome === 'ok' && isGzip(request) ? inflate(body.bytes) : body
+  return body.outcome === 'ok' && encodingOf(request) === 'gzip' ? inflate(body.bytes) : body
 }
 
 /** Whether a body is over the limit by its `Content-Length`. */
@@ -28,12 +28,11 @@ export function saysTooLarge(request: IncomingMessage): boolean {
 
 /** Whether a body's `Content-Encoding` is one that {@link readBody} knows. */
 export function hasKnownEncoding(request: IncomingMessage): boolean {
-  const encoding = request.headers['content-encoding']?.trim().toLowerCase()
-  return encoding === undefined || encoding === '' || encoding === 'identity' || encoding === 'gzip'
+  return ['', 'identity', 'gzip'].includes(encodingOf(request))
 }
 
-function isGzip(request: IncomingMessage): boolean {
-  return request.headers['content-encoding']?.trim().toLowerCase() === 'gzip'
+function encodingOf({ headers }: IncomingMessage): string {
+  return headers['content-encoding']?.trim().toLowerCase() ?? ''
 }
 
 function collect(request: IncomingMessage): Promise<ReadBody> {

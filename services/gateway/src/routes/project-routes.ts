@@ -1,20 +1,26 @@
+import { Uuid } from '@nextvisit/contracts'
+import { compileSegments } from '@nextvisit/domain'
 import { monthOf } from '../admission/admission.ts'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
+import type { UserProjector } from '../clients/user-projector.ts'
 import { REFUSALS, type Refusal, refuse } from '../http/refusals.ts'
 import { type Answer, answer } from '../http/write-answer.ts'
 import { parsePage } from './page-query.ts'
 import { type CheckedRequest, type Route, ROUTES } from './route.ts'
 
-/** A project's counters and registries (decisions.md, Beyond the document). */
-export function createProjectRoutes(
-  { readUsage }: Pick<Metering, 'readUsage'>,
-  { readDefinitions }: Pick<TraitRegistry, 'readDefinitions'>,
-): readonly Route[] {
+export interface ProjectRoutesParts {
+  readonly metering: Metering
+  readonly traitRegistry: TraitRegistry
+  readonly userProjector: UserProjector
+}
+
+/** A project's counters, registries and segments (decisions.md, Beyond the document). */
+export function createProjectRoutes({ metering, traitRegistry, userProjector }: ProjectRoutesParts): readonly Route[] {
   /** This month's counters beside the plan's limits, `null` for none. */
   async function getUsage({ project: { organization, project, plan }, receivedMs, deadlineAt }: CheckedRequest) {
     const month = monthOf(new Date(receivedMs).toISOString())
-    const usage = await readUsage({ organization, project, month }, deadlineAt)
+    const usage = await metering.readUsage({ organization, project, month }, deadlineAt)
     if (usage.outcome !== 'answered') return refuse(REFUSALS.notRead)
     const count = usage.answer
     return answer(200, {
@@ -31,14 +37,48 @@ export function createProjectRoutes(
     const { organization, project } = request.project
     const page = parsePage(request.query)
     if (page.outcome === 'refused') return page
-    const read = await readDefinitions({ kind, organization, project, ...page.query }, request.deadlineAt)
+    const read = await traitRegistry.readDefinitions({ kind, organization, project, ...page.query }, request.deadlineAt)
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
     return answer(200, { [`${kind}s`]: read.answer.definitions, next: read.answer.next })
+  }
+
+  /** Segments by id, how many are in each, and how far that is computed. */
+  async function listSegments({ query, project: place, deadlineAt }: CheckedRequest): Promise<Answer | Refusal> {
+    const { organization, project, config } = place
+    const asked = parsePage(query)
+    if (asked.outcome === 'refused') return asked
+    const { limit, after = '' } = asked.query
+    const rest = compileSegments(config).segments.filter(({ id }) => id > after)
+    const page = rest.slice(0, limit)
+    const segments = page.map(({ id, definition }) => ({ id, definition }))
+    const read = await userProjector.readSegments({ organization, project, segments }, deadlineAt)
+    if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    const { usersTotal, segments: progress } = read.answer
+    const names = new Map(config.segments.map(({ id, name }) => [id, name]))
+    return answer(200, {
+      segments: page.map(({ id }, index) => ({ id, name: names.get(id) ?? null, ...progress[index], usersTotal })),
+      next: rest.length > limit ? (page.at(-1)?.id ?? null) : null,
+    })
+  }
+
+  /** Who is in a segment, by user id, and since when. */
+  async function listSegmentUsers(request: CheckedRequest): Promise<Answer | Refusal> {
+    const { organization, project, config } = request.project
+    const page = parsePage(request.query, (after) => Uuid.safeParse(after).success)
+    if (page.outcome === 'refused') return page
+    const segmentId = request.pathParameters.get('segmentId')
+    const segment = config.segments.find(({ id }) => id === segmentId)
+    if (!segment) return refuse(REFUSALS.segment)
+    const query = { organization, project, segmentId: segment.id, ...page.query }
+    const members = await userProjector.readSegmentMembers(query, request.deadlineAt)
+    return members.outcome === 'answered' ? answer(200, members.answer) : refuse(REFUSALS.notRead)
   }
 
   return [
     { ...ROUTES.getUsage, handle: getUsage },
     { ...ROUTES.listTraits, handle: (request) => listDefinitions('trait', request) },
     { ...ROUTES.listEvents, handle: (request) => listDefinitions('event', request) },
+    { ...ROUTES.listSegments, handle: listSegments },
+    { ...ROUTES.listSegmentUsers, handle: listSegmentUsers },
   ]
 }

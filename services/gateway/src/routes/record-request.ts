@@ -49,11 +49,13 @@ export function createRecordRequest({ keptAnswers, log, replies, onRecorded }: R
     const { requestId, idempotent, deadlineAt, traceparent } = request
     const { organization, project } = request.project
 
+    // The rules of the body.
     const parsed = recording.parse(request)
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
     if (parsed.outcome === 'refused') return parsed
     const body = parsed.value
 
+    // Idempotency-Key.
     if (idempotent === 'malformed') return refuse(REFUSALS.idempotencyKey)
     const lease = await keptAnswers.begin(idempotent)
     if (lease.outcome === 'running') return refuse(REFUSALS.stillRunning)
@@ -73,6 +75,7 @@ export function createRecordRequest({ keptAnswers, log, replies, onRecorded }: R
       // Before the publish: the reply can be faster than the ack.
       waiter = mayReact ? replies.expect(requestId) : undefined
 
+      // Policy.
       const admission = await recording.admit(request, body, place)
       if (admission.outcome === 'refused') return admission
       const { fact } = admission
