@@ -26,26 +26,19 @@ export function createKnownUsers(redis: RedisConnection['client'], keyPrefix: st
     await redis.set(keyOf(userId), '1', 'EX', MARKED_SECONDS).catch(() => undefined)
   }
 
-  async function readMarker(userId: string): Promise<'marked' | 'unmarked' | 'unknown'> {
-    try {
-      return (await redis.get(keyOf(userId))) === null ? 'unmarked' : 'marked'
-    } catch {
-      return 'unknown'
-    }
-  }
-
   /**
    * `unchecked`: the user projector did not say in time, so the user is taken to exist. "No such user" is remembered for a
    * second, and used only after a look at the marker: an identify on another gateway must be seen at once.
    */
   async function check(user: UserLookUp, deadlineAt: number): Promise<'exists' | 'missing' | 'unchecked'> {
     if (marked.get(user.userId)) return 'exists'
-    const marker = await readMarker(user.userId)
-    if (marker === 'marked') {
+    // `undefined`: Redis can't say.
+    const marker = await redis.get(keyOf(user.userId)).catch(() => undefined)
+    if (typeof marker === 'string') {
       marked.set(user.userId, true)
       return 'exists'
     }
-    if (marker === 'unmarked' && missing.has(user.userId)) return 'missing'
+    if (marker === null && missing.has(user.userId)) return 'missing'
     const asked = await lookUp(user, deadlineAt)
     if (asked.outcome === 'away') return 'unchecked'
     if (!asked.answer) {

@@ -5,7 +5,7 @@ import { hashApiKey, type JsonObject, parseApiKey, parseJson } from '@nextvisit/
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
-import type { Route } from '../routes/route.ts'
+import type { CheckedRequest, Route } from '../routes/route.ts'
 import { REQUEST_BUDGET_MS } from './budget.ts'
 import type { CallerAddress } from './caller-address.ts'
 import { discardBody, hasKnownEncoding, readBody } from './read-body.ts'
@@ -23,22 +23,13 @@ export interface AnswerRequestParts {
   readonly logger: Logger
 }
 
-/** What a route's pattern and the rest of the URL gave. */
-export interface Located {
-  readonly pathParameters: ReadonlyMap<string, string>
-  readonly query: URLSearchParams
-}
-
 export type AnswerRequest = ReturnType<typeof createAnswerRequest>
 
-interface Exchange {
+interface Exchange extends Pick<CheckedRequest, 'requestId' | 'traceparent' | 'parameters'> {
   readonly route: Route
-  readonly located: Located
   readonly request: IncomingMessage
   /** Of the answer, whatever it will be. */
   readonly headers: Record<string, string>
-  readonly requestId: string
-  readonly traceparent: string
 }
 
 const JSON_REQUEST = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
@@ -47,7 +38,12 @@ const JSON_REQUEST = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?
 export function createAnswerRequest(parts: AnswerRequestParts) {
   const { maxInFlight, onAnswered, logger } = parts
   let inFlight = 0
-  return async (route: Route, located: Located, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  return async (
+    route: Route,
+    parameters: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
     const beganAt = performance.now()
     const requestId = randomUUIDv7()
     const traceparent = traceParentOf(request.headers['traceparent'], requestId)
@@ -63,7 +59,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     }
     inFlight += 1
     try {
-      const exchange = { route, located, request, headers, requestId, traceparent }
+      const exchange = { route, parameters, request, headers, requestId, traceparent }
       const result = inFlight > maxInFlight ? refuse(REFUSALS.busy) : await checkAndHandle(parts, exchange)
       if (result !== 'aborted') finish(result)
     } catch (err) {
@@ -78,7 +74,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 /** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */
 async function checkAndHandle(
   { catalog, rateLimiter, callerAddress }: AnswerRequestParts,
-  { route, located, request, headers, requestId, traceparent }: Exchange,
+  { route, parameters, request, headers, requestId, traceparent }: Exchange,
 ): Promise<Answer | Refusal | 'aborted'> {
   const key = keyOf(catalog, request.headers['x-api-key'])
   if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
@@ -110,7 +106,7 @@ async function checkAndHandle(
     callerAddress: () => callerAddress(request),
     body: read.body,
     idempotent,
-    ...located,
+    parameters,
   })
 }
 

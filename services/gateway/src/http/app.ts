@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import type { Route } from '../routes/route.ts'
-import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
+import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 import { createDocuments, type ServedDocument } from './documents.ts'
 import { discardBody } from './read-body.ts'
 import { REFUSALS, type Refusal, refuse } from './refusals.ts'
@@ -30,10 +30,10 @@ export function createApp(parts: AppParts): RequestListener {
   const answerRequest = createAnswerRequest(parts)
   const expressApp = createExpressApp(parts, answerRequest)
   const recording = new Map(parts.routes.flatMap((route) => (route.method === 'POST' ? [[route.pattern, route]] : [])))
-  const located = { pathParameters: new Map<string, string>(), query: new URLSearchParams() }
+  const parameters = new URLSearchParams()
   return (request, response) => {
     const route = request.method === 'POST' ? recording.get(pathOf(request)) : undefined
-    if (route) void answerRequest(route, located, request, response)
+    if (route) void answerRequest(route, parameters, request, response)
     else expressApp(request, response)
   }
 }
@@ -44,10 +44,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
 }
 
 /** Reads, health, the API's description, preflights, and what does not exist (404, 405). */
-function createExpressApp(
-  { routes, notReadyReasons, logger }: AppParts,
-  answerRequest: ReturnType<typeof createAnswerRequest>,
-): Express {
+function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerRequest: AnswerRequest): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -70,7 +67,7 @@ function createExpressApp(
   for (const route of routes) {
     const path = toExpressPath(route.pattern)
     const register = route.method === 'GET' ? app.get.bind(app) : app.post.bind(app)
-    register(path, (request, response) => answerRequest(route, locate(request), request, response))
+    register(path, (request, response) => answerRequest(route, parametersOf(request), request, response))
     if (route.keyKind === 'sdk') app.options(path, preflight)
   }
   for (const [path, methods] of allowedMethods(routes, documents))
@@ -97,15 +94,10 @@ function toExpressPath(pattern: string): string {
   return pattern.replace(/\{(\w+)\}/g, ':$1')
 }
 
-function locate(request: Request) {
-  const parameters = Object.entries(request.params).flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, value] as const] : [],
-  )
-  const queryAt = request.url.indexOf('?')
-  return {
-    pathParameters: new Map(parameters),
-    query: new URLSearchParams(queryAt === -1 ? '' : request.url.slice(queryAt)),
-  }
+function parametersOf({ url, params }: Request): URLSearchParams {
+  const parameters = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '')
+  for (const [name, value] of Object.entries(params)) if (typeof value === 'string') parameters.set(name, value)
+  return parameters
 }
 
 function preflight(_request: Request, response: Response): void {

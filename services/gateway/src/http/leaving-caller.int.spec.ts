@@ -49,8 +49,7 @@ async function givenRoute(
   })
   server = createServer((request, response) => {
     callerLeft = once(response, 'close')
-    const located = { pathParameters: new Map<string, string>(), query: new URLSearchParams() }
-    void answerRequest(route, located, request, response).then(over.resolve)
+    void answerRequest(route, new URLSearchParams(), request, response).then(over.resolve)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')

@@ -12,12 +12,12 @@ export interface PageQuery {
 
 /** `?limit=` and `?after=`, as every listing takes them (decisions.md, Beyond the document). */
 export function parsePage(
-  query: URLSearchParams,
+  parameters: URLSearchParams,
   isCursor = isStorable,
 ): { readonly outcome: 'page'; readonly query: PageQuery } | Refusal {
-  const limit = parseLimit(query.get('limit'))
+  const limit = parseLimit(parameters.get('limit'))
   if (limit === undefined) return refuse(REFUSALS.limit(MAX_LIMIT))
-  const after = query.get('after')
+  const after = parameters.get('after')
   if (after === null) return { outcome: 'page', query: { limit } }
   return isCursor(after) ? { outcome: 'page', query: { limit, after } } : refuse(REFUSALS.after)
 }

@@ -35,7 +35,7 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
   /** Definitions by slug, a page at a time. */
   async function listDefinitions(kind: 'trait' | 'event', request: CheckedRequest): Promise<Answer | Refusal> {
     const { organization, project } = request.project
-    const page = parsePage(request.query)
+    const page = parsePage(request.parameters)
     if (page.outcome === 'refused') return page
     const read = await traitRegistry.readDefinitions({ kind, organization, project, ...page.query }, request.deadlineAt)
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
@@ -43,9 +43,9 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
   }
 
   /** Segments by id, how many are in each, and how far that is computed. */
-  async function listSegments({ query, project: place, deadlineAt }: CheckedRequest): Promise<Answer | Refusal> {
+  async function listSegments({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Answer | Refusal> {
     const { organization, project, config } = place
-    const asked = parsePage(query)
+    const asked = parsePage(parameters)
     if (asked.outcome === 'refused') return asked
     const { limit, after = '' } = asked.query
     const rest = compileSegments(config).segments.filter(({ id }) => id > after)
@@ -64,9 +64,9 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
   /** Who is in a segment, by user id, and since when. */
   async function listSegmentUsers(request: CheckedRequest): Promise<Answer | Refusal> {
     const { organization, project, config } = request.project
-    const page = parsePage(request.query, (after) => Uuid.safeParse(after).success)
+    const page = parsePage(request.parameters, (after) => Uuid.safeParse(after).success)
     if (page.outcome === 'refused') return page
-    const segmentId = request.pathParameters.get('segmentId')
+    const segmentId = request.parameters.get('segmentId')
     const segment = config.segments.find(({ id }) => id === segmentId)
     if (!segment) return refuse(REFUSALS.segment)
     const query = { organization, project, segmentId: segment.id, ...page.query }

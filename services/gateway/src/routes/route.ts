@@ -51,9 +51,8 @@ export interface CheckedRequest {
   readonly body: JsonObject
   /** By its `Idempotency-Key`; `none` without the header. */
   readonly idempotent: IdempotentRequest | 'none' | 'malformed'
-  /** What stands for `{name}` in the route's pattern, decoded. */
-  readonly pathParameters: ReadonlyMap<string, string>
-  readonly query: URLSearchParams
+  /** What stands for `{name}` in the route's pattern, decoded; and the query. Empty for a route that records. */
+  readonly parameters: URLSearchParams
 }
 
 /** A row of the route table with what it does. */

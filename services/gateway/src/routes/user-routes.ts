@@ -50,11 +50,10 @@ export function createUserRoutes(
 
 /** The user that a read is about, by `{userName}` in its path or `?userName=`. */
 function namedUser({
-  pathParameters,
-  query,
+  parameters,
   project: { organization, project },
 }: CheckedRequest): Refusal | { readonly outcome: 'named'; readonly userName: string; readonly query: UserQuery } {
-  const userName = pathParameters.get('userName') ?? query.get('userName') ?? ''
+  const userName = parameters.get('userName') ?? ''
   const rejection = checkUserName(userName)
   if (rejection) return refuseBody(rejection)
   if (!userName.isWellFormed() || userName.includes('\u0000')) return refuse(REFUSALS.notStorable)
