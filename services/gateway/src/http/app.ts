@@ -59,9 +59,9 @@ function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerR
     respond(request, response, isReady ? ready : refuse(REFUSALS.notReady(reasons)))
   })
   const documents = createDocuments()
-  for (const { path, headers, text } of documents) {
-    app.get(path, (_request, response) =>
-      writeText(response, 200, text, { ...headers, 'X-Request-Id': randomUUIDv7() }),
+  for (const { path, headers, read } of documents) {
+    app.get(path, async (_request, response) =>
+      writeText(response, 200, await read(), { ...headers, 'X-Request-Id': randomUUIDv7() }),
     )
   }
   for (const route of routes) {

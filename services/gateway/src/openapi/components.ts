@@ -1,6 +1,47 @@
-import type { HeaderObject, ParameterObject, Reference } from './open-api.ts'
+import {
+  ConditionLeaf,
+  Definition,
+  DeviceFacts,
+  FormDecision,
+  GateOutcome,
+  publicApi,
+  QueuedForm,
+  TraitValue,
+  Trigger,
+  WaitingForm,
+} from '@nextvisit/contracts'
+import type { z } from 'zod'
+import type { oas32, ZodOpenApiOverride, ZodOpenApiSecuritySchemeObject } from 'zod-openapi'
 
-/** `components.headers`. */
+/** Parts of the public schemas that are worth a name in the document. */
+const PARTS = {
+  ConditionLeaf,
+  Definition,
+  DeviceFacts,
+  FormDecision,
+  GateOutcome,
+  QueuedForm,
+  TraitValue,
+  Trigger,
+  WaitingForm,
+}
+
+/** By name: the members of a module come in another order where a bundler loads it. */
+export const SCHEMAS: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  Object.entries({ ...publicApi, ...PARTS }).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+)
+
+/**
+ * Leaves out what says nothing to a reader: a format's own pattern, and the bounds of a double's whole numbers. In an
+ * answer as in a body, only a strict object says that it has no other members.
+ */
+export const tidySchema: ZodOpenApiOverride = ({ jsonSchema, zodSchema: { _zod: schema } }) => {
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (schema.def.type === 'object' && !schema.def.catchall) delete jsonSchema.additionalProperties
+}
+
 export const HEADERS = {
   'X-Request-Id': {
     description:
@@ -11,14 +52,12 @@ export const HEADERS = {
   },
   RateLimit: {
     description: 'What the key has left (`r`), and in how many seconds it gets more (`t`).',
-    required: false,
     schema: { type: 'string' },
     example: '"admin";r=199;t=1',
   },
   'RateLimit-Policy': {
     description:
       'What the key may do: a burst of `q` requests, which is refilled evenly within `w` seconds. Admin and SDK keys are counted apart.',
-    required: false,
     schema: { type: 'string' },
     example: '"admin";q=200;w=2',
   },
@@ -30,7 +69,6 @@ export const HEADERS = {
   },
   'Idempotent-Replayed': {
     description: 'There where the answer is that of an earlier request with the same `Idempotency-Key`, byte for byte.',
-    required: false,
     schema: { type: 'string', const: 'true' },
     example: 'true',
   },
@@ -58,21 +96,19 @@ export const HEADERS = {
     schema: { type: 'string' },
     example: 'Content-Type, X-Api-Key, Idempotency-Key',
   },
-} as const satisfies Record<string, HeaderObject>
+} as const satisfies Record<string, oas32.HeaderObject>
 
 export type HeaderName = keyof typeof HEADERS
 
-export function headerRefs(names: readonly HeaderName[]): Readonly<Record<string, Reference>> {
+export function headerRefs(names: readonly HeaderName[]): oas32.HeadersObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** The request header of every route that records something (decisions.md, Retries). */
-export const IDEMPOTENCY_KEY: ParameterObject = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description:
-    "A name of your own for this request, the project's own. A repeat within 24 hours gets the first 2xx answer again and counts nothing.",
-  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
-  example: 'order-4711-paid',
+export const SECURITY_SCHEMES = {
+  AdminKey: apiKey('An admin key (`nv_admin_…`), secret: for servers only.'),
+  SdkKey: apiKey('A publishable key (`nv_sdk_…`): for pages and apps.'),
+}
+
+function apiKey(description: string): ZodOpenApiSecuritySchemeObject {
+  return { type: 'apiKey', in: 'header', name: 'X-Api-Key', description }
 }
