@@ -2,11 +2,11 @@ import { ErrorBody, INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type GatewayFixture, type Reply, startGateway } from './gateway-fixture.ts'
+import { type GatewayFixture, type Reply, startGateway } from '../test/gateway-fixture.ts'
 import { HEADERS } from './openapi/components.ts'
 import { createOpenApiDocument, openApiText } from './openapi/document.ts'
-import { startOwner } from './owner-fixture.ts'
-import { type OperationId, ROUTES } from './route-table.ts'
+import { startService } from '../test/service-fixture.ts'
+import { type OperationId, ROUTES } from './routes/route.ts'
 
 const { paths = {} } = createOpenApiDocument()
 const required: readonly string[] = Object.entries(HEADERS).flatMap(([name, header]) =>
@@ -16,13 +16,13 @@ const { pattern: IDENTIFY } = ROUTES.identifyUser
 const { pattern: TRACK } = ROUTES.trackEvent
 const { pattern: VISIT } = ROUTES.visit
 
-/** Has limits that are used up; `slow` a rate limit that is; `alone` has no owners. */
+/** Has limits that are used up; `slow` a rate limit that is; `alone` has no services. */
 let gateway: GatewayFixture
 let slow: GatewayFixture
 let alone: GatewayFixture
-let owner: Awaited<ReturnType<typeof startOwner>>
+let service: Awaited<ReturnType<typeof startService>>
 beforeAll(async () => {
-  owner = await startOwner({
+  service = await startService({
     [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => ({
       exists: users.map(({ organization, project, userId }) => userId !== userIdOf(organization, project, 'nobody')),
     }),
@@ -37,11 +37,11 @@ beforeAll(async () => {
   gateway = await startGateway({
     project: { events: [{ slug: 'old', enabled: false }], clientCreatedEvents: false },
     plan: { uniqueEvents: 0, eventsPerMonth: 0, monthlyActiveUsers: 0 },
-    owners: {
-      userProjector: owner.url,
-      formTriggerEvaluator: owner.url,
-      traitRegistry: owner.url,
-      metering: owner.url,
+    services: {
+      userProjector: service.url,
+      formTriggerEvaluator: service.url,
+      traitRegistry: service.url,
+      metering: service.url,
     },
   })
   slow = await startGateway({ project: { rateLimits: { admin: { perSecond: 0.1, burst: 1 } } } })
@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const each of [gateway, slow, alone]) await each.stop()
-  await owner.stop()
+  await service.stop()
 })
 
 type Ask = () => Promise<Reply>

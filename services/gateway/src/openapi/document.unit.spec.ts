@@ -4,7 +4,7 @@ import { ErrorBody } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { isJsonObject, type JsonObject, parseIdentifyBody, parseTrackBody } from '@nextvisit/domain'
-import { ROUTES } from '../route-table.ts'
+import { ROUTES } from '../routes/route.ts'
 import { SCHEMAS } from './components.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
 

@@ -1,27 +1,17 @@
+import type { IdentifyRequested } from '@nextvisit/contracts'
+import { type IdentifyBody, parseIdentifyBody } from '@nextvisit/domain'
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
-import { parseIdentifyBody } from '@nextvisit/domain'
-import type { AnswerOnce } from '../idempotency/answer-once.ts'
-import type { Ingest } from '../ingest.ts'
-import { refuseBody } from '../refusal.ts'
-import { answer, type Route } from '../route.ts'
-import { ROUTES } from '../route-table.ts'
+import { answer } from '../http/write-answer.ts'
+import type { Recording, RecordRequest } from './record-request.ts'
+import { type Route, ROUTES } from './route.ts'
 
 /** `POST /v2/admin/identify-user` (contract, Identify user). */
-export function createIdentifyUser(admitIdentify: AdmitIdentify, ingest: Ingest, answerOnce: AnswerOnce): Route {
-  return {
-    ...ROUTES.identifyUser,
-    handle: async (request) => {
-      const parsed = parseIdentifyBody(request.body)
-      if (parsed.outcome === 'rejected') return refuseBody(parsed)
-      const { value: body } = parsed
-      return answerOnce(request, async () => {
-        const result = await ingest(request, {
-          userName: body.userName,
-          admit: (place) => admitIdentify(request, body, place),
-        })
-        if (result.outcome === 'refused') return result
-        return answer(200, { message: 'ok', userId: result.fact.userId })
-      })
-    },
+export function createIdentifyUser(admit: AdmitIdentify, recordRequest: RecordRequest): Route {
+  const recording: Recording<IdentifyBody, IdentifyRequested> = {
+    parse: ({ body }) => parseIdentifyBody(body),
+    mayReact: () => false,
+    admit,
+    answer: (_request, { fact }) => answer(200, { message: 'ok', userId: fact.userId }),
   }
+  return { ...ROUTES.identifyUser, handle: (request) => recordRequest(recording, request) }
 }
