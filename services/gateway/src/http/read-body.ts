@@ -4,7 +4,7 @@ import { gunzip as gunzipCallback } from 'node:zlib'
 import { REFUSALS, type Refusal, refuse } from './refusals.ts'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
-const MAX_BODY_BYTES = 102_400
+export const MAX_BODY_BYTES = 102_400
 const TOO_LARGE = REFUSALS.tooLarge(MAX_BODY_BYTES)
 
 const MAX_DISCARDED_BYTES = 1_048_576

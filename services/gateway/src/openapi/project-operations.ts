@@ -9,12 +9,13 @@ import {
 } from '@nextvisit/contracts'
 import { z } from 'zod'
 import { REFUSALS } from '../http/refusals.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../routes/page-query.ts'
 import { json, type Operation } from './operation.ts'
 
 const USER_ID = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
 
 const { after, path, segment } = REFUSALS
-const PAGE_REFUSALS = { limit: REFUSALS.limit(1_000), after }
+const PAGE_REFUSALS = { limit: REFUSALS.limit(MAX_LIMIT), after }
 
 export const getUsage: Operation = {
   tag: 'Project',
@@ -96,9 +97,9 @@ function pageQuery(cursor: z.ZodType<string>, example: string): z.ZodObject {
     limit: z
       .int()
       .min(1)
-      .max(1_000)
-      .default(100)
-      .meta({ param: { description: 'How many, at most.', example: 100 } }),
+      .max(MAX_LIMIT)
+      .default(DEFAULT_LIMIT)
+      .meta({ param: { description: 'How many, at most.', example: DEFAULT_LIMIT } }),
     after: cursor.optional().meta({ param: { description: '`next` of the page before.', example } }),
   })
 }

@@ -1,6 +1,7 @@
 import { ErrorBody, type KeyKind } from '@nextvisit/contracts'
 import { BODY_RULES } from '@nextvisit/domain'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import { MAX_BODY_BYTES } from '../http/read-body.ts'
 import { REFUSALS } from '../http/refusals.ts'
 import { errorBody } from '../http/write-answer.ts'
 import { type HeaderName, headerRefs } from './components.ts'
@@ -56,7 +57,7 @@ export const RECORDING_ROUTE: DocumentedRefusals = {
   }),
   notGzip,
   ...refusalsOf({ tooDeep: BODY_RULES.tooDeep(BODY), notStorable: BODY_RULES.notStorable(BODY) }),
-  tooLarge: REFUSALS.tooLarge(102_400),
+  tooLarge: REFUSALS.tooLarge(MAX_BODY_BYTES),
   contentType,
   contentEncoding,
   idempotencyKey,

@@ -1,7 +1,7 @@
 import { REFUSALS, type Refusal, refuse } from '../http/refusals.ts'
 
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1_000
+export const DEFAULT_LIMIT = 100
+export const MAX_LIMIT = 1_000
 
 /** Which page of a listing is asked for: how many entries at most, and what it comes after. */
 export interface PageQuery {

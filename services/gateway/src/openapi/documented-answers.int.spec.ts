@@ -2,11 +2,11 @@ import { ErrorBody, INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type GatewayFixture, type Reply, startGateway } from '../test/gateway-fixture.ts'
-import { HEADERS } from './openapi/components.ts'
-import { createOpenApiDocument, openApiText } from './openapi/document.ts'
-import { startService } from '../test/service-fixture.ts'
-import { type OperationId, ROUTES } from './routes/route.ts'
+import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
+import { HEADERS } from './components.ts'
+import { createOpenApiDocument, openApiText } from './document.ts'
+import { startService } from '../../test/service-fixture.ts'
+import { type OperationId, ROUTES } from '../routes/route.ts'
 
 const { paths = {} } = createOpenApiDocument()
 const required: readonly string[] = Object.entries(HEADERS).flatMap(([name, header]) =>
