@@ -4,11 +4,11 @@ import { defineConfig } from 'vitest/config'
 function specs(cost: 'unit' | 'int' | 'e2e') {
   return {
     name: cost,
-    include: [`packages/*/src/**/*.${cost}.spec.ts`, `services/*/src/**/*.${cost}.spec.ts`],
+    include: [`{packages,services,tests,tools}/*/src/**/*.${cost}.spec.ts`],
   }
 }
 
-const realParts = { globalSetup: ['packages/testing/src/global-setup.ts'], hookTimeout: 120_000 }
+const realParts = { globalSetup: ['tests/testing/src/global-setup.ts'], hookTimeout: 120_000 }
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventTracked, identifyRequested } from './fixtures.ts'
+import { eventTracked, identifyRequested } from '../test/fixtures.ts'
 import { decodeRecord, encodeRecord, HEADERS, isStorable } from './record-codec.ts'
 import { UserFact } from './user-facts.ts'
 

@@ -5,7 +5,7 @@ import { decodeRecord, SCHEMA_VERSIONS } from './record-codec.ts'
 import { RECORD_TYPES, recordSchemaText } from './record-schemas.ts'
 
 const DOCUMENTS = path.resolve(import.meta.dirname, '../../../docs/records')
-const SAMPLES = path.join(import.meta.dirname, 'samples')
+const SAMPLES = path.join(import.meta.dirname, '../test/samples')
 
 /** A record as it was published once: never edited, only added to. */
 interface Sample {

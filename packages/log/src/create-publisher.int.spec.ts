@@ -5,7 +5,7 @@ import { produceApiKey, type BrokerResponse, type ResponseFault } from '@nextvis
 import { afterEach, describe, expect, it, vi } from 'vitest'
 
 import { createPublisher, type PublisherOptions } from './create-publisher.ts'
-import { givenConnection, givenFaultProxy, givenTopic, readAll } from './given-topic.ts'
+import { givenConnection, givenFaultProxy, givenTopic, readAll } from '../test/given-topic.ts'
 import type { LogConnection } from './log-connection.ts'
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
 

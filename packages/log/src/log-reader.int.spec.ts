@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 
 import { fetchApiKey } from '@nextvisit/testing'
-import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from './given-topic.ts'
+import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from '../test/given-topic.ts'
 import { createLogReader } from './log-reader.ts'
 import type { FetchedBatch } from './record-consumer.ts'
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fetchApiKey } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenMember, numbers, until, valuesOf } from './given-member.ts'
-import { givenFaultProxy, givenRecords, givenTopic } from './given-topic.ts'
+import { givenMember, numbers, until, valuesOf } from '../test/given-member.ts'
+import { givenFaultProxy, givenRecords, givenTopic } from '../test/given-topic.ts'
 import type { FetchedBatch, Watermarks } from './record-consumer.ts'
 
 describe('record consumers of one group', () => {

@@ -1,9 +1,9 @@
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenLog } from './fixtures/given-log.ts'
-import { givenReplay } from './fixtures/given-replay.ts'
-import { givenRunner } from './fixtures/given-runner.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { givenEvents, givenLog } from '../test/given-log.ts'
+import { givenReplay } from '../test/given-replay.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { countVisits } from '../test/visits-projection.ts'
 
 const soon = { timeout: 20_000 }
 

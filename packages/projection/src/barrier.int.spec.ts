@@ -1,10 +1,10 @@
 import { createLogAdmin, type Watermarks } from '@nextvisit/log'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createBarrier } from './barrier.ts'
-import { givenEvents, givenLog, PARTITIONS } from './fixtures/given-log.ts'
-import { givenRunner } from './fixtures/given-runner.ts'
-import { givenVisitsDatabase } from './fixtures/given-visits.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { givenEvents, givenLog, PARTITIONS } from '../test/given-log.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { countVisits } from '../test/visits-projection.ts'
 
 type Ends = ReadonlyMap<number, Watermarks>
 

@@ -4,8 +4,8 @@ import { type Db, sql } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenVisitsDatabase, givenVisitsFold } from './fixtures/given-visits.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { givenVisitsDatabase, givenVisitsFold } from '../test/given-visits.ts'
+import { countVisits } from '../test/visits-projection.ts'
 
 const instant = new Date('2026-11-02T10:00:00Z')
 const [sound] = factsAsRecords([eventTracked()])

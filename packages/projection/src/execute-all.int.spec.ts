@@ -2,7 +2,7 @@ import { type Db, sql } from '@nextvisit/database'
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { executeAll } from './execute-all.ts'
-import { givenVisitsDatabase } from './fixtures/given-visits.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
 
 let db: Db
 

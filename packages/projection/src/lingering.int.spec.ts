@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenLog } from './fixtures/given-log.ts'
-import { givenRunner } from './fixtures/given-runner.ts'
-import { givenVisitsDatabase } from './fixtures/given-visits.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { givenEvents, givenLog } from '../test/given-log.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { countVisits } from '../test/visits-projection.ts'
 
 const FOR_EVER_MS = 600_000
 const ofOneUser = (count: number) => givenEvents(count, () => 'ada')

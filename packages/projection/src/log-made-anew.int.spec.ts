@@ -1,10 +1,10 @@
 import { type Db, sql } from '@nextvisit/database'
 import { createLogAdmin } from '@nextvisit/log'
 import { describe, expect, it } from 'vitest'
-import { type GivenLog, givenEvents, givenLog, PARTITIONS } from './fixtures/given-log.ts'
-import { givenRunner } from './fixtures/given-runner.ts'
-import { givenVisitsDatabase } from './fixtures/given-visits.ts'
-import { countVisits } from './fixtures/visits-projection.ts'
+import { type GivenLog, givenEvents, givenLog, PARTITIONS } from '../test/given-log.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { countVisits } from '../test/visits-projection.ts'
 
 const soon = { timeout: 20_000 }
 const visitsOf = (db: Db) => () => countVisits(db)

@@ -2,8 +2,8 @@ import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenVisitsDatabase, givenVisitsFold } from './fixtures/given-visits.ts'
-import { countVisits, createVisitsProjection } from './fixtures/visits-projection.ts'
+import { givenVisitsDatabase, givenVisitsFold } from '../test/given-visits.ts'
+import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
 
 const records = factsAsRecords([eventTracked({ eventName: 'First' }), eventTracked({ eventName: 'Second' })])
 const visits = createVisitsProjection()

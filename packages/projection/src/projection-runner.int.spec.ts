@@ -7,11 +7,11 @@ import { createLogReader, partitionForKey } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import { describe, expect, inject, it } from 'vitest'
-import { givenFreezablePostgres } from './fixtures/freezable-postgres.ts'
-import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from './fixtures/given-log.ts'
-import { givenRunner } from './fixtures/given-runner.ts'
-import { givenVisitsDatabase } from './fixtures/given-visits.ts'
-import { countVisits, createVisitsProjection } from './fixtures/visits-projection.ts'
+import { givenFreezablePostgres } from '../test/freezable-postgres.ts'
+import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from '../test/given-log.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
 
 async function given() {
   return { log: await givenLog(), ...(await givenVisitsDatabase()) }

@@ -1,6 +1,6 @@
 import { sql } from '@nextvisit/database'
 import { expect, it } from 'vitest'
-import { givenVisitsDatabase } from './fixtures/given-visits.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { readTogether } from './read-together.ts'
 
 interface Found {

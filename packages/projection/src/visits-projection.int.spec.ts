@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
-import { createVisitsProjection, readVisits } from './fixtures/visits-projection.ts'
+import { createVisitsProjection, readVisits } from '../test/visits-projection.ts'
 
 describeProjection('visits, the example', {
   roles: { visits: 'fold' },

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 
 /** Runs `run-service.fixture.ts` as a process of its own. */
 function runFixture(scenario: string) {
-  const fixture = path.join(import.meta.dirname, 'run-service.fixture.ts')
+  const fixture = path.join(import.meta.dirname, '../test/run-service.fixture.ts')
   const child = spawn(process.execPath, [fixture, scenario], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const said: string[] = []

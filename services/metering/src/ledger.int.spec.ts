@@ -3,7 +3,7 @@ import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { event, givenLedger, look, mau, newPlace, NOW, RECEIVED, type Place } from './given-ledger.ts'
+import { event, givenLedger, look, mau, newPlace, NOW, RECEIVED, type Place } from '../test/given-ledger.ts'
 import { release, reserve } from './ledger.ts'
 
 const ledger = givenLedger()

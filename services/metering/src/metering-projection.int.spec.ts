@@ -2,7 +2,7 @@ import type { ReserveVerdict } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { event, givenLedger, mau, newPlace, NOW, type Place } from './given-ledger.ts'
+import { event, givenLedger, mau, newPlace, NOW, type Place } from '../test/given-ledger.ts'
 import { release, reserve } from './ledger.ts'
 import { readUsage } from './queries.ts'
 

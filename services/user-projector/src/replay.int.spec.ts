@@ -10,7 +10,7 @@ import { replayService } from '@nextvisit/projection/replay'
 import { createLogger } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { catalogOf } from './given-projector.ts'
+import { catalogOf } from '../test/given-projector.ts'
 import { segmentsSettledUntil, tableRoles } from './table-roles.ts'
 import { createUserProjection } from './user-projection.ts'
 

@@ -7,7 +7,7 @@ import { createProjectionRunner } from '@nextvisit/projection'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { createTestTopic } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
-import { catalogOf, givenProjector } from './given-projector.ts'
+import { catalogOf, givenProjector } from '../test/given-projector.ts'
 import { createUserProjection } from './user-projection.ts'
 
 const PARTITIONS = 4

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
-import { catalogOf, readAllRows } from './given-projector.ts'
+import { catalogOf, readAllRows } from '../test/given-projector.ts'
 import { createUserProjection } from './user-projection.ts'
 import { tableRoles } from './table-roles.ts'
 

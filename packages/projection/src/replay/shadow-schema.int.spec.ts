@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { givenLog } from '../fixtures/given-log.ts'
-import { givenReplay } from '../fixtures/given-replay.ts'
+import { givenLog } from '../../test/given-log.ts'
+import { givenReplay } from '../../test/given-replay.ts'
 
 it.each([
   [

@@ -1,0 +1,80 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { OrganizationConfig } from '../src/organization-config.ts'
+import type { z } from 'zod'
+import type { EventTracked, IdentifyRequested, VisitAnswered } from '../src/user-facts.ts'
+
+/** Records for tests: one call gives a valid fact, the argument says what is special about it. */
+
+const INSTANT = '2026-11-02T10:00:00.000Z'
+
+function stableUuid(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** A stand-in for the real derivation, for tests that only need ids that are equal for equal names. */
+export function userIdFixture(userName: string): string {
+  return stableUuid(`user/${userName}`)
+}
+
+function common(userName: string) {
+  return {
+    id: randomUUID(),
+    organization: 'acme',
+    project: 'shop',
+    userId: userIdFixture(userName),
+    received: INSTANT,
+    environment: 'P' as const,
+    source: 'admin' as const,
+    keyed: false,
+    userName,
+    unchecked: [],
+  }
+}
+
+export function identifyRequested(special: Partial<IdentifyRequested> = {}): IdentifyRequested {
+  return {
+    type: 'IdentifyRequested',
+    ...common(special.userName ?? 'ada'),
+    operations: {},
+    device: {},
+    registeredTraits: [],
+    strippedTraits: [],
+    droppedTraits: [],
+    filteredFields: [],
+    ...special,
+  }
+}
+
+/** A visit: an identify with a publishable key. */
+export function visit(special: Partial<IdentifyRequested> = {}): IdentifyRequested {
+  return identifyRequested({ source: 'sdk', ...special })
+}
+
+export function eventTracked(special: Partial<EventTracked> = {}): EventTracked {
+  const received = special.received ?? INSTANT
+  const eventName = special.eventName ?? 'Checkout Completed'
+  return {
+    type: 'EventTracked',
+    ...common(special.userName ?? 'ada'),
+    eventName,
+    slug: eventName.toLowerCase().replace(/[^a-z0-9]+/g, '_'),
+    occurredAt: received,
+    newEvent: false,
+    metered: true,
+    evaluateTriggers: true,
+    ...special,
+  }
+}
+
+export function visitAnswered(
+  special: Partial<VisitAnswered> & Pick<VisitAnswered, 'visitId' | 'queuedId' | 'formId'>,
+): VisitAnswered {
+  const { environment: _e, source: _s, keyed: _k, userName: _u, unchecked: _c, ...facts } = common('ada')
+  return { type: 'VisitAnswered', ...facts, ...special }
+}
+
+/** An organization `acme` with the project `shop`, everything else by default. */
+export function organizationConfig(special?: z.input<typeof OrganizationConfig>): OrganizationConfig {
+  return OrganizationConfig.parse(special ?? { id: 'acme', projects: [{ id: 'shop' }] })
+}

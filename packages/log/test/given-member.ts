@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { expect, onTestFinished, vi } from 'vitest'
+import { createRecordConsumer } from '../src/create-record-consumer.ts'
+import { givenConnection } from './given-topic.ts'
+import type { LogConnection } from '../src/log-connection.ts'
+import type {
+  FetchedBatch,
+  RecordConsumer,
+  RecordConsumerHandlers,
+  RecordConsumerOptions,
+  Watermarks,
+} from '../src/record-consumer.ts'
+
+export interface Member {
+  readonly consumer: RecordConsumer
+  readonly batches: FetchedBatch[]
+  readonly assigned: (readonly number[])[]
+  readonly crashes: Error[]
+}
+
+interface MemberSettings extends Partial<RecordConsumerOptions>, Partial<RecordConsumerHandlers> {
+  readonly topic: string
+  readonly connection?: LogConnection
+}
+
+/** A started member of a group; it begins at the low watermark, and goes on where it ended. */
+export async function givenMember({
+  topic,
+  connection = givenConnection(),
+  ...settings
+}: MemberSettings): Promise<Member> {
+  const batches: FetchedBatch[] = []
+  const assigned: (readonly number[])[] = []
+  const crashes: Error[] = []
+  const options = {
+    groupId: `log-spec.${randomUUID()}`,
+    topics: [topic],
+    sessionTimeoutMs: 6_000,
+    heartbeatIntervalMs: 200,
+    rebalanceTimeoutMs: 6_000,
+    ...settings,
+  }
+  const consumer = createRecordConsumer(connection, options, {
+    positions: settings.positions ?? (async (_, watermarks) => positionsAfter(batches, watermarks)),
+    onBatch: async (batch) => {
+      await settings.onBatch?.(batch)
+      batches.push(batch)
+    },
+    onAssigned: (partitions) => void assigned.push(partitions.get(topic) ?? []),
+    onCrash: (error) => void crashes.push(error),
+  })
+  onTestFinished(consumer.stop)
+  await consumer.start()
+  return { consumer, batches, assigned, crashes }
+}
+
+export function numbers(from: number, to: number): readonly string[] {
+  return Array.from({ length: to - from }, (_, index) => String(from + index))
+}
+
+export function valuesOf(batches: readonly FetchedBatch[], partition: number): readonly string[] {
+  return batches
+    .filter((batch) => batch.partition === partition)
+    .flatMap(({ records }) => records.map(({ value }) => String(value)))
+}
+
+export function until(condition: () => boolean, timeout = 30_000): Promise<void> {
+  return vi.waitFor(() => expect(condition()).toBe(true), { timeout, interval: 20 })
+}
+
+function positionsAfter(
+  batches: readonly FetchedBatch[],
+  watermarks: ReadonlyMap<number, Watermarks>,
+): ReadonlyMap<number, bigint> {
+  const lows = [...watermarks].map(([partition, { low }]) => [partition, low] as const)
+  return new Map([...lows, ...batches.map(({ partition, nextOffset }) => [partition, nextOffset] as const)])
+}

@@ -1,0 +1,50 @@
+import { createFaultProxy, createTestTopic, type FaultProxy } from '@nextvisit/testing'
+import { afterAll, inject } from 'vitest'
+
+import { createPublisher } from '../src/create-publisher.ts'
+import type { LogConnection } from '../src/log-connection.ts'
+import { createLogReader } from '../src/log-reader.ts'
+import type { FetchedRecord } from '../src/record-consumer.ts'
+
+/** What this package's specs begin with. */
+export function givenConnection(): LogConnection {
+  return { brokers: inject('kafkaBrokers').split(','), clientId: 'log-spec' }
+}
+
+/** A topic of this spec's own. */
+export async function givenTopic(partitions: number): Promise<string> {
+  const { topic } = await createTestTopic(inject('kafkaBrokers'), { partitions, name: 'log-spec' })
+  return topic
+}
+
+/** A fault proxy before the broker, and a connection that goes through it. */
+export async function givenFaultProxy(): Promise<{ proxy: FaultProxy; connection: LogConnection }> {
+  const connection = givenConnection()
+  const [host = '', port] = (connection.brokers[0] ?? '').split(':')
+  const proxy = createFaultProxy({ host, port: Number(port) })
+  await proxy.start()
+  afterAll(() => proxy.stop())
+  return { proxy, connection: { ...connection, addressFor: proxy.addressFor } }
+}
+
+/** Publishes values to one partition, in this order. */
+export async function givenRecords(topic: string, partition: number, values: readonly string[]): Promise<void> {
+  const publisher = createPublisher(givenConnection())
+  await publisher.start()
+  const deadlineAt = performance.now() + 30_000
+  const outcomes = await Promise.all(
+    values.map((value) => publisher.publish({ topic, partition, key: value, value, headers: {} }, deadlineAt)),
+  )
+  await publisher.stop(1_000)
+  if (outcomes.some(({ outcome }) => outcome !== 'published')) throw new Error('The records were not published')
+}
+
+/** Everything in the topic, partition by partition. */
+export async function readAll(topic: string, partitions: number): Promise<readonly FetchedRecord[]> {
+  const from = new Map(Array.from({ length: partitions }, (_, partition) => [partition, 0n]))
+  const records: FetchedRecord[] = []
+  await createLogReader(givenConnection()).readFrom(topic, from, (batch) => void records.push(...batch.records), {
+    until: 'end',
+  })
+  return records.toSorted((a, b) => a.partition - b.partition || Number(a.offset - b.offset))
+}

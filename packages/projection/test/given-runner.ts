@@ -1,0 +1,32 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import type { UserFact } from '@nextvisit/contracts'
+import type { Db } from '@nextvisit/database'
+import { createLogger } from '@nextvisit/service-kit'
+import { onTestFinished, vi } from 'vitest'
+import { createProjectionRunner, type ProjectionRunnerOptions } from '../src/projection-runner.ts'
+import type { GivenLog } from './given-log.ts'
+import { createVisitsProjection, type VisitsDraft } from './visits-projection.ts'
+
+type RunnerOptions = Partial<ProjectionRunnerOptions<UserFact, VisitsDraft>>
+
+/** A runner of the example projection, started, and stopped after the test. */
+export async function givenRunner({ topic, connection }: GivenLog, db: Db, own: RunnerOptions = {}) {
+  const onFailure = vi.fn<(error: Error) => void>()
+  const runner = createProjectionRunner({
+    projection: createVisitsProjection(topic),
+    db,
+    connection,
+    catalog: staticCatalog([]),
+    logger: createLogger('spec', 'silent'),
+    now: () => new Date(),
+    serviceVersion: 'test',
+    onFailure,
+    tickEveryMs: 50,
+    groupId: `visits.${topic}`,
+    consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+    ...own,
+  })
+  await runner.start()
+  onTestFinished(runner.stop)
+  return { runner, onFailure }
+}

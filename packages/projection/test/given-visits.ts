@@ -1,0 +1,45 @@
+import { fileURLToPath } from 'node:url'
+import { staticCatalog } from '@nextvisit/catalog'
+import type { Db } from '@nextvisit/database'
+import { openTestDb } from '@nextvisit/database/testing'
+import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
+import { inject, onTestFinished } from 'vitest'
+import { createPartitionFold, type PartitionFold } from '../src/partition-fold.ts'
+import { createVisitsProjection } from './visits-projection.ts'
+
+export interface GivenDatabase {
+  readonly name: string
+  readonly db: Db
+  /** Another client of the same database: another process. */
+  readonly openDb: () => Db
+}
+
+/** A database with the example's tables, gone after the test. */
+export async function givenVisitsDatabase(): Promise<GivenDatabase> {
+  const database: TestDatabase = await createTestDatabase(inject('databaseUrl'), {
+    schema: 'visits',
+    migrations: fileURLToPath(new URL('migrations', import.meta.url)),
+  })
+  const opened: Db[] = []
+  const openDb = (): Db => {
+    const db = openTestDb(database.url, 'visits')
+    opened.push(db)
+    return db
+  }
+  onTestFinished(async () => {
+    await Promise.all(opened.map((db) => db.$disconnect()))
+    await database.drop()
+  })
+  return { name: new URL(database.url).pathname.slice(1), db: openDb(), openDb }
+}
+
+/** The example's fold of `user-events`/0, opened at offset 0. */
+export async function givenVisitsFold(
+  db: Db,
+  projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
+): Promise<PartitionFold> {
+  const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
+  const fold = createPartitionFold({ projection, db, ...place })
+  await fold.open(0n)
+  return fold
+}

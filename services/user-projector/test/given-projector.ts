@@ -1,0 +1,100 @@
+import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import type { UserFact } from '@nextvisit/contracts'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { createAdapter, type Db, sql } from '@nextvisit/database'
+import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
+import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
+import path from 'node:path'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { createUserProjection } from '../src/user-projection.ts'
+
+const migrations = path.join(import.meta.dirname, '../prisma/migrations')
+
+/** A segment as a workspace file writes it. */
+export interface WrittenSegment {
+  readonly id: string
+  readonly where: object
+}
+
+/** A catalog at this revision: acme's shop with these segments; without any word of them, it has no shop. */
+export function catalogOf(segments: readonly WrittenSegment[] | undefined, revision = 1): CatalogView {
+  const projects = segments ? [{ id: 'shop', segments: segments as never }] : []
+  const held = staticCatalog([organizationConfig({ id: 'acme', projects })])
+  return {
+    ...held,
+    revision: () => revision,
+    project: (organization, project) => {
+      const found = held.project(organization, project)
+      return found && { ...found, revision }
+    },
+  }
+}
+
+export interface Turn {
+  readonly catalog: CatalogView
+  readonly partition?: number
+}
+
+/** For specs: the projection on a database of its own, fed batch by batch through the core. */
+export async function givenProjector(databaseUrl: string) {
+  const database = await createTestDatabase(databaseUrl, { schema: 'users', migrations })
+  const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
+  const prisma = new PrismaClient({ adapter })
+  const projection = createUserProjection()
+
+  async function openFold({ catalog, partition = 0 }: Turn, isRebuild = false): Promise<PartitionFold> {
+    const place = { topic: 'user-events', partition, serviceVersion: 'test' }
+    const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
+    await fold.open(0n)
+    return fold
+  }
+
+  async function foldBatch(turn: Turn, isRebuild: boolean, facts: readonly UserFact[]) {
+    const fold = await openFold(turn, isRebuild)
+    const { nextOffset } = fold.checkpoint()
+    const records = factsAsRecords(facts, { partition: turn.partition ?? 0 })
+    const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + nextOffset })))
+    return fold.fold({ ...batch, fetchedFrom: nextOffset, nextOffset: nextOffset + batch.nextOffset })
+  }
+
+  /** A tick if one is due, as the core does it; answers whether one was. */
+  async function tick(turn: Turn, instant: string): Promise<boolean> {
+    const { catalog, partition = 0 } = turn
+    const due = await projection.due?.(prisma, new Date(instant), { catalog, partitions: [partition, 99] })
+    if (!due?.includes(partition)) return false
+    await (await openFold(turn)).tick(new Date(instant))
+    return true
+  }
+
+  return {
+    prisma,
+    openFold,
+    fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, false, facts),
+    rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, true, facts),
+    tick,
+    /** Ticks until none is due; answers how many there were. */
+    settle: async (turn: Turn, instant: string): Promise<number> => {
+      let ticks = 0
+      while (await tick(turn, instant)) ticks += 1
+      return ticks
+    },
+    clear: () =>
+      prisma.$executeRaw(sql`
+      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints, keyed_records`),
+    stop: async () => {
+      await prisma.$disconnect()
+      await database.drop()
+    },
+  }
+}
+
+/** Everything that the projection writes, in a form that can be compared. */
+export function readAllRows(db: Db): Promise<unknown> {
+  return db.$queryRaw(sql`
+    SELECT 'users' AS name, to_jsonb(users) AS row FROM users
+    UNION ALL SELECT 'user_events', to_jsonb(user_events) FROM user_events
+    UNION ALL SELECT 'segment_members', to_jsonb(segment_members) FROM segment_members
+    UNION ALL SELECT 'segment_counts', to_jsonb(segment_counts) FROM segment_counts WHERE members <> 0
+    UNION ALL SELECT 'segment_progress', to_jsonb(segment_progress) FROM segment_progress WHERE users <> 0
+    ORDER BY 1, 2`)
+}

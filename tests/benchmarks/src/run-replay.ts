@@ -1,0 +1,57 @@
+/**
+ * `pnpm benchmark:replay [RECORDS] [USERS]`: how fast each consumer's read models are rebuilt from the log, by the command
+ * that an operator runs. A dry run: nothing is swapped, and the rows must be equal.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpus, loadavg } from 'node:os'
+import path from 'node:path'
+import { eventually, fillLog, startThrowAwayStack } from '@nextvisit/testing/black-box'
+
+const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+const SERVICES = ['user-projector', 'form-trigger-evaluator', 'trait-registry', 'metering']
+const FOLDED_WITHIN_MS = 900_000
+const [records = 200_000, users = 19_997] = process.argv.slice(2).map(Number)
+
+const stack = await startThrowAwayStack()
+
+try {
+  const [organization] = stack.organizations
+  const project = organization?.projects[0]
+  if (!organization || !project) throw new Error('The workspace has no project')
+  console.log(`Publishing ${records} records of ${users} users, and folding them live …`)
+  await fillLog(stack.brokers, { organization: organization.id, project: project.id, facts: records, users })
+  const isLevel = await eventually(isEveryoneLevel, Boolean, FOLDED_WITHIN_MS, 2_000)
+  if (!isLevel) throw new Error('The consumers did not fold it in time')
+  console.log(`\n${cpus().length} cores, with all of the stack on them.\n`)
+  console.log('| rebuilt | records/s | the command took s | load before |\n|---|---|---|---|')
+  for (const service of SERVICES) {
+    const load = loadavg()[0]?.toFixed(1)
+    const beganAt = performance.now()
+    const output = await nextvisit('replay', service, '--dry-run')
+    const seconds = ((performance.now() - beganAt) / 1_000).toFixed(1)
+    console.log(`| ${service} | ${/\(([\d,]+) records\/s\)/.exec(output)?.[1]} | ${seconds} | ${load} |`)
+  }
+} catch (error) {
+  console.error(error)
+  process.exitCode = 1
+} finally {
+  await stack.remove()
+  process.exit()
+}
+
+async function isEveryoneLevel(): Promise<boolean> {
+  const { consumers } = JSON.parse(await nextvisit('status', '--json')) as {
+    consumers: readonly { readonly lagRecords: number }[]
+  }
+  return consumers.every(({ lagRecords }) => lagRecords === 0)
+}
+
+async function nextvisit(...args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [CLI, ...args], { env: { NEXTVISIT_DATA: stack.dataDirectory } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new Error(`nextvisit ${args.join(' ')} ended with ${code}:\n${output}`)
+  return output
+}

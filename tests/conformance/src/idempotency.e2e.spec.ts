@@ -1,0 +1,153 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually, readTopic, startThrowAwayStack } from '@nextvisit/testing/black-box'
+
+let stack: Awaited<ReturnType<typeof startThrowAwayStack>>
+let redis: Redis
+
+beforeAll(async () => {
+  stack = await startThrowAwayStack()
+  redis = new Redis(stack.redisUrl)
+}, 180_000)
+afterAll(async () => {
+  redis?.disconnect()
+  await stack?.remove()
+}, 60_000)
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+  readonly body: Record<string, unknown>
+  readonly requestId: string | null
+  readonly isReplayed: boolean
+}
+
+async function post(path: string, idempotencyKey: string, body: object): Promise<Answer> {
+  const key = path.startsWith('/v2/sdk/') ? stack.keys.sdk : stack.keys.admin
+  const response = await fetch(`${stack.gatewayUrl}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': key, 'idempotency-key': idempotencyKey },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  return {
+    status: response.status,
+    text,
+    body: JSON.parse(text) as Record<string, unknown>,
+    requestId: response.headers.get('x-request-id'),
+    isReplayed: response.headers.get('idempotent-replayed') === 'true',
+  }
+}
+
+const identify = (key: string, body: object) => post('/v2/admin/identify-user', key, body)
+const track = (key: string, body: object) => post('/v2/admin/track-event', key, body)
+const visit = (key: string, body: object) => post('/v2/sdk/identify-user', key, body)
+
+async function get(path: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`${stack.gatewayUrl}${path}`, { headers: { 'x-api-key': stack.keys.admin } })
+  return (await response.json()) as Record<string, unknown>
+}
+
+/** The user's read model once everything that was answered before is folded: the last event is the witness. */
+async function readUser(userName: string): Promise<Record<string, unknown>> {
+  const witness = `witness-${crypto.randomUUID()}`
+  expect((await trackUntilAnswered(witness, { userName, eventName: witness }))?.status).toBe(202)
+  const slug = witness.replace(/[^a-z0-9]+/g, '_')
+  return eventually(
+    () => get(`/v2/admin/users/${userName}`),
+    (user) => Object.hasOwn((user['events'] ?? {}) as object, slug),
+    30_000,
+  )
+}
+
+/** As a caller does that wants to be sure. */
+function trackUntilAnswered(key: string, body: object): Promise<Answer | undefined> {
+  return eventually(
+    () => track(key, body).catch(() => undefined),
+    (answer) => answer?.status === 202,
+    60_000,
+  )
+}
+
+async function copiesOf({ requestId }: Answer): Promise<number> {
+  return (await readTopic(stack.brokers, 'user-events')).filter(({ value }) => value['id'] === requestId).length
+}
+
+const checkout = { userName: 'ada', eventName: 'Checkout Completed' }
+
+describe('Idempotency-Key, from request to read model (decisions.md, Retries)', () => {
+  it('counts a repeated request once, and answers it byte for byte', async () => {
+    const body = { userName: 'ada', userAttributes: { $set: { plan: 'pro' }, $increment: { visits: 1 } } }
+    const pairs = [
+      [await identify('i-1', body), await identify('i-1', body)],
+      [await track('t-1', checkout), await track('t-1', checkout)],
+      [await visit('v-1', { userName: 'ada' }), await visit('v-1', { userName: 'ada' })],
+    ] as const
+    for (const [first, repeat] of pairs) {
+      expect(repeat).toEqual({ ...first, isReplayed: true })
+      expect(first.isReplayed).toBe(false)
+    }
+    expect(pairs[1][0].body).toMatchObject({ newEvent: true, formsQueued: 1, requestId: pairs[1][0].requestId })
+    expect(pairs[2][0].body).toMatchObject({ nextFeedbackId: 'nps-after-checkout' })
+    expect(await readUser('ada')).toMatchObject({
+      traits: { plan: 'pro', visits: 1 },
+      events: { checkout_completed: { count: 1 } },
+      waitingForms: [],
+    })
+  })
+
+  it('counts a second copy in the log nowhere, and answers it like the first', async () => {
+    const before = ((await get('/v2/admin/usage'))['events'] as { count: number }).count
+    const body = { userName: 'bea', userAttributes: { $set: { plan: 'pro' }, $increment: { visits: 1 } } }
+    const event = { userName: 'bea', eventName: 'Checkout Completed', occurredAt: new Date().toISOString() }
+    const round = async () => [
+      await identify('i-2', body),
+      await track('t-2', event),
+      await visit('v-2', { userName: 'bea' }),
+    ]
+    const first = await round()
+    expect(first.map(({ status }) => status)).toEqual([200, 202, 200])
+    expect(first[1]?.body).toMatchObject({ formsQueued: 1 })
+    expect(first[2]?.body).toMatchObject({ nextFeedbackId: 'nps-after-checkout' })
+    // Waits for the next visit: a copy of the first visit must not take it.
+    expect((await track('t-3', event)).body).toMatchObject({ formsQueued: 1 })
+
+    await redis.flushall()
+    const second = await round()
+    expect(second).toEqual(first)
+    expect(await Promise.all(first.map(copiesOf))).toEqual([2, 2, 2])
+    expect(await readUser('bea')).toMatchObject({
+      traits: { visits: 1 },
+      events: { checkout_completed: { count: 2 } },
+      waitingForms: [{ formId: 'nps-after-checkout', state: 'waiting' }],
+    })
+    // Two checkouts and the witness.
+    const usage = () => get('/v2/admin/usage').then(({ events }) => (events as { count: number }).count)
+    expect(await eventually(usage, (count) => count >= before + 3, 30_000)).toBe(before + 3)
+  })
+
+  it('answers 422 for another request under the same key, and 409 or the one answer to parallel ones', async () => {
+    const answers = await Promise.all(Array.from({ length: 30 }, () => track('t-4', checkout)))
+    const statuses = new Set(answers.map(({ status }) => status))
+    expect([...statuses].filter((status) => status !== 202 && status !== 409)).toEqual([])
+    expect(new Set(answers.flatMap(({ status, text }) => (status === 202 ? text : []))).size).toBe(1)
+    expect(await track('t-4', { ...checkout, eventName: 'Signed In' })).toMatchObject({ status: 422 })
+    expect(await post('/v2/sdk/track-event', 't-4', checkout)).toMatchObject({ status: 422 })
+    expect(await copiesOf(answers[0] as Answer)).toBe(1)
+  })
+
+  it('counts each request of a caller once that retries until it is answered, while the gateway is killed', async () => {
+    const keys = Array.from({ length: 200 }, (_, i) => `killed-${i}`)
+    await identify('i-5', { userName: 'cleo' })
+    const sending = keys.map((key) => trackUntilAnswered(key, { userName: 'cleo', eventName: 'Export Done' }))
+    await eventually(
+      () => readTopic(stack.brokers, 'user-events'),
+      (records) => records.some(({ value }) => value['slug'] === 'export_done'),
+      30_000,
+    )
+    stack.kill('gateway', 'SIGKILL')
+    const answers = await Promise.all(sending)
+    expect(answers.map((answer) => answer?.status)).toEqual(keys.map(() => 202))
+    expect(await readUser('cleo')).toMatchObject({ events: { export_done: { count: keys.length } } })
+  }, 120_000)
+})

@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually, readTopic, runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
+
+const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+const USERS = 100
+const EVENTS = 2_000
+const REJECTED = 3
+const IMPORTED = USERS + EVENTS
+const KILLS = 4
+
+let stack: Awaited<ReturnType<typeof startThrowAwayStack>>
+let folder: string
+let file: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  file = path.join(folder, 'history.ndjson.gz')
+  await writeFile(file, gzipSync(history()))
+  stack = await startThrowAwayStack()
+}, 180_000)
+afterAll(async () => {
+  await stack?.remove()
+  await rm(folder, { recursive: true })
+}, 60_000)
+
+function at(minute: number): string {
+  return new Date(Date.UTC(2019, 0, 1) + minute * 60_000).toISOString()
+}
+
+/** Each user is identified and has 20 events, of which some lines are equal; three lines are wrong. */
+function history(): string {
+  const users = Array.from({ length: USERS }, (_, n) => ({
+    type: 'identify',
+    userName: `user-${n}`,
+    userAttributes: { $set: { plan: 'old' }, $increment: { imports: 1 } },
+    occurredAt: at(n),
+  }))
+  const events = Array.from({ length: EVENTS }, (_, n) => ({
+    type: 'track',
+    userName: `user-${n % USERS}`,
+    eventName: 'Checkout Completed',
+    occurredAt: at(n < EVENTS / 2 ? n : n - USERS),
+  }))
+  const wrong = [
+    { type: 'track', userName: 'nobody', eventName: 'x', occurredAt: at(0) },
+    { type: 'track', userName: 'user-0', eventName: 'form:x', occurredAt: at(0) },
+    { type: 'identify' },
+  ]
+  const lines = [...users, ...events]
+  wrong.forEach((line, n) => lines.splice(500 * (n + 1), 0, line as (typeof lines)[number]))
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+}
+
+interface Started {
+  readonly child: ChildProcess
+  /** All that it said, and what it ended with. */
+  readonly ended: Promise<string>
+}
+
+const startImport = () => nextvisit('import', file, '--project', 'demo/shop')
+
+function nextvisit(...args: readonly string[]): Started {
+  const env = { NEXTVISIT_DATA: stack.dataDirectory }
+  const child = spawn(process.execPath, [CLI, ...args], { env })
+  let told = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (told += text.toString()))
+  const ended = new Promise<string>((resolve) => {
+    child.on('close', (code, signal) => resolve(`${told}${signal ?? code}`))
+  })
+  return { child, ended }
+}
+
+const stateFile = () => `${file}.import-state.json`
+
+async function lastLine(): Promise<number> {
+  const text = await readFile(stateFile(), 'utf8').catch(() => '{"lastLine":0}')
+  return (JSON.parse(text) as { lastLine: number }).lastLine
+}
+
+/** Kills an import somewhere behind a line: before, in or after the publishing of a chunk. */
+async function killBehind(line: number): Promise<void> {
+  const { child, ended } = startImport()
+  await eventually(lastLine, (reached) => reached > line || child.exitCode !== null, 60_000)
+  await sleep(Math.random() * 60)
+  child.kill('SIGKILL')
+  expect(await ended).toMatch(/SIGKILL$/)
+}
+
+async function call(pathname: string, body?: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`${stack.gatewayUrl}${pathname}`, {
+    headers: { 'content-type': 'application/json', 'x-api-key': stack.keys.admin },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  })
+  return { status: response.status, ...((await response.json()) as object) }
+}
+
+async function importedIds(): Promise<string[]> {
+  const records = await readTopic(stack.brokers, 'user-events')
+  return records.flatMap(({ value }) => (value['imported'] === true ? String(value['id']) : []))
+}
+
+function checkoutsOf(user: Record<string, unknown>): number {
+  const events = user['events'] as Record<string, { count: number } | undefined> | undefined
+  return events?.['checkout_completed']?.count ?? 0
+}
+
+/** Of all users, what the read model has. */
+async function readUsers(): Promise<{ users: number; events: number; plans: Set<unknown>; imports: Set<unknown> }> {
+  const users = await Promise.all(Array.from({ length: USERS }, (_, n) => call(`/v2/admin/users/user-${n}`)))
+  const traits = users.map((user) => (user['traits'] ?? {}) as Record<string, unknown>)
+  return {
+    users: users.filter(({ status }) => status === 200).length,
+    events: users.reduce((sum, user) => sum + checkoutsOf(user), 0),
+    plans: new Set(traits.map(({ plan }) => plan)),
+    imports: new Set(traits.map(({ imports }) => imports)),
+  }
+}
+
+/** Whether no consumer has anything left to fold. */
+function isFolded(status: string): boolean {
+  return [...status.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records).join() === '0,0,0,0'
+}
+
+const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }
+
+describe('an import that is killed again and again, beside live traffic', () => {
+  it('brings in every line exactly once, and says so', async ({ annotate }) => {
+    await call('/v2/admin/identify-user', { userName: 'live' })
+    const latenciesMs: number[] = []
+    const stop = new AbortController()
+    const live = runPacedLoad(20, stop.signal, async () => {
+      const startedAt = performance.now()
+      const answer = await call('/v2/admin/track-event', { userName: 'live', eventName: 'Pinged' })
+      latenciesMs.push(performance.now() - startedAt)
+      expect(answer['status']).toBe(202)
+    })
+
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      await killBehind(kill === 0 ? 0 : (kill * IMPORTED) / (KILLS + 1))
+      if (kill === 0) await copyFile(stateFile(), `${file}.first-state`)
+    }
+    const last = await startImport().ended
+    stop.abort()
+    const sent = await live
+    const [, published, alreadyThere] =
+      /2,103 read, ([\d,]+) published, ([\d,]+) already there, 3 rejected/.exec(last) ?? []
+    expect(last).toMatch(/1$/)
+    expect([published, alreadyThere].reduce((sum, text = '') => sum + Number(text.replace(',', '')), 0)).toBe(IMPORTED)
+
+    const ids = await importedIds()
+    expect(ids).toHaveLength(IMPORTED)
+    expect(new Set(ids).size).toBe(IMPORTED)
+    expect(await eventually(readUsers, ({ events }) => events >= EVENTS, 30_000)).toEqual(WHOLE)
+    const rejects = (await readFile(`${file}.rejects.ndjson`, 'utf8')).trim().split('\n')
+    expect(rejects.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([501, 1_001, 1_501])
+    expect(rejects).toHaveLength(REJECTED)
+
+    // Metered and active are the live ones alone.
+    const usage = { events: { count: sent }, monthlyActiveUsers: { count: 1 } }
+    expect(await call('/v2/admin/usage')).toMatchObject(usage)
+    const sorted = latenciesMs.toSorted((one, other) => one - other)
+    await annotate(
+      `${sent} live events beside it: median ${sorted[Math.floor(sent / 2)]?.toFixed(0)} ms, most ${sorted.at(-1)?.toFixed(0)} ms`,
+    )
+  }, 400_000)
+
+  it('finds in the log what its state does not know of', async () => {
+    await copyFile(`${file}.first-state`, stateFile())
+    expect(await startImport().ended).toContain('2,103 read, 0 published, 2,100 already there, 3 rejected')
+    expect(await importedIds()).toHaveLength(IMPORTED)
+  })
+
+  it('changes nothing where the same is imported again from nothing', async () => {
+    await rm(stateFile())
+    expect(await startImport().ended).toContain('2,103 read, 2,100 published, 0 already there, 3 rejected')
+    await eventually(() => nextvisit('status', '--json').ended, isFolded, 30_000)
+    expect(await readUsers()).toEqual(WHOLE)
+  })
+
+  it('refuses another file under the same name', async () => {
+    await writeFile(file, gzipSync(history().replace('2019', '2020')))
+    expect(await startImport().ended).toMatch(/is not the file whose import was begun[^]*2$/)
+  })
+})

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually, readTopic, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+
+/** forms.md, The queue: an offer is confirmed by the answer; one that was never answered costs nobody a form. */
+
+let stack: ThrowAwayStack
+beforeAll(async () => {
+  stack = await startThrowAwayStack()
+}, 180_000)
+afterAll(() => stack?.remove(), 60_000)
+
+type Body = Readonly<Record<string, unknown>>
+
+/** An empty object where nobody answers. */
+async function call(path: string, key: string, body?: object): Promise<Body> {
+  const response = await fetch(`${stack.gatewayUrl}${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { 'content-type': 'application/json', 'x-api-key': key },
+    ...(body && { body: JSON.stringify(body) }),
+  }).catch(() => undefined)
+  return ((await response?.json().catch(() => undefined)) ?? {}) as Body
+}
+const identify = (body: object) => call('/v2/admin/identify-user', stack.keys.admin, body)
+const track = (body: object) => call('/v2/admin/track-event', stack.keys.admin, body)
+const visit = () => call('/v2/sdk/identify-user', stack.keys.sdk, { userName: 'ada' })
+
+async function queueOf(userName: string): Promise<readonly Body[]> {
+  const { queue } = await call(`/v2/admin/users/${userName}/forms`, stack.keys.admin)
+  return (queue ?? []) as readonly Body[]
+}
+
+async function visitsInLog(): Promise<number> {
+  const records = await readTopic(stack.brokers, 'user-events')
+  return records.filter(({ value }) => value['type'] === 'IdentifyRequested' && value['source'] === 'sdk').length
+}
+
+const isDelivered = (queue: readonly Body[]) => queue[0]?.['state'] === 'delivered'
+const hasForm = (answer: Body) => 'nextFeedbackId' in answer
+
+describe('a gateway that dies between the offer and its answer', () => {
+  it('costs nobody a form: it comes at a later visit, once', { timeout: 180_000 }, async () => {
+    await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
+    expect(await track({ userName: 'ada', eventName: 'Checkout Completed' })).toMatchObject({ formsQueued: 1 })
+
+    // The visit is in the log, and nobody evaluates it before its gateway is gone: the offer reaches a dead channel.
+    stack.kill('form-trigger-evaluator', 'SIGSTOP')
+    const lost = visit()
+    expect(await eventually(visitsInLog, (count) => count === 1, 20_000)).toBe(1)
+    stack.kill('gateway', 'SIGKILL')
+    expect(await lost).not.toHaveProperty('nextFeedbackId')
+    stack.kill('form-trigger-evaluator', 'SIGCONT')
+
+    expect(await eventually(visit, hasForm, 90_000)).toMatchObject({ nextFeedbackId: 'nps-after-checkout' })
+    expect(await eventually(() => queueOf('ada'), isDelivered, 20_000)).toMatchObject([
+      { formId: 'nps-after-checkout', state: 'delivered' },
+    ])
+    expect(await visit()).not.toHaveProperty('nextFeedbackId')
+  })
+})

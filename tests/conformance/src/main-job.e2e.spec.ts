@@ -1,0 +1,113 @@
+import { EventsPage, TraitsPage, UsageOverview } from '@nextvisit/contracts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually, startThrowAwayStack } from '@nextvisit/testing/black-box'
+
+let stack: Awaited<ReturnType<typeof startThrowAwayStack>>
+
+beforeAll(async () => {
+  stack = await startThrowAwayStack()
+}, 180_000)
+afterAll(() => stack?.remove(), 60_000)
+
+async function post(
+  path: string,
+  key: string,
+  body: object,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(`${stack.gatewayUrl}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': key },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+async function read(path: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`${stack.gatewayUrl}${path}`, { headers: { 'x-api-key': stack.keys.admin } })
+  return (await response.json()) as Record<string, unknown>
+}
+const readUser = (userName: string) => read(`/v2/admin/users/${userName}`)
+
+const identify = (body: object) => post('/v2/admin/identify-user', stack.keys.admin, body)
+const track = (body: object) => post('/v2/admin/track-event', stack.keys.admin, body)
+const visit = (body: object) => post('/v2/sdk/identify-user', stack.keys.sdk, body)
+
+describe('from a server-side event to a form at the next visit', () => {
+  it('hands out the form that an event set off, once', async () => {
+    const identified = await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
+    expect(identified).toEqual({ status: 200, body: { message: 'ok', userId: expect.any(String) } })
+
+    const tracked = await track({ userName: 'ada', eventName: 'Checkout Completed' })
+    expect(tracked).toMatchObject({
+      status: 202,
+      body: {
+        newEvent: true,
+        triggersEvaluated: true,
+        formsQueued: 1,
+        message: "Event recorded. 1 form queued for the user's next visit.",
+      },
+    })
+
+    const first = await visit({ userName: 'ada' })
+    expect(first).toMatchObject({ status: 200, body: { message: 'ok', nextFeedbackId: 'nps-after-checkout' } })
+    const second = await visit({ userName: 'ada' })
+    expect(second.status).toBe(200)
+    expect(second.body).not.toHaveProperty('nextFeedbackId')
+  })
+
+  it('queues nothing for a user outside the audience', async () => {
+    await identify({ userName: 'bob', userAttributes: { $set: { plan: 'free' } } })
+    const tracked = await track({ userName: 'bob', eventName: 'checkout_completed' })
+    expect(tracked.body).toMatchObject({ formsQueued: 0, newEvent: false, message: 'Event recorded.' })
+    expect((await visit({ userName: 'bob' })).body).not.toHaveProperty('nextFeedbackId')
+  })
+
+  it('folds what was answered into the read model', async () => {
+    await identify({
+      userName: 'eve',
+      userAttributes: { $set: { plan: 'free' }, $increment: { logins: 2 } },
+      $deviceInfo: { $countryCode: 'de' },
+    })
+    await track({ userName: 'eve', eventName: 'Signed In' })
+    const user = await eventually(
+      () => readUser('eve'),
+      (answer) => JSON.stringify(answer['events'] ?? {}).includes('signed_in'),
+      10_000,
+    )
+    expect(user).toMatchObject({
+      userName: 'eve',
+      traits: { plan: 'free', logins: 2 },
+      country: 'DE',
+      events: { signed_in: { count: 1 } },
+    })
+  })
+
+  it('lists what became known and counts it, in the documented forms', async () => {
+    const { traits } = await eventually(
+      async () => TraitsPage.parse(await read('/v2/admin/traits')),
+      (page) => page.traits.some(({ slug }) => slug === 'logins'),
+      10_000,
+    )
+    expect(traits.map(({ slug }) => slug)).toEqual(['logins', 'plan'])
+    const { events } = EventsPage.parse(await read('/v2/admin/events?limit=1'))
+    expect(events).toMatchObject([{ slug: 'checkout_completed', name: 'Checkout Completed' }])
+    const usage = await eventually(
+      async () => UsageOverview.parse(await read('/v2/admin/usage')),
+      (overview) => overview.events.count === 3,
+      10_000,
+    )
+    expect(usage).toMatchObject({
+      events: { count: 3, limit: null },
+      monthlyActiveUsers: { count: 3 },
+      uniqueEvents: { count: 2 },
+      uniqueTraits: { count: 2 },
+    })
+  })
+
+  it('answers 404 for an event of somebody who was never identified', async () => {
+    expect(await track({ userName: 'nobody', eventName: 'Signed In' })).toEqual({
+      status: 404,
+      body: { status: 404, error: 'Not Found', message: 'User not found' },
+    })
+  })
+})

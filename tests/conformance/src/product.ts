@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { vi } from 'vitest'
+import { startThrowAwayStack, workspaceVariables } from '@nextvisit/testing/black-box'
+
+const WORKSPACE_FILE = fileURLToPath(new URL('../conformance-workspace.yaml', import.meta.url))
+const CLI = fileURLToPath(new URL('../../../tools/cli/src/main.ts', import.meta.url))
+
+let stack: Awaited<ReturnType<typeof startThrowAwayStack>> | undefined
+
+/** Brings up the one product that all tables ask. */
+export async function startProduct(): Promise<void> {
+  for (const [name, value] of workspaceVariables(await readFile(WORKSPACE_FILE, 'utf8'))) vi.stubEnv(name, value)
+  stack = await startThrowAwayStack(WORKSPACE_FILE)
+}
+
+export async function stopProduct(): Promise<void> {
+  vi.unstubAllEnvs()
+  await stack?.remove()
+}
+
+/** `nextvisit apply`, as a customer would: returns once every service has it. Keys are named as in the fixture. */
+export async function applyWorkspaceFile(text: string): Promise<void> {
+  for (const [name, value] of workspaceVariables(text)) vi.stubEnv(name, value)
+  vi.stubEnv('KAFKA_BROKERS', stack?.brokers.join(','))
+  const file = path.join(tmpdir(), `nextvisit-conformance-${crypto.randomUUID()}.yaml`)
+  await writeFile(file, text)
+  try {
+    await promisify(execFile)(process.execPath, [CLI, 'apply', file])
+  } finally {
+    await rm(file)
+  }
+}
+
+/** Where it listens. */
+export function baseAddress(): URL {
+  if (!stack) throw new Error('The product is not running: call startProduct first')
+  return new URL(stack.gatewayUrl)
+}

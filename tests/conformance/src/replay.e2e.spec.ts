@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  eventually,
+  fillLog,
+  runPacedLoad,
+  startThrowAwayStack,
+  type ThrowAwayStack,
+} from '@nextvisit/testing/black-box'
+
+const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+const OTHERS = ['trait-registry', 'user-projector', 'form-trigger-evaluator']
+const EQUAL = expect.stringContaining('Rebuilt and live rows are equal.')
+const SWAPPED_EQUAL = expect.stringContaining('Rebuilt and live rows are equal. Swapped; folds waited')
+const RECORDS = 8_000
+const PER_SECOND = 10
+
+let stack: ThrowAwayStack
+
+beforeAll(async () => {
+  stack = await startThrowAwayStack()
+}, 180_000)
+afterAll(() => stack?.remove(), 60_000)
+
+interface Running {
+  readonly process: ChildProcess
+  readonly output: () => string
+  readonly ended: Promise<number | null>
+}
+
+function nextvisit(...args: readonly string[]): Running {
+  const env = { NEXTVISIT_DATA: stack.dataDirectory }
+  // A group of its own: a kill reaches the process that folds, too.
+  const child = spawn(process.execPath, [CLI, ...args], { env, detached: true })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()))
+  return { process: child, output: () => output, ended: once(child, 'exit').then(([code]) => code as number | null) }
+}
+
+async function run(...args: readonly string[]): Promise<{ exitCode: number | null; output: string }> {
+  const running = nextvisit(...args)
+  return { exitCode: await running.ended, output: running.output() }
+}
+
+interface Consumer {
+  readonly service: string
+  readonly lagRecords: number
+}
+
+async function lags(): Promise<readonly number[]> {
+  const { output } = await run('status', '--json')
+  return (JSON.parse(output) as { consumers: readonly Consumer[] }).consumers.map(({ lagRecords }) => lagRecords)
+}
+
+const isLevel = (behind: readonly number[]) => behind.every((records) => records === 0)
+
+/** Of everything that the service's replay swaps: the queue, with what became of every form. */
+async function countRows(variable: string, table: string): Promise<number> {
+  const client = new Client({ connectionString: stack.databaseUrls.get(variable) })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table} AS counted`)
+    return rows[0]?.count ?? 0
+  } finally {
+    await client.end()
+  }
+}
+
+/** How far the rebuild of metering is. */
+async function foldedByReplay(): Promise<number> {
+  return countRows('METERING_DATABASE_URL', '(SELECT FROM metering_replay.checkpoints WHERE next_offset > 0)').catch(
+    () => 0,
+  )
+}
+
+function track(userName: string): Promise<{ status: number }> {
+  return fetch(`${stack.gatewayUrl}/v2/admin/track-event`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': stack.keys.admin },
+    body: JSON.stringify({ userName, eventName: 'Checkout Completed' }),
+  })
+}
+
+describe('nextvisit replay', () => {
+  it('rebuilds every consumer under load, killed in the middle of one, and loses and doubles nothing', async () => {
+    const [{ id: organization, projects }] = stack.organizations as [(typeof stack.organizations)[number]]
+    await fillLog(stack.brokers, { organization, project: projects[0]?.id ?? '', facts: RECORDS, users: 499 })
+    expect(await eventually(lags, isLevel, 120_000)).toEqual([0, 0, 0, 0])
+    const queued = await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')
+    expect(queued).toBeGreaterThan(0)
+
+    const stop = new AbortController()
+    const statuses: number[] = []
+    const load = runPacedLoad(PER_SECOND, stop.signal, async (n) => {
+      statuses.push((await track(`filled-${n % 100}`)).status)
+    })
+    const killed = nextvisit('replay', 'metering')
+    await eventually(foldedByReplay, (records) => records > 0, 60_000)
+    process.kill(-(killed.process.pid ?? 0), 'SIGKILL')
+    await killed.ended
+    const resumed = await run('replay', 'metering')
+    expect(resumed).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
+    expect(resumed.output).toContain('Going on with what an interrupted replay')
+    for (const service of OTHERS) {
+      expect(await run('replay', service)).toMatchObject({ exitCode: 0, output: SWAPPED_EQUAL })
+    }
+    stop.abort()
+    await load
+    expect(statuses.filter((status) => status !== 202)).toEqual([])
+
+    expect(await eventually(lags, isLevel, 60_000)).toEqual([0, 0, 0, 0])
+    for (const service of ['metering', ...OTHERS]) {
+      expect(await run('replay', service, '--dry-run')).toMatchObject({ exitCode: 0, output: EQUAL })
+    }
+    expect(await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')).toBeGreaterThanOrEqual(queued)
+    // By code that shares nothing with the consumers.
+    expect(await run('audit')).toMatchObject({ exitCode: 0 })
+  }, 400_000)
+})

@@ -1,0 +1,197 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { call, callerOf, errorOf, UUID_V5 } from './call.ts'
+import { settledUser } from './settled-user.ts'
+import { SIGNING_SECRET } from '@nextvisit/testing/black-box'
+
+const sign = (userName: string, secret = SIGNING_SECRET) => createHmac('sha256', secret).update(userName).digest('hex')
+
+const preflight = (path: string) =>
+  call({
+    method: 'OPTIONS',
+    path,
+    headers: [
+      'origin',
+      'https://shop.example',
+      'access-control-request-method',
+      'POST',
+      'access-control-request-headers',
+      'content-type,x-api-key',
+    ],
+  })
+
+/** decisions.md, Beyond the document: `POST /v2/sdk/identify-user` and `POST /v2/sdk/track-event`. */
+export function describeSdkRoutes(): void {
+  const shop = callerOf('SHOP_ADMIN_P', 'SHOP_SDK_P')
+  const closed = callerOf('CLOSED_ADMIN_P', 'CLOSED_SDK_P')
+
+  describe('the visit', () => {
+    it('answers message, userId, pingAgainIn, pingOnNextPageVisit, onPageDelay, and nothing else', async () => {
+      const { status, body } = await shop.visit({ userName: 'visitor' })
+      expect({ status, body }).toEqual({
+        status: 200,
+        body: {
+          message: 'ok',
+          userId: expect.stringMatching(UUID_V5),
+          pingAgainIn: 60,
+          pingOnNextPageVisit: false,
+          onPageDelay: 0,
+        },
+      })
+      expect((await closed.visit({ userName: 'visitor' })).body).toMatchObject({
+        pingAgainIn: 7,
+        pingOnNextPageVisit: true,
+        onPageDelay: 2.5,
+      })
+    })
+
+    it('gives the userId that admin identify gives', async () => {
+      const { body } = await shop.identify({ userName: 'visitor' })
+      expect((await shop.visit({ userName: 'visitor' })).body['userId']).toBe(body['userId'])
+    })
+
+    it.each([
+      ['no userName', {}, errorOf(401, 'userName not found')],
+      ['a userName of 256', { userName: 'x'.repeat(256) }, errorOf(400)],
+      [
+        'an unknown country',
+        { userName: 'a', $deviceInfo: { $countryCode: 'XX' } },
+        errorOf(400, 'invalid country passed'),
+      ],
+      ['a string of 501', { userName: 'a', userAttributes: { $set: { a: 'x'.repeat(501) } } }, errorOf(400)],
+      ['an array', [], errorOf(400)],
+    ])('same body as admin identify: %s', async (_name, body, error) => {
+      expect(await shop.visit(body)).toMatchObject(error)
+    })
+
+    it('new traits follow clientCreatedTraits: off, only known slugs are kept', async () => {
+      await closed.identify({ userName: 'registers', userAttributes: { $set: { by_admin: 1 } } })
+      await closed.visit({
+        userName: 'new-traits',
+        userAttributes: { $set: { by_client: 1, by_admin: 2, email: 'e', phone: 'p', internal_note: 1 } },
+      })
+      expect((await settledUser(closed, 'new-traits'))['traits']).toEqual({ by_admin: 2, email: 'e' })
+    })
+
+    it('a trait that the workspace file declares is known before any record carries it', async () => {
+      await closed.visit({ userName: 'declares', userAttributes: { $set: { declared_trait: 1, undeclared_trait: 1 } } })
+      expect((await settledUser(closed, 'declares'))['traits']).toEqual({ declared_trait: 1 })
+    })
+
+    it('new traits follow clientCreatedTraits: on, they are registered', async () => {
+      await shop.visit({ userName: 'new-traits', userAttributes: { $set: { by_client: 1 } } })
+      expect((await settledUser(shop, 'new-traits'))['traits']).toEqual({ by_client: 1 })
+    })
+
+    it('the country that it names is stored', async () => {
+      await shop.visit({ userName: 'visit-country', $deviceInfo: { $countryCode: 'se', $deviceType: 'web' } })
+      expect(await settledUser(shop, 'visit-country')).toMatchObject({ country: 'SE', device: { $deviceType: 'web' } })
+    })
+  })
+
+  describe('userSignature: required when the project says so (401)', () => {
+    const { visit } = callerOf('SIGNED_ADMIN_P', 'SIGNED_SDK_P')
+
+    it.each(['ada', 'Ада 🎉'])(
+      'hex HMAC-SHA256 of userName %s under the signing secret passes, in either case',
+      async (userName) => {
+        expect((await visit({ userName, userSignature: sign(userName) })).status).toBe(200)
+        expect((await visit({ userName, userSignature: sign(userName).toUpperCase() })).status).toBe(200)
+      },
+    )
+
+    it.each([
+      ['missing', undefined],
+      ['null', null],
+      ['empty', ''],
+      ['of another user', sign('bob')],
+      ['under another secret', sign('ada', 'x')],
+      ['cut off', sign('ada').slice(0, -2)],
+      ['longer', `${sign('ada')}00`],
+      ['in base64', Buffer.from(sign('ada'), 'hex').toString('base64')],
+    ])('%s: 401', async (_name, userSignature) => {
+      expect(await visit({ userName: 'ada', userSignature })).toMatchObject(errorOf(401))
+    })
+
+    it('body rules come before it', async () => {
+      expect(await visit({ userName: 'ada', $deviceInfo: { $countryCode: 'XX' } })).toMatchObject(errorOf(400))
+      expect(await visit({ userName: '' })).toMatchObject(errorOf(401, 'userName not found'))
+    })
+
+    it('a refused signature makes no user', async () => {
+      await visit({ userName: 'unsigned', userSignature: sign('x') })
+      expect((await callerOf('SIGNED_ADMIN_P').track({ userName: 'unsigned', eventName: 'x' })).status).toBe(404)
+    })
+
+    it('is ignored where the project does not ask for it', async () => {
+      expect((await shop.visit({ userName: 'ada', userSignature: 'nonsense' })).status).toBe(200)
+    })
+  })
+
+  describe('SDK track event', () => {
+    it('is answered as the admin route answers', async () => {
+      await shop.identify({ userName: 'sdk-tracked' })
+      const { status, headers, body } = await shop.sdkTrack({ userName: 'sdk-tracked', eventName: 'From The Page' })
+      expect({ status, body }).toMatchObject({
+        status: 202,
+        body: { requestId: headers['x-request-id'], newEvent: true, formsQueued: 0, message: 'Event recorded.' },
+      })
+    })
+
+    it.each([
+      [{ userName: 'nobody', eventName: 'x' }, errorOf(404, 'User not found')],
+      [{ userName: 'sdk-tracked', eventName: 'form:x' }, errorOf(400)],
+      [{ userName: 'sdk-tracked', eventName: '!' }, errorOf(400)],
+      [{ userName: 'sdk-tracked', eventName: 'x', occurredAt: 'x' }, errorOf(400)],
+      [{ eventName: 'x' }, errorOf(400)],
+    ])('%j is refused as there', async (body, error) => {
+      expect(await shop.sdkTrack(body)).toMatchObject(error)
+    })
+
+    it('new events follow clientCreatedEvents, else 400; known ones pass', async () => {
+      await closed.identify({ userName: 'sdk-tracked' })
+      const event = { userName: 'sdk-tracked', eventName: 'Not Yet Known' }
+      expect(await closed.sdkTrack(event)).toMatchObject(errorOf(400))
+      expect(await closed.track(event)).toMatchObject({ status: 202, body: { newEvent: true } })
+      expect(await closed.sdkTrack(event)).toMatchObject({ status: 202, body: { newEvent: false } })
+      expect(await closed.sdkTrack({ ...event, userName: 'nobody', eventName: 'Nor This' })).toMatchObject(errorOf(404))
+    })
+  })
+
+  describe('an event that the workspace file declares, by its name', () => {
+    it('is known before any record carries it: clients may send it, and the first registers it', async () => {
+      await closed.identify({ userName: 'sdk-tracked' })
+      const declared = await closed.sdkTrack({ userName: 'sdk-tracked', eventName: 'declared event' })
+      expect(declared).toMatchObject({ status: 202, body: { newEvent: true } })
+    })
+  })
+
+  describe('CORS', () => {
+    it.each(['/v2/sdk/identify-user', '/v2/sdk/track-event'])(
+      'OPTIONS %s is answered before the key check',
+      async (path) => {
+        const { status, headers } = await preflight(path)
+        expect([200, 204]).toContain(status)
+        expect(headers['access-control-allow-origin']).toMatch(/^(\*|https:\/\/shop\.example)$/)
+        expect(headers['access-control-allow-methods']).toContain('POST')
+        expect(String(headers['access-control-allow-headers']).toLowerCase()).toMatch(
+          /content-type.*x-api-key|x-api-key.*content-type/,
+        )
+      },
+    )
+
+    it('every answer of an SDK route may be read from any origin, refusals too', async () => {
+      for (const answer of [
+        await shop.visit({ userName: 'cors' }),
+        await shop.visit({}),
+        await call({ path: '/v2/sdk/track-event' }),
+      ])
+        expect(answer.headers['access-control-allow-origin']).toBe('*')
+    })
+
+    it('admin routes are for servers only: no CORS', async () => {
+      expect((await preflight('/v2/admin/identify-user')).status).toBe(405)
+      expect((await shop.identify({ userName: 'cors' })).headers).not.toHaveProperty('access-control-allow-origin')
+    })
+  })
+}

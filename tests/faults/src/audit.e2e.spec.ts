@@ -1,0 +1,201 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AuditReport } from '@nextvisit/audit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createCallers } from './callers.ts'
+import { auditStack, type CampaignStack, type Consumer, startCampaignStack } from './campaign-stack.ts'
+import { queryRows } from './query-rows.ts'
+import { createRandom } from './seeded-random.ts'
+import { createTraffic } from './traffic.ts'
+import { eventually } from '@nextvisit/testing/black-box'
+
+let stack: CampaignStack
+let callers: ReturnType<typeof createCallers>
+
+beforeAll(async () => {
+  stack = await startCampaignStack()
+  callers = createCallers(stack.gatewayUrl)
+  const traffic = createTraffic({
+    callers,
+    customers: stack.customers,
+    random: createRandom(7, 'traffic'),
+    perSecond: 100,
+  })
+  await traffic.begin()
+  await readPages()
+  traffic.start()
+  await sleep(4_000)
+  await traffic.stop()
+}, 180_000)
+afterAll(() => stack?.remove(), 60_000)
+
+/** Visits and page views of paying users: what sets off forms that ask for a count in a window or in a session. */
+async function readPages(): Promise<void> {
+  for (const customer of stack.customers) {
+    for (const userName of ['user-0', 'user-2', 'user-4']) {
+      await callers.send(customer, { route: '/v2/sdk/identify-user', body: { userName } })
+      const body = { userName, eventName: 'Page viewed' }
+      for (const _time of [1, 2]) await callers.send(customer, { route: '/v2/sdk/track-event', body })
+    }
+  }
+}
+
+const recount = (ledger = callers.calls()) => auditStack(stack, ledger)
+const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
+
+/** Once every consumer has read everything. */
+const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000)
+
+function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string }> {
+  const main = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main, ...args],
+      { env: { NEXTVISIT_DATA: stack.dataDirectory } },
+      (error, stdout, stderr) => resolve({ exitCode: Number(error?.code ?? 0), stdout: stdout + stderr }),
+    )
+  })
+}
+
+/** One user is changed, all of them are compared. */
+const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
+const ONE_WITH_EVENTS = '(SELECT user_id FROM user_events ORDER BY user_id LIMIT 1)'
+
+const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
+
+describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => {
+  it('finds no difference where there is none', async () => {
+    const report = await atRest()
+    expect(report.findings).toEqual([])
+    expect(report.records).toBeGreaterThan(100)
+    expect(report.lag.map(({ records }) => records)).toEqual([0, 0, 0, 0])
+  })
+
+  it('decides again who should have been queued', async () => {
+    const { queueing } = await atRest()
+    const forms = await queryRows<{ id: string }>(
+      stack,
+      'form-trigger-evaluator',
+      'SELECT DISTINCT form_id AS id FROM queue ORDER BY form_id',
+    )
+    const all = ['always', 'back-again', 'once', 'reader', 'short-lived', 'this-session']
+    expect(forms.map(({ id }) => id)).toEqual(all)
+    expect(queueing.decided).toBeGreaterThan(100)
+    expect(queueing.undecided).toBeLessThan(queueing.decided / 10)
+  })
+
+  it('finds the same, however many passes it takes', async () => {
+    const { exitCode, stdout } = await nextvisit('audit', '--at-rest', '--json', '--users-a-pass', '10')
+    expect(JSON.parse(stdout)).toMatchObject({ passes: 8, findings: [] })
+    expect(exitCode).toBe(0)
+  })
+
+  it.each<[Consumer, string, string, string]>([
+    [
+      'user-projector',
+      'users.user_events: count',
+      `UPDATE user_events SET count = count + 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
+      `UPDATE user_events SET count = count - 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
+    ],
+    [
+      'user-projector',
+      'users.users: traits',
+      `UPDATE users SET traits = traits - 'plan' || jsonb_build_object('lost', traits->'plan') WHERE user_id = ${ONE_USER}`,
+      `UPDATE users SET traits = traits - 'lost' || jsonb_build_object('plan', traits->'lost') WHERE user_id = ${ONE_USER}`,
+    ],
+    [
+      'user-projector',
+      'users.segment_members: missing',
+      `UPDATE segment_members SET segment_id = 'another'`,
+      `UPDATE segment_members SET segment_id = 'paying'`,
+    ],
+    [
+      'user-projector',
+      'users.segment_counts: members',
+      'UPDATE segment_counts SET members = members + 1',
+      'UPDATE segment_counts SET members = members - 1',
+    ],
+    [
+      'metering',
+      'metering.counters: count',
+      `UPDATE counters SET count = count + 1 WHERE kind = 'mau'`,
+      `UPDATE counters SET count = count - 1 WHERE kind = 'mau'`,
+    ],
+    [
+      'metering',
+      'metering.unique_names: not in the log',
+      `UPDATE unique_names SET slug = 'another' WHERE slug = 'signed_in'`,
+      `UPDATE unique_names SET slug = 'signed_in' WHERE slug = 'another'`,
+    ],
+    [
+      'metering',
+      'metering.usage: events',
+      `UPDATE usage SET events = events - 1`,
+      `UPDATE usage SET events = events + 1`,
+    ],
+    [
+      'trait-registry',
+      'registry.definitions: firstSeenAt',
+      `UPDATE definitions SET first_seen_at = first_seen_at + interval '1 s'`,
+      `UPDATE definitions SET first_seen_at = first_seen_at - interval '1 s'`,
+    ],
+    [
+      'form-trigger-evaluator',
+      'forms.queue: missing',
+      `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
+      `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
+    ],
+    [
+      'form-trigger-evaluator',
+      'forms.decisions: outcome',
+      `UPDATE decisions SET outcome = 'queued ' WHERE outcome = 'queued'`,
+      `UPDATE decisions SET outcome = 'queued' WHERE outcome = 'queued '`,
+    ],
+    [
+      'form-trigger-evaluator',
+      'forms.event_occurrences: latest',
+      `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] - 1`,
+      `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] + 1`,
+    ],
+    [
+      'trait-registry',
+      'checkpoints: behind',
+      `UPDATE checkpoints SET next_offset = next_offset - 1 WHERE partition = ${USED_PARTITION}`,
+      `UPDATE checkpoints SET next_offset = next_offset + 1 WHERE partition = ${USED_PARTITION}`,
+    ],
+    [
+      'metering',
+      'checkpoints: beyond the log',
+      `UPDATE checkpoints SET next_offset = next_offset + 1`,
+      `UPDATE checkpoints SET next_offset = next_offset - 1`,
+    ],
+  ])('names a change of %s: %s', async (service, kind, tamper, mend) => {
+    await queryRows(stack, service, tamper)
+    try {
+      expect(kindsOf(await recount())).toContain(kind)
+    } finally {
+      await queryRows(stack, service, mend)
+    }
+    expect((await recount()).findings).toEqual([])
+  })
+
+  it('names what was acknowledged and is not in the log, and what is there though it was refused', async () => {
+    const [first, ...others] = callers.calls()
+    if (!first) throw new Error('There was no traffic')
+    const lost = { ...first, requestId: crypto.randomUUID() }
+    expect(kindsOf(await recount([...callers.calls(), lost]))).toEqual(['ledger: lost'])
+    expect(kindsOf(await recount([{ ...first, status: 402 }, ...others]))).toEqual(['ledger: refused'])
+    expect(kindsOf(await recount(others))).toEqual(['ledger: nobody asked'])
+  })
+
+  it('tells it on the command line, by id and without a name or a value', async () => {
+    await queryRows(stack, 'user-projector', `UPDATE users SET traits = traits - 'plan' WHERE user_id = ${ONE_USER}`)
+    const { exitCode, stdout } = await nextvisit('audit')
+    expect(exitCode).toBe(1)
+    expect(stdout).toContain('users.users: traits  1\n')
+    expect(stdout).toContain('plan is lost')
+    expect(stdout).not.toContain('user-')
+  })
+})

@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
+import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import { freePort } from '@nextvisit/local-stack'
+import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
+import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { createCustomers, type Customer } from './customers.ts'
+
+export type Consumer = ServiceDatabase['service']
+export const CONSUMERS: readonly Consumer[] = serviceDatabases.map(({ service }) => service)
+
+const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
+const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}` }
+
+/** A stack of its own with several customers in it; everyone reaches Kafka through a proxy. */
+export interface CampaignStack extends ThrowAwayStack {
+  readonly customers: readonly Customer[]
+  readonly proxy: FaultProxy
+  /** Each consumer's own. */
+  readonly readModels: ReadonlyMap<Consumer, ReadModel>
+}
+
+export async function startCampaignStack(): Promise<CampaignStack> {
+  const { customers, workspaceFile } = createCustomers()
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  const file = path.join(folder, 'workspace.yaml')
+  await writeFile(file, workspaceFile)
+  const port = await freePort()
+  const proxy = createFaultProxy({ host: '127.0.0.1', port })
+  await proxy.start()
+  try {
+    const kafkaPorts = { port, advertisedPort: proxy.addressFor().port }
+    const stack = await startThrowAwayStack(file, { kafkaPorts, serviceEnvironment: SERVICE_ENVIRONMENT })
+    const remove = async (): Promise<void> => {
+      await stack.remove()
+      await proxy.stop()
+    }
+    return { ...stack, remove, customers, proxy, readModels: readModelsOf(stack) }
+  } catch (error) {
+    await proxy.stop()
+    throw error
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<Consumer, ReadModel> {
+  return new Map(
+    serviceDatabases.map(({ service, schema, environmentVariable }) => {
+      const url = databaseUrls.get(environmentVariable)
+      if (url === undefined) throw new Error(`The stack has no database of ${service}`)
+      return [service, { service, schema, url }]
+    }),
+  )
+}
+
+/** Everything counted again, with nothing left to read. */
+export function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
+  const connection = { brokers: stack.brokers, clientId: 'audit' }
+  return audit({ connection, readModels: [...stack.readModels.values()], ledger, isAtRest: true })
+}

@@ -1,0 +1,117 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '@nextvisit/testing/black-box'
+import { CONSUMERS, type CampaignStack, type Consumer } from './campaign-stack.ts'
+import { commitsOf, movedSince } from './commits-of.ts'
+import type { Fault } from './fault.ts'
+import { type Member, membersOf } from './group-members.ts'
+
+const BACK_WITHIN_MS = 60_000
+/** What its owner had under way as the signal came may still be committed, by Postgres alone. */
+const UNDER_WAY_MS = 500
+
+/** The first of two processes of a consumer, which has gone away with partitions of its own. */
+interface Loss {
+  readonly consumer: Consumer
+  readonly replica: string
+  /** All that went on elsewhere; undefined where not all of its partitions did. */
+  readonly takenOver: number | undefined
+  readonly failoverMs: number
+}
+
+/** Starts a second process beside the first, takes the first one away, and waits until all that it had goes on. */
+async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'SIGKILL' | 'SIGSTOP'): Promise<Loss> {
+  const until = (members: number): Promise<readonly Member[]> =>
+    eventually(
+      () => membersOf(stack, consumer),
+      ({ length }) => length === members,
+      BACK_WITHIN_MS,
+    )
+  const [alone] = await until(1)
+  const { name: replica } = await stack.startReplica(consumer)
+  // What the other was dealt while both were awake says nothing.
+  const partitions = (await until(2)).find(({ memberId }) => memberId === alone?.memberId)?.partitions ?? []
+  const lostAt = performance.now()
+  stack.kill(consumer, signal)
+  await sleep(UNDER_WAY_MS)
+  const before = await commitsOf(stack, consumer)
+  const moved = await eventually(
+    async () => movedSince(before, await commitsOf(stack, consumer), partitions),
+    (count) => count === partitions.length,
+    BACK_WITHIN_MS,
+  )
+  const takenOver = moved > 0 && moved === partitions.length ? moved : undefined
+  return { consumer, replica, takenOver, failoverMs: performance.now() - lostAt }
+}
+
+/** All consumers at once: what each of them waits for is the end of a session, and they share no more than the log. */
+async function loseOneOfTwoEach(stack: CampaignStack, signal: 'SIGKILL' | 'SIGSTOP') {
+  const losses = await Promise.all(CONSUMERS.map((consumer) => loseOneOfTwo(stack, consumer, signal)))
+  const all = losses.map(
+    ({ consumer, takenOver, failoverMs }) => `${takenOver} of ${consumer} in ${(failoverMs / 1_000).toFixed(1)} s`,
+  )
+  return {
+    stopReplicas: async () => void (await Promise.all(losses.map(({ replica }) => stack.stopReplica(replica)))),
+    witness: losses.every(({ takenOver }) => takenOver !== undefined)
+      ? `partitions that another took over: ${all.join(', ')}`
+      : undefined,
+    measured: () => ({ failoverMs: Math.max(...losses.map(({ failoverMs }) => failoverMs)) }),
+  }
+}
+
+/** Each consumer sleeps past its session while another takes its partitions over, and then wakes: a zombie. */
+const becomeZombies: Fault['inject'] = async ({ stack }) => {
+  const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGSTOP')
+  return {
+    lastsMs: 1_000,
+    heal: async () => {
+      for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGCONT')
+      await sleep(2_000) // they find out, and try whatever they do
+      await stopReplicas()
+    },
+    witness: async () => witness,
+    measured,
+  }
+}
+
+/** One of two is gone at once; the other takes over, and a new one comes up in its place. */
+const failOver: Fault['inject'] = async ({ stack }) => {
+  const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGKILL')
+  return { lastsMs: 0, heal: stopReplicas, witness: async () => witness, measured }
+}
+
+/** Two, then four processes of some consumer share the partitions, and then one has them all again. */
+const scale: Fault['inject'] = async ({ stack, random }) => {
+  const consumer = random.oneOf(CONSUMERS)
+  const replicas: string[] = []
+  const shared: number[] = []
+  const until = async (members: number): Promise<void> => {
+    shared.push(
+      await eventually(
+        async () => (await membersOf(stack, consumer)).length,
+        (count) => count === members,
+        BACK_WITHIN_MS,
+      ),
+    )
+    await sleep(2_000) // each folds its share
+  }
+  for (const members of [2, 4]) {
+    while (replicas.length + 1 < members) replicas.push((await stack.startReplica(consumer)).name)
+    await until(members)
+  }
+  return {
+    lastsMs: 0,
+    heal: async () => {
+      await Promise.all(replicas.map(stack.stopReplica))
+      await until(1)
+    },
+    witness: async () =>
+      shared.join() === '2,4,1' ? `two, then four ${consumer}s shared the partitions, then one` : undefined,
+  }
+}
+
+export const consumerFaults: readonly Fault[] = [
+  { name: 'kill one of two of each consumer', family: 'failover', inject: failOver },
+  { name: 'a zombie of each consumer', family: 'zombie', isShort: true, inject: becomeZombies },
+  { name: 'scale a consumer', family: 'scale', inject: scale },
+]

@@ -1,0 +1,23 @@
+import { randomInt } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { FAULTS } from './faults.ts'
+import { runSeed } from './run-seed.ts'
+
+/** The short form of `pnpm faults`: correctness alone, since a busy machine is late with everything. */
+it('loses nothing and doubles nothing, whatever goes wrong meanwhile', { timeout: 600_000 }, async () => {
+  const seed = randomInt(1, 1_000_000)
+  console.log(`npx -y pnpm faults --seed ${seed}`)
+  const faults = FAULTS.filter(({ isShort }) => isShort)
+  const results = await runSeed({ seed, faults })
+  expect(
+    results.filter(({ differences }) => differences.length > 0),
+    `seed ${seed}`,
+  ).toEqual([])
+  expect(
+    results.filter(({ witness }) => witness === undefined).map(({ fault }) => fault),
+    'every fault really struck',
+  ).toEqual([])
+  const requests = results.reduce((sum, result) => sum + result.requests, 0)
+  const unknown = results.reduce((sum, result) => sum + result.unknown, 0)
+  expect(requests - unknown, 'the load was real').toBeGreaterThan(200)
+})

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Message, Producer } from 'kafkajs'
+import { eventually } from '@nextvisit/testing/black-box'
+import { type CampaignStack, CONSUMERS } from './campaign-stack.ts'
+import { type Fault, type Injected, nothingToHeal } from './fault.ts'
+import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
+import { queryRows } from './query-rows.ts'
+
+const headers = { 'schema-version': '1', 'content-type': 'application/json' }
+const fact = (members: object) => JSON.stringify({ type: 'EventTracked', id: randomUUID(), ...members })
+
+/** Each kind of record that no consumer can read. */
+const POISON: readonly Message[] = [
+  { value: '{"type": "EventTracked", ', headers },
+  { value: Buffer.from([0xff, 0xfe, 0x00]), headers },
+  { value: fact({}), headers: { ...headers, 'schema-version': '99' } },
+  { value: fact({ userName: 'a\u0000b' }), headers },
+  { value: fact({ userName: '\ud800' }), headers },
+  { value: fact({ padding: 'x'.repeat(1_000_000) }), headers },
+  { value: null, headers },
+  { value: JSON.stringify({ type: 'Surprise', id: randomUUID() }), headers },
+  { value: fact({}) },
+  { value: '['.repeat(50_000), headers },
+]
+
+const LETTERS = 'SELECT count(*)::int AS letters FROM dead_letters'
+async function lettersOf(stack: CampaignStack): Promise<number[]> {
+  const counts = await Promise.all(
+    CONSUMERS.map((consumer) => queryRows<{ letters: number }>(stack, consumer, LETTERS)),
+  )
+  return counts.map(([row]) => row?.letters ?? 0)
+}
+
+/** Every kind, one after the other, each with a good record behind it. */
+const poison: Fault['inject'] = async ({ stack, random }) => {
+  const before = await lettersOf(stack)
+  const good = await readKeyed(stack, 10)
+  const heldUpMs = await withProducer(stack, async (producer) => {
+    const all: number[] = []
+    for (const message of POISON) all.push(await holdUp(stack, producer, message, random.oneOf(good)))
+    return all
+  })
+  const arePutAside = (now: readonly number[]): boolean =>
+    now.every((letters, consumer) => letters - (before[consumer] ?? 0) >= POISON.length)
+  const after = await eventually(() => lettersOf(stack), arePutAside, 30_000)
+  return {
+    lastsMs: 0,
+    heal: nothingToHeal,
+    witness: async () =>
+      arePutAside(after) ? `${POISON.length} put aside by each of ${CONSUMERS.length} consumers` : undefined,
+    measured: () => ({ heldUpMs: Math.max(...heldUpMs) }),
+  }
+}
+
+/**
+ * From the append of a poison record until every consumer has passed the good one right behind it: a copy of one that
+ * is in the log, which changes nothing.
+ */
+async function holdUp(stack: CampaignStack, producer: Producer, bad: Message, good: Keyed): Promise<number> {
+  const { partition } = good
+  const appendedAt = performance.now()
+  const messages = [{ ...bad, key: randomUUID(), partition }, good]
+  const [appended] = await producer.send({ topic: USER_EVENTS, messages })
+  const behind = Number(appended?.baseOffset) + 1
+  await eventually(
+    () => nextOffsetsOf(stack, partition),
+    (offsets) => offsets.every((next) => next > behind),
+    30_000,
+    10,
+  )
+  return performance.now() - appendedAt
+}
+
+/** Each consumer's. */
+async function nextOffsetsOf(stack: CampaignStack, partition: number): Promise<number[]> {
+  const sql = `SELECT next_offset AS next FROM checkpoints WHERE topic = '${USER_EVENTS}' AND partition = ${partition}`
+  const rows = await Promise.all(CONSUMERS.map((consumer) => queryRows<{ next: string }>(stack, consumer, sql)))
+  return rows.map(([row]) => Number(row?.next ?? 0))
+}
+
+async function withProducer<T>(stack: CampaignStack, work: (producer: Producer) => Promise<T>): Promise<T> {
+  const producer = kafkaOf(stack).producer({ allowAutoTopicCreation: false })
+  await producer.connect()
+  try {
+    return await work(producer)
+  } finally {
+    await producer.disconnect()
+  }
+}
+
+/** Reads the first hundred keyed records, and publishes each of them once more as it is. */
+const publishAgain: Fault['inject'] = async ({ stack }) => {
+  const messages = await readKeyed(stack, 100)
+  await withProducer(stack, (producer) => producer.send({ topic: USER_EVENTS, messages }))
+  return {
+    lastsMs: 0,
+    heal: nothingToHeal,
+    witness: async () => (messages.length > 0 ? `${messages.length} records published again` : undefined),
+  }
+}
+
+const READ_WITHIN_MS = 30_000
+
+interface Keyed extends Message {
+  readonly partition: number
+}
+
+/** The first records that carry an idempotency key, of what is in the log by now; fewer where it has fewer. */
+async function readKeyed(stack: CampaignStack, atMost: number): Promise<Keyed[]> {
+  const keyed: Keyed[] = []
+  const unread = await endsOfLog(stack)
+  const consumer = kafkaOf(stack).consumer({ groupId: `faults-${randomUUID()}`, maxWaitTimeInMs: 100 })
+  await consumer.connect()
+  await consumer.subscribe({ topic: USER_EVENTS, fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    eachMessage: async ({ partition, message: { offset, key, value, headers: given } }) => {
+      if (value?.includes('"keyed":true')) keyed.push({ partition, key, value, ...(given && { headers: given }) })
+      if (Number(offset) + 1 >= (unread.get(partition) ?? 0)) unread.delete(partition)
+    },
+  })
+  await eventually(async () => keyed.length >= atMost || unread.size === 0, Boolean, READ_WITHIN_MS)
+  await consumer.disconnect()
+  return keyed.slice(0, atMost)
+}
+
+/** Of each partition that has records. */
+async function endsOfLog(stack: CampaignStack): Promise<Map<number, number>> {
+  const admin = kafkaOf(stack).admin()
+  await admin.connect()
+  try {
+    const ends = await admin.fetchTopicOffsets(USER_EVENTS)
+    return new Map(ends.map(({ partition, high }) => [partition, Number(high)] as const).filter(([, end]) => end > 0))
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+const REBALANCE_EVERY_MS = 3_000
+const ROUNDS = 3
+
+/** A stranger joins a consumer's group, is given partitions, folds nothing, and leaves, again and again. */
+const rebalance: Fault['inject'] = async ({ stack, random }): Promise<Injected> => {
+  const groupId = `nextvisit.${random.oneOf(CONSUMERS)}`
+  let joined = 0
+  const join = async (): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const stranger = kafkaOf(stack).consumer({ groupId, sessionTimeout: 10_000 })
+      stranger.on(stranger.events.GROUP_JOIN, () => void (joined += 1))
+      await stranger.connect()
+      await stranger.subscribe({ topic: USER_EVENTS })
+      await stranger.run({ autoCommit: false, eachBatch: async () => {} })
+      await sleep(REBALANCE_EVERY_MS)
+      await stranger.disconnect()
+      await sleep(REBALANCE_EVERY_MS)
+    }
+  }
+  const joining = join()
+  // Healing tells of what it throws; nobody waits for it before.
+  joining.catch(() => {})
+  return {
+    lastsMs: ROUNDS * 2 * REBALANCE_EVERY_MS,
+    heal: () => joining,
+    witness: async () => (joined > 0 ? `${groupId} was dealt out anew ${2 * joined} times` : undefined),
+  }
+}
+
+export const logFaults: readonly Fault[] = [
+  { name: 'poison records', family: 'poison', isShort: true, inject: poison },
+  { name: 'duplicate publication', family: 'duplicates', inject: publishAgain },
+  { name: 'a rebalance every 3 s', family: 'rebalance', inject: rebalance },
+]

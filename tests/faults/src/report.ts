@@ -1,0 +1,152 @@
+import { BOUNDS, type Bound, type FaultResult, isBeyond, missedBounds } from './fault-result.ts'
+
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
+
+/** One line while the campaign runs. */
+export function summaryOf(result: FaultResult): string {
+  const { fault, seed, witness, requests, unknown, needless, differences, failoverMs, heldUpMs, growthMb } = result
+  const parts = [
+    `${requests} requests`,
+    `${unknown} unknown`,
+    ...(needless === 0 ? [] : [`${needless} needless`]),
+    `longest ${seconds(result.longestMs)} s`,
+    `recovered ${seconds(result.recoveryMs)} s`,
+    ...(failoverMs === undefined ? [] : [`failover ${seconds(failoverMs)} s`]),
+    ...(heldUpMs === undefined ? [] : [`held up ${seconds(heldUpMs)} s`]),
+    ...(growthMb === undefined ? [] : [`+${growthMb} MB`]),
+    `at rest ${seconds(result.atRestMs)} s`,
+    `took ${seconds(result.tookMs)} s`,
+  ]
+  const missed = missedBounds(result)
+  const outcome = differences.length === 0 ? 'no difference' : JSON.stringify(differences)
+  const late = missed.length === 0 ? '' : `; BEYOND ${missed.join(', ')}`
+  return `seed ${seed}  ${fault}: ${witness ?? 'DID NOT STRIKE'}; ${parts.join(', ')}; ${outcome}${late}`
+}
+
+/** docs/faults.md: a line a fault, the worst of all seeds. */
+export function reportOf(results: readonly FaultResult[]): string {
+  return `# Faults
+
+Written by \`npx -y pnpm faults\`. ${COUNTED} ${totalsOf(results)}
+
+${LEGEND}
+
+${tableOf(results, ({ fault }) => fault, [['Witness, for example', witnessOf]])}
+`
+}
+
+/** What README shows: a line a family of faults. */
+export function readmeTableOf(results: readonly FaultResult[]): string {
+  return `${totalsOf(results)}
+
+${tableOf(results, ({ family }) => family)}
+
+Unknown: answered 503 or not at all, while a part was away; their callers can't know, and send again. Recovery: from the end of the
+fault until the last request that failed. At rest: until everything was read, and counted again.
+${BOUNDS_IN_WORDS}`
+}
+
+/** Puts a text between two marks of a document. */
+export function betweenMarks(document: string, mark: string, text: string): string {
+  const [open, close] = [`<!-- ${mark} -->`, `<!-- /${mark} -->`]
+  const [from, to] = [document.indexOf(open), document.indexOf(close)]
+  if (from < 0 || to < from) throw new RangeError(`The document has no ${open} … ${close}`)
+  return `${document.slice(0, from + open.length)}\n${text}\n${document.slice(to)}`
+}
+
+const COUNTED = `Under a load of identify, track and visits over three projects each of these struck a
+whole stack; then everything was counted again by [the auditor](../tools/audit) and held against the callers' own
+ledger.`
+
+const BOUNDS_IN_WORDS = `**!** is beyond a bound: an answer within ${seconds(BOUNDS.longestMs)} s; no failed request ${seconds(BOUNDS.recoveryMs)} s after the fault,
+nor meanwhile where no part is away; failover within ${seconds(BOUNDS.failoverMs)} s; a partition held up by a poison record for less than ${seconds(BOUNDS.heldUpMs)} s;
+memory flat in an outage (no service ${BOUNDS.growthMb} MB larger). All are the worst of all seeds.`
+
+const LEGEND = `Unknown: answered 503 or not at all, so that the caller can't know; these may be in the log once or not at all. Longest:
+the slowest answer; for the frozen gateway without the time for which it was stopped, since what is stopped answers
+nobody. Recovery: from the end of the fault until the last request that failed;
+the load goes on until none has failed for 3 s, or for 15 s. Failover: from the signal to the owner
+of partitions until another process had committed on every one of them. Held up: from the append of a poison record
+until every consumer had committed the record behind it. + MB: what the service that grew most held on to, its garbage
+collected, at the end of an outage of over 20 s more than 4 s into it, under a load of large requests as well. At rest: until every consumer had read
+everything, and it was counted again. ${BOUNDS_IN_WORDS}`
+
+function totalsOf(results: readonly FaultResult[]): string {
+  const struck = results.filter(({ witness }) => witness !== undefined)
+  const differing = results.filter(({ differences }) => differences.length > 0)
+  const late = results.filter((result) => missedBounds(result).length > 0)
+  const requests = sumOf(results, (result) => result.requests)
+  return `Seeds ${rangesOf(results)}: ${results.length} runs, ${struck.length} of which struck; ${requests} requests; ${differing.length} runs with a difference, ${late.length} beyond a bound. ${commitsOf(results)}`
+}
+
+function commitsOf(results: readonly FaultResult[]): string {
+  const commits = [...new Set(results.map(({ commit }) => commit ?? 'unknown'))]
+  return `Of commit ${commits.join(', ')}.`
+}
+
+/** `1–10, 12` */
+function rangesOf(results: readonly FaultResult[]): string {
+  const seeds = [...new Set(results.map(({ seed }) => seed))].toSorted((one, other) => one - other)
+  const firsts = seeds.filter((seed) => !seeds.includes(seed - 1))
+  const lasts = seeds.filter((seed) => !seeds.includes(seed + 1))
+  return firsts.map((first, at) => (first === lasts[at] ? first : `${first}–${lasts[at]}`)).join(', ')
+}
+
+type Column = readonly [title: string, cellOf: (runs: readonly FaultResult[]) => string | number]
+
+const COLUMNS: readonly Column[] = [
+  ['Runs', (runs) => runs.length],
+  ['Requests', (runs) => sumOf(runs, ({ requests }) => requests)],
+  [
+    'Unknown',
+    (runs) =>
+      marked(
+        sumOf(runs, ({ unknown }) => unknown),
+        runs.some(({ needless }) => isBeyond('needless', needless)),
+      ),
+  ],
+  ['Differences', (runs) => sumOf(runs, ({ differences }) => sumOf(differences, ({ count }) => count))],
+  ['Longest s', worst('longestMs', seconds)],
+  ['Recovery s', worst('recoveryMs', seconds)],
+  ['Failover s', worst('failoverMs', seconds)],
+  ['Held up s', worst('heldUpMs', seconds)],
+  ['+ MB', worst('growthMb', String)],
+  ['At rest s', (runs) => seconds(Math.max(...runs.map(({ atRestMs }) => atRestMs)))],
+]
+
+function tableOf(
+  results: readonly FaultResult[],
+  nameOf: (result: FaultResult) => string,
+  more: readonly Column[] = [],
+): string {
+  const columns = [...COLUMNS, ...more]
+  const rows = [...Map.groupBy(results, nameOf)]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, runs]) => [name, ...columns.map(([, cellOf]) => cellOf(runs))])
+  const lines = [['Fault', ...columns.map(([title]) => title)], ['---', ...columns.map(() => '--:')], ...rows]
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** The worst of those that measured it. */
+function worst(bound: Bound, show: (value: number) => string): Column[1] {
+  return (runs) => {
+    const values = runs.flatMap((run) => run[bound] ?? [])
+    if (values.length === 0) return ''
+    const value = Math.max(...values)
+    return marked(show(value), isBeyond(bound, value))
+  }
+}
+
+function marked(value: number | string, isBad: boolean): string {
+  return isBad ? `${value} **!**` : String(value)
+}
+
+function witnessOf(runs: readonly FaultResult[]): string {
+  const missed = runs.filter(({ witness }) => witness === undefined).length
+  const example = runs.find(({ witness }) => witness !== undefined)?.witness ?? ''
+  return missed > 0 ? `${example} (${missed} did not strike)` : example
+}
+
+function sumOf<T>(values: readonly T[], numberOf: (value: T) => number): number {
+  return values.reduce((sum, value) => sum + numberOf(value), 0)
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { uncheckedByMetrics, untilChecked } from './probe-admission.ts'
+import { ASKED, FAMILIES, LIMIT } from './race-families.ts'
+import { FAULTS } from './race-faults.ts'
+import { type RaceStack, startRaceStack } from './race-stack.ts'
+import { formatTable } from './race-table.ts'
+import { keyOf, raceWorkspace } from './race-workspace.ts'
+import { type Race, runRace } from './run-race.ts'
+import { faultsIn, recordsOf, tallyRace } from './tally-race.ts'
+import { eventually, readTopic, type TopicRecord } from '@nextvisit/testing/black-box'
+
+/** A reservation that nobody folds, and a name that nobody carries, is dropped after 60 s. */
+const SETTLED_WITHIN_MS = 100_000
+
+let stack: RaceStack
+let records: readonly TopicRecord[] = []
+/** What the gateways had counted when both had last been started, and when that was. */
+let countedBefore = { unchecked: 0, at: '' }
+const races: Race[] = []
+
+beforeAll(async () => {
+  stack = await startRaceStack(
+    raceWorkspace(
+      FAULTS.map(({ id }) => id),
+      FAMILIES,
+    ),
+  )
+  await untilChecked(stack)
+}, 180_000)
+afterAll(() => stack?.remove(), 60_000)
+
+describe(`${ASKED} parallel requests at a limit with room for ${LIMIT}, over two gateways and two processes of each owner`, () => {
+  it.each(FAULTS)('race for every limit: $id', { timeout: 120_000 }, async (fault) => {
+    const before = fault.witness?.(stack)
+    const run = await runRace(stack, fault, FAMILIES)
+    const hasStruck = async () => fault.witness === undefined || fault.witness(stack) !== before
+    expect(await eventually(hasStruck, Boolean, 30_000), 'the fault struck').toBe(true)
+    races.push(...run)
+    await untilChecked(stack)
+    if (fault.restartsGateway)
+      countedBefore = { unchecked: await uncheckedByMetrics(stack), at: new Date().toISOString() }
+    expect(run.filter(({ entries }) => entries.length < ASKED)).toEqual([])
+  })
+
+  it('gives back all room that unknown outcomes held', {
+    timeout: SETTLED_WITHIN_MS + 60_000,
+  }, async () => {
+    const left = await Promise.all(races.map(useUpRoom))
+    expect(left.filter((count) => count < LIMIT)).toEqual([])
+  })
+
+  it('lets exactly as many pass as there is room for, and leaves nothing of a refused one in the log', async () => {
+    records = await readTopic(stack.brokers, 'user-events')
+    expect(races.flatMap((race) => faultsIn(race, records))).toEqual([])
+  })
+
+  it('counts what is in the log, and as unchecked what says so', {
+    timeout: 60_000,
+  }, async () => {
+    const rows = await Promise.all(races.map(rowOf))
+    console.log(`\n${formatTable(rows)}\n`)
+    expect(rows.filter((row) => row['counted'] !== row['in log'])).toEqual([])
+    const marks = records
+      .filter(({ value }) => String(value['received']) > countedBefore.at)
+      .flatMap(({ value }) => (value['unchecked'] as string[] | undefined) ?? [])
+    expect((await uncheckedByMetrics(stack)) - countedBefore.unchecked).toBe(marks.length)
+  })
+
+  it('registers the names that are in the log, and no others', async () => {
+    const differences = await Promise.all(
+      races.map(async (race) => ({ registered: await readNames(race), inLog: namesInLog(race) })),
+    )
+    expect(differences.map(({ registered }) => registered)).toEqual(differences.map(({ inLog }) => inLog))
+  })
+
+  it('knows nothing of a user whom the quota refused', async () => {
+    const refused = races.flatMap(({ organization, family, entries }) =>
+      entries
+        .filter(({ status }) => family.id === 'mau' && status === 400)
+        .slice(0, 5)
+        .map(({ body }) => ({ organization, userName: String(body['userName']) })),
+    )
+    const statuses = await Promise.all(
+      refused.map(({ organization, userName }) => get(organization, `/v2/admin/users/${userName}`)),
+    )
+    expect(statuses.length).toBeGreaterThan(0)
+    expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([404]))
+  })
+})
+
+/** Once its owner can answer. */
+async function get(organization: string, path: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  return eventually(
+    async () => {
+      const response = await fetch(`${stack.gatewayUrl}${path}`, { headers: { 'x-api-key': keyOf(organization) } })
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+    },
+    ({ status }) => status !== 503,
+    30_000,
+  )
+}
+
+async function readCount({ organization, family }: Race): Promise<number> {
+  const { body } = await get(organization, '/v2/admin/usage')
+  return (body[family.counter] as { count: number } | undefined)?.count ?? -1
+}
+
+/** Callers come again, once a second, until the limit is reached. */
+async function useUpRoom(race: Race): Promise<number> {
+  return eventually(
+    async () => {
+      const count = await readCount(race)
+      if (count < LIMIT) await race.sendNext()
+      return count
+    },
+    (count) => count >= LIMIT,
+    SETTLED_WITHIN_MS,
+    1_000,
+  )
+}
+
+async function rowOf(race: Race): Promise<Record<string, string | number>> {
+  const { asked, passed, refused, unchecked, uncheckedUnits, unknown, inLog } = tallyRace(race, records)
+  const counted = await eventually(
+    () => readCount(race),
+    (count) => count === inLog,
+    40_000,
+  )
+  return {
+    limit: race.family.limit,
+    fault: race.fault.what,
+    asked,
+    passed,
+    refused,
+    unknown,
+    room: LIMIT,
+    'in log': inLog,
+    counted,
+    overshoot: Math.max(0, counted - LIMIT),
+    'unchecked units': uncheckedUnits,
+    'unchecked records': unchecked,
+    'slowest ms': Math.round(Math.max(...race.entries.map(({ elapsedMs }) => elapsedMs))),
+  }
+}
+
+async function readNames({ organization, family }: Race): Promise<readonly string[]> {
+  const kind = family.counter === 'uniqueTraits' ? 'traits' : 'events'
+  const { body } = await get(organization, `/v2/admin/${kind}?limit=1000`)
+  return ((body[kind] ?? []) as { slug: string }[]).map(({ slug }) => slug).toSorted()
+}
+
+function namesInLog(race: Race): readonly string[] {
+  const own = recordsOf(race, records)
+  const names =
+    race.family.counter === 'uniqueTraits'
+      ? own.flatMap(race.family.unitsOf)
+      : own.flatMap((value) => (value['type'] === 'EventTracked' ? [String(value['slug'])] : []))
+  return [...new Set(names)].toSorted()
+}

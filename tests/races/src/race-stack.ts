@@ -1,0 +1,80 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
+import { Redis } from 'ioredis'
+import { freePort } from '@nextvisit/local-stack'
+import { eventually, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+
+/** The services that admission asks. */
+const OWNERS = ['metering', 'trait-registry', 'user-projector'] as const
+
+/** A whole stack with two gateways and two processes of each owner; the second gateway reaches Kafka through a fault proxy. */
+export interface RaceStack extends ThrowAwayStack {
+  readonly gatewayUrls: readonly [string, string]
+  /** Where the gateways' metrics are. */
+  readonly gatewayMetrics: readonly string[]
+  readonly proxy: FaultProxy
+  readonly redis: Redis
+  /** Signals both processes of every owner. */
+  readonly signalOwners: (signal: NodeJS.Signals) => void
+  /** Everything answers that it is ready. */
+  readonly untilReady: () => Promise<void>
+}
+
+export async function startRaceStack(workspace: string): Promise<RaceStack> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-races-'))
+  const workspaceFile = path.join(folder, 'workspace.yaml')
+  await writeFile(workspaceFile, workspace)
+  const stack = await startThrowAwayStack(workspaceFile)
+  const [host = '', port] = (stack.brokers[0] ?? '').split(':')
+  const proxy = createFaultProxy({ host, port: Number(port) }, { poses: true })
+  await proxy.start()
+
+  const seconds = await Promise.all(OWNERS.map((owner) => stack.startReplica(owner)))
+  const gatewayPort = String(await freePort())
+  // The gateways ask the two processes of an owner in opposite order.
+  const addresses = OWNERS.map((owner, index) => [
+    `${owner.toUpperCase().replaceAll('-', '_')}_URLS`,
+    `${seconds[index]?.internalUrl},${stack.internalUrlOf(owner)}`,
+  ])
+  const { port: proxyPort } = proxy.addressFor()
+  const second = await stack.startReplica('gateway', {
+    ...Object.fromEntries(addresses),
+    GATEWAY_PORT: gatewayPort,
+    KAFKA_BROKERS: `${host}:${proxyPort}`,
+  })
+  const redis = new Redis(stack.redisUrl, { lazyConnect: true, maxRetriesPerRequest: null })
+  redis.on('error', () => {}) // it is killed
+
+  const ownerProcesses = [...OWNERS, ...seconds.map(({ name }) => name)]
+  const internal = ['gateway', ...OWNERS].map(stack.internalUrlOf)
+  const ready = [...internal, ...seconds.map(({ internalUrl }) => internalUrl), second.internalUrl]
+  return {
+    ...stack,
+    gatewayUrls: [stack.gatewayUrl, `http://127.0.0.1:${gatewayPort}`],
+    gatewayMetrics: [stack.internalUrlOf('gateway'), second.internalUrl].map((url) => `${url}/metrics`),
+    proxy,
+    redis,
+    signalOwners: (signal) => {
+      for (const process of ownerProcesses) stack.kill(process, signal)
+    },
+    untilReady: async () => {
+      await redis.ping()
+      for (const url of ready) await eventually(() => isReady(url), Boolean, 60_000)
+    },
+    remove: async () => {
+      redis.disconnect()
+      await stack.remove()
+      await proxy.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function isReady(internalUrl: string): Promise<boolean> {
+  return fetch(`${internalUrl}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}

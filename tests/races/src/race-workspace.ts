@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import { keyNamed } from '@nextvisit/testing/black-box'
+import type { RaceFamily } from './race-families.ts'
+
+/** An organization for each race, so that none sees another's room. */
+export function organizationOf(fault: string, family: string): string {
+  return `${fault}-${family}`
+}
+
+/** The admin key of an organization's project. */
+export function keyOf(organization: string): string {
+  return keyNamed(`${organization.toUpperCase().replaceAll('-', '_')}_ADMIN_P`)
+}
+
+/** A workspace file (JSON is YAML) with these races' organizations, and one whose limits nobody reaches. */
+export function raceWorkspace(faults: readonly string[], families: readonly RaceFamily[]): string {
+  const races = faults.flatMap((fault) => families.map(({ id, plan }) => configOf(organizationOf(fault, id), plan)))
+  return JSON.stringify({ organizations: [...races, configOf(PROBE, PROBE_PLAN)] })
+}
+
+export const PROBE = 'probe'
+const PROBE_PLAN = {
+  eventsPerMonth: 1_000_000,
+  monthlyActiveUsers: 1_000_000,
+  uniqueEvents: 1_000,
+  uniqueTraits: 1_000,
+}
+
+function configOf(id: string, plan: object): object {
+  const sha256 = createHash('sha256').update(keyOf(id)).digest('hex')
+  const fast = { perSecond: 100_000, burst: 100_000 }
+  const keys = [{ name: 'backend', kind: 'admin', environment: 'P', sha256 }]
+  return { id, plan, projects: [{ id: 'shop', rateLimits: { admin: fast, sdk: fast }, keys }] }
+}

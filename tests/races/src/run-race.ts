@@ -1,0 +1,96 @@
+import { type CallerLedger, createCallerLedger, eventually, type LedgerEntry } from '@nextvisit/testing/black-box'
+import { ASKED, type RaceFamily, USERS } from './race-families.ts'
+import type { RaceFault } from './race-faults.ts'
+import type { RaceStack } from './race-stack.ts'
+import { keyOf, organizationOf } from './race-workspace.ts'
+
+/** What callers know of one race, for one limit, during one fault. */
+export interface Race {
+  readonly organization: string
+  readonly family: RaceFamily
+  readonly fault: RaceFault
+  readonly entries: readonly LedgerEntry[]
+  /** Sends one more request, the next in the sequence. */
+  readonly sendNext: () => Promise<LedgerEntry>
+}
+
+interface Runner {
+  readonly organization: string
+  readonly family: RaceFamily
+  readonly entries: LedgerEntry[]
+  readonly send: (sequence: number) => Promise<void>
+  readonly prepare: () => Promise<void>
+}
+
+/** Races for every limit at once, with the fault in the middle: half of the requests before it, half of them after it. */
+export async function runRace(stack: RaceStack, fault: RaceFault, families: readonly RaceFamily[]): Promise<Race[]> {
+  const runners = families.map((family) => createRunner(stack, fault, family))
+  await Promise.all(runners.map(({ prepare }) => prepare()))
+
+  if (fault.when === 'start') await fault.strike(stack)
+  const early: Promise<unknown>[] = []
+  for (const runner of runners) {
+    const half = sendAll(runner, 0, ASKED / 2)
+    early.push(half)
+    await Promise.race([half, eventually(async () => isTimeFor(fault, runner), Boolean, 10_000, 2)])
+  }
+  if (fault.when !== 'start') await fault.strike(stack)
+  // One limit after the other: a machine that is too slow for all at once would refuse most of them as busy.
+  for (const runner of runners) await sendAll(runner, ASKED / 2, ASKED)
+  await Promise.all(early)
+  await fault.heal?.(stack)
+  await stack.untilReady()
+
+  return runners.map(({ organization, family, entries, send }) => ({
+    organization,
+    family,
+    fault,
+    entries,
+    sendNext: async () => {
+      await send(entries.length)
+      return entries.at(-1) as LedgerEntry
+    },
+  }))
+}
+
+function createRunner(stack: RaceStack, fault: RaceFault, family: RaceFamily): Runner {
+  const organization = organizationOf(fault.id, family.id)
+  const gateways = stack.gatewayUrls.map((url) => createCallerLedger(url, keyOf(organization)))
+  const through = (sequence: number) => gateways[sequence % gateways.length] as CallerLedger
+  const entries: LedgerEntry[] = []
+  const send = async (sequence: number) => {
+    entries.push(await through(sequence).send(family.route, family.bodyOf(sequence)))
+  }
+  return {
+    organization,
+    family,
+    entries,
+    send,
+    // Through the other gateway: the one that is asked for a user knows nothing of them.
+    prepare: async () => {
+      if (family.route !== 'track-event') return
+      const users = Array.from({ length: USERS }, (_, user) => user)
+      await Promise.all(users.map((user) => identify(through(user + 1), `user-${user}`)))
+      if (family.isNameKnown) await send(0)
+    },
+  }
+}
+
+/** Until it is done: connections to a gateway that was killed in the race before are dead. */
+function identify(gateway: CallerLedger, userName: string): Promise<LedgerEntry> {
+  return eventually(
+    () => gateway.send('identify-user', { userName }),
+    ({ status }) => status === 200,
+    30_000,
+  )
+}
+
+const sendAll = ({ send }: Runner, from: number, to: number) =>
+  Promise.all(Array.from({ length: to - from }, (_, index) => send(from + index)))
+
+/** Whether a race has come far enough to begin the next one, and to strike after the last one. */
+function isTimeFor({ when }: RaceFault, { entries, family }: Runner): boolean {
+  if (when === 'start') return true
+  if (when === 'first answers') return entries.length > 0
+  return entries.filter(({ status = 0 }) => status >= 200 && status < 300).length >= family.passesAtLimit
+}

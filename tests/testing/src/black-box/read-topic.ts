@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto'
+import { Kafka, logLevel } from 'kafkajs'
+
+/** One record as an outsider sees it. */
+export interface TopicRecord {
+  readonly partition: number
+  readonly offset: string
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** Everything on a topic up to its end, by a client of its own: it shares no code with the services. */
+export async function readTopic(brokers: readonly string[], topic: string): Promise<TopicRecord[]> {
+  const kafka = new Kafka({ clientId: 'black-box', brokers: [...brokers], logLevel: logLevel.NOTHING })
+  const admin = kafka.admin()
+  await admin.connect()
+  const ends = new Map((await admin.fetchTopicOffsets(topic)).map((end) => [end.partition, Number(end.high)]))
+  await admin.disconnect()
+
+  const records: TopicRecord[] = []
+  const positions = new Map([...ends].map(([partition]) => [partition, 0]))
+  const isDone = () => [...ends].every(([partition, end]) => (positions.get(partition) ?? 0) >= end)
+  if (isDone()) return records
+
+  const consumer = kafka.consumer({ groupId: `black-box-${randomUUID()}`, maxWaitTimeInMs: 100 })
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  await new Promise<void>((resolve, reject) => {
+    consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error))
+    void consumer.run({
+      autoCommit: false,
+      eachBatch: async ({ batch }) => {
+        for (const message of batch.messages) {
+          records.push({
+            partition: batch.partition,
+            offset: message.offset,
+            value: JSON.parse(message.value?.toString('utf8') ?? 'null') as Record<string, unknown>,
+          })
+        }
+        positions.set(batch.partition, Number(batch.lastOffset()) + 1)
+        if (isDone()) resolve()
+      },
+    })
+  })
+  await consumer.disconnect()
+  return records.toSorted((one, other) => one.partition - other.partition || Number(one.offset) - Number(other.offset))
+}
