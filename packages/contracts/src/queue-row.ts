@@ -44,6 +44,17 @@ export const WaitingForm = z.object({
 })
 export type WaitingForm = z.infer<typeof WaitingForm>
 
+export function waitingFormOf({
+  id: queuedId,
+  formId,
+  queuedAt,
+  showFrom,
+  expiresAt,
+  priority,
+}: QueueRow): WaitingForm {
+  return { queuedId, formId, state: 'waiting', queuedAt, showFrom, expiresAt, priority }
+}
+
 /** A row as `GET /v2/admin/users/{userName}/forms` shows it. */
 export const QueuedForm = z.strictObject({
   queuedId: row.id,
@@ -57,3 +68,17 @@ export const QueuedForm = z.strictObject({
   requestId: row.causeId,
 })
 export type QueuedForm = z.infer<typeof QueuedForm>
+
+export function queuedFormOf({
+  id: queuedId,
+  formId,
+  state,
+  queuedAt,
+  showFrom,
+  expiresAt,
+  offeredAt,
+  shownAt: deliveredAt,
+  causeId: requestId,
+}: QueueRow): QueuedForm {
+  return { queuedId, formId, state, queuedAt, showFrom, expiresAt, offeredAt, deliveredAt, requestId }
+}

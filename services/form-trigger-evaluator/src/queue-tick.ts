@@ -1,25 +1,31 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { type Db, sql, type Statement, unlessEmpty } from '@nextvisit/database'
-import { compileForms, OFFER_HOLDS_MS } from '@nextvisit/domain'
+import type { ProjectRef, QueueRow } from '@nextvisit/contracts'
+import { type Db, sql, type Statement } from '@nextvisit/database'
+import {
+  cancel,
+  compileForms,
+  expireDue,
+  type Moment,
+  momentOf,
+  OFFER_HOLDS_MS,
+  type QueueChange,
+  queueOf,
+} from '@nextvisit/domain'
 import type { DueContext, FoldContext } from '@nextvisit/projection'
-import { formFactsToOutbox } from './form-fact-outbox.ts'
-import { formFactOf, isOpen, lapsed, type OpenRow, type QueueRow } from './queue-row.ts'
-import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, updateQueueRows } from './queue-rows.ts'
+import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, writeQueues } from './queue-rows.ts'
 
 /** Of each kind. The rest waits for the next tick. */
 const MAX_ROWS_A_TICK = 1_000
 
 /** A form that has rows waiting in a partition. */
-interface WaitingForm {
+interface FormOfPartition extends ProjectRef {
   readonly partition: number
-  readonly organization: string
-  readonly project: string
   readonly formId: string
 }
 
 /** One that the workspace has disabled or no longer has, alone or with its project or organization. */
-interface GoneForm extends WaitingForm {
-  /** Of the catalog that says so. Rows queued under a later one are somebody's who knew better. */
+interface RemovedForm extends FormOfPartition {
+  /** Of the catalog that says so. A row queued under a later one is left to an evaluator that knows that catalog. */
   readonly revision: number
 }
 
@@ -29,14 +35,14 @@ export async function findDueQueues(
   instant: Date,
   { partitions, catalog }: DueContext,
 ): Promise<readonly number[]> {
-  const [due, gone] = await Promise.all([
+  const [due, removed] = await Promise.all([
     db.$queryRaw<{ partition: number }[]>(sql`
       SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
       WHERE EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(instant)})
          OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(instant)})`),
-    readGoneForms(db, partitions, catalog),
+    readRemovedForms(db, partitions, catalog),
   ])
-  return [...due, ...gone].map(({ partition }) => partition)
+  return [...due, ...removed].map(({ partition }) => partition)
 }
 
 /**
@@ -45,26 +51,27 @@ export async function findDueQueues(
  */
 export async function tickQueue(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
   if (context.isRebuild) return []
-  const gone = await readGoneForms(db, [context.partition], context.catalog)
-  const rows = await readDueRows(db, { instant, gone, partition: context.partition })
-  const changed = rows.flatMap((row) => {
-    const next = ticked(row, instant.getTime(), gone)
-    return next === row ? [] : next
+  const removed = await readRemovedForms(db, [context.partition], context.catalog)
+  const rows = await readDueRows(db, { instant, removed, partition: context.partition })
+  const now = momentOf(instant.toISOString())
+  const changes = rows.map((row) => tickRow(row, now, removed))
+  const after = changes.flatMap(({ queue }) => [...queue.rows.values()])
+  return writeQueues({
+    updated: after.filter((row, index) => row !== rows[index]),
+    facts: changes.flatMap(({ facts }) => facts),
   })
-  const facts = changed.flatMap((row) =>
-    row.state === 'expired' || row.state === 'cancelled'
-      ? formFactOf({ ...row, state: row.state }, instant.getTime())
-      : [],
-  )
-  return [...unlessEmpty(changed, updateQueueRows), ...unlessEmpty(facts, formFactsToOutbox)]
 }
 
-function ticked(row: OpenRow, instant: number, gone: readonly GoneForm[]): QueueRow {
-  const next = lapsed(row, instant)
-  return next.state === 'waiting' && gone.some((form) => isOfForm(next, form)) ? { ...next, state: 'cancelled' } : next
+/** A row alone is all of its queue that time and the workspace look at. */
+function tickRow(row: QueueRow, now: Moment, removed: readonly RemovedForm[]): QueueChange {
+  const change = expireDue(queueOf([row]), now)
+  const [open] = change.queue.open.values()
+  return open?.state === 'waiting' && removed.some((form) => isOfForm(open, form))
+    ? cancel(change.queue, open, now)
+    : change
 }
 
-function isOfForm(row: QueueRow, form: GoneForm): boolean {
+function isOfForm(row: QueueRow, form: RemovedForm): boolean {
   return (
     row.organization === form.organization &&
     row.project === form.project &&
@@ -74,8 +81,8 @@ function isOfForm(row: QueueRow, form: GoneForm): boolean {
 }
 
 /** Leaps from form to form through the index, so that it costs the same whether ten rows wait or a million. */
-async function readGoneForms(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<GoneForm[]> {
-  const forms = await db.$queryRaw<WaitingForm[]>(sql`
+async function readRemovedForms(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<RemovedForm[]> {
+  const forms = await db.$queryRaw<FormOfPartition[]>(sql`
     WITH RECURSIVE waiting AS (
       SELECT first.* FROM unnest(${partitions}::int[]) AS owned (partition), LATERAL (
         SELECT partition, organization, project, form_id FROM queue
@@ -90,11 +97,11 @@ async function readGoneForms(db: Db, partitions: readonly number[], catalog: Cat
         ORDER BY organization, project, form_id LIMIT 1) AS next
     )
     SELECT partition, organization, project, form_id AS "formId" FROM waiting`)
-  return forms.flatMap((form) => goneIn(catalog, form) ?? [])
+  return forms.flatMap((form) => removedIn(catalog, form) ?? [])
 }
 
 /** An organization that the catalog does not hold is at revision 0, under which nothing was queued: it says nothing. */
-function goneIn(catalog: CatalogView, form: WaitingForm): GoneForm | undefined {
+function removedIn(catalog: CatalogView, form: FormOfPartition): RemovedForm | undefined {
   const project = catalog.project(form.organization, form.project)
   if (project && compileForms(project.config).byId.get(form.formId)?.isEnabled) return undefined
   return { ...form, revision: catalog.revision(form.organization) }
@@ -103,8 +110,8 @@ function goneIn(catalog: CatalogView, form: WaitingForm): GoneForm | undefined {
 /** One question an index: an `OR` over them would read the whole table. */
 async function readDueRows(
   db: Db,
-  { instant, gone, partition }: { instant: Date; gone: readonly GoneForm[]; partition: number },
-): Promise<OpenRow[]> {
+  { instant, removed, partition }: { instant: Date; removed: readonly RemovedForm[]; partition: number },
+): Promise<readonly QueueRow[]> {
   const rows = await db.$queryRaw<StoredQueueRow[]>(sql`
     (SELECT ${QUEUE_COLUMNS} FROM queue
      WHERE partition = ${partition} AND ${overdue(instant)}
@@ -116,14 +123,14 @@ async function readDueRows(
     UNION ALL
     (SELECT ${QUEUE_COLUMNS} FROM queue
      JOIN unnest(
-       ${gone.map((form) => form.organization)}::text[],
-       ${gone.map((form) => form.project)}::text[],
-       ${gone.map((form) => form.formId)}::text[]
-     ) AS gone (organization, project, form_id) USING (organization, project, form_id)
+       ${removed.map((form) => form.organization)}::text[],
+       ${removed.map((form) => form.project)}::text[],
+       ${removed.map((form) => form.formId)}::text[]
+     ) AS removed (organization, project, form_id) USING (organization, project, form_id)
      WHERE partition = ${partition} AND state = 'waiting'
        AND (expires_at IS NULL OR expires_at > ${instant.toISOString()}::timestamptz)
      LIMIT ${MAX_ROWS_A_TICK})`)
-  return rows.map(toQueueRow).filter(isOpen)
+  return rows.map(toQueueRow)
 }
 
 /** An offer that was not confirmed in time. */

@@ -106,22 +106,26 @@ export interface AdmittedForm {
 }
 
 /** The record that queues a form, and the configuration under which it does. */
-export interface QueueCause extends UserRef {
+export interface QueueCause {
+  readonly user: UserRef
   readonly recordId: string
   readonly received: Moment
   readonly catalogRevision: number
 }
 
 /** Puts a form into the queue. The row's id is the same whenever this record is processed. */
-export function enqueue(queue: Queue, form: AdmittedForm, cause: QueueCause): QueueChange {
-  const { organization, project, userId, recordId, received, catalogRevision } = cause
+export function enqueue(
+  queue: Queue,
+  form: AdmittedForm,
+  { user, recordId, received, catalogRevision }: QueueCause,
+): QueueChange {
   const queuedId = queuedIdOf(recordId, received.iso, form.formId)
   return changeBy(queue, {
     type: 'FormQueued',
     id: formFactIdOf(queuedId, 'FormQueued'),
-    organization,
-    project,
-    userId,
+    organization: user.organization,
+    project: user.project,
+    userId: user.userId,
     queuedId,
     formId: form.formId,
     at: received.iso,
