@@ -82,11 +82,14 @@ function evolveIdentify(
 /** An event that was too old when it was received only counts. */
 function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
+  const { slug, source, evaluateTriggers } = fact
   foldEvent(user, fact)
-  user.changedSlugs.add(fact.slug)
-  user.isChanged ||= fact.source === 'sdk'
+  user.changedSlugs.add(slug)
+  user.isChanged ||= source === 'sdk'
   if (context.isRebuild) return
-  const formsQueued = fact.evaluateTriggers ? evaluateEvent(draft, user, fact, context) : 0
+  const received = momentOf(fact.received)
+  const event = { kind: 'event', slug, source, received, occurredAt: Date.parse(fact.occurredAt) } as const
+  const formsQueued = evaluateTriggers ? evaluateRecord(draft, user, { fact, context: event }, context) : 0
   reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })
 }
 
@@ -98,11 +101,4 @@ function reply(
 ): void {
   if (replyTo) draft.replies.push({ channel: replyTo, reply: given })
   if (keyed) draft.outcomes.set(id, { partition, received, reply: given })
-}
-
-function evaluateEvent(draft: FormsDraft, user: DraftUser, fact: EventTracked, context: FoldContext): number {
-  const { slug, source } = fact
-  const received = momentOf(fact.received)
-  const event = { kind: 'event', slug, source, received, occurredAt: Date.parse(fact.occurredAt) } as const
-  return evaluateRecord(draft, user, { fact, context: event }, context)
 }

@@ -3,7 +3,7 @@ import { type Db, sql, type Sql } from '@nextvisit/database'
 import { queueOf, type ShownForm } from '@nextvisit/domain'
 import { readTogether, type Recorded } from '@nextvisit/projection'
 import { emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
-import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow } from './queue-rows.ts'
+import { isoOf, QUEUE_COLUMNS, type StoredQueueRow, toQueueRow } from './queue-rows.ts'
 
 /** `traits` and `device` come as text: slugs such as `__proto__` become keys of a map at once. */
 type StoredUser = Readonly<UserRef> & {
@@ -30,7 +30,6 @@ interface Stored {
   readonly queue: StoredQueueRow
   readonly shown: StoredShown
 }
-type StoredRows = { readonly [Name in keyof Stored]: readonly Stored[Name][] }
 
 /** All that is known of the users that a batch touches: one question, however large the batch. */
 export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): Promise<FormsDraft> {
@@ -44,7 +43,7 @@ export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): P
   })
   addUsers(draft, stored.users)
   addOccurrences(draft, stored.occurrences)
-  addQueues(draft, stored)
+  addQueues(draft, stored.queue, stored.shown)
   return draft
 }
 
@@ -103,16 +102,17 @@ const SHOWN = sql`
   WHERE state = 'delivered'
   GROUP BY organization, project, user_id, form_id`
 
-function addQueues({ users }: FormsDraft, stored: Pick<StoredRows, 'queue' | 'shown'>): void {
-  const rows = Map.groupBy(stored.queue.map(toQueueRow), userKeyOf)
-  const shown = Map.groupBy(stored.shown, userKeyOf)
+function addQueues({ users }: FormsDraft, rows: readonly StoredQueueRow[], shown: readonly StoredShown[]): void {
+  const rowsOf = Map.groupBy(rows.map(toQueueRow), userKeyOf)
+  const shownOf = Map.groupBy(shown, userKeyOf)
   for (const [key, user] of users) {
-    const clocks = (shown.get(key) ?? []).map(
-      ({ formId, times, lastAt }) => [formId, { times, lastAt: new Date(lastAt).toISOString() }] as const,
-    )
-    user.storedQueue = queueOf(rows.get(key) ?? [], new Map(clocks))
+    user.storedQueue = queueOf(rowsOf.get(key) ?? [], new Map((shownOf.get(key) ?? []).map(toShown)))
     user.queue = user.storedQueue
   }
+}
+
+function toShown({ formId, times, lastAt }: StoredShown): [string, ShownForm] {
+  return [formId, { times, lastAt: isoOf(lastAt) }]
 }
 
 function msOf(instant: string | null): number | undefined {

@@ -30,8 +30,10 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
       const { updated = [], inserted = [] } = Object.groupBy(changed.values(), ({ id }) =>
         stored.has(id) ? 'updated' : 'inserted',
       )
-      const partitionOf = ({ userId }: QueueRow) => partitionForKey(userId, userEventsPartitions)
-      return writeQueues({ updated, inserted: inserted.map((row) => ({ ...row, partition: partitionOf(row) })) })
+      const ofPartition = inserted.map((row) => {
+        return { ...row, partition: partitionForKey(row.userId, userEventsPartitions) }
+      })
+      return writeQueues({ updated, inserted: ofPartition })
     },
   }
 }

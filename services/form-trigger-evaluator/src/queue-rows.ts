@@ -42,7 +42,8 @@ export function toQueueRow(row: StoredQueueRow): QueueRow {
   }
 }
 
-function isoOf(instant: StoredInstant): string {
+/** As `Date.toISOString()` writes it. */
+export function isoOf(instant: StoredInstant): string {
   return new Date(instant).toISOString()
 }
 

@@ -5,6 +5,7 @@ import {
   cancel,
   compileForms,
   expireDue,
+  isOpen,
   type Moment,
   momentOf,
   OFFER_HOLDS_MS,
@@ -27,6 +28,12 @@ interface FormOfPartition extends ProjectRef {
 interface RemovedForm extends FormOfPartition {
   /** Of the catalog that says so. A row queued under a later one is left to an evaluator that knows that catalog. */
   readonly revision: number
+}
+
+interface DueRow {
+  readonly row: QueueRow
+  /** It waits. Offers of removed forms must lapse first: the tick after that cancels them. */
+  readonly isOfRemovedForm: boolean
 }
 
 /** Those of these partitions that have rows for {@link tickQueue}: two questions, however many there are. */
@@ -52,32 +59,19 @@ export async function findDueQueues(
 export async function tickQueue(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
   if (context.isRebuild) return []
   const removed = await readRemovedForms(db, [context.partition], context.catalog)
-  const rows = await readDueRows(db, { instant, removed, partition: context.partition })
+  const due = await readDueRows(db, { instant, removed, partition: context.partition })
   const now = momentOf(instant.toISOString())
-  const changes = rows.map((row) => tickRow(row, now, removed))
-  const after = changes.flatMap(({ queue }) => [...queue.rows.values()])
+  const changes = due.map((one) => tickRow(one, now))
   return writeQueues({
-    updated: after.filter((row, index) => row !== rows[index]),
+    updated: changes.flatMap(({ queue }) => [...queue.rows.values()]),
     facts: changes.flatMap(({ facts }) => facts),
   })
 }
 
-/** A row alone is all of its queue that time and the workspace look at. */
-function tickRow(row: QueueRow, now: Moment, removed: readonly RemovedForm[]): QueueChange {
-  const change = expireDue(queueOf([row]), now)
-  const [open] = change.queue.open.values()
-  return open?.state === 'waiting' && removed.some((form) => isOfForm(open, form))
-    ? cancel(change.queue, open, now)
-    : change
-}
-
-function isOfForm(row: QueueRow, form: RemovedForm): boolean {
-  return (
-    row.organization === form.organization &&
-    row.project === form.project &&
-    row.formId === form.formId &&
-    row.catalogRevision <= form.revision
-  )
+/** A row alone is as much of its queue as this needs. */
+function tickRow({ row, isOfRemovedForm }: DueRow, now: Moment): QueueChange {
+  const queue = queueOf([row])
+  return isOfRemovedForm && isOpen(row) ? cancel(queue, row, now) : expireDue(queue, now)
 }
 
 /** Leaps from form to form through the index, so that it costs the same whether ten rows wait or a million. */
@@ -97,40 +91,39 @@ async function readRemovedForms(db: Db, partitions: readonly number[], catalog: 
         ORDER BY organization, project, form_id LIMIT 1) AS next
     )
     SELECT partition, organization, project, form_id AS "formId" FROM waiting`)
-  return forms.flatMap((form) => removedIn(catalog, form) ?? [])
+  return forms.flatMap((form) => {
+    const project = catalog.project(form.organization, form.project)
+    const isEnabled = project && compileForms(project.config).byId.get(form.formId)?.isEnabled
+    // Of an organization that the catalog does not hold, this is 0: nothing was queued under it.
+    return isEnabled ? [] : { ...form, revision: catalog.revision(form.organization) }
+  })
 }
 
-/** An organization that the catalog does not hold is at revision 0, under which nothing was queued: it says nothing. */
-function removedIn(catalog: CatalogView, form: FormOfPartition): RemovedForm | undefined {
-  const project = catalog.project(form.organization, form.project)
-  if (project && compileForms(project.config).byId.get(form.formId)?.isEnabled) return undefined
-  return { ...form, revision: catalog.revision(form.organization) }
-}
-
-/** One question an index: an `OR` over them would read the whole table. */
+/** One question for each index: an `OR` over them would read the whole table. */
 async function readDueRows(
   db: Db,
   { instant, removed, partition }: { instant: Date; removed: readonly RemovedForm[]; partition: number },
-): Promise<readonly QueueRow[]> {
-  const rows = await db.$queryRaw<StoredQueueRow[]>(sql`
-    (SELECT ${QUEUE_COLUMNS} FROM queue
+): Promise<readonly DueRow[]> {
+  const rows = await db.$queryRaw<(StoredQueueRow & Pick<DueRow, 'isOfRemovedForm'>)[]>(sql`
+    (SELECT ${QUEUE_COLUMNS}, false AS "isOfRemovedForm" FROM queue
      WHERE partition = ${partition} AND ${overdue(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
-    (SELECT ${QUEUE_COLUMNS} FROM queue
+    (SELECT ${QUEUE_COLUMNS}, false FROM queue
      WHERE partition = ${partition} AND ${expired(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
-    (SELECT ${QUEUE_COLUMNS} FROM queue
+    (SELECT ${QUEUE_COLUMNS}, true FROM queue
      JOIN unnest(
        ${removed.map((form) => form.organization)}::text[],
        ${removed.map((form) => form.project)}::text[],
-       ${removed.map((form) => form.formId)}::text[]
-     ) AS removed (organization, project, form_id) USING (organization, project, form_id)
-     WHERE partition = ${partition} AND state = 'waiting'
+       ${removed.map((form) => form.formId)}::text[],
+       ${removed.map((form) => form.revision)}::int[]
+     ) AS removed (organization, project, form_id, revision) USING (organization, project, form_id)
+     WHERE partition = ${partition} AND state = 'waiting' AND catalog_revision <= removed.revision
        AND (expires_at IS NULL OR expires_at > ${instant.toISOString()}::timestamptz)
      LIMIT ${MAX_ROWS_A_TICK})`)
-  return rows.map(toQueueRow)
+  return rows.map(({ isOfRemovedForm, ...row }) => ({ row: toQueueRow(row), isOfRemovedForm }))
 }
 
 /** An offer that was not confirmed in time. */

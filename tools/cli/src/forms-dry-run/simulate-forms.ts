@@ -23,6 +23,7 @@ import {
   type FormIndex,
   momentOf,
   type Queue,
+  queueOf,
   type TriggerContext,
   type UserActivity,
 } from '@nextvisit/domain'
@@ -99,7 +100,8 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
       const context = fact.type === 'EventTracked' ? foldTracked(state, user, fact) : foldIdentified(state, user, fact)
       if (!context || context.received.ms < from) return
       for (const [name, side] of state.sides) {
-        user.queues = { ...user.queues, [name]: simulate(user, { name, side }, { fact, context }) }
+        const queue = simulate(user, { name, side }, { fact, context })
+        if (queue !== user.queues[name]) user.queues = { ...user.queues, [name]: withoutOver(queue) }
       }
     },
 
@@ -177,6 +179,11 @@ function simulate(
   if (context.kind !== 'visit') return queue
   const { offer } = chooseForm(side.index, { ...user, queue }, received)
   return offer ? confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso }).queue : queue
+}
+
+/** A simulated row that is over is not asked for again. */
+function withoutOver({ open, shown }: Queue): Queue {
+  return queueOf([...open.values()], shown)
 }
 
 function isFirstTime(user: SimulatedUser, key: string): boolean {
