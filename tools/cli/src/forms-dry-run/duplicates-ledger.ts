@@ -2,16 +2,16 @@ import type { UserFact } from '@nextvisit/contracts'
 import { idempotentRecordOf } from '@nextvisit/domain'
 import { isDuplicate } from '@nextvisit/projection'
 
-/** Longer than a copy can come after its first, and than one partition is read ahead of another, as consumers keep it. */
+/** Longer than a duplicate can come after its first, and than one partition is read ahead of another. Consumers keep it as long. */
 const KEPT_MS = 48 * 3_600_000
 
-/** Knows second copies of keyed and imported records (decisions.md, Retries and Import), as the consumers' ledger does. */
-export function createCopyLedger(): { readonly takeIsCopy: (fact: UserFact) => boolean } {
+/** Knows duplicates of idempotent and imported records (decisions.md, Retries and Import), as the consumers' ledger does. */
+export function createDuplicatesLedger(): { readonly takeIsDuplicate: (fact: UserFact) => boolean } {
   const imported = new Set<string>()
   /** When it was received, by id. */
   const keyed = new Map<string, number>()
 
-  const forget = (before: number): void => {
+  const release = (before: number): void => {
     for (const [id, received] of keyed) {
       if (received >= before) return
       keyed.delete(id)
@@ -19,7 +19,7 @@ export function createCopyLedger(): { readonly takeIsCopy: (fact: UserFact) => b
   }
 
   return {
-    takeIsCopy: (fact) => {
+    takeIsDuplicate: (fact) => {
       const key = idempotentRecordOf(fact)
       if (!key) return false
       const predecessorMs = imported.has(key.id) ? Number.POSITIVE_INFINITY : keyed.get(key.id)
@@ -28,7 +28,7 @@ export function createCopyLedger(): { readonly takeIsCopy: (fact: UserFact) => b
       else {
         keyed.delete(key.id)
         keyed.set(key.id, key.receivedMs)
-        forget(key.receivedMs - KEPT_MS)
+        release(key.receivedMs - KEPT_MS)
       }
       return false
     },

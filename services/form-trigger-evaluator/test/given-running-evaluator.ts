@@ -10,7 +10,7 @@ import { sql } from '@nextvisit/database'
 import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
 import { migrations, openDb } from './given-evaluator.ts'
 
 export interface Sent {

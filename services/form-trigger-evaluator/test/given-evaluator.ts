@@ -5,7 +5,7 @@ import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import path from 'node:path'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
 
 export const migrations = path.join(import.meta.dirname, '../prisma/migrations')
 

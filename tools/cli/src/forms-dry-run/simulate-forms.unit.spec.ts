@@ -1,7 +1,7 @@
 import { FormFact, ProjectConfig, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { createRehearsal } from './rehearse-forms.ts'
+import { createSimulation } from './simulate-forms.ts'
 
 const HOUR = 3_600_000
 const FROM = Date.parse('2026-11-20T12:00:00.000Z')
@@ -13,20 +13,20 @@ const seen = (hours: number) => visit({ ...ada, received: at(hours) })
 type FormInput = Partial<ProjectConfig['forms'][number]>
 
 /** What becomes of a form that reacts to `checkout`, in a project that has none today. */
-function rehearse(
+function simulate(
   form: FormInput,
   { formFacts = [], userFacts }: { formFacts?: readonly FormFact[]; userFacts: readonly UserFact[] },
   formCooldown = '0s',
 ) {
   const forms = [{ id: 'nps', triggers: [{ event: 'checkout' }], ...form }]
   const proposed = ProjectConfig.parse({ id: 'shop', formCooldown, forms })
-  const rehearsal = createRehearsal([{ organization: 'acme', project: 'shop', proposed, today: undefined }], {
+  const simulation = createSimulation([{ organization: 'acme', project: 'shop', proposed, today: undefined }], {
     from: FROM,
     to: FROM + 100 * HOUR,
   })
-  for (const fact of formFacts) rehearsal.takeFormFact(fact)
-  for (const fact of userFacts) rehearsal.takeUserFact(fact)
-  const tally = rehearsal.result()[0]?.tallies.proposed.get('nps')
+  for (const fact of formFacts) simulation.takeFormFact(fact)
+  for (const fact of userFacts) simulation.takeUserFact(fact)
+  const tally = simulation.result()[0]?.tallies.proposed.get('nps')
   return { queued: tally?.queued, refusals: Object.fromEntries(tally?.refusals ?? []) }
 }
 
@@ -35,12 +35,12 @@ describe("a project's first form", () => {
 
   it('is shown at each visit, and can be queued again', () => {
     const userFacts = [checkout(1), seen(2), checkout(3), checkout(4), seen(5), checkout(6)]
-    expect(rehearse(always, { userFacts })).toEqual({ queued: 3, refusals: { 'already-waiting': 1 } })
+    expect(simulate(always, { userFacts })).toEqual({ queued: 3, refusals: { 'already-waiting': 1 } })
   })
 
   it('starts the cooldown at the visit that shows it', () => {
     const userFacts = [checkout(1), seen(2), checkout(3), checkout(26)]
-    expect(rehearse(always, { userFacts }, '1d')).toEqual({ queued: 2, refusals: { 'cooling-down': 1 } })
+    expect(simulate(always, { userFacts }, '1d')).toEqual({ queued: 2, refusals: { 'cooling-down': 1 } })
   })
 })
 
@@ -68,7 +68,7 @@ describe('how often a form was really shown', () => {
     ['two', [queued, delivered, ...queuedAnew], 2],
   ])('%s', (_what, formFacts, times) => {
     const outcomes = [1, 2].map(
-      (limit) => rehearse({ frequency: { repeat: { times: limit } } }, { formFacts, userFacts: [checkout(1)] }).queued,
+      (limit) => simulate({ frequency: { repeat: { times: limit } } }, { formFacts, userFacts: [checkout(1)] }).queued,
     )
     expect(outcomes).toEqual([times < 1 ? 1 : 0, times < 2 ? 1 : 0])
   })
