@@ -20,7 +20,7 @@ const samples = defineTable(
     labels: 'text[]',
   } satisfies ColumnsOf<Sample>,
   ['organization', 'userId'],
-  { total: 'add', revision: 'greatest', firstAt: 'least', note: 'keep' },
+  { total: 'add', revision: 'greatest', firstAt: 'least', note: 'keep', traits: { leastBy: ['firstAt'] } },
 )
 
 function sample(user: number, own: Partial<typeof plain> = {}) {
@@ -105,6 +105,20 @@ describe('a table on Postgres', () => {
     ])
   })
 
+  it.each(['together', 'one after the other'])('merges rows of the same key, written %s', async (how) => {
+    const rows = [
+      sample(1, { note: 'first', total: 2, revision: 7, lastAt: '2026-11-22T00:00:00.000Z' }),
+      sample(2),
+      sample(1, { note: 'second', total: 3, revision: 5, firstAt: '2026-11-20T00:00:00.000Z', traits: '{"a": 1}' }),
+      sample(1, { total: 4, revision: 6, firstAt: '2026-11-20T00:00:00.000Z', traits: '{"b": 2}' }),
+    ]
+    if (how === 'together') await run(samples.upsert(rows))
+    else for (const row of rows) await run(samples.upsert([row]))
+    expect(await samples.selectByKeys(db, [sample(1)])).toEqual([
+      sample(1, { note: 'first', total: 9, revision: 7, firstAt: '2026-11-20T00:00:00.000Z', traits: '{"a": 1}' }),
+    ])
+  })
+
   it('leaves out rows that a condition does not hold for', async () => {
     await run(samples.upsert([sample(1), sample(2, { revision: 9 })], { where: sql`given.revision > 5` }))
     expect(await samples.select(db, sql`FROM samples`)).toEqual([sample(2, { revision: 9 })])
@@ -161,7 +175,7 @@ describe('a table on Postgres', () => {
             SELECT count(*)::int AS waiting FROM pg_stat_activity
             WHERE datname = '${database.name}' AND wait_event_type = 'Lock'`)
           expect(found).toEqual({ waiting: 2 })
-        })
+        }, 10_000)
         await holder.query('COMMIT')
         await writes
       })

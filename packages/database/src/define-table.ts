@@ -1,11 +1,6 @@
 import { type Column, type Columns, type RowToWrite, type StoredRow, toColumns } from './column-types.ts'
+import { mergedInSql, mergeRows, type MergeRules, type OnConflict, type Row } from './merge-rows.ts'
 import { type Db, empty, join, raw, Sql, sql, type Statement } from './sql.ts'
-
-/**
- * What a row that is there already takes from one that is written to its key: the new value, the sum, the greater, the
- * lesser (either of them where the other is null), or nothing. As SQL: a value out of the rows `known` and `excluded`.
- */
-export type OnConflict = 'replace' | 'add' | 'greatest' | 'least' | 'keep' | Sql
 
 /**
  * One table's rows to SQL and back. A statement's text depends on the table alone, never on how many rows there are, so
@@ -15,7 +10,10 @@ export type OnConflict = 'replace' | 'add' | 'greatest' | 'least' | 'keep' | Sql
  * of one table wait for each other, and never in a circle.
  */
 export interface Table<Of extends Columns, Key extends keyof Of & string> {
-  /** Inserts rows, or merges them into those that are there (see {@link defineTable}). No statement for no rows. */
+  /**
+   * Inserts rows, or merges them into those that are there (see {@link defineTable}). Several rows of a key are merged in
+   * the same way. No statement for no rows.
+   */
   readonly upsert: (rows: readonly RowToWrite<Of>[], options?: UpsertOptions) => Statement[]
   /** Inserts rows; fails where one is there. Where Postgres makes the key, they are inserted in the order given. */
   readonly insert: (rows: readonly RowToWrite<Of>[]) => Statement[]
@@ -50,12 +48,16 @@ export interface Table<Of extends Columns, Key extends keyof Of & string> {
   ) => Sql
 }
 
+/** A row that a table takes: `NewRow<typeof users>`. */
+export type NewRow<Of extends { readonly upsert: (rows: never) => unknown }> = Parameters<Of['upsert']>[0][number]
+
+/** A row that a table gives: `RowOf<typeof users>`. */
+export type RowOf<Of extends { readonly parse: (row: object) => unknown }> = ReturnType<Of['parse']>
+
 export interface UpsertOptions {
   /** Leaves out rows, called `given`, for which this does not hold. Those are not locked, either. */
   readonly where?: Sql
 }
-
-type Row = Readonly<Record<string, unknown>>
 
 /**
  * Declares a table: its columns (`satisfies ColumnsOf<…>` its Prisma model), its key, and what an upsert does to a row
@@ -66,7 +68,7 @@ export function defineTable<const Of extends Columns, const Key extends readonly
   name: string,
   declared: Of,
   key: Key,
-  onConflict: { readonly [Name in Exclude<keyof Of, Key[number]>]?: OnConflict } = {},
+  onConflict: { readonly [Name in Exclude<keyof Of, Key[number]>]?: OnConflict<keyof Of & string> } = {},
 ): Table<Of, Key[number]> {
   const columns = toColumns(declared)
   const byProperty = new Map(columns.map((column) => [column.property, column]))
@@ -76,7 +78,7 @@ export function defineTable<const Of extends Columns, const Key extends readonly
   const table = raw(`"${name}"`)
   const keyNames = namesOf(keyColumns)
   const ofKey = (alias: string): Sql => raw(`(${keyColumns.map((column) => `${alias}.${column.name}`).join(', ')})`)
-  const conflictClause = raw(`ON CONFLICT (${keyNames.text}) ${mergeOf(columns, key, onConflict)}`)
+  const conflictClause = raw(`ON CONFLICT (${keyNames.text}) ${conflictAction(columns, key, onConflict)}`)
   const selected = raw(
     columns.map(({ name: own, property, select }) => `${select?.(own) ?? own} AS "${property}"`).join(),
   )
@@ -115,7 +117,9 @@ export function defineTable<const Of extends Columns, const Key extends readonly
     },
     insert: (rows) => (rows.length > 0 ? [insertion(rows)] : []),
     upsert: (rows, { where } = {}) =>
-      rows.length > 0 ? [insertion(rows, where && sql`WHERE ${where}`, conflictClause)] : [],
+      rows.length > 0
+        ? [insertion(mergeRows(rows, key, onConflict), where && sql`WHERE ${where}`, conflictClause)]
+        : [],
     update: (rows, changed) => {
       if (rows.length === 0) return []
       const moved = pick(changed)
@@ -137,19 +141,13 @@ export function defineTable<const Of extends Columns, const Key extends readonly
   }
 }
 
-function mergeOf(columns: readonly Column[], key: readonly string[], rules: Readonly<Record<string, unknown>>): string {
+function conflictAction(columns: readonly Column[], key: readonly string[], rules: MergeRules): string {
+  const nameOf = (property: string): string => columns.find((column) => column.property === property)?.name ?? property
   const changes = columns.flatMap(({ property, name }) => {
-    const rule = (rules[property] ?? 'replace') as OnConflict
-    return key.includes(property) || rule === 'keep' ? [] : `${name} = ${mergedValue(name, rule)}`
+    const rule = rules[property] ?? 'replace'
+    return key.includes(property) || rule === 'keep' ? [] : `${name} = ${mergedInSql(name, rule, nameOf)}`
   })
   return changes.length > 0 ? `DO UPDATE SET ${changes.join(', ')}` : 'DO NOTHING'
-}
-
-function mergedValue(name: string, rule: Exclude<OnConflict, 'keep'>): string {
-  if (typeof rule !== 'string') return rule.text
-  if (rule === 'replace') return `excluded.${name}`
-  if (rule === 'add') return `known.${name} + excluded.${name}`
-  return `${rule}(known.${name}, excluded.${name})`
 }
 
 function unnest(alias: string, columns: readonly Column[], rows: readonly object[]): Sql {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Sample } from '../generated/prisma/client.ts'
-import { type ColumnsOf, defineTable, sql, type Statement } from './index.ts'
+import { type ColumnsOf, defineTable, type Statement } from './index.ts'
 
 const members = defineTable('members', { organization: 'text', userId: 'uuid', since: 'timestamptz?' }, [
   'organization',
@@ -54,11 +54,11 @@ describe('defineTable', () => {
       'counters',
       { slug: 'text', count: 'bigint', first: 'text?', last: 'text?', partition: 'int', name: 'text', hint: 'text' },
       ['slug'],
-      { count: 'add', first: 'least', last: 'greatest', partition: 'keep', hint: sql`coalesce(known.hint, 'none')` },
+      { count: 'add', first: 'least', last: 'greatest', partition: 'keep', hint: { leastBy: ['name', 'count'] } },
     )
     const row = { slug: 'a', count: 1, partition: 0, name: 'A', hint: '' }
     expect(textOf(counters.upsert([row]))).toMatch(
-      / ON CONFLICT \("slug"\) DO UPDATE SET "count" = known\."count" \+ excluded\."count", "first" = least\(known\."first", excluded\."first"\), "last" = greatest\(known\."last", excluded\."last"\), "name" = excluded\."name", "hint" = coalesce\(known\.hint, 'none'\)$/,
+      / ON CONFLICT \("slug"\) DO UPDATE SET "count" = known\."count" \+ excluded\."count", "first" = least\(known\."first", excluded\."first"\), "last" = greatest\(known\."last", excluded\."last"\), "name" = excluded\."name", "hint" = CASE WHEN \(excluded\."name", excluded\."count"\) < \(known\."name", known\."count"\) THEN excluded\."hint" ELSE known\."hint" END$/,
     )
   })
 

@@ -1,8 +1,8 @@
 export { applyMigrations, type MigrationsOptions } from './apply-migrations.ts'
 export { type AdapterOptions, createAdapter } from './create-adapter.ts'
-export { type Columns, type ColumnsOf, type RowToWrite, type StoredRow } from './column-types.ts'
+export type { ColumnsOf } from './column-types.ts'
 export { isConnectionFailure, isRetryable, sqlStateOf } from './database-errors.ts'
-export { defineTable, type OnConflict, type Table } from './define-table.ts'
+export { defineTable, type NewRow, type RowOf } from './define-table.ts'
 export { MigrationError, SilentConnectionError } from './errors.ts'
 export { prepareServiceSchema, type ServiceSchemaOptions } from './prepare-service-schema.ts'
 export {

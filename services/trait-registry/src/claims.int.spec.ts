@@ -9,9 +9,8 @@ import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { claimNames } from './claim-rows.ts'
-import { findRoom } from './find-room.ts'
-import { readDefinitions } from './queries.ts'
+import { claimNames } from './claims.ts'
+import { findRoom, readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')

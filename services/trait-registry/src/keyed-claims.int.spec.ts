@@ -7,7 +7,7 @@ import { batchOf, createTestDatabase, factsAsRecords, type TestDatabase } from '
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { claimNames } from './claim-rows.ts'
+import { claimNames } from './claims.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const RECEIVED = new Date('2026-11-02T10:00:00.000Z')

@@ -1,9 +1,8 @@
 import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES, RoomRequest } from '@nextvisit/contracts'
 import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
-import { claimNames } from './claim-rows.ts'
-import { findRoom } from './find-room.ts'
-import { readDefinitions } from './queries.ts'
+import { claimNames } from './claims.ts'
+import { findRoom, readDefinitions } from './queries.ts'
 
 export interface RoutesOptions {
   readonly prisma: PrismaClient

@@ -10,7 +10,7 @@ import type { Barrier } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute, notFound } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { readExistence, readUser } from './queries.ts'
-import { readSegmentMembers, readSegments } from './segment-queries.ts'
+import { readSegmentMembers, readSegments } from './queries.ts'
 
 export interface RoutesOptions {
   readonly prisma: PrismaClient

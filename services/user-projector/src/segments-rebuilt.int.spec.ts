@@ -5,7 +5,7 @@ import { readCampaign } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows } from '../test/given-projector.ts'
-import { readSegmentMembers } from './segment-queries.ts'
+import { readSegmentMembers } from './queries.ts'
 import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
 import { segmentsSettledUntil } from './table-roles.ts'
 
