@@ -1,5 +1,5 @@
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { foldEvent, foldIdentify, keyedRecordOf } from '@nextvisit/domain'
+import { foldEvent, foldIdentify, idempotentRecordOf } from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
 import { confirmOffer, evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import { type AddressedReply, type DraftUser, emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
@@ -24,7 +24,7 @@ export function createFormTriggerProjection({
     name: 'form-trigger-evaluator',
     topics: [TOPICS.userEvents],
     schema: UserFact,
-    keyed: keyedRecordOf,
+    idempotencyOf: idempotentRecordOf,
     empty: emptyDraft,
     load: loadDraft,
     evolve: (draft, record, context) => {
@@ -39,8 +39,8 @@ export function createFormTriggerProjection({
     after: async ({ replies }) => {
       if (replies.length > 0) await publishReplies(replies)
     },
-    onCopies: async (db, copies) => {
-      const replies = await readRepliesTo(db, copies)
+    onDuplicates: async (db, duplicates) => {
+      const replies = await readRepliesTo(db, duplicates)
       if (replies.length > 0) await publishReplies(replies)
     },
     due: findDueQueues,

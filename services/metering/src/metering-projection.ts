@@ -1,6 +1,6 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
-import { customTraitSlugs, keyedRecordOf } from '@nextvisit/domain'
+import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import {
   type CounterKey,
@@ -35,7 +35,7 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   topics: [TOPICS.userEvents],
   schema: UserFact,
   // Only names count of imported records, and each name counts once anyway.
-  keyed: (fact) => ('imported' in fact ? undefined : keyedRecordOf(fact)),
+  idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
   empty: () => ({ counted: [], eventUnits: [], memberUnits: [], used: [], names: [] }),
 
   evolve: (draft, { fact }) => {

@@ -1,6 +1,6 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import type { NewRow } from '@nextvisit/database'
-import { customTraitSlugs, keyedRecordOf } from '@nextvisit/domain'
+import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
 import { claims, definitions } from './tables.ts'
@@ -22,7 +22,7 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     name: 'trait-registry',
     topics: [TOPICS.userEvents],
     schema: UserFact,
-    keyed: keyedRecordOf,
+    idempotencyOf: idempotentRecordOf,
     empty: () => [],
 
     evolve: (draft, { fact }) => {

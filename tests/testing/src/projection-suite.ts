@@ -164,11 +164,13 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(letters).toEqual([{ offset: 1n, value: '{"broken', reason: 'value is not JSON' }])
     })
 
-    it('folds the second copy of a keyed record once', async () => {
+    it('folds a duplicate of an idempotent record once', async () => {
       const projection = options.createProjection()
-      const copied = factsAsRecords(options.facts.flatMap((fact) => (projection.keyed?.(fact) ? [fact, fact] : [fact])))
-      expect(copied.length, 'some of the facts are keyed').toBeGreaterThan(records.length)
-      await foldAll(await foldOn(db), batchesOf(copied, 3))
+      const doubled = factsAsRecords(
+        options.facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),
+      )
+      expect(doubled.length, 'some of the facts are keyed').toBeGreaterThan(records.length)
+      await foldAll(await foldOn(db), batchesOf(doubled, 3))
       expect(await readRows(db)).toEqual(expected)
     })
 

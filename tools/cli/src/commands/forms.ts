@@ -8,7 +8,7 @@ import { readPast, type Topics } from '../forms-dry-run/read-past.ts'
 import { type ComparedProject, createRehearsal } from '../forms-dry-run/rehearse-forms.ts'
 import { parseInstant, parseProject, type ProjectOption } from '../options.ts'
 import { print } from '../output.ts'
-import { readWorkspace } from '../read-workspace.ts'
+import { readWorkspace } from '../workspace/read-workspace.ts'
 
 export interface DryRunFlags {
   /** Ms since the epoch; likewise `to`. */

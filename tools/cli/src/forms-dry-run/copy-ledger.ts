@@ -1,6 +1,6 @@
 import type { UserFact } from '@nextvisit/contracts'
-import { keyedRecordOf } from '@nextvisit/domain'
-import { isCopy } from '@nextvisit/projection'
+import { idempotentRecordOf } from '@nextvisit/domain'
+import { isDuplicate } from '@nextvisit/projection'
 
 /** Longer than a copy can come after its first, and than one partition is read ahead of another, as consumers keep it. */
 const KEPT_MS = 48 * 3_600_000
@@ -20,10 +20,10 @@ export function createCopyLedger(): { readonly takeIsCopy: (fact: UserFact) => b
 
   return {
     takeIsCopy: (fact) => {
-      const key = keyedRecordOf(fact)
+      const key = idempotentRecordOf(fact)
       if (!key) return false
       const predecessorMs = imported.has(key.id) ? Number.POSITIVE_INFINITY : keyed.get(key.id)
-      if (predecessorMs !== undefined && isCopy(key, predecessorMs)) return true
+      if (predecessorMs !== undefined && isDuplicate(key, predecessorMs)) return true
       if (key.receivedMs === Number.POSITIVE_INFINITY) imported.add(key.id)
       else {
         keyed.delete(key.id)

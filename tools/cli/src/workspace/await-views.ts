@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { viewGroupPrefix } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogAdmin, type LogConnection, withLogAdmin } from '@nextvisit/log'
-import { viewGroupPrefix } from './view-group.ts'
 
 export interface AwaitViewsOptions {
   readonly connection: LogConnection

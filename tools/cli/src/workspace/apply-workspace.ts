@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { type CatalogState, decryptSigningSecret, readCatalog } from '@nextvisit/catalog'
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { type Change, diffOrganization } from './diff-catalog.ts'
-import type { CatalogState } from './fold-catalog.ts'
-import { readCatalog } from './read-catalog.ts'
-import { decryptSigningSecret } from './signing-secret.ts'
 
 export interface ApplyOptions {
   readonly connection: LogConnection

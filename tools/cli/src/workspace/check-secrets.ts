@@ -1,8 +1,8 @@
+import { isSecretKey } from '@nextvisit/catalog'
 import { Environment as KeyEnvironment, KeyKind } from '@nextvisit/contracts'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
-import { items, member, type Place, text } from './place.ts'
-import { isSecretKey } from './signing-secret.ts'
+import { items, member, type YamlNode, text } from './yaml-node.ts'
 
 /** What `$NAME` stands for. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -17,7 +17,7 @@ export function valueOf(reference: string | undefined, env: Environment): string
 }
 
 /** Whether every secret that the file names is there and is what the file says it is, and no key is there twice. */
-export function checkSecrets(workspace: Place, env: Environment): readonly Problem[] {
+export function checkSecrets(workspace: YamlNode, env: Environment): readonly Problem[] {
   const projects = items(workspace, 'organizations').flatMap((organization) => items(organization, 'projects'))
   const keys = projects.flatMap((project) => items(project, 'keys'))
   return [
@@ -27,7 +27,7 @@ export function checkSecrets(workspace: Place, env: Environment): readonly Probl
   ]
 }
 
-function checkKey(key: Place, env: Environment): readonly Problem[] {
+function checkKey(key: YamlNode, env: Environment): readonly Problem[] {
   const { path } = member(key, 'secret')
   const reference = text(key, 'secret')
   if (reference === undefined || !REFERENCE.test(reference)) return []
@@ -44,7 +44,7 @@ function checkKey(key: Place, env: Environment): readonly Problem[] {
   return [{ path, message: `${reference} holds an ${held}, which is not what kind and environment say here` }]
 }
 
-function checkRepeatedKeys(keys: readonly Place[], env: Environment): readonly Problem[] {
+function checkRepeatedKeys(keys: readonly YamlNode[], env: Environment): readonly Problem[] {
   const firstByHash = new Map<string, string>()
   return keys.flatMap((key) => {
     const secret = valueOf(text(key, 'secret'), env)
@@ -56,7 +56,7 @@ function checkRepeatedKeys(keys: readonly Place[], env: Environment): readonly P
   })
 }
 
-function checkSigningSecret(project: Place, env: Environment): readonly Problem[] {
+function checkSigningSecret(project: YamlNode, env: Environment): readonly Problem[] {
   const { path } = member(project, 'signingSecret')
   const reference = text(project, 'signingSecret')
   if (reference === undefined || !REFERENCE.test(reference)) return []

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { type Fault, parseWorkspaceFile } from '@nextvisit/catalog'
 import type { OrganizationConfig } from '@nextvisit/contracts'
-import { knowsNoLog, readEnvironment } from './config.ts'
-import { CliError, EXIT } from './errors.ts'
-import { fileError } from './file-error.ts'
-import { complain } from './output.ts'
+import { knowsNoLog, readEnvironment } from '../config.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { fileError } from '../file-error.ts'
+import { complain } from '../output.ts'
+import { parseWorkspaceFile } from './parse-workspace-file.ts'
+import type { Fault } from './read-yaml.ts'
 
 /** A workspace file's organizations. Throws where it is invalid, each fault named by its line. */
 export async function readWorkspace(file: string): Promise<readonly OrganizationConfig[]> {

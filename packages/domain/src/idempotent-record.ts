@@ -22,11 +22,11 @@ export function keyedRecordId({ organization, project, route, key, bodySha256 }:
 }
 
 /**
- * What a second copy of a fact is known by: its id and when it was received, ms since the epoch. Only facts whose request
- * had an `Idempotency-Key` can have one (decisions.md, Retries), and imported ones. Those are never forgotten (`Infinity`),
- * since a file can be imported again years later (decisions.md, Import).
+ * What a duplicate of a fact is recognized by: its id and when it was received, ms since the epoch. Only facts whose
+ * request had an `Idempotency-Key` (decisions.md, Retries) and imported facts can have duplicates. Imported facts are kept
+ * for ever (`Infinity`), since a file can be imported again years later (decisions.md, Import).
  */
-export function keyedRecordOf(fact: UserFact): { readonly id: string; readonly receivedMs: number } | undefined {
+export function idempotentRecordOf(fact: UserFact): { readonly id: string; readonly receivedMs: number } | undefined {
   if (fact.type === 'VisitAnswered') return undefined
   if (fact.imported) return { id: fact.id, receivedMs: Number.POSITIVE_INFINITY }
   return fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined

@@ -1,9 +1,9 @@
 import type { Problem } from './explain-issue.ts'
-import { items, member, type Place, text } from './place.ts'
+import { items, member, type YamlNode, text } from './yaml-node.ts'
 import type { Path } from './read-yaml.ts'
 
 /** Segments that are named and not there, and those that lead back to themselves (forms.md, Conditions). */
-export function checkSegments(project: Place): readonly Problem[] {
+export function checkSegments(project: YamlNode): readonly Problem[] {
   const segments = new Map(
     items(project, 'segments').map((segment) => [
       text(segment, 'id') ?? '',
@@ -23,7 +23,7 @@ export function checkSegments(project: Place): readonly Problem[] {
 interface Segment {
   readonly path: Path
   /** Leaves that name other segments. */
-  readonly references: readonly Place[]
+  readonly references: readonly YamlNode[]
 }
 
 /** Each cycle is told once, at the segment where it closes. */
@@ -47,7 +47,7 @@ function findCycles(segments: ReadonlyMap<string, Segment>): readonly Problem[] 
 }
 
 /** The leaves of a condition that have this member, wherever in the tree they are. */
-export function leaves(condition: Place, key: 'segment' | 'event'): readonly Place[] {
+export function leaves(condition: YamlNode, key: 'segment' | 'event'): readonly YamlNode[] {
   const branches = [...items(condition, 'all'), ...items(condition, 'any')]
   const negated = member(condition, 'not')
   if (negated.value !== undefined) branches.push(negated)

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CatalogTopicError, createCatalogView, type LiveCatalogView, readCatalog } from '@nextvisit/catalog'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { withLogAdmin, createPublisher, type LogConnection, type Logger } from '@nextvisit/log'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
 import { awaitViews } from './await-views.ts'
-import { createCatalogView, type LiveCatalogView } from './create-catalog-view.ts'
 import { type Change, changeLine } from './diff-catalog.ts'
-import { CatalogTopicError } from './errors.ts'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
-import { readCatalog } from './read-catalog.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const ADMIN_KEY = createApiKey('admin', 'P', new Uint8Array(32).fill(3))

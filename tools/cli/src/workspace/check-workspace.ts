@@ -1,13 +1,13 @@
 import { eventSlug, isReservedEventName } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
-import { items, member, type Place, text } from './place.ts'
+import { items, member, type YamlNode, text } from './yaml-node.ts'
 import { checkSegments, leaves } from './check-segments.ts'
 
 /**
  * What the shape of a workspace file does not show: ids that are there twice, references, cycles, forms that could never
  * be shown (forms.md). Judges whatever can be judged, also in a file whose shape is at fault elsewhere.
  */
-export function checkWorkspace(workspace: Place): readonly Problem[] {
+export function checkWorkspace(workspace: YamlNode): readonly Problem[] {
   const organizations = items(workspace, 'organizations')
   return [
     ...repeated(organizations, 'id', 'organization'),
@@ -18,7 +18,7 @@ export function checkWorkspace(workspace: Place): readonly Problem[] {
   ]
 }
 
-function checkProject(project: Place): readonly Problem[] {
+function checkProject(project: YamlNode): readonly Problem[] {
   const forms = items(project, 'forms')
   return [
     ...repeated(items(project, 'keys'), 'name', 'key'),
@@ -33,7 +33,7 @@ function checkProject(project: Place): readonly Problem[] {
   ]
 }
 
-function checkForm(form: Place): readonly Problem[] {
+function checkForm(form: YamlNode): readonly Problem[] {
   return [
     ...items(form, 'triggers').flatMap((trigger) => checkEventName(trigger, 'event')),
     ...checkLifetime(form),
@@ -43,7 +43,7 @@ function checkForm(form: Place): readonly Problem[] {
 
 /** Every one after the first that has the same name as one before it. */
 function repeated(
-  places: readonly Place[],
+  places: readonly YamlNode[],
   key: string,
   noun: string,
   nameOf: (name: string) => string = (name) => name,
@@ -60,7 +60,7 @@ function repeated(
 }
 
 /** An event's identity is its slug, so a name without one could never be tracked; nor could a system event. */
-function checkEventName(place: Place, key: string): readonly Problem[] {
+function checkEventName(place: YamlNode, key: string): readonly Problem[] {
   const name = text(place, key)
   if (name === undefined || name === '') return []
   const { path } = member(place, key)
@@ -68,14 +68,14 @@ function checkEventName(place: Place, key: string): readonly Problem[] {
   return eventSlug(name) === '' ? [{ path, message: 'must have a letter or a digit' }] : []
 }
 
-function checkLifetime(form: Place): readonly Problem[] {
+function checkLifetime(form: YamlNode): readonly Problem[] {
   const startsAt = Date.parse(text(form, 'startsAt') ?? '')
   const endsAt = Date.parse(text(form, 'endsAt') ?? '')
   if (!(endsAt <= startsAt)) return []
   return [{ path: member(form, 'endsAt').path, message: 'must be after startsAt' }]
 }
 
-function checkSignature(project: Place): readonly Problem[] {
+function checkSignature(project: YamlNode): readonly Problem[] {
   const { path, value } = member(project, 'requireUserSignature')
   if (value !== true || member(project, 'signingSecret').value !== undefined) return []
   return [{ path, message: 'needs a signingSecret, or every visit would be refused' }]

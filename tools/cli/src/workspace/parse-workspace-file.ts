@@ -1,10 +1,10 @@
+import { encryptSigningSecret } from '@nextvisit/catalog'
 import { OrganizationConfig, WorkspaceFile } from '@nextvisit/contracts'
 import { hashApiKey } from '@nextvisit/domain'
 import { checkSecrets, type Environment, SECRET_KEY_VARIABLE, valueOf } from './check-secrets.ts'
 import { checkWorkspace } from './check-workspace.ts'
 import { explainIssue } from './explain-issue.ts'
 import { type Fault, type Path, readYaml } from './read-yaml.ts'
-import { encryptSigningSecret } from './signing-secret.ts'
 
 export type ParsedWorkspace =
   | { readonly outcome: 'ok'; readonly organizations: readonly OrganizationConfig[] }

@@ -1,7 +1,7 @@
+import { decryptSigningSecret } from '@nextvisit/catalog'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
-import { decryptSigningSecret } from './signing-secret.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const ADMIN_KEY = createApiKey('admin', 'P', new Uint8Array(32).fill(7))
