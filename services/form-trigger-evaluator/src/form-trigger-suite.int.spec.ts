@@ -51,7 +51,9 @@ async function readRows(db: Db): Promise<unknown> {
     ...(await readRebuiltRows(db)),
     queue: await db.$queryRaw(sql`SELECT to_jsonb(queue)::text FROM queue ORDER BY organization, project, user_id, id`),
     decisions: await db.$queryRaw(sql`SELECT to_jsonb(decisions)::text FROM decisions ORDER BY user_id, form_id`),
-    outcomes: await db.$queryRaw(sql`SELECT to_jsonb(keyed_outcomes)::text FROM keyed_outcomes ORDER BY record_id`),
+    outcomes: await db.$queryRaw(
+      sql`SELECT to_jsonb(idempotent_outcomes)::text FROM idempotent_outcomes ORDER BY record_id`,
+    ),
     outbox: await db.$queryRaw(sql`SELECT topic, key, value, headers::text FROM outbox ORDER BY sequence`),
   }
 }

@@ -75,7 +75,8 @@ export async function givenEvaluator(databaseUrl: string) {
       return rows.map(({ value }) => JSON.parse(value) as FormFact).map(({ type, formId }) => `${type} ${formId}`)
     },
     /** Forgets everything but the checkpoint, for the next story. */
-    clear: () => prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, keyed_outcomes`),
+    clear: () =>
+      prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, idempotent_outcomes`),
     stop: async () => {
       await prisma.$disconnect()
       await database.drop()

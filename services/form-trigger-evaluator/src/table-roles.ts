@@ -20,5 +20,5 @@ export const tableRoles: TableRoles = {
         AND own.state = 'waiting' AND theirs.state = 'offered'`,
   },
   decisions: 'carried',
-  keyed_outcomes: 'carried',
+  idempotent_outcomes: 'carried',
 }

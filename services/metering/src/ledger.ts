@@ -19,7 +19,7 @@ export async function reserve(db: Db, reservations: readonly Reservation[], at: 
     record_id: asked.recordId,
     partition: asked.partition,
     limit: asked.limit,
-    only_looks: asked.onlyLooks === true,
+    dry_run: asked.dryRun === true,
   }))
   const rows = await db.$queryRaw<{ verdict: string }[]>(
     sql`SELECT verdict FROM reserve_room(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)`,

@@ -79,7 +79,7 @@ export function event(place: Place, limit: number, recordId: string = randomUUID
   return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', limit }
 }
 
-export const look = (place: Place, limit: number): Reservation => ({ ...event(place, limit), onlyLooks: true })
+export const look = (place: Place, limit: number): Reservation => ({ ...event(place, limit), dryRun: true })
 
 export function mau(place: Place, limit: number, userName: string, recordId: string = randomUUID()): Reservation {
   return { kind: 'mau', ...place, recordId, partition: 0, month: '2026-11', userId: userIdFixture(userName), limit }

@@ -14,15 +14,15 @@ export interface DefinitionDelta extends DefinitionKey {
   readonly firstRecordId: string
   readonly lastSeenAt: string
   readonly count: number
-  /** The record that was told `new`, where it is among them. */
-  readonly broughtBy: string | undefined
+  /** The record that got the verdict `new`, if it is one of them. */
+  readonly registeredBy: string | undefined
 }
 
 /** Rows are shared by all partitions: counts add, instants narrow, the earliest record names. */
 export function addDefinitions(deltas: readonly DefinitionDelta[]): Statement {
   return sql`
     INSERT INTO definitions AS known
-      (organization, project, kind, slug, name, first_seen_at, first_record_id, last_seen_at, count, brought_by)
+      (organization, project, kind, slug, name, first_seen_at, first_record_id, last_seen_at, count, registered_by)
     SELECT * FROM unnest(
       ${deltas.map((delta) => delta.organization)}::text[],
       ${deltas.map((delta) => delta.project)}::text[],
@@ -33,7 +33,7 @@ export function addDefinitions(deltas: readonly DefinitionDelta[]): Statement {
       ${deltas.map((delta) => delta.firstRecordId)}::uuid[],
       ${deltas.map((delta) => delta.lastSeenAt)}::timestamptz[],
       ${deltas.map((delta) => delta.count)}::bigint[],
-      ${deltas.map((delta) => delta.broughtBy ?? null)}::uuid[]
+      ${deltas.map((delta) => delta.registeredBy ?? null)}::uuid[]
     )
     ORDER BY 1, 2, 3, 4
     ON CONFLICT (organization, project, kind, slug) DO UPDATE SET
@@ -48,5 +48,5 @@ export function addDefinitions(deltas: readonly DefinitionDelta[]): Statement {
       ),
       last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at),
       count = known.count + excluded.count,
-      brought_by = least(known.brought_by, excluded.brought_by)`
+      registered_by = least(known.registered_by, excluded.registered_by)`
 }

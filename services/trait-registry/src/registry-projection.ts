@@ -62,9 +62,9 @@ function addName(
   const own = { organization, project, kind, slug, name, firstSeenAt: received, firstRecordId: id }
   const earliest = before && isEarlier(before, own) ? before : own
   // Of several, which can be where a publish was not heard of, any: the rows take the least.
-  const broughtBy = isNew && !(before?.broughtBy && before.broughtBy < id) ? id : before?.broughtBy
+  const registeredBy = isNew && !(before?.registeredBy && before.registeredBy < id) ? id : before?.registeredBy
   const lastSeenAt = before && before.lastSeenAt > received ? before.lastSeenAt : received
-  draft.set(key, { ...earliest, lastSeenAt, count: (before?.count ?? 0) + 1, broughtBy })
+  draft.set(key, { ...earliest, lastSeenAt, count: (before?.count ?? 0) + 1, registeredBy })
 }
 
 type Earliest = Pick<DefinitionDelta, 'firstSeenAt' | 'firstRecordId'>

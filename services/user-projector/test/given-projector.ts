@@ -80,7 +80,7 @@ export async function givenProjector(databaseUrl: string) {
     },
     clear: () =>
       prisma.$executeRaw(sql`
-      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints, keyed_records`),
+      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints, idempotent_records`),
     stop: async () => {
       await prisma.$disconnect()
       await database.drop()

@@ -50,7 +50,7 @@ describe('a replay', () => {
     expect(outcome).toBe('swapped')
     expect(comparisons).toMatchObject([
       { table: 'visits', liveRows: 20, rebuiltRows: 20, onlyLive: 0, onlyRebuilt: 0 },
-      { table: 'keyed_records', onlyLive: 0, onlyRebuilt: 0 },
+      { table: 'idempotent_records', onlyLive: 0, onlyRebuilt: 0 },
     ])
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(published)
     expect(onFailure).not.toHaveBeenCalled()

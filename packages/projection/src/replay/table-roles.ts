@@ -21,7 +21,7 @@ export type TableRoles = Readonly<Record<string, TableRole>>
 /** The core's tables that a replay compares or takes over as it does a service's. */
 export const coreTableRoles: TableRoles = {
   outbox: 'carried',
-  keyed_records: {
+  idempotent_records: {
     // When older ones are forgotten depends on how the log was cut into batches; nobody asks for them any more.
     folded: (table) => `
       SELECT record_id, partition, received FROM ${table} AS known
