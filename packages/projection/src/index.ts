@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 
 export { type Barrier, createBarrier } from './barrier.ts'
-export { consumerHealth, type ConsumerHealthOptions } from './consumer-health.ts'
 export * from './errors.ts'
 export { executeAll } from './execute-all.ts'
 export { isCopy } from './keyed-records.ts'
 export { createPartitionCounts, type PartitionCounts } from './partition-counts.ts'
 export { type OutboxRow, outboxStatement } from './outbox.ts'
+export { parseRecords } from './parse-records.ts'
 export type { PartitionProgress } from './owned-partition.ts'
 export {
   createPartitionFold,

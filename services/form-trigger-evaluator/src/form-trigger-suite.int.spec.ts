@@ -4,10 +4,8 @@ import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } 
 import { type Db, sql } from '@nextvisit/database'
 import { queuedIdOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
+import { formTriggerEvaluator } from './consumer.ts'
 import { at, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { migrations, openDb } from './given-evaluator.ts'
-import { tableRoles } from './table-roles.ts'
 
 const forms = [
   { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },
@@ -68,14 +66,4 @@ async function readRebuiltRows(db: Db) {
   }
 }
 
-describeProjection('form-trigger-evaluator', {
-  roles: tableRoles,
-  schema: 'forms',
-  migrations,
-  createProjection: () => createFormTriggerProjection({ publishReplies: async () => {} }),
-  openDb,
-  facts,
-  readRows,
-  readRebuiltRows,
-  catalog,
-})
+describeProjection(formTriggerEvaluator, { facts, readRows, readRebuiltRows, catalog })
