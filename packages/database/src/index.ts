@@ -5,14 +5,7 @@ export { isConnectionFailure, isRetryable, sqlStateOf } from './database-errors.
 export { defineTable, type NewRow, type RowOf } from './define-table.ts'
 export { MigrationError, SilentConnectionError } from './errors.ts'
 export { prepareServiceSchema, type ServiceSchemaOptions } from './prepare-service-schema.ts'
-export {
-  type AllSchemasOptions,
-  prepareAllSchemas,
-  rolePassword,
-  type ServiceDatabase,
-  serviceDatabases,
-  serviceMigrations,
-} from './service-databases.ts'
+export { asRole, rolePassword } from './role-address.ts'
 export * from './sql.ts'
 export { unlessEmpty } from './unless-empty.ts'
 export { type Client, withClient } from './with-client.ts'

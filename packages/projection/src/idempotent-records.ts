@@ -50,14 +50,14 @@ export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: num
 async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.$queryRaw<{ record_id: string; received: Date | null }[]>(sql`
     SELECT record_id, CASE WHEN isfinite(received) THEN received END AS received
-    FROM keyed_records WHERE record_id = ANY(${ids}::uuid[])`)
+    FROM idempotent_records WHERE record_id = ANY(${ids}::uuid[])`)
   return new Map(rows.map((row) => [row.record_id, row.received?.getTime() ?? Infinity]))
 }
 
 export function insertIdempotentRecords(partition: number, seen: readonly IdempotentRecord[]): Statement {
   const sorted = seen.toSorted((one, other) => (one.id < other.id ? -1 : 1))
   return sql`
-    INSERT INTO keyed_records (record_id, partition, received)
+    INSERT INTO idempotent_records (record_id, partition, received)
     SELECT record_id, ${partition}::int, received
     FROM unnest(
       ${sorted.map(({ id }) => id)}::uuid[],
@@ -74,7 +74,7 @@ export function pruneIdempotentRecords(partition: number, seen: readonly Idempot
   const earliestMs = Math.min(...seen.map(({ receivedMs }) => receivedMs))
   if (earliestMs === Infinity) return []
   const before = instantOf(earliestMs - 2 * DUPLICATE_WINDOW_MS)
-  return [sql`DELETE FROM keyed_records WHERE partition = ${partition} AND received < ${before}::timestamptz`]
+  return [sql`DELETE FROM idempotent_records WHERE partition = ${partition} AND received < ${before}::timestamptz`]
 }
 
 function instantOf(receivedMs: number): string {

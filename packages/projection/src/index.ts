@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 
 export { type Barrier, createBarrier } from './barrier.ts'
-export { consumerHealth, type ConsumerHealthOptions } from './consumer-health.ts'
 export * from './errors.ts'
 export { executeAll } from './execute-all.ts'
 export { isDuplicate } from './idempotent-records.ts'
 export { createPartitionCounts, type PartitionCounts } from './partition-counts.ts'
 export { type OutboxRow, outboxStatement } from './outbox.ts'
+export { parseRecords } from './parse-records.ts'
 export { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 export type { PartitionProgress } from './partition-progress.ts'
 export type * from './projection.ts'

@@ -3,6 +3,9 @@ import { type Db, sql } from '@nextvisit/database'
 import { outboxStatement } from '../src/outbox.ts'
 import type { Projection } from '../src/projection.ts'
 
+/** Holds the example's migrations, in `prisma/migrations`. */
+export const VISITS_DIRECTORY = import.meta.dirname
+
 export interface VisitsDraft {
   readonly users: Map<string, { count: number; lastEvent: string }>
   readonly events: UserFact[]

@@ -35,7 +35,7 @@ export async function reserve(db: Db, asked: readonly Reservation[], at: Date): 
     record_id: reservation.recordId,
     partition: reservation.partition,
     limit: reservation.limit,
-    only_looks: reservation.onlyLooks === true,
+    dry_run: reservation.dryRun === true,
   }))
   const rows = await db.$queryRaw<{ verdict: string }[]>(
     sql`SELECT verdict FROM reserve_room(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)`,

@@ -63,5 +63,5 @@ function rowOf(
   { isNew, ...name }: CarriedName,
 ): RegistryDraft[number] {
   const seen = { firstSeenAt: received, firstRecordId: id, lastSeenAt: received }
-  return { organization, project, ...name, ...seen, count: 1, broughtBy: isNew ? id : null }
+  return { organization, project, ...name, ...seen, count: 1, registeredBy: isNew ? id : null }
 }

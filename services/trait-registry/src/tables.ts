@@ -17,7 +17,7 @@ export const definitions = defineTable(
     firstRecordId: 'uuid',
     lastSeenAt: 'timestamptz',
     count: 'bigint',
-    broughtBy: 'uuid?',
+    registeredBy: 'uuid?',
   } satisfies ColumnsOf<Definition>,
   ['organization', 'project', 'kind', 'slug'],
   {
@@ -27,7 +27,7 @@ export const definitions = defineTable(
     lastSeenAt: 'greatest',
     count: 'add',
     // There are several where a publish succeeded but was not acknowledged. Any of them will do.
-    broughtBy: 'least',
+    registeredBy: 'least',
   },
 )
 

@@ -69,7 +69,7 @@ export function createReservations(
       onlyLooks ||= await isHopeless()
       if (remainingMs(deadlineAt) <= KEPT_FOR_NAMES_MS + pauseMs) return 'exhausted'
       await sleep(pauseMs)
-      asked = await ask(onlyLooks ? { ...reservation, onlyLooks } : reservation, deadlineAt)
+      asked = await ask(onlyLooks ? { ...reservation, dryRun: true } : reservation, deadlineAt)
       if (asked.outcome === 'away') {
         void release(reservation.recordId) // it may have been granted all the same
         return 'exhausted'
