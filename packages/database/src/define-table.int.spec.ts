@@ -129,6 +129,12 @@ describe('a table on Postgres', () => {
     await expect(run(samples.insert([sample(1)]))).rejects.toThrow(/23505|[Uu]nique/)
   })
 
+  it('inserts what is missing', async () => {
+    await run(samples.insert([sample(1)]))
+    await run(samples.insertMissing([sample(2), sample(1, { note: 'changed' }), sample(2)]))
+    expect(await samples.select(db, sql`FROM samples ORDER BY user_id`)).toEqual([sample(1), sample(2)])
+  })
+
   it('updates some columns of the rows that are there', async () => {
     await run(samples.upsert([sample(1), sample(2)]))
     const changed = [sample(3), sample(2, { note: 'changed', labels: ['a'], total: 9 })]

@@ -17,6 +17,8 @@ export interface Table<Of extends Columns, Key extends keyof Of & string> {
   readonly upsert: (rows: readonly RowToWrite<Of>[], options?: UpsertOptions) => Statement[]
   /** Inserts rows; fails where one is there. Where Postgres makes the key, they are inserted in the order given. */
   readonly insert: (rows: readonly RowToWrite<Of>[]) => Statement[]
+  /** Inserts the rows that are not there yet. The others are neither changed nor locked. */
+  readonly insertMissing: (rows: readonly RowToWrite<Of>[]) => Statement[]
   /** Sets these columns in the rows that are there. */
   readonly update: <Changed extends keyof Of & string>(
     rows: readonly RowToWrite<Pick<Of, Key | Changed>>[],
@@ -60,9 +62,9 @@ export interface UpsertOptions {
 }
 
 /**
- * Declares a table: its columns (`satisfies ColumnsOf<…>` its Prisma model), its key, and what an upsert does to a row
- * that is there. A column without a word on that is replaced; where all are kept, the row is not even locked. Columns
- * with a default may be left out of the declaration. A key that is empty is made by Postgres.
+ * Declares a table: its columns (`satisfies ColumnsOf<…>` its Prisma model), its key, and how an upsert changes the
+ * columns of a row that is there: it replaces them unless `onConflict` says otherwise. Columns that have a default may be
+ * left out. Where Postgres makes the key, `key` is empty.
  */
 export function defineTable<const Of extends Columns, const Key extends readonly (keyof Of & string)[]>(
   name: string,
@@ -78,7 +80,8 @@ export function defineTable<const Of extends Columns, const Key extends readonly
   const table = raw(`"${name}"`)
   const keyNames = namesOf(keyColumns)
   const ofKey = (alias: string): Sql => raw(`(${keyColumns.map((column) => `${alias}.${column.name}`).join(', ')})`)
-  const conflictClause = raw(`ON CONFLICT (${keyNames.text}) ${conflictAction(columns, key, onConflict)}`)
+  const onKey = sql`ON CONFLICT (${keyNames})`
+  const merging = sql`${onKey} DO UPDATE SET ${raw(mergedColumns(columns, key, onConflict))}`
   const selected = raw(
     columns.map(({ name: own, property, select }) => `${select?.(own) ?? own} AS "${property}"`).join(),
   )
@@ -116,10 +119,9 @@ export function defineTable<const Of extends Columns, const Key extends readonly
       return select(db, sql`FROM ${unnest('asked', common, keys)} JOIN ${table} USING (${namesOf(common)})`)
     },
     insert: (rows) => (rows.length > 0 ? [insertion(rows)] : []),
+    insertMissing: (rows) => (rows.length > 0 ? [insertion(rows, empty, sql`${onKey} DO NOTHING`)] : []),
     upsert: (rows, { where } = {}) =>
-      rows.length > 0
-        ? [insertion(mergeRows(rows, key, onConflict), where && sql`WHERE ${where}`, conflictClause)]
-        : [],
+      rows.length > 0 ? [insertion(mergeRows(rows, key, onConflict), where && sql`WHERE ${where}`, merging)] : [],
     update: (rows, changed) => {
       if (rows.length === 0) return []
       const moved = pick(changed)
@@ -141,13 +143,13 @@ export function defineTable<const Of extends Columns, const Key extends readonly
   }
 }
 
-function conflictAction(columns: readonly Column[], key: readonly string[], rules: MergeRules): string {
+function mergedColumns(columns: readonly Column[], key: readonly string[], rules: MergeRules): string {
   const nameOf = (property: string): string => columns.find((column) => column.property === property)?.name ?? property
   const changes = columns.flatMap(({ property, name }) => {
     const rule = rules[property] ?? 'replace'
     return key.includes(property) || rule === 'keep' ? [] : `${name} = ${mergedInSql(name, rule, nameOf)}`
   })
-  return changes.length > 0 ? `DO UPDATE SET ${changes.join(', ')}` : 'DO NOTHING'
+  return changes.join(', ')
 }
 
 function unnest(alias: string, columns: readonly Column[], rows: readonly object[]): Sql {

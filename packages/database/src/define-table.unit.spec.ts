@@ -44,6 +44,7 @@ describe('defineTable', () => {
     expect([
       ...members.upsert([]),
       ...members.insert([]),
+      ...members.insertMissing([]),
       ...members.update([], ['since']),
       ...members.deleteByKeys([]),
     ]).toEqual([])
@@ -62,9 +63,8 @@ describe('defineTable', () => {
     )
   })
 
-  it('leaves rows alone whose columns are all kept', () => {
-    const seen = defineTable('seen', { id: 'uuid', partition: 'int' }, ['id'], { partition: 'keep' })
-    expect(textOf(seen.upsert([{ id: ADA, partition: 0 }]))).toMatch(/ ON CONFLICT \("id"\) DO NOTHING$/)
+  it('leaves rows alone that are there', () => {
+    expect(textOf(members.insertMissing([ada]))).toMatch(/ ON CONFLICT \("organization", "user_id"\) DO NOTHING$/)
   })
 
   it('inserts in the order given where Postgres makes the key', () => {

@@ -1,5 +1,6 @@
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { IdempotentRecord, Projection, Recorded } from './projection.ts'
+import { idempotentRecords } from './tables.ts'
 
 /** A duplicate is dropped where its predecessor was received less than this before it (decisions.md, Retries). */
 const DUPLICATE_WINDOW_MS = 24 * 3_600_000
@@ -54,16 +55,9 @@ async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, n
   return new Map(rows.map((row) => [row.record_id, row.received?.getTime() ?? Infinity]))
 }
 
-export function insertIdempotentRecords(partition: number, seen: readonly IdempotentRecord[]): Statement {
-  const sorted = seen.toSorted((one, other) => (one.id < other.id ? -1 : 1))
-  return sql`
-    INSERT INTO idempotent_records (record_id, partition, received)
-    SELECT record_id, ${partition}::int, received
-    FROM unnest(
-      ${sorted.map(({ id }) => id)}::uuid[],
-      ${sorted.map(({ receivedMs }) => instantOf(receivedMs))}::timestamptz[]
-    ) AS given (record_id, received)
-    ON CONFLICT (record_id) DO UPDATE SET received = excluded.received`
+export function insertIdempotentRecords(partition: number, seen: readonly IdempotentRecord[]): Statement[] {
+  const rows = seen.map(({ id, receivedMs }) => ({ recordId: id, partition, received: instantOf(receivedMs) }))
+  return idempotentRecords.upsert(rows)
 }
 
 /**

@@ -1,10 +1,10 @@
 import { encodeRecord, type FormFact, TOPICS } from '@nextvisit/contracts'
 import type { Statement } from '@nextvisit/database'
-import { outboxStatement } from '@nextvisit/projection'
+import { outboxStatements } from '@nextvisit/projection'
 
 /** Changes of the queue on their way to `form-events`, in this order. */
-export function formFactsToOutbox(facts: readonly FormFact[]): Statement {
-  return outboxStatement(
+export function formFactsToOutbox(facts: readonly FormFact[]): Statement[] {
+  return outboxStatements(
     facts.map((fact) => ({
       topic: TOPICS.formEvents,
       key: fact.userId,

@@ -56,7 +56,7 @@ export async function tickQueue(db: Db, instant: Date, context: FoldContext): Pr
       ? formFactOf({ ...row, state: row.state }, instant.getTime())
       : [],
   )
-  return [...unlessEmpty(changed, updateQueueRows), ...unlessEmpty(facts, formFactsToOutbox)]
+  return [...unlessEmpty(changed, updateQueueRows), ...formFactsToOutbox(facts)]
 }
 
 function ticked(row: OpenRow, instant: number, gone: readonly GoneForm[]): QueueRow {

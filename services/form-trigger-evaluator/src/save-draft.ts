@@ -23,7 +23,7 @@ export function saveDraft({ users, decisions, facts, outcomes }: FormsDraft): re
       insertQueueRows,
     ),
     ...unlessEmpty([...decisions.values()], upsertDecisions),
-    ...unlessEmpty(facts, formFactsToOutbox),
+    ...formFactsToOutbox(facts),
     ...keepOutcomes([...outcomes.values()]),
   ]
 }

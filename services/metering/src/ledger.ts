@@ -76,7 +76,7 @@ function unfoldedIn(partition: Statement, deadline: Date): Statement {
 
 /** Makes users members of their month. Users who were not yet raise its counter. */
 export function countMembers(users: readonly Unit[]): Statement[] {
-  return mauMembers.upsert(users.map(({ unit, ...counter }) => ({ ...counter, userId: unit }))).map(
+  return mauMembers.insertMissing(users.map(({ unit, ...counter }) => ({ ...counter, userId: unit }))).map(
     (insertion) => sql`
       WITH joined AS (${insertion} RETURNING organization, project, month)
       UPDATE counters SET count = count + more.users
