@@ -1,9 +1,7 @@
-import { serviceDatabases } from '@nextvisit/database'
 import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
+import { CONSUMER_NAMES } from '../consumer-database.ts'
 import { discardLetters, listLetters, retryLetters, showLetter } from '../dead-letters/dead-letter-actions.ts'
-
-const SERVICES = serviceDatabases.map(({ service }) => service).join(', ')
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
@@ -29,7 +27,7 @@ Example:
 function listCommand(): Command {
   return new Command('list')
     .description('Show how many dead letters there are, by consumer and cause.')
-    .option('--service <name>', `of one consumer alone: ${SERVICES}`)
+    .option('--service <name>', `of one consumer alone: ${CONSUMER_NAMES}`)
     .option('--all', 'also those that were retried or discarded')
     .option('--json', 'for scripts')
     .addHelpText(
@@ -86,7 +84,7 @@ function discardCommand(): Command {
 
 function selecting(command: Command): Command {
   return command
-    .requiredOption('--service <name>', `the consumer: ${SERVICES}`)
+    .requiredOption('--service <name>', `the consumer: ${CONSUMER_NAMES}`)
     .option('--id <id>', 'this one; as often as needed', (id: string, ids?: string[]) => [...(ids ?? []), id])
     .option('--cause <cause>', 'all with this cause, as list shows it')
     .option('--all', 'all of them')
