@@ -27,21 +27,21 @@ export interface ProjectionSuiteOptions<Fact extends SuiteFact, Draft> {
   readonly migrations: string
   readonly createProjection: () => Projection<Fact, Draft>
   readonly openDb: (url: string) => Db
-  /** In log order, all of one partition. A dozen or more, with everything that the fold knows among them. */
+  /** In log order, all of one partition. A dozen or more, covering everything that the fold handles. */
   readonly facts: readonly Fact[]
-  /** All that the fold wrote, in a form that can be compared. */
+  /** Everything that the fold wrote, in a comparable form. */
   readonly readRows: (db: Db) => Promise<unknown>
-  /** What a rebuild writes of it; where left out, all of it. */
+  /** The part of it that a rebuild writes. Default: all of it. */
   readonly readRebuiltRows?: (db: Db) => Promise<unknown>
   readonly catalog?: CatalogView
-  /** Where the rows of each of the schema's tables come from. */
+  /** Where the rows of each table come from. */
   readonly roles: TableRoles
 }
 
-/** ada's and bob's facts are in two of them. */
+/** With this number, ada's and bob's facts are in different partitions. */
 const PARTITIONS = 5
 
-/** The suite that every projection passes, on real Postgres: nothing lost, nothing twice, whatever happens to a batch. */
+/** The suite for every projection, on real Postgres: whatever happens to a batch, no record is lost or counted twice. */
 export function describeProjection<Fact extends SuiteFact, Draft>(
   name: string,
   options: ProjectionSuiteOptions<Fact, Draft>,
@@ -51,7 +51,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
   let template: TestDatabase
   let database: TestDatabase
   let db: Db
-  /** The rows of an undisturbed fold, a record at a time. */
+  /** The rows of an undisturbed fold, one record at a time. */
   let expected: unknown
 
   const foldOn = async (
@@ -94,13 +94,13 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('folds what overlapping batches share once', async () => {
+    it('folds records in overlapping batches once', async () => {
       const fold = await foldOn(db)
       for (let to = 1; to <= records.length; to++) await foldAll(fold, [batchOf(records, Math.max(0, to - 3), to)])
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('has written nothing when it crashes before the commit, and goes on', async () => {
+    it('writes nothing when it crashes before the commit, and continues after a restart', async () => {
       const half = Math.ceil(records.length / 2)
       await foldAll(await foldOn(db), [batchOf(records, 0, half)])
       const before = await readRows(db)
@@ -111,7 +111,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('folds once when it crashes after the commit, before it knows', async () => {
+    it('folds a batch once when it crashes after the commit, before it gets the answer', async () => {
       const fold = await foldOn(losingTheFirstAnswer(db))
       await expect(fold.fold(batchOf(records))).rejects.toThrow('Connection terminated')
       expect(await fold.fold(batchOf(records))).toEqual({ outcome: 'stale' })
@@ -119,7 +119,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('lets one of two racing owners commit', async () => {
+    it('lets only one of two racing owners commit', async () => {
       const other = openDb(database.url)
       try {
         const owners = [await foldOn(db), await foldOn(other)]
@@ -134,7 +134,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       }
     })
 
-    it('lets an owner that slept through a takeover write nothing', async () => {
+    it('lets a zombie owner write nothing after a takeover', async () => {
       const other = openDb(database.url)
       try {
         const zombie = await foldOn(other)
@@ -154,7 +154,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(await readRows(db)).toEqual(before)
     })
 
-    it('keeps what it cannot parse as a dead letter and folds the rest', async () => {
+    it('keeps a record that it cannot parse as a dead letter and folds the rest', async () => {
       const poisoned = withPoison(records)
       await foldAll(await foldOn(db), batchesOf(poisoned, 4))
       expect(await readRows(db)).toEqual(expected)
@@ -164,15 +164,15 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(letters).toEqual([{ offset: 1n, value: '{"broken', reason: 'value is not JSON' }])
     })
 
-    it('folds the second copy of a keyed record once', async () => {
+    it('drops the duplicate of an idempotent record', async () => {
       const projection = options.createProjection()
       const copied = factsAsRecords(options.facts.flatMap((fact) => (projection.keyed?.(fact) ? [fact, fact] : [fact])))
-      expect(copied.length, 'some of the facts are keyed').toBeGreaterThan(records.length)
+      expect(copied.length, 'some of the facts are idempotent').toBeGreaterThan(records.length)
       await foldAll(await foldOn(db), batchesOf(copied, 3))
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('says of every table where its rows come from, so that a replay neither loses nor doubles any', async () => {
+    it('declares where the rows of every table come from, so that a replay neither loses nor doubles any', async () => {
       const rows = await db.$queryRaw<{ tablename: string }[]>(
         sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
       )
@@ -225,13 +225,13 @@ async function foldAll(fold: PartitionFold, batches: readonly FetchedBatch[]): P
   for (const batch of batches) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded' })
 }
 
-/** Its commit fails with its last statement. */
+/** A projection whose commit fails in its last statement. */
 function failingAtTheEnd<Fact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
   const save = (draft: Draft): readonly Statement[] => [...projection.save(draft), sql`SELECT 1 / 0`]
   return { ...projection, save }
 }
 
-/** A connection that dies between the first COMMIT and its answer. */
+/** A database whose connection dies between the first COMMIT and its answer. */
 function losingTheFirstAnswer(db: Db): Db {
   let isLost = false
   return interceptCommits(db, async (commit) => {
@@ -242,7 +242,7 @@ function losingTheFirstAnswer(db: Db): Db {
   })
 }
 
-/** A record that holds no JSON at offset 1; the others move up. */
+/** Inserts a record that is not JSON at offset 1; later records move up. */
 function withPoison(records: readonly FetchedRecord[]): FetchedRecord[] {
   const poison = { ...records[0], value: Buffer.from('{"broken') } as FetchedRecord
   return records.toSpliced(1, 0, poison).map((record, index) => ({ ...record, offset: BigInt(index) }))
