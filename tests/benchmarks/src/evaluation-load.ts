@@ -10,11 +10,11 @@ import {
   type UserState,
 } from '@nextvisit/domain'
 
-/** A record before a user in the state that it finds. */
+/** A record, and the user's state before it. */
 export interface Evaluation {
   readonly user: UserState & UserActivity
   readonly occasion: Occasion
-  /** Absent: a visit. */
+  /** Absent for a visit. */
   readonly fact: EventTracked | undefined
 }
 
@@ -29,7 +29,7 @@ const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** The same on every machine: forms of every kind, users with a past, and a mix of events of which few matter most. */
+/** The load is equal on every machine: forms of every kind, users with a history, and a few frequent events among many. */
 export function evaluationLoad(): { readonly project: ProjectConfig; readonly evaluations: readonly Evaluation[] } {
   const random = createRandom(1)
   const users = Array.from({ length: USERS }, (_, at) => userOf(at, random))
@@ -147,7 +147,7 @@ function evaluationOf(user: Evaluation['user'], random: () => number): Evaluatio
   return { user, occasion: { kind: 'event', slug, source: 'sdk', receivedAt: NOW, occurredAt: NOW }, fact }
 }
 
-/** Few names make up most events; which of them forms react to is left to chance. */
+/** A few names make up most events. Whether forms react to these is random. */
 function slugAtRandom(random: () => number): string {
   return slugOf((Math.floor(SLUGS * random() ** 2) * 37) % SLUGS)
 }
