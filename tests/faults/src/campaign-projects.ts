@@ -56,10 +56,10 @@ export function createCampaignProjects(): {
   }))
   const organizations = Map.groupBy(projects, ({ organization }) => organization)
   const file = {
-    organizations: [...organizations].map(([id, projects]) => ({
+    organizations: [...organizations].map(([id, members]) => ({
       id,
       plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
-      projects: projects.map(({ project, adminKey, sdkKey }) => ({
+      projects: members.map(({ project, adminKey, sdkKey }) => ({
         id: project,
         rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED },
         keys: [
