@@ -12,15 +12,15 @@ export function needsNoPostgres(external: ExternalParts): boolean {
   )
 }
 
-/** How to reach the databases. */
+/** Addresses of the databases. */
 export interface DatabaseAddresses {
-  /** Each service's own, by its variable. */
+  /** Each service's URL, by variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
-  /** Of the role that made the schemas. */
+  /** URL with the role that created the schemas. */
   readonly adminUrl: string
 }
 
-/** Prepares every service's schema and role. `postgresUrl` is that of the Postgres we started, if we did. */
+/** Prepares every service's schema and role. `postgresUrl` is the URL of the Postgres that we started, if any. */
 export async function prepareDatabases(
   postgresUrl: string | undefined,
   external: ExternalParts,
@@ -32,7 +32,7 @@ export async function prepareDatabases(
   const databaseUrls = await prepareAllSchemas({
     adminUrl,
     ownAdminUrls,
-    // Roles belong to the server: another checkout that uses the same one has to come to the same passwords.
+    // Roles belong to the server. So every checkout that uses the same server must derive the same passwords.
     passwordSecret:
       (external.databaseUrl && decodeURIComponent(new URL(external.databaseUrl).password)) || secrets.databasePassword,
     coreMigrations,

@@ -10,7 +10,7 @@ import type { StackSecrets } from './stack-secrets.ts'
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
-  /** Of its internal port. */
+  /** URL of its internal port. */
   readonly internalUrl: string
   /** Whether a request would succeed. */
   readonly isReady: () => Promise<boolean>
@@ -20,7 +20,7 @@ export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
   readonly secrets: StackSecrets
-  /** Over what the services inherit. */
+  /** Additional environment; it overrides what the services inherit. */
   readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
 }
@@ -28,11 +28,11 @@ export interface ServicesOptions extends Connection {
 export interface ServiceProcesses {
   readonly gateway: ServiceProcess
   readonly consumers: readonly ServiceProcess[]
-  /** Of the consumers' internal servers, by the variable that who asks them takes them from. */
+  /** URLs of the consumers' internal servers, by the variable that callers read. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** The gateway and the four consumers, which share what they need and no more: a consumer knows its own database only. */
+/** The gateway and the four consumers. Each gets only the settings that it needs: a consumer knows only its own database. */
 export async function serviceProcesses(options: ServicesOptions): Promise<ServiceProcesses> {
   const serviceUrls = new Map<string, string>()
   const consumers: ServiceProcess[] = []
@@ -51,7 +51,7 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   return { gateway, consumers, serviceUrls }
 }
 
-/** Another process of a service, called `name`, on ports of its own, with `own` over the environment of the first. */
+/** Another process of a service, called `name`, with its own ports. `own` overrides the environment of the first process. */
 export async function replicaOf(
   { plan }: ServiceProcess,
   name: string,
