@@ -185,6 +185,6 @@ describe('an import that is killed repeatedly during live traffic', () => {
 
   it('refuses another file under the same name', async () => {
     await writeFile(file, gzipSync(history().replace('2019', '2020')))
-    expect(await startImport().ended).toMatch(/is not the file whose import was begun[^]*2$/)
+    expect(await startImport().ended).toMatch(/is not the file whose import was started[^]*2$/)
   })
 })

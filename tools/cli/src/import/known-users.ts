@@ -6,19 +6,19 @@ import type { ProjectOption } from '../options.ts'
 import type { ServiceSession } from './service-session.ts'
 
 const CAUGHT_UP_WITHIN_MS = 60_000
-/** A set takes only 16 million entries. */
+/** A Set holds at most 16 million entries. */
 const SETS = 256
 
 export interface KnownUsers {
-  /** A line identifies this user. */
+  /** Records that a line identifies this user. */
   readonly add: (userId: string) => void
-  /** Whether an earlier line does, or a look-up has found them. */
+  /** Whether an earlier line identifies the user, or a look-up has found them. */
   readonly has: (userId: string) => boolean
-  /** Which of these users were identified before the import. */
+  /** The users among these that were identified before the import. */
   readonly lookUp: (userIds: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
-/** Users whom the file identifies, and those whom the user projector knows. */
+/** Users that the file identifies or that the user projector knows. */
 export function createKnownUsers(
   { organization, project }: ProjectOption,
   projector: ServiceSession,
@@ -46,7 +46,7 @@ export function createKnownUsers(
   return { add, has: (userId) => setOf(userId).has(userId), lookUp }
 }
 
-/** Whoever was identified before the import began is in the read model from then on. */
+/** Waits until the read model contains every user that was identified before the import began. */
 async function awaitCaughtUp(projector: ServiceSession, admin: Pick<LogAdmin, 'watermarks'>): Promise<void> {
   const ends = await admin.watermarks(TOPICS.userEvents)
   const giveUpAt = performance.now() + CAUGHT_UP_WITHIN_MS
@@ -59,7 +59,7 @@ async function awaitCaughtUp(projector: ServiceSession, admin: Pick<LogAdmin, 'w
     if (!isBehind) return
     if (performance.now() > giveUpAt)
       throw new CliError(
-        'user-projector is behind, so who exists cannot be told: see nextvisit status, and run this again.',
+        'user-projector lags, so the existing users are not known yet: see nextvisit status, and run this again.',
       )
     await sleep(100)
   }

@@ -4,14 +4,14 @@ import type { Client, QueryResultRow } from 'pg'
 import { connectConsumer, consumerUrl } from '../consumer-database.ts'
 import { type Checkpoint, readCheckpoints } from '../status/read-consumer.ts'
 
-/** A consumer's schema, over one connection that is made anew after a failure. */
+/** A connection to a consumer's schema. It reconnects after a failure. */
 export interface ServiceSession {
   readonly query: <Row extends QueryResultRow>(text: string, values: readonly unknown[]) => Promise<readonly Row[]>
   readonly checkpoints: () => Promise<readonly Checkpoint[]>
   readonly close: () => Promise<void>
 }
 
-/** One for each consumer. Throws what to do where the environment does not say where they are. */
+/** Opens one session per consumer. If an address is missing, the error says what to do. */
 export function openSessions(env: Environment): ReadonlyMap<string, ServiceSession> {
   return new Map(
     serviceDatabases.map((database) => {
