@@ -68,10 +68,10 @@ const startImport = () => nextvisit('import', file, '--project', 'demo/shop')
 function nextvisit(...args: readonly string[]): Started {
   const env = { NEXTVISIT_DATA: stack.dataDirectory }
   const child = spawn(process.execPath, [CLI, ...args], { env })
-  let told = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (told += text.toString()))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()))
   const ended = new Promise<string>((resolve) => {
-    child.on('close', (code, signal) => resolve(`${told}${signal ?? code}`))
+    child.on('close', (code, signal) => resolve(`${output}${signal ?? code}`))
   })
   return { child, ended }
 }

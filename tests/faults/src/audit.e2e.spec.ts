@@ -171,12 +171,12 @@ describe('the audit of a stack after traffic', { timeout: 120_000 }, () => {
       `UPDATE checkpoints SET next_offset = next_offset + 1`,
       `UPDATE checkpoints SET next_offset = next_offset - 1`,
     ],
-  ])('names a change of %s: %s', async (service, kind, tamper, mend) => {
+  ])('names a change of %s: %s', async (service, kind, tamper, restore) => {
     await queryRows(stack, service, tamper)
     try {
       expect(kindsOf(await recount())).toContain(kind)
     } finally {
-      await queryRows(stack, service, mend)
+      await queryRows(stack, service, restore)
     }
     expect((await recount()).findings).toEqual([])
   })

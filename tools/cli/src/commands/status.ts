@@ -43,12 +43,12 @@ function printConsumers({ consumers }: Status): void {
       ]),
   )
   for (const consumer of consumers) {
-    if (consumer.status === 'away') print(styled('red', `${consumer.service} is away: ${consumer.because}`))
+    if (consumer.status === 'away') print(styled('red', `${consumer.service} is unavailable: ${consumer.because}`))
   }
 }
 
 function printLog({ log }: Status): void {
-  if (log.status === 'away') return print(styled('red', `The log is away: ${log.because}`))
+  if (log.status === 'away') return print(styled('red', `The log is unavailable: ${log.because}`))
   printTable(
     ['ORGANIZATION', 'REVISION', 'PROJECTS', 'KEYS'],
     log.organizations.map(({ organization, revision, projects, keys }) => [organization, revision, projects, keys]),
