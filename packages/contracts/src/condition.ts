@@ -11,7 +11,7 @@ const dateOperand = z.union(
   [z.iso.datetime({ offset: true }), z.string().regex(/^-\d{1,6}[smhd]$/)],
   'must be an ISO instant or an age such as -30d',
 )
-export const COUNT_TOO_HIGH = `must be at most ${KEPT_OCCURRENCES}: only that many times of an event are kept`
+export const COUNT_TOO_HIGH = `must be at most ${KEPT_OCCURRENCES}: no more than ${KEPT_OCCURRENCES} times of an event are kept`
 const count = z.number().int().min(0).max(KEPT_OCCURRENCES, COUNT_TOO_HIGH)
 
 const oneOperator = (keys: readonly string[]) => (leaf: object) =>
