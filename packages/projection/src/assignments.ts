@@ -1,8 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
-import { beginOf } from './begin-of.ts'
-import { CheckpointOutsideLogError } from './errors.ts'
+import { fetchOffsetOf, requireInLog } from './log-identity.ts'
 import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import { retryWhilePostgresIsAway } from './postgres-retry.ts'
@@ -22,11 +21,11 @@ export interface AssignmentsOptions<Fact, Draft> {
   readonly signal: AbortSignal
 }
 
-/** The partitions that this process folds now, as the consumer group gives and takes them. */
+/** The partitions that this process folds now, as the consumer group assigns and revokes them. */
 export interface Assignments {
-  /** Opens the checkpoints that an assignment begins at. Another may overtake it: only `begin` changes what is owned. */
+  /** Opens the checkpoints of an assignment. A later assignment may overtake it: only `begin` changes what is owned. */
   readonly positions: RecordConsumerHandlers['positions']
-  /** From now on exactly these are owned, each anew; what the last assignment had under way is over. */
+  /** From now on exactly these are owned. The work of the last assignment ends, also for a partition that stays. */
   readonly begin: (assigned: ReadonlyMap<string, readonly number[]>) => void
   readonly owned: () => readonly OwnedPartition[]
   readonly find: (topic: string, partition: number) => OwnedPartition | undefined
@@ -46,17 +45,15 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
 
   const open = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
     const onAfterFailed = (error: unknown) =>
-      logger.warn({ err: error, topic, partition }, 'What follows a commit failed; going on')
+      logger.warn({ err: error, topic, partition }, 'The work after a commit failed; continuing')
     const onFolded = ({ offset, id, traceparent }: Recorded<Fact>) =>
       logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
     const own = { projection, db, topic, partition, catalog, serviceVersion }
     const fold = createPartitionFold({ ...own, onFolded, onAfterFailed })
     const { nextOffset } = await fold.open(marks.low)
-    // The marks are older than the checkpoint: who folded this partition until now may have passed them meanwhile.
+    // The marks are older than the checkpoint: the last owner may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
-    if (nextOffset < log.low || nextOffset > log.high) {
-      throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, nextOffset, log)
-    }
+    requireInLog({ projection: projection.name, topic, partition }, nextOffset, log)
     return { fold, logEnd: log.high }
   }
 
@@ -66,14 +63,18 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     return marks
   }
 
-  /** Postgres may be away when partitions are assigned; waiting here holds up nobody but this process. */
+  /** Postgres may be unavailable when partitions are assigned. Waiting here delays only this process. */
   const positions: Assignments['positions'] = async (topic, partitions) => {
     const found = new Map<number, bigint>()
     for (const [partition, marks] of partitions) {
-      const place = { topic, partition }
-      const one = await retryWhilePostgresIsAway(() => open(topic, partition, marks), { signal, logger, place })
+      const topicPartition = { topic, partition }
+      const one = await retryWhilePostgresIsAway(() => open(topic, partition, marks), {
+        signal,
+        logger,
+        topicPartition,
+      })
       opened.set(nameOf(topic, partition), one)
-      found.set(partition, beginOf(one.fold.checkpoint().nextOffset, marks))
+      found.set(partition, fetchOffsetOf(one.fold.checkpoint().nextOffset, marks))
     }
     return found
   }
@@ -81,7 +82,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
   const take = (topic: string, partition: number): OwnedPartition => {
     const name = nameOf(topic, partition)
     const found = opened.get(name)
-    if (!found) throw new Error(`${name} was assigned, but its checkpoint was not asked for`)
+    if (!found) throw new Error(`${name} was assigned, but its checkpoint was never opened`)
     opened.delete(name)
     const until = AbortSignal.any([signal, ended.signal])
     return createOwnedPartition({ topic, partition, ...found, logger, metrics, now, signal: until })

@@ -10,24 +10,24 @@ export interface DeadLetterGaugeOptions {
   readonly logger: Logger
 }
 
-/** Dead letters that wait for somebody: for Prometheus at each scrape, and for whoever reads the log at the start. */
+/** Dead letters that wait for an operator: a metric at each scrape, and a line in the log at the start. */
 export interface DeadLetterGauge {
-  /** One line in the log if there are any. Never rejects. */
-  readonly tell: () => Promise<void>
+  /** Writes one line to the log if there are any. Never rejects. */
+  readonly report: () => Promise<void>
 }
 
-/** A scrape must not wait for a Postgres that is frozen. */
+/** A scrape must not wait for a frozen Postgres. */
 const COUNT_WITHIN_MS = 1_000
 
-/** Counts whole services: every process of one says the same. While Postgres is away there is no sample. */
+/** Counts whole services: each process of a service reports the same. While Postgres is unavailable there is no sample. */
 export function createDeadLetterGauge({ db, projection, registry, logger }: DeadLetterGaugeOptions): DeadLetterGauge {
-  let underWay: Promise<Counts | undefined> | undefined
-  /** One at a time, however many scrapes give up on it. */
+  let inFlight: Promise<Counts | undefined> | undefined
+  /** One query at a time, however many scrapes stop waiting for it. */
   const count = (): Promise<Counts | undefined> => {
-    underWay ??= countOpen(db, projection)
+    inFlight ??= countOpen(db, projection)
       .catch(() => undefined)
-      .finally(() => (underWay = undefined))
-    return underWay
+      .finally(() => (inFlight = undefined))
+    return inFlight
   }
 
   const gauge = new Gauge({
@@ -44,15 +44,15 @@ export function createDeadLetterGauge({ db, projection, registry, logger }: Dead
   })
   registry.registerMetric(gauge)
 
-  const tell: DeadLetterGauge['tell'] = async () => {
+  const report: DeadLetterGauge['report'] = async () => {
     const counts = await count()
     const deadLetters = counts?.get('dead') ?? 0
-    if (deadLetters > 0) logger.warn({ deadLetters }, TELL_WHERE_TO_LOOK)
+    if (deadLetters > 0) logger.warn({ deadLetters }, WAITING)
   }
-  return { tell }
+  return { report }
 }
 
-const TELL_WHERE_TO_LOOK = 'Records that could not be parsed wait as dead letters; see nextvisit dead-letters list'
+const WAITING = 'Records that could not be parsed wait as dead letters; see nextvisit dead-letters list'
 
 /** By state. */
 type Counts = ReadonlyMap<string, number>

@@ -4,16 +4,11 @@ export { type Barrier, createBarrier } from './barrier.ts'
 export { consumerHealth, type ConsumerHealthOptions } from './consumer-health.ts'
 export * from './errors.ts'
 export { executeAll } from './execute-all.ts'
-export { isCopy } from './keyed-records.ts'
+export { isDuplicate } from './idempotent-records.ts'
 export { createPartitionCounts, type PartitionCounts } from './partition-counts.ts'
 export { type OutboxRow, outboxStatement } from './outbox.ts'
-export type { PartitionProgress } from './owned-partition.ts'
-export {
-  createPartitionFold,
-  type FoldResult,
-  type PartitionFold,
-  type PartitionFoldOptions,
-} from './partition-fold.ts'
+export { createPartitionFold, type PartitionFold } from './partition-fold.ts'
+export type { PartitionProgress } from './partition-progress.ts'
 export type * from './projection.ts'
 export { type JsonRow, readTogether } from './read-together.ts'
 export { rebuildInto, type RebuildOptions } from './rebuild.ts'

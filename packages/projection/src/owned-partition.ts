@@ -1,19 +1,9 @@
 import type { FetchedBatch, Logger } from '@nextvisit/log'
-import type { FoldResult, PartitionFold } from './partition-fold.ts'
+import type { FoldResult } from './fold-result.ts'
+import type { PartitionFold } from './partition-fold.ts'
+import { createProgressTracker, type PartitionProgress } from './partition-progress.ts'
 import { retryWhilePostgresIsAway } from './postgres-retry.ts'
 import type { RunnerMetrics } from './runner-metrics.ts'
-
-/** Where a partition stands, for operators. */
-export interface PartitionProgress {
-  readonly topic: string
-  readonly partition: number
-  readonly nextOffset: bigint
-  readonly lagRecords: bigint
-  /** Age of the last record folded, or of the log's end if that was reached later, while there are more; else 0. */
-  readonly lagSeconds: number
-  /** How long something has waited to be folded, and neither was any folded nor Postgres asked in vain. */
-  readonly stalledMs: number
-}
 
 export interface OwnedPartitionOptions {
   readonly topic: string
@@ -25,7 +15,7 @@ export interface OwnedPartitionOptions {
   readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
-  /** Aborted when this process is to fold the partition no more: what waits for Postgres ends with a RunnerStoppedError. */
+  /** Aborted when this process loses the partition: what waits for Postgres then ends with a RunnerStoppedError. */
   readonly signal: AbortSignal
 }
 
@@ -33,117 +23,85 @@ export interface OwnedPartitionOptions {
 export interface OwnedPartition {
   readonly partition: number
   readonly topic: string
-  /** Resolves once the batch is committed, by us or by somebody else. */
+  /** Resolves once the batch is committed, by this process or by another. */
   readonly handle: (batch: FetchedBatch) => Promise<void>
   /** The log ends there now. */
   readonly noticeEnd: (end: bigint) => void
-  /** As of `instant`, when the log ended at `end`: runs once the checkpoint has passed that. */
+  /** As of `instant`, when the log ended at `end`: runs once the checkpoint has passed `end`. */
   readonly tick: (instant: Date, end: bigint) => Promise<void>
   readonly progress: () => PartitionProgress
 }
 
-const SWAPPED = 'The read models were swapped by a replay; going on from their checkpoint'
+const SWAPPED = 'The read models were swapped by a replay; continuing from their checkpoint'
+const OVERTAKEN = 'Another owner moved the checkpoint; continuing from there'
+const DEAD_LETTERS = 'Records could not be parsed and are dead letters now; see nextvisit dead-letters list'
 
 export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
-  const { topic, partition, fold, logger, metrics, now, signal } = options
-  const place = { topic, partition }
+  const { topic, partition, fold, logEnd, logger, metrics, now, signal } = options
+  const topicPartition = { topic, partition }
+  const nextOffset = () => fold.checkpoint().nextOffset
+  const progress = createProgressTracker({ ...topicPartition, logEnd, nextOffset, now })
   let work: Promise<unknown> = Promise.resolve()
   let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
-  let { logEnd } = options
-  let lastRecordMs: number | undefined
-  let advancedAtMs = now().getTime()
-  /** When everything known of was folded, last. What comes after a quiet hour has not waited for an hour. */
-  let caughtUpAtMs = 0
-  /** When Postgres was last asked in vain: a fresh process would do no better. */
-  let refusedAtMs = 0
 
-  /** One thing at a time, in the order asked for. */
+  /** One thing at a time, in the order of the calls. */
   const next = <T>(task: () => Promise<T>): Promise<T> => {
     const result = work.then(task)
     work = result.catch(() => {})
     return result
   }
 
-  /** Until it is done: while Postgres is away, and while others move the checkpoint. */
-  const persist = async (attempt: () => Promise<FoldResult>): Promise<FoldResult & { outcome: 'folded' }> => {
+  const onRetry = (): void => {
+    metrics.retries.inc()
+    progress.noticeRefused()
+  }
+
+  /** Repeats the attempt until it is committed: while Postgres is unavailable, and while others move the checkpoint. */
+  const persist = async (attempt: () => Promise<FoldResult>): Promise<void> => {
     for (;;) {
-      const result = await retryWhilePostgresIsAway(attempt, {
-        signal,
-        logger,
-        place,
-        onRetry: () => {
-          metrics.retries.inc()
-          refusedAtMs = now().getTime()
-        },
-      })
-      if (result.outcome === 'folded') return result
+      const result = await retryWhilePostgresIsAway(attempt, { signal, logger, topicPartition, onRetry })
+      if (result.outcome === 'folded') return report(result)
       metrics.staleCommits.inc()
-      if (result.isSwapped) logger.info(place, SWAPPED)
-      else logger.warn(place, 'Another owner moved the checkpoint; going on from where it is now')
+      if (result.isSwapped) logger.info(topicPartition, SWAPPED)
+      else logger.warn(topicPartition, OVERTAKEN)
     }
   }
 
-  const isBehind = (): boolean => fold.checkpoint().nextOffset < logEnd
-
-  const noticeEnd = (end: bigint): void => {
-    if (!isBehind()) caughtUpAtMs = now().getTime()
-    if (end > logEnd) logEnd = end
-  }
-
-  const handle: OwnedPartition['handle'] = (batch) => {
-    noticeEnd(batch.highWatermark)
-    return next(async () => {
-      const done = metrics.foldSeconds.startTimer()
-      const result = await persist(() => fold.fold(batch))
-      done()
-      advancedAtMs = now().getTime()
-      lastRecordMs = batch.records.at(-1)?.timestampMs ?? lastRecordMs
-      tell(result)
-      await runPendingTick()
-    })
-  }
-
-  const tell = ({ records, deadLetters, copies }: FoldResult & { outcome: 'folded' }): void => {
+  const report = ({ records, deadLetters, duplicates }: FoldResult & { outcome: 'folded' }): void => {
     if (records > 0) metrics.batchRecords.observe(records)
-    metrics.copies.inc(copies)
+    metrics.duplicates.inc(duplicates)
     if (deadLetters === 0) return
     metrics.deadLetters.inc(deadLetters)
-    logger.error(
-      { ...place, deadLetters },
-      'Records could not be parsed and are dead letters now; see nextvisit dead-letters list',
-    )
+    logger.error({ ...topicPartition, deadLetters }, DEAD_LETTERS)
   }
 
   const runPendingTick = async (): Promise<void> => {
-    if (!pendingTick || fold.checkpoint().nextOffset < pendingTick.end) return
+    if (!pendingTick || nextOffset() < pendingTick.end) return
     const { instant } = pendingTick
     pendingTick = undefined
-    tell(await persist(() => fold.tick(instant)))
+    await persist(() => fold.tick(instant))
   }
 
   return {
     topic,
     partition,
-    handle,
-    noticeEnd,
+    handle: (batch) => {
+      progress.noticeEnd(batch.highWatermark)
+      return next(async () => {
+        const stopTimer = metrics.foldSeconds.startTimer()
+        await persist(() => fold.fold(batch))
+        stopTimer()
+        progress.noticeFolded(batch)
+        await runPendingTick()
+      })
+    },
+    noticeEnd: progress.noticeEnd,
     tick: (instant, end) =>
       next(async () => {
-        // One that waits for the checkpoint keeps its instant: under constant load a later one would never come due.
+        // A tick that waits for the checkpoint keeps its instant: under constant load a later one would never come due.
         pendingTick ??= { instant, end }
         await runPendingTick()
       }),
-    progress: () => {
-      const { nextOffset } = fold.checkpoint()
-      if (!isBehind()) return { ...place, nextOffset, lagRecords: 0n, lagSeconds: 0, stalledMs: 0 }
-      const nowMs = now().getTime()
-      const foldedUpToMs = Math.max(lastRecordMs ?? advancedAtMs, caughtUpAtMs)
-      return {
-        ...place,
-        nextOffset,
-        lagRecords: logEnd - nextOffset,
-        lagSeconds: Math.max(0, nowMs - foldedUpToMs) / 1_000,
-        stalledMs: nowMs - Math.max(advancedAtMs, caughtUpAtMs, refusedAtMs),
-      }
-    },
+    progress: progress.read,
   }
 }

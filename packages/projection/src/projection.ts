@@ -2,7 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { Db, Statement } from '@nextvisit/database'
 import type { ZodType } from 'zod'
 
-/** A fact with where it stands in the log. */
+/** A fact and its place in the log. */
 export interface Recorded<Fact> {
   readonly fact: Fact
   readonly topic: string
@@ -10,32 +10,32 @@ export interface Recorded<Fact> {
   readonly offset: bigint
   /** The record's time in Kafka, ms since the epoch. */
   readonly timestampMs: number
-  /** `ce_id`: of the request that the record came of, or the record's own. */
+  /** `ce_id`: the id of the request that led to the record, or the record's own. */
   readonly id?: string | undefined
-  /** Redis channel of a gateway that waits for an answer to this record. */
+  /** Redis channel of a gateway that waits for a reply to this record. */
   readonly replyTo?: string | undefined
   /** The W3C trace that the record belongs to. */
   readonly traceparent?: string | undefined
 }
 
-/** What a fold may look at beside its draft and its record. */
+/** What a fold may read besides its draft and its record. */
 export interface FoldContext {
   readonly catalog: CatalogView
-  /** A rebuild, or a dead letter that is folded late: it queues, delivers and publishes nothing. */
+  /** A rebuild, or a dead letter that is folded late: the fold queues, delivers and publishes nothing. */
   readonly isRebuild: boolean
   /** The partition that is being folded. */
   readonly partition: number
 }
 
-/** Which partitions may be due. */
+/** What `due` is asked about. */
 export interface DueContext extends Pick<FoldContext, 'catalog'> {
   readonly partitions: readonly number[]
 }
 
-/** What a second copy of a record is known by. */
-export interface KeyedRecord {
+/** What a duplicate of a record is recognized by. */
+export interface IdempotentRecord {
   readonly id: string
-  /** `Infinity`: never forgotten, and every copy is dropped. */
+  /** `Infinity`: kept for ever, and every duplicate is dropped. */
   readonly receivedMs: number
 }
 
@@ -52,32 +52,32 @@ export interface Projection<Fact, Draft> {
   /** What does not parse is dead-lettered and never reaches evolve. */
   readonly schema: ZodType<Fact>
   /**
-   * For records whose requests had an `Idempotency-Key`: a copy whose predecessor was received less than 24 h before is
-   * dropped (decisions.md, Retries).
+   * For records whose requests had an `Idempotency-Key`: a duplicate whose predecessor was received less than 24 h before
+   * is dropped (decisions.md, Retries).
    */
-  readonly keyed?: (fact: Fact) => KeyedRecord | undefined
+  readonly idempotencyOf?: (fact: Fact) => IdempotentRecord | undefined
   readonly empty: () => Draft
-  /** The rows these facts touch. Leave out when writes only add. The catalog may move on before `evolve`. */
+  /** Reads the rows that these facts touch. Leave out when writes only add. The catalog may change before `evolve`. */
   readonly load?: (db: Db, batch: readonly Recorded<Fact>[], context: FoldContext) => Promise<Draft>
   /** Pure and synchronous: no I/O, no clock, no randomness. May mutate and return the draft it was given. */
   readonly evolve: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
   /**
-   * The statements that go into the transaction which moves the checkpoint: rows and outbox. Sorted by key, and so are
+   * The statements for the transaction that moves the checkpoint: rows and outbox. They are sorted by key, and so are
    * the rows inside each `unnest`, so that two owners never deadlock.
    */
   readonly save: (draft: Draft) => readonly Statement[]
   /** May be lost in a crash: replies, cache eviction, metrics. Not called in a rebuild. */
   readonly after?: (draft: Draft) => Promise<void>
-  /** Copies that were dropped, once that is committed: for a gateway that waits for a reply to one. Like `after`. */
-  readonly onCopies?: (db: Db, copies: readonly Recorded<Fact>[]) => Promise<void>
+  /** Called with dropped duplicates after the commit, for a gateway that waits for a reply to one. Like `after`. */
+  readonly onDuplicates?: (db: Db, duplicates: readonly Recorded<Fact>[]) => Promise<void>
   /**
-   * Those of these partitions that `tick` has something to do for, asked once a second for all that are owned. Where
-   * left out, every partition is ticked every time.
+   * Which of these partitions `tick` has something to do for. Called once a second for all owned partitions. When left
+   * out, every partition is ticked every time.
    */
   readonly due?: (db: Db, instant: Date, context: DueContext) => Promise<readonly number[]>
   /**
-   * What time alone does to this partition's rows, as of `instant`; committed like a batch, under the same fence. Runs
-   * only once the checkpoint has passed the log's end as it was at `instant`.
+   * What time alone does to this partition's rows, as of `instant`. Committed like a batch, under the same fence. Runs
+   * only after the checkpoint has passed the end that the log had at `instant`.
    */
   readonly tick?: (db: Db, instant: Date, context: FoldContext) => Promise<readonly Statement[]>
 }

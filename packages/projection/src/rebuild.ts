@@ -7,37 +7,36 @@ import {
   type LogConnection,
   readWatermarks,
 } from '@nextvisit/log'
-import { beginOf } from './begin-of.ts'
-import { CheckpointOutsideLogError } from './errors.ts'
+import { fetchOffsetOf, requireInLog } from './log-identity.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import type { Projection } from './projection.ts'
 
 export interface RebuildOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
-  /** Of a schema beside the live one, with the same migrations. */
+  /** Its schema is not the live one, and has the same migrations. */
   readonly db: Db
   readonly connection: LogConnection
   readonly topic: string
-  /** Where to stop, by partition: the live checkpoints, say. Partitions that are not named are left out. */
+  /** Where to stop, by partition: for example the live checkpoints. Other partitions are left out. */
   readonly until: ReadonlyMap<number, bigint>
   readonly catalog: CatalogView
   readonly serviceVersion: string
   /** See {@link createPartitionFold}. */
   readonly isHeldBack?: (record: FetchedRecord) => boolean
-  /** After each commit, how far the log was passed by it. */
+  /** Called after each commit with the number of offsets that it passed. */
   readonly onProgress?: (offsets: number) => void
 }
 
-/** Nobody waits for one of these: larger batches than a live fold's cost less a record. */
+/** Nobody waits for these batches, so they are larger than a live fold's: they cost less per record. */
 const MAX_BATCH_RECORDS = 2_000
 const MAX_FETCH_BYTES = 1024 * 1024
-/** While Postgres commits for one of them, the next is loaded and the one behind it is fetched and parsed. */
+/** While Postgres commits a batch of one lane, the next lane loads, and the third fetches and parses. */
 const LANES = 3
 
 /**
- * Folds a topic from its beginning into a schema of its own, by the code that folds it live; it queues and publishes
- * nothing, and no `after` is called. Several partitions are folded at once, as several owners do it live. One that was
- * cut off goes on from its checkpoints when it is run again. Throws {@link CheckpointOutsideLogError} where the log does
+ * Folds a topic from its beginning into a schema of its own, with the code that folds it live. It queues and publishes
+ * nothing, and calls no `after`. Several partitions are folded at once, as several owners do it live. A rebuild that was
+ * interrupted continues from its checkpoints when it is run again. Throws `CheckpointOutsideLogError` where the log does
  * not hold what was folded or is to be folded, and at the first failure of Kafka, Postgres or the fold.
  */
 export async function rebuildInto<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<void> {
@@ -60,7 +59,7 @@ interface Fold extends PartitionFold {
   readonly end: bigint
 }
 
-/** Its partitions one batch after the other. */
+/** Folds the batches of a lane's partitions one after the other. */
 async function foldLane(
   { connection, topic, onProgress }: Pick<RebuildOptions<never, never>, 'connection' | 'topic' | 'onProgress'>,
   lane: readonly Fold[],
@@ -83,7 +82,7 @@ async function foldLane(
   await reader.readFrom(topic, from, onBatch, { until, signal })
 }
 
-/** Of about the same length. */
+/** Lanes of about the same length. */
 function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
   const remaining = ({ end, checkpoint }: Fold): number => Number(end - checkpoint().nextOffset)
   const longestFirst = folds.toSorted((one, other) => remaining(other) - remaining(one))
@@ -92,8 +91,8 @@ function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
 }
 
 /**
- * Commits one at a time: rows that partitions share, a project's counters say, are never waited for. One Postgres process
- * writes as fast as this one reads.
+ * One commit at a time, so that none waits for rows that partitions share, such as a project's counters. One Postgres
+ * process writes as fast as this process reads.
  */
 function committingInTurn(db: Db): Db {
   let last: Promise<unknown> = Promise.resolve()
@@ -108,21 +107,18 @@ function committingInTurn(db: Db): Db {
   }
 }
 
-/** The partitions that are not folded to their ends yet. */
+/** The folds of the partitions that are not folded to their ends yet. */
 async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
-  const { onProgress: _, until, connection, ...place } = options
-  const { projection, topic } = place
+  const { onProgress: _, until, connection, ...own } = options
+  const { projection, topic } = own
   const watermarks = await readWatermarks(connection, topic)
   const folds: Fold[] = []
   for (const [partition, end] of until) {
-    const fold = createPartitionFold({ ...place, partition, isRebuild: true })
+    const fold = createPartitionFold({ ...own, partition, isRebuild: true })
     const log = watermarks.get(partition) ?? { low: 0n, high: 0n }
     const { nextOffset } = await fold.open(log.low)
-    const missing = [nextOffset, end].find((offset) => offset < log.low || offset > log.high)
-    if (missing !== undefined) {
-      throw new CheckpointOutsideLogError({ projection: projection.name, topic, partition }, missing, log)
-    }
-    if (nextOffset < end) folds.push({ ...fold, partition, begin: beginOf(nextOffset, log), end })
+    for (const offset of [nextOffset, end]) requireInLog({ projection: projection.name, topic, partition }, offset, log)
+    if (nextOffset < end) folds.push({ ...fold, partition, begin: fetchOffsetOf(nextOffset, log), end })
   }
   return folds
 }

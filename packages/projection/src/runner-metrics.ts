@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { PartitionProgress } from './owned-partition.ts'
+import type { PartitionProgress } from './partition-progress.ts'
 
-/** What a projection tells Prometheus. Labels name the partition, never a user. */
+/** A projection's metrics. Labels name the partition, never a user. */
 export function createRunnerMetrics(registry: Registry, progress: () => readonly PartitionProgress[]) {
   const registers = [registry]
   return {
-    /** Lag is asked for at each scrape, so that it grows while nothing moves. */
+    /** Lag is computed at each scrape, so that it grows while nothing moves. */
     lagRecords: new Gauge({
       name: 'projection_lag_records',
       help: 'Records between the checkpoint and the end of the log',
@@ -43,7 +43,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
       help: 'Records that could not be parsed',
       registers,
     }),
-    copies: new Counter({
+    duplicates: new Counter({
       name: 'projection_copies_total',
       help: 'Second copies of keyed records, dropped',
       registers,

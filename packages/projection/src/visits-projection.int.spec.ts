@@ -7,7 +7,7 @@ import { createVisitsProjection, readVisits } from '../test/visits-projection.ts
 describeProjection('visits, the example', {
   roles: { visits: 'fold' },
   schema: 'visits',
-  migrations: fileURLToPath(new URL('fixtures/migrations', import.meta.url)),
+  migrations: fileURLToPath(new URL('../test/migrations', import.meta.url)),
   createProjection: () => createVisitsProjection(),
   openDb: (url) => openTestDb(url, 'visits'),
   facts: [

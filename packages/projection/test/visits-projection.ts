@@ -14,7 +14,7 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Proje
     name: 'visits',
     topics: [topic],
     schema: UserFact,
-    keyed: (fact) => {
+    idempotencyOf: (fact) => {
       if ('imported' in fact) return { id: fact.id, receivedMs: Infinity }
       return 'keyed' in fact && fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined
     },

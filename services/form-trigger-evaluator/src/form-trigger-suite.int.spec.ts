@@ -4,9 +4,9 @@ import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } 
 import { type Db, sql } from '@nextvisit/database'
 import { queuedIdOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
-import { at, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
+import { at, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { migrations, openDb } from './given-evaluator.ts'
+import { migrations, openDb } from '../test/given-evaluator.ts'
 import { tableRoles } from './table-roles.ts'
 
 const forms = [

@@ -3,8 +3,7 @@ import { partitionForKey } from '@nextvisit/log'
 import type { Barrier } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute, notFound } from '@nextvisit/service-kit'
 import type { PrismaClient } from '../generated/prisma/client.ts'
-import { readQueue } from './queries.ts'
-import { readForms } from './read-forms.ts'
+import { readForms, readQueue } from './read-forms.ts'
 
 export interface RoutesOptions {
   readonly prisma: PrismaClient

@@ -1,6 +1,6 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { unlessEmpty } from '@nextvisit/database'
-import { customTraitSlugs, keyedRecordOf } from '@nextvisit/domain'
+import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { type CounterKey, counterOf, monthOf } from './counter.ts'
 import {
@@ -33,7 +33,7 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   topics: [TOPICS.userEvents],
   schema: UserFact,
   // Of what was imported only names count here, and each counts once by itself.
-  keyed: (fact) => ('imported' in fact ? undefined : keyedRecordOf(fact)),
+  idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
   empty: () => ({ counters: new Map(), eventUnits: [], memberUnits: new Map(), usage: new Map(), names: new Map() }),
 
   evolve: (draft, { fact }) => {

@@ -1,5 +1,5 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { customTraitSlugs, keyedRecordOf } from '@nextvisit/domain'
+import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { CLAIM_LIFETIME_MS, deleteClaims, dropUnriddenClaims, hasClaimsUntil, markTick } from './claim-rows.ts'
 import { addDefinitions, type DefinitionDelta } from './definition-rows.ts'
@@ -21,7 +21,7 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     name: 'trait-registry',
     topics: [TOPICS.userEvents],
     schema: UserFact,
-    keyed: keyedRecordOf,
+    idempotencyOf: idempotentRecordOf,
     empty: () => new Map(),
 
     evolve: (draft, { fact }) => {

@@ -1,5 +1,5 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { keyedRecordOf, withOccurrence } from '@nextvisit/domain'
+import { idempotentRecordOf, withOccurrence } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { changeUser } from './follow-segments.ts'
 import { earlier, identified, later, seen } from './folded-user.ts'
@@ -22,7 +22,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
     name: 'user-projector',
     topics: [TOPICS.userEvents],
     schema: UserFact,
-    keyed: keyedRecordOf,
+    idempotencyOf: idempotentRecordOf,
     empty: emptyDraft,
     load: loadDraft,
 

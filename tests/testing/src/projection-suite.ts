@@ -166,9 +166,11 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
 
     it('drops the duplicate of an idempotent record', async () => {
       const projection = options.createProjection()
-      const copied = factsAsRecords(options.facts.flatMap((fact) => (projection.keyed?.(fact) ? [fact, fact] : [fact])))
-      expect(copied.length, 'some of the facts are idempotent').toBeGreaterThan(records.length)
-      await foldAll(await foldOn(db), batchesOf(copied, 3))
+      const doubled = factsAsRecords(
+        options.facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),
+      )
+      expect(doubled.length, 'some of the facts are idempotent').toBeGreaterThan(records.length)
+      await foldAll(await foldOn(db), batchesOf(doubled, 3))
       expect(await readRows(db)).toEqual(expected)
     })
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseWorkspaceFile } from '@nextvisit/catalog'
+import { parseWorkspaceFile } from './workspace/parse-workspace-file.ts'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 

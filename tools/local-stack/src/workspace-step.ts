@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/catalog'
+import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/cli/workspace'
 import type { OrganizationConfig } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { inheritedEnvironment } from './config.ts'

@@ -75,7 +75,7 @@ export function liveTopic<Fact, Draft>(
       await fold.open(0n)
       for (;;) {
         const result = await fold.retry()
-        if (result.outcome === 'folded' && result.records + result.copies + result.deadLetters === 0) break
+        if (result.outcome === 'folded' && result.records + result.duplicates + result.deadLetters === 0) break
       }
     }
   }

@@ -1,11 +1,13 @@
-import { applyWorkspace, awaitViews, type Change, changeLine } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
 import { logConnection, operatingUser, readEnvironment } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { print, styled } from '../output.ts'
-import { readWorkspace } from '../read-workspace.ts'
+import { applyWorkspace } from '../workspace/apply-workspace.ts'
+import { awaitViews } from '../workspace/await-views.ts'
+import { type Change, changeLine } from '../workspace/diff-catalog.ts'
+import { readWorkspace } from '../workspace/read-workspace.ts'
 
 export interface ApplyFlags {
   readonly prune?: true

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/catalog'
 import { createApiKey } from '@nextvisit/domain'
 import { Command } from 'commander'
 import { z } from 'zod'
 import { logConnection, operatingUser, readEnvironment } from '../config.ts'
 import { printDemo } from '../print-demo.ts'
 import { CliError } from '../errors.ts'
+import { applyWorkspace } from '../workspace/apply-workspace.ts'
+import { parseWorkspaceFile } from '../workspace/parse-workspace-file.ts'
 
 const DEMO_WORKSPACE = path.resolve(import.meta.dirname, '../../../../infra/demo-workspace.yaml')
 

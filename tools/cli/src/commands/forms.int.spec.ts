@@ -1,12 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/catalog'
 import { encodeRecord, FormFact, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, partitionForKey, readWatermarks, withLogAdmin } from '@nextvisit/log'
 import { createTestTopic } from '@nextvisit/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { applyWorkspace } from '../workspace/apply-workspace.ts'
+import { parseWorkspaceFile } from '../workspace/parse-workspace-file.ts'
 import { dryRunForms } from './forms.ts'
 
 const DAY = 24 * 3_600_000

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { applyWorkspace } from '@nextvisit/catalog'
+import { applyWorkspace } from '../workspace/apply-workspace.ts'
 import { type FormsReadModel, INTERNAL_ROUTES, OrganizationConfig, UserQuery } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { withLogAdmin, type LogConnection } from '@nextvisit/log'

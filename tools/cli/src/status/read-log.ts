@@ -1,6 +1,7 @@
-import { awaitViews, readCatalog } from '@nextvisit/catalog'
+import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, type Watermarks, withLogAdmin } from '@nextvisit/log'
+import { awaitViews } from '../workspace/await-views.ts'
 
 export interface OrganizationStatus {
   readonly organization: string

@@ -1,0 +1,46 @@
+import { eventTracked, identifyRequested, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { describe, expect, it } from 'vitest'
+import { keyedRecordId, idempotentRecordOf } from './idempotent-record.ts'
+
+describe('idempotentRecordOf (decisions.md, Retries)', () => {
+  it('tells what a copy of a keyed record is known by', () => {
+    const fact = eventTracked({ keyed: true, received: '2026-11-02T10:00:00.500Z' })
+    expect(idempotentRecordOf(fact)).toEqual({ id: fact.id, receivedMs: Date.UTC(2026, 10, 2, 10, 0, 0, 500) })
+  })
+
+  it('tells nothing of records without an Idempotency-Key', () => {
+    const ids = { visitId: crypto.randomUUID(), queuedId: crypto.randomUUID(), formId: 'nps' }
+    expect([eventTracked(), identifyRequested(), visitAnswered(ids)].map(idempotentRecordOf)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+})
+
+describe('keyedRecordId (decisions.md, Retries)', () => {
+  const parts = {
+    organization: 'acme',
+    project: 'shop',
+    route: '/v2/admin/track-event',
+    key: 'order-4711',
+    bodySha256: '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
+  }
+
+  it('is the same UUIDv5 for ever', () => {
+    expect(keyedRecordId(parts)).toBe('1a41d20f-834b-5e70-827b-f76d6e623a5b')
+  })
+
+  it('is another one where any part differs', () => {
+    const others = Object.keys(parts).map((part) => keyedRecordId({ ...parts, [part]: 'other' }))
+    expect(new Set([keyedRecordId(parts), ...others]).size).toBe(6)
+  })
+
+  it('keeps apart what would be equal if it were only joined', () => {
+    const [one, other] = [
+      { ...parts, key: 'a', bodySha256: 'bc' },
+      { ...parts, key: 'ab', bodySha256: 'c' },
+    ]
+    expect(keyedRecordId(one)).not.toBe(keyedRecordId(other))
+  })
+})

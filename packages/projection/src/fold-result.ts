@@ -1,0 +1,16 @@
+/** What became of one commit's work. */
+export type FoldResult =
+  | { readonly outcome: 'folded'; readonly records: number; readonly deadLetters: number; readonly duplicates: number }
+  | Stale
+
+/**
+ * Somebody else has moved the checkpoint. Nothing was written, and the checkpoint was read again: the next attempt
+ * continues from there.
+ */
+export interface Stale {
+  readonly outcome: 'stale'
+  /** A replay has swapped the read models. Otherwise another owner was faster. */
+  readonly isSwapped?: true
+}
+
+export const NOTHING_FOLDED = { outcome: 'folded', records: 0, deadLetters: 0, duplicates: 0 } as const

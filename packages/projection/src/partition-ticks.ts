@@ -1,0 +1,105 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { Db } from '@nextvisit/database'
+import type { LogAdmin, Logger } from '@nextvisit/log'
+import { findRetries } from './dead-letters.ts'
+import { LogAwayError, mayPass, RunnerStoppedError } from './errors.ts'
+import type { OwnedPartition } from './owned-partition.ts'
+import type { Projection } from './projection.ts'
+
+export interface PartitionTicksOptions<Fact, Draft> {
+  readonly projection: Projection<Fact, Draft>
+  readonly db: Db
+  readonly catalog: CatalogView
+  readonly logAdmin: Pick<LogAdmin, 'watermarks'>
+  readonly owned: () => readonly OwnedPartition[]
+  readonly now: () => Date
+  readonly logger: Logger
+  readonly everyMs: number
+  /** Called after each round. */
+  readonly onRound: () => void
+  /** A tick failed in a way that another attempt cannot fix. */
+  readonly onFailure: (error: Error) => void
+  /** Aborted when the runner stops. */
+  readonly signal: AbortSignal
+}
+
+/** Ticks the owned partitions that are due, in rounds. A round begins `everyMs` after the last one has ended. */
+export interface PartitionTicks {
+  readonly start: () => void
+  /** No more rounds begin. What runs already continues: see `finished`. */
+  readonly stop: () => void
+  readonly finished: () => Promise<unknown>
+}
+
+export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): PartitionTicks {
+  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onRound, onFailure, signal } = options
+  const ticking = new Map<OwnedPartition, Promise<void>>()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+  let round: Promise<void> = Promise.resolve()
+
+  const schedule = (): void => {
+    if (!isStopped) timer = setTimeout(beginRound, everyMs)
+  }
+
+  const beginRound = (): void => {
+    round = runRound().catch(onTickFailed).then(schedule)
+  }
+
+  const runRound = async (): Promise<void> => {
+    for (const topic of projection.topics) await tickTopic(topic)
+    onRound()
+  }
+
+  /** The instant is taken before the log's end is read, so that everything in the log by then is folded first. */
+  const tickTopic = async (topic: string): Promise<void> => {
+    const instant = now()
+    const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
+      throw new LogAwayError({ cause })
+    })
+    const ofTopic = owned().flatMap((one) => {
+      const end = one.topic === topic ? marks.get(one.partition)?.high : undefined
+      return end === undefined ? [] : { one, end }
+    })
+    for (const { one, end } of ofTopic) one.noticeEnd(end)
+    const partitions = ofTopic.map(({ one }) => one.partition)
+    const due = await findDue(topic, partitions, instant)
+    for (const { one, end } of ofTopic) if (due.has(one.partition) && !ticking.has(one)) beginTick(one, instant, end)
+  }
+
+  /** Which of these partitions have something to do: few queries, however many partitions are owned. */
+  const findDue = async (topic: string, partitions: readonly number[], instant: Date): Promise<ReadonlySet<number>> => {
+    if (partitions.length === 0) return new Set()
+    const { name, tick, due } = projection
+    const [withRetries, timely] = await Promise.all([
+      findRetries(db, { projection: name, topic }, partitions),
+      due ? due(db, instant, { partitions, catalog }) : tick ? partitions : [],
+    ])
+    return new Set([...withRetries, ...timely])
+  }
+
+  /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
+  const beginTick = (one: OwnedPartition, instant: Date, end: bigint): void => {
+    const ended = one.tick(instant, end).catch(onTickFailed)
+    ticking.set(
+      one,
+      ended.finally(() => ticking.delete(one)),
+    )
+  }
+
+  /** While Kafka or Postgres is unavailable ticks wait. The tick of a lost partition may fail: its new owner ticks. */
+  const onTickFailed = (err: unknown): void => {
+    if (signal.aborted) return
+    if (!mayPass(err)) onFailure(err instanceof Error ? err : new Error(String(err)))
+    else if (!(err instanceof RunnerStoppedError)) logger.warn({ err }, 'Cannot see what is due; ticks wait')
+  }
+
+  return {
+    start: schedule,
+    stop: () => {
+      isStopped = true
+      clearTimeout(timer)
+    },
+    finished: () => round.then(() => Promise.all(ticking.values())),
+  }
+}

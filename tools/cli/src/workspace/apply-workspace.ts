@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { type CatalogState, decryptSigningSecret, readCatalog } from '@nextvisit/catalog'
+import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
+import { createPublisher, type LogConnection } from '@nextvisit/log'
+import { type Change, diffOrganization } from './diff-catalog.ts'
+
+export interface ApplyOptions {
+  readonly connection: LogConnection
+  /** As `parseWorkspaceFile` gives them. */
+  readonly organizations: readonly OrganizationConfig[]
+  /** Remove the organizations that are not named. */
+  readonly prune?: boolean
+  /** Find the difference and publish nothing. */
+  readonly dryRun?: boolean
+  /** Who applies, as the operating system names them. */
+  readonly appliedBy: string
+  /** NEXTVISIT_SECRET_KEY; needed where the file has a signing secret, to see whether it is the one held. */
+  readonly secretKey?: string | undefined
+  /** Told the difference, and awaited, before anything is published. */
+  readonly onDifference?: (changes: readonly Change[]) => void | Promise<void>
+  /** Default: `catalog`. */
+  readonly topic?: string
+}
+
+export type ApplyOutcome =
+  | { readonly outcome: 'unchanged'; readonly end: bigint }
+  | { readonly outcome: 'dry-run'; readonly changes: readonly Change[] }
+  /** Every record is in the log and counts. `end`: a view that has read up to here holds them. */
+  | {
+      readonly outcome: 'applied'
+      readonly changes: readonly Change[]
+      readonly revisions: ReadonlyMap<string, number>
+      readonly end: bigint
+    }
+  /** Nothing was published. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+  /** Somebody else's record for the same revision came first for `lost`; for `missing` the log has no record of ours. */
+  | { readonly outcome: 'not-applied'; readonly lost: readonly string[]; readonly missing: readonly string[] }
+
+const PUBLISH_WITHIN_MS = 10_000
+/** Below what a broker takes as one record by default (1 MiB), with room for headers. */
+const MAX_RECORD_BYTES = 900_000
+
+/**
+ * Publishes one record for each organization that differs from what the catalog holds, then reads back which of them
+ * count (decisions.md, The workspace file). Organizations that are not named stay as they are, unless `prune`. Rejects
+ * where the log can't be reached; running it again is always safe.
+ */
+export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcome> {
+  const { connection, topic = TOPICS.catalog, onDifference = () => {} } = options
+  const { state, end } = await readCatalog(connection, topic)
+  const differing = differences(state, options)
+  const changes = differing.flatMap((organization) => organization.changes)
+  await onDifference(changes)
+  const records = toRecords(state, differing, options.appliedBy)
+  const reason = refusal(state, options) ?? tooLarge(records)
+  if (reason !== undefined) return { outcome: 'refused', reason }
+  if (options.dryRun) return { outcome: 'dry-run', changes }
+  if (records.length === 0) return { outcome: 'unchanged', end }
+  await publishAll(connection, topic, records)
+  return readBack(connection, topic, records, changes)
+}
+
+function toRecords(
+  state: CatalogState,
+  differing: readonly DifferingOrganization[],
+  appliedBy: string,
+): readonly OrganizationConfigured[] {
+  const appliedAt = new Date().toISOString()
+  return differing.map(({ id, config }) => ({
+    type: 'OrganizationConfigured',
+    id: randomUUID(),
+    organization: id,
+    revision: (state.organizations.get(id)?.revision ?? 0) + 1,
+    config,
+    appliedAt,
+    appliedBy,
+  }))
+}
+
+interface DifferingOrganization {
+  readonly id: string
+  readonly config: OrganizationConfig | null
+  readonly changes: readonly Change[]
+}
+
+function differences(state: CatalogState, options: ApplyOptions): readonly DifferingOrganization[] {
+  const named = new Set(options.organizations.map((organization) => organization.id))
+  const removed = options.prune ? [...state.organizations.keys()].filter((id) => !named.has(id)) : []
+  const wanted: readonly { readonly id: string; readonly config: OrganizationConfig | null }[] = [
+    ...options.organizations.map((config) => ({ id: config.id, config })),
+    ...removed.map((id) => ({ id, config: null })),
+  ]
+  return wanted
+    .map(({ id, config }) => {
+      const held = state.organizations.get(id)?.config
+      const kept = config && held ? keepSigningSecrets(held, config, options.secretKey) : config
+      return { id, config: kept, changes: diffOrganization(id, held, kept) }
+    })
+    .filter(({ changes }) => changes.length > 0)
+}
+
+/** Encrypting the same secret twice gives two texts; where it is the same secret, the text that is held stays. */
+function keepSigningSecrets(
+  held: OrganizationConfig,
+  wanted: OrganizationConfig,
+  secretKey: string | undefined,
+): OrganizationConfig {
+  const heldById = new Map(held.projects.map((project) => [project.id, project.signingSecret]))
+  const projects = wanted.projects.map((project) => {
+    const before = heldById.get(project.id)
+    if (!before || !project.signingSecret || !secretKey) return project
+    const ref = { organization: wanted.id, project: project.id }
+    const isSame =
+      decryptSigningSecret(before, secretKey, ref) === decryptSigningSecret(project.signingSecret, secretKey, ref)
+    return isSame ? { ...project, signingSecret: before } : project
+  })
+  return { ...wanted, projects }
+}
+
+/** A key belongs to one project of all organizations, also of those that the file does not name. */
+function refusal(state: CatalogState, { organizations, prune }: ApplyOptions): string | undefined {
+  const named = new Set(organizations.map((organization) => organization.id))
+  for (const { id, projects } of organizations) {
+    for (const key of projects.flatMap((project) => project.keys)) {
+      const holder = state.keys.get(key.sha256)?.[0]?.project.organization
+      if (holder !== undefined && !named.has(holder) && !prune) {
+        return `Key ${key.name} of organization ${id} already belongs to organization ${holder}; make another with \`nextvisit keys create\`.`
+      }
+    }
+  }
+  return undefined
+}
+
+function tooLarge(records: readonly OrganizationConfigured[]): string | undefined {
+  const record = records.find((one) => Buffer.byteLength(JSON.stringify(one)) > MAX_RECORD_BYTES)
+  if (!record) return undefined
+  return `Organization ${record.organization} is larger than ${MAX_RECORD_BYTES} bytes; split it into several.`
+}
+
+/** What became of each record is not asked here: reading back tells, also of those whose answer got lost. */
+async function publishAll(
+  connection: LogConnection,
+  topic: string,
+  records: readonly OrganizationConfigured[],
+): Promise<void> {
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  try {
+    const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
+    await Promise.all(
+      records.map((record) => {
+        const encoded = encodeRecord(record, { source: 'cli', time: record.appliedAt })
+        return publisher.publish({ topic, partition: 0, key: record.organization, ...encoded }, deadlineAt)
+      }),
+    )
+  } finally {
+    await publisher.stop(PUBLISH_WITHIN_MS)
+  }
+}
+
+async function readBack(
+  connection: LogConnection,
+  topic: string,
+  records: readonly OrganizationConfigured[],
+  changes: readonly Change[],
+): Promise<ApplyOutcome> {
+  const { state, end, counted } = await readCatalog(connection, topic)
+  const failed = records.filter((record) => !counted.has(record.id))
+  if (failed.length === 0) {
+    const revisions = new Map(records.map(({ organization, revision }) => [organization, revision]))
+    return { outcome: 'applied', changes, revisions, end }
+  }
+  const isTaken = (record: OrganizationConfigured): boolean =>
+    (state.organizations.get(record.organization)?.revision ?? 0) >= record.revision
+  return {
+    outcome: 'not-applied',
+    lost: failed.filter(isTaken).map((record) => record.organization),
+    missing: failed.filter((record) => !isTaken(record)).map((record) => record.organization),
+  }
+}

@@ -1,0 +1,79 @@
+import { isSecretKey } from '@nextvisit/catalog'
+import { Environment as KeyEnvironment, KeyKind } from '@nextvisit/contracts'
+import { hashApiKey, parseApiKey } from '@nextvisit/domain'
+import type { Problem } from './explain-issue.ts'
+import { items, member, type YamlNode, text } from './yaml-node.ts'
+
+/** What `$NAME` stands for. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export const SECRET_KEY_VARIABLE = 'NEXTVISIT_SECRET_KEY'
+const REFERENCE = /^\$[A-Z_][A-Z0-9_]*$/
+
+/** The value of `$NAME`; undefined where the variable is missing or empty, or the text is no such reference. */
+export function valueOf(reference: string | undefined, env: Environment): string | undefined {
+  if (reference === undefined || !REFERENCE.test(reference)) return undefined
+  return env[reference.slice(1)] || undefined
+}
+
+/** Whether every secret that the file names is there and is what the file says it is, and no key is there twice. */
+export function checkSecrets(workspace: YamlNode, env: Environment): readonly Problem[] {
+  const projects = items(workspace, 'organizations').flatMap((organization) => items(organization, 'projects'))
+  const keys = projects.flatMap((project) => items(project, 'keys'))
+  return [
+    ...keys.flatMap((key) => checkKey(key, env)),
+    ...checkRepeatedKeys(keys, env),
+    ...projects.flatMap((project) => checkSigningSecret(project, env)),
+  ]
+}
+
+function checkKey(key: YamlNode, env: Environment): readonly Problem[] {
+  const { path } = member(key, 'secret')
+  const reference = text(key, 'secret')
+  if (reference === undefined || !REFERENCE.test(reference)) return []
+  const value = valueOf(reference, env)
+  if (value === undefined) return [missing(path, reference)]
+  // What is no kind or environment at all is told there; nothing can be compared with it.
+  const [kind, environment] = [KeyKind.safeParse(text(key, 'kind')), KeyEnvironment.safeParse(text(key, 'environment'))]
+  if (!kind.success || !environment.success) return []
+  const parsed = parseApiKey(value)
+  if (parsed === undefined)
+    return [{ path, message: `${reference} does not hold a key: make one with nextvisit keys create` }]
+  if (kind.data === parsed.kind && environment.data === parsed.environment) return []
+  const held = `${parsed.kind} key for environment ${parsed.environment}`
+  return [{ path, message: `${reference} holds an ${held}, which is not what kind and environment say here` }]
+}
+
+function checkRepeatedKeys(keys: readonly YamlNode[], env: Environment): readonly Problem[] {
+  const firstByHash = new Map<string, string>()
+  return keys.flatMap((key) => {
+    const secret = valueOf(text(key, 'secret'), env)
+    const hash = secret === undefined ? text(key, 'sha256') : hashApiKey(secret)
+    if (hash === undefined) return []
+    const first = firstByHash.get(hash)
+    if (first === undefined) firstByHash.set(hash, text(key, 'name') ?? '?')
+    return first === undefined ? [] : [{ path: key.path, message: `is the same key as ${first}; make another` }]
+  })
+}
+
+function checkSigningSecret(project: YamlNode, env: Environment): readonly Problem[] {
+  const { path } = member(project, 'signingSecret')
+  const reference = text(project, 'signingSecret')
+  if (reference === undefined || !REFERENCE.test(reference)) return []
+  const secretKey = env[SECRET_KEY_VARIABLE] ?? ''
+  return [
+    ...(valueOf(reference, env) === undefined ? [missing(path, reference)] : []),
+    ...(isSecretKey(secretKey)
+      ? []
+      : [
+          {
+            path,
+            message: `${SECRET_KEY_VARIABLE} must be set to 32 bytes as 64 hex characters, to encrypt this with`,
+          },
+        ]),
+  ]
+}
+
+function missing(path: Problem['path'], reference: string): Problem {
+  return { path, message: `the environment variable ${reference.slice(1)} is not set` }
+}

@@ -1,0 +1,82 @@
+import { eventSlug, isReservedEventName } from '@nextvisit/domain'
+import type { Problem } from './explain-issue.ts'
+import { items, member, type YamlNode, text } from './yaml-node.ts'
+import { checkSegments, leaves } from './check-segments.ts'
+
+/**
+ * What the shape of a workspace file does not show: ids that are there twice, references, cycles, forms that could never
+ * be shown (forms.md). Judges whatever can be judged, also in a file whose shape is at fault elsewhere.
+ */
+export function checkWorkspace(workspace: YamlNode): readonly Problem[] {
+  const organizations = items(workspace, 'organizations')
+  return [
+    ...repeated(organizations, 'id', 'organization'),
+    ...organizations.flatMap((organization) => {
+      const projects = items(organization, 'projects')
+      return [...repeated(projects, 'id', 'project'), ...projects.flatMap(checkProject)]
+    }),
+  ]
+}
+
+function checkProject(project: YamlNode): readonly Problem[] {
+  const forms = items(project, 'forms')
+  return [
+    ...repeated(items(project, 'keys'), 'name', 'key'),
+    ...repeated(items(project, 'segments'), 'id', 'segment'),
+    ...repeated(forms, 'id', 'form'),
+    ...repeated(items(project, 'traits'), 'slug', 'trait'),
+    ...repeated(items(project, 'events'), 'slug', 'event', eventSlug),
+    ...items(project, 'events').flatMap((event) => checkEventName(event, 'slug')),
+    ...checkSignature(project),
+    ...checkSegments(project),
+    ...forms.flatMap(checkForm),
+  ]
+}
+
+function checkForm(form: YamlNode): readonly Problem[] {
+  return [
+    ...items(form, 'triggers').flatMap((trigger) => checkEventName(trigger, 'event')),
+    ...checkLifetime(form),
+    ...leaves(member(form, 'audience'), 'event').flatMap((leaf) => checkEventName(leaf, 'event')),
+  ]
+}
+
+/** Every one after the first that has the same name as one before it. */
+function repeated(
+  places: readonly YamlNode[],
+  key: string,
+  noun: string,
+  nameOf: (name: string) => string = (name) => name,
+): readonly Problem[] {
+  const seen = new Set<string>()
+  return places.flatMap((place) => {
+    const written = text(place, key)
+    if (written === undefined) return []
+    const name = nameOf(written)
+    const isRepeated = seen.has(name)
+    seen.add(name)
+    return isRepeated ? [{ path: member(place, key).path, message: `${noun} ${written} is there twice` }] : []
+  })
+}
+
+/** An event's identity is its slug, so a name without one could never be tracked; nor could a system event. */
+function checkEventName(place: YamlNode, key: string): readonly Problem[] {
+  const name = text(place, key)
+  if (name === undefined || name === '') return []
+  const { path } = member(place, key)
+  if (isReservedEventName(name)) return [{ path, message: 'names a system event (form:…), which is never tracked' }]
+  return eventSlug(name) === '' ? [{ path, message: 'must have a letter or a digit' }] : []
+}
+
+function checkLifetime(form: YamlNode): readonly Problem[] {
+  const startsAt = Date.parse(text(form, 'startsAt') ?? '')
+  const endsAt = Date.parse(text(form, 'endsAt') ?? '')
+  if (!(endsAt <= startsAt)) return []
+  return [{ path: member(form, 'endsAt').path, message: 'must be after startsAt' }]
+}
+
+function checkSignature(project: YamlNode): readonly Problem[] {
+  const { path, value } = member(project, 'requireUserSignature')
+  if (value !== true || member(project, 'signingSecret').value !== undefined) return []
+  return [{ path, message: 'needs a signingSecret, or every visit would be refused' }]
+}

@@ -1,0 +1,2 @@
+export { applyWorkspace } from './apply-workspace.ts'
+export { parseWorkspaceFile } from './parse-workspace-file.ts'

@@ -1,0 +1,51 @@
+import { encryptSigningSecret } from '@nextvisit/catalog'
+import { OrganizationConfig, WorkspaceFile } from '@nextvisit/contracts'
+import { hashApiKey } from '@nextvisit/domain'
+import { checkSecrets, type Environment, SECRET_KEY_VARIABLE, valueOf } from './check-secrets.ts'
+import { checkWorkspace } from './check-workspace.ts'
+import { explainIssue } from './explain-issue.ts'
+import { type Fault, type Path, readYaml } from './read-yaml.ts'
+
+export type ParsedWorkspace =
+  | { readonly outcome: 'ok'; readonly organizations: readonly OrganizationConfig[] }
+  | { readonly outcome: 'invalid'; readonly faults: readonly Fault[] }
+
+/**
+ * A workspace file as the catalog will hold it (decisions.md, The workspace file), or everything that is wrong with it,
+ * in the order of its lines. `env` answers `$NAME` and holds NEXTVISIT_SECRET_KEY. Keys become hashes, signing secrets
+ * are encrypted with a new nonce each time; `applyWorkspace` knows an unchanged one all the same.
+ */
+export function parseWorkspaceFile(text: string, env: Environment): ParsedWorkspace {
+  const yaml = readYaml(text)
+  if (yaml.outcome === 'invalid') return yaml
+  const workspace = { path: [], value: yaml.value }
+  const parsed = WorkspaceFile.safeParse(yaml.value)
+  const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue) => explainIssue(issue, yaml.value))
+  const faults = [...issues, ...checkWorkspace(workspace), ...checkSecrets(workspace, env)]
+    .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))
+    .toSorted((a, b) => a.line - b.line)
+  if (!parsed.success || faults.length > 0) return { outcome: 'invalid', faults }
+  return { outcome: 'ok', organizations: parsed.data.organizations.map((organization) => toConfig(organization, env)) }
+}
+
+function toConfig(organization: WorkspaceFile['organizations'][number], env: Environment): OrganizationConfig {
+  const projects = organization.projects.map((project) => {
+    const secret = valueOf(project.signingSecret, env)
+    const ref = { organization: organization.id, project: project.id }
+    return {
+      ...project,
+      signingSecret: secret && encryptSigningSecret(secret, env[SECRET_KEY_VARIABLE] ?? '', ref),
+      keys: project.keys.map((key) => {
+        if ('sha256' in key) return key
+        const { secret: reference, ...entry } = key
+        return { ...entry, sha256: hashApiKey(valueOf(reference, env) ?? '') }
+      }),
+    }
+  })
+  // Through JSON, as the log will hold it: what was left out is left out, not undefined.
+  return OrganizationConfig.parse(JSON.parse(JSON.stringify({ ...organization, projects })))
+}
+
+function pathText(path: Path): string {
+  return path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index > 0 ? '.' : ''}${step}`)).join('')
+}

@@ -1,0 +1,284 @@
+import { decryptSigningSecret } from '@nextvisit/catalog'
+import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { describe, expect, it } from 'vitest'
+import { parseWorkspaceFile } from './parse-workspace-file.ts'
+
+const SECRET_KEY = 'ab'.repeat(32)
+const ADMIN_KEY = createApiKey('admin', 'P', new Uint8Array(32).fill(7))
+const ENV = { ADMIN_KEY, SIGNING_SECRET: 'a signing secret', NEXTVISIT_SECRET_KEY: SECRET_KEY, EMPTY: '' }
+
+/** A file with one project; the lines are put below its `id`, so that the first of them is line 5. */
+function project(...lines: string[]): string {
+  return [
+    'organizations:',
+    '  - id: acme',
+    '    projects:',
+    '      - id: shop',
+    ...lines.map((line) => `        ${line}`),
+  ].join('\n')
+}
+
+function faultsOf(text: string, env: Readonly<Record<string, string>> = ENV): string[] {
+  const parsed = parseWorkspaceFile(text, env)
+  return parsed.outcome === 'ok' ? [] : parsed.faults.map(({ line, path, message }) => `${line} ${path}: ${message}`)
+}
+
+describe('a workspace file', () => {
+  it('needs ids only, and everything else has its default', () => {
+    const parsed = parseWorkspaceFile(project(), {})
+    expect(parsed).toMatchObject({
+      outcome: 'ok',
+      organizations: [
+        {
+          id: 'acme',
+          plan: {},
+          projects: [
+            {
+              id: 'shop',
+              clientCreatedTraits: true,
+              requireUserSignature: false,
+              formCooldown: '0s',
+              keys: [],
+              forms: [],
+            },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('takes keys from the environment and keeps their hash only', () => {
+    const parsed = parseWorkspaceFile(
+      project('keys: [{ name: b, kind: admin, environment: P, secret: $ADMIN_KEY }]'),
+      ENV,
+    )
+    expect(parsed).toMatchObject({
+      organizations: [
+        { projects: [{ keys: [{ name: 'b', kind: 'admin', environment: 'P', sha256: hashApiKey(ADMIN_KEY) }] }] },
+      ],
+    })
+    expect(JSON.stringify(parsed)).not.toContain(ADMIN_KEY)
+  })
+
+  it('encrypts a signing secret for its project', () => {
+    const parsed = parseWorkspaceFile(project('signingSecret: $SIGNING_SECRET'), ENV)
+    const encrypted = parsed.outcome === 'ok' ? (parsed.organizations[0]?.projects[0]?.signingSecret ?? '') : ''
+    expect(JSON.stringify(parsed)).not.toContain(ENV.SIGNING_SECRET)
+    const ref = { organization: 'acme', project: 'shop' }
+    expect(decryptSigningSecret(encrypted, SECRET_KEY, ref)).toBe(ENV.SIGNING_SECRET)
+    expect(decryptSigningSecret(encrypted, SECRET_KEY, { ...ref, project: 'other' })).toBeUndefined()
+    expect(decryptSigningSecret(encrypted, 'cd'.repeat(32), ref)).toBeUndefined()
+  })
+
+  it('takes a member that is null as left out', () => {
+    expect(faultsOf(project('forms:', 'plan:'))).toEqual([
+      '6 organizations[0].projects[0].plan: is not a member that is known here',
+    ])
+  })
+
+  it('compares no key with a kind that is none', () => {
+    const key = '{ name: b, kind: admn, environment: P, secret: $ADMIN_KEY }'
+    expect(faultsOf(project('keys:', `  - ${key}`))).toEqual([
+      '6 organizations[0].projects[0].keys[0].kind: must be one of admin, sdk',
+    ])
+  })
+
+  it('may use an anchor', () => {
+    expect(
+      faultsOf(project('forms:', '  - &nps { id: a, triggers: [{ visit: {} }] }', '  - { <<: *nps, id: b }')),
+    ).toEqual(['7 organizations[0].projects[0].forms[1].<<: is not a member that is known here'])
+    expect(
+      faultsOf(project('segments:', '  - { id: a, where: &w { trait: x, is: 1 } }', '  - { id: b, where: *w }')),
+    ).toEqual([])
+  })
+
+  const form = (members: string) => project('forms:', `  - { id: nps, ${members} }`)
+  const where = 'organizations[0].projects[0]'
+  it.each([
+    ['an empty file', '', '1 : the file must begin with organizations:'],
+    ['a list at the top', '- id: acme', '1 : the file must begin with organizations:'],
+    ['no organizations', 'plan: {}', '1 organizations: is missing'],
+    ['broken YAML', 'organizations: [', /^1 : Flow sequence/],
+    ['a member that is there twice', 'organizations: []\norganizations: []', '2 : this member is there twice'],
+    ['a second document', 'organizations: []\n---\na: 1', '2 : a file holds one document: remove the --- here'],
+    ['an unknown tag', 'organizations: !!js/function x', /^1 : Unresolved tag/],
+    ['a missing alias', 'organizations: *nobody', /^1 : Unresolved alias/],
+    ['aliases that multiply', bomb(), /^1 : Excessive alias count/],
+    [
+      'an alias that holds itself',
+      'organizations: &a\n  - id: acme\n    projects: *a',
+      '1 : nested deeper than 64 levels',
+    ],
+    ['nesting without end', `organizations: ${'['.repeat(5_000)}`, /^1 : nested too deeply/],
+    ['an unknown member', project('colour: red'), `5 ${where}.colour: is not a member that is known here`],
+    ['a member named __proto__', project('__proto__: {}'), `5 ${where}.__proto__: is not a member that is known here`],
+    ['a bad id', 'organizations:\n  - id: Acme', /^2 organizations\[0\]\.id: must be 1 to 63 of/],
+    ['a number for an id', 'organizations:\n  - id: 7', /^2 organizations\[0\]\.id: must be a text/],
+    ['a missing id', 'organizations:\n  - plan: {}', '2 organizations[0].id: is missing'],
+    [
+      'a negative limit',
+      'organizations:\n  - id: a\n    plan: { uniqueEvents: -1 }',
+      /^3 .*uniqueEvents: must be at least 0$/,
+    ],
+    [
+      'half a limit',
+      'organizations:\n  - id: a\n    plan: { uniqueEvents: 1.5 }',
+      /^3 .*uniqueEvents: must be a whole number$/,
+    ],
+    [
+      'an organization twice',
+      'organizations:\n  - id: a\n  - id: a',
+      '3 organizations[1].id: organization a is there twice',
+    ],
+    [
+      'a project twice',
+      project().concat('\n      - id: shop'),
+      '5 organizations[0].projects[1].id: project shop is there twice',
+    ],
+    ['an unknown field', project('allowedFields: [emial]'), /^5 .*allowedFields\[0\]: must be one of \$countryCode, /],
+    [
+      'an event twice, by its slug',
+      project('events:', '  - { slug: a b }', '  - { slug: A-B }'),
+      /^7 .*event A-B is there twice$/,
+    ],
+    ['a signature without a secret', project('requireUserSignature: true'), /^5 .*needs a signingSecret/],
+    [
+      'a variable that is not set',
+      project('signingSecret: $NOPE'),
+      /^5 .*signingSecret: the environment variable NOPE is not set$/,
+    ],
+    ['a variable that is empty', project('signingSecret: $EMPTY'), /^5 .*the environment variable EMPTY is not set$/],
+    ['a secret in the file', project('signingSecret: hunter2'), /^5 .*must name an environment variable, as \$NAME$/],
+    [
+      'a key without a secret',
+      project('keys: [{ name: b, kind: sdk, environment: P }]'),
+      /^5 .*keys\[0\]: needs exactly one of/,
+    ],
+    [
+      'a key with a bad kind',
+      project('keys:', '  - { name: b, kind: web, environment: P, secret: $ADMIN_KEY }'),
+      /^6 .*kind: must be one of admin, sdk$/,
+    ],
+    [
+      'a bad hash',
+      project('keys:', '  - { name: b, kind: sdk, environment: P, sha256: abc }'),
+      /^6 .*sha256: must be 64 hex characters$/,
+    ],
+    [
+      'what is not a key',
+      project('keys: [{ name: b, kind: sdk, environment: P, secret: $SIGNING_SECRET }]'),
+      /^5 .*SIGNING_SECRET does not hold a key/,
+    ],
+    [
+      'a key of another environment',
+      project('keys: [{ name: b, kind: admin, environment: T, secret: $ADMIN_KEY }]'),
+      /^5 .*holds an admin key for environment P/,
+    ],
+    [
+      'a count that cannot be kept',
+      form('triggers: [{ event: x, count: 51 }]'),
+      /^6 .*triggers\[0\]\.count: must be at most 50: no more/,
+    ],
+    [
+      'an unknown trigger',
+      form('triggers: [{ evnt: x }]'),
+      /^6 .*triggers\[0\]: must be one of event, firstSeen, visit$/,
+    ],
+    ['a trigger with a typo', form('triggers: [{ event: x, cuont: 2 }]'), /^6 .*triggers\[0\]\.cuont: is not a member/],
+    ['an event without a slug', form('triggers: [{ event: "!!!" }]'), /^6 .*event: must have a letter or a digit$/],
+    ['a system event', form('triggers: [{ event: "form:shown" }]'), /^6 .*names a system event/],
+    ['a bad duration', form('delay: 2 hours'), /^6 .*delay: must be a duration such as/],
+    ['a bad repeat', form('frequency: { repeat: twice }'), /^6 .*repeat: must be once, always, \{ every: 30d \}/],
+    ['a bad instant', form('startsAt: tomorrow'), /^6 .*startsAt: must be an instant such as/],
+    [
+      'an end before its start',
+      form('startsAt: 2026-02-01T00:00:00Z, endsAt: 2026-01-01T00:00:00Z'),
+      /^6 .*endsAt: must be after startsAt$/,
+    ],
+    [
+      'an unknown condition',
+      form('audience: { all: [{ tarit: x }] }'),
+      /^6 .*audience\.all\[0\]: must be one of all, any, not, trait/,
+    ],
+    [
+      'a typo deep in a condition',
+      form('audience: { not: { any: [{ trait: x, si: 1 }] } }'),
+      /^6 .*audience\.not\.any\[0\]\.si: is not a member/,
+    ],
+    ['two operators', form('audience: { trait: x, is: 1, isNot: 2 }'), /^6 .*audience: needs exactly one of is, isNot/],
+    [
+      'an unknown segment',
+      form('audience: { not: { segment: churned } }'),
+      /^6 .*not\.segment: there is no segment churned/,
+    ],
+    [
+      'a segment that names itself',
+      project('segments:', '  - { id: a, where: { not: { segment: a } } }'),
+      /^6 .*segment a leads back to itself: a → a$/,
+    ],
+  ])('with %s is refused at its line', (_name, text, expected) => {
+    const [first, ...others] = faultsOf(text)
+    const isExpected = typeof expected === 'string' ? first === expected : expected.test(first ?? '')
+    expect({ first, isExpected }).toEqual({ first, isExpected: true })
+    expect(others.filter((fault) => !fault.startsWith(`${first?.split(' ')[0]} `))).toEqual([])
+  })
+
+  it('names the way around a cycle once', () => {
+    const text = project(
+      'segments:',
+      '  - { id: a, where: { segment: b } }',
+      '  - { id: b, where: { all: [{ segment: c }, { trait: x, is: 1 }] } }',
+      '  - { id: c, where: { any: [{ not: { segment: a } }] } }',
+    )
+    expect(faultsOf(text)).toEqual([
+      '6 organizations[0].projects[0].segments[0]: segment a leads back to itself: a → b → c → a',
+    ])
+  })
+
+  it('does not take a segment that two ways lead to for a cycle', () => {
+    const text = project(
+      'segments:',
+      '  - { id: a, where: { all: [{ segment: b }, { segment: c }] } }',
+      '  - { id: b, where: { segment: d } }',
+      '  - { id: c, where: { segment: d } }',
+      '  - { id: d, where: { trait: x, exists: true } }',
+    )
+    expect(faultsOf(text)).toEqual([])
+  })
+
+  it('refuses one key in two projects, in whichever way it is written', () => {
+    const text = `${project('keys: [{ name: first, kind: admin, environment: P, secret: $ADMIN_KEY }]')}
+      - id: other
+        keys: [{ name: second, kind: admin, environment: P, sha256: ${hashApiKey(ADMIN_KEY)} }]`
+    expect(faultsOf(text)).toEqual(['7 organizations[0].projects[1].keys[0]: is the same key as first; make another'])
+  })
+
+  it('needs the key to encrypt a signing secret with', () => {
+    const { NEXTVISIT_SECRET_KEY: _, ...env } = ENV
+    expect(faultsOf(project('signingSecret: $SIGNING_SECRET'), env)).toEqual([
+      expect.stringMatching(/^5 .*NEXTVISIT_SECRET_KEY must be set to 32 bytes as 64 hex characters/),
+    ])
+  })
+
+  it('tells all faults at once, in the order of their lines', () => {
+    const text = project(
+      'colour: red',
+      'forms:',
+      '  - { id: a, delay: soon, triggers: [{ event: x, count: 99 }] }',
+      '  - { id: a, audience: { segment: nobody } }',
+      'signingSecret: $NOPE',
+    )
+    expect(faultsOf(text).map((fault) => Number(fault.split(' ')[0]))).toEqual([5, 7, 7, 8, 8, 9])
+  })
+})
+
+function bomb(): string {
+  const levels = Array.from(
+    { length: 9 },
+    (_, at) =>
+      `  - &l${at} [${Array(9)
+        .fill(at ? `*l${at - 1}` : 'x')
+        .join(', ')}]`,
+  )
+  return ['organizations:', ...levels].join('\n')
+}

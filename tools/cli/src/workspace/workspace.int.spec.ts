@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CatalogTopicError, createCatalogView, type LiveCatalogView, readCatalog } from '@nextvisit/catalog'
+import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { withLogAdmin, createPublisher, type LogConnection, type Logger } from '@nextvisit/log'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
+import { awaitViews } from './await-views.ts'
+import { type Change, changeLine } from './diff-catalog.ts'
+import { parseWorkspaceFile } from './parse-workspace-file.ts'
+
+const SECRET_KEY = 'ab'.repeat(32)
+const ADMIN_KEY = createApiKey('admin', 'P', new Uint8Array(32).fill(3))
+const ENV = { ADMIN_KEY, SIGNING_SECRET: 'a signing secret', NEXTVISIT_SECRET_KEY: SECRET_KEY }
+const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'catalog-spec' }
+
+let topic: string
+let complaints: string[]
+const views: LiveCatalogView[] = []
+
+beforeEach(async () => {
+  topic = `test-catalog-${randomUUID().slice(0, 8)}`
+  complaints = []
+  await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
+})
+
+afterEach(async () => {
+  await Promise.all(views.splice(0).map((view) => view.stop()))
+})
+
+function file(...organizations: string[]): string {
+  return `organizations:\n${organizations.map((organization) => `  - ${organization}\n`).join('')}`
+}
+
+function acme(members = '', keys = ''): string {
+  return `{ id: acme, ${members} projects: [{ id: shop, signingSecret: $SIGNING_SECRET, keys: [${keys}] }] }`
+}
+
+const BACKEND = '{ name: backend, kind: admin, environment: P, secret: $ADMIN_KEY }'
+
+async function apply(text: string, special: Partial<ApplyOptions> = {}) {
+  const parsed = parseWorkspaceFile(text, ENV)
+  if (parsed.outcome === 'invalid') throw new Error(JSON.stringify(parsed.faults))
+  const { organizations } = parsed
+  return applyWorkspace({ connection, topic, organizations, appliedBy: 'spec', secretKey: SECRET_KEY, ...special })
+}
+
+async function recordsInLog(): Promise<bigint> {
+  return (await readCatalog(connection, topic)).end
+}
+
+function complain(_fields: object, message: string): void {
+  complaints.push(message)
+}
+
+const logger: Logger = { info: () => {}, debug: () => {}, warn: complain, error: complain }
+
+async function startView(serviceName = 'gateway', currentEveryMs = 200): Promise<LiveCatalogView> {
+  const view = createCatalogView(connection, { serviceName, logger, topic, currentEveryMs })
+  views.push(view)
+  await view.start()
+  return view
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(10)
+}
+
+describe('applying a workspace file', () => {
+  it('publishes one record an organization, and nothing for what has not changed', async () => {
+    const first = await apply(file(acme('', BACKEND), '{ id: other }'))
+    expect(first).toMatchObject({ outcome: 'applied', end: 2n })
+    expect(await apply(file(acme('', BACKEND), '{ id: other }'))).toEqual({ outcome: 'unchanged', end: 2n })
+
+    const second = await apply(file(acme('plan: { uniqueEvents: 5 },', BACKEND), '{ id: other }'))
+    expect(second).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 2]]), end: 3n })
+    expect(second.outcome === 'applied' && second.changes.map(changeLine)).toEqual([
+      '~ acme plan.uniqueEvents (none) → 5',
+    ])
+  })
+
+  it('tells the difference before it publishes, and publishes nothing in a dry run', async () => {
+    const told: string[] = []
+    const onDifference = (changes: readonly Change[]): void => void told.push(...changes.map(changeLine))
+    expect(await apply(file('{ id: acme }'), { dryRun: true, onDifference })).toMatchObject({ outcome: 'dry-run' })
+    expect(told).toEqual(['+ acme organization'])
+    expect(await recordsInLog()).toBe(0n)
+  })
+
+  it('lets the first of two racing appliers win, and tells the other', async () => {
+    await apply(file('{ id: acme }'))
+    const outcomes = await Promise.all([
+      apply(file('{ id: acme, plan: { uniqueEvents: 1 } }')),
+      apply(file('{ id: acme, plan: { uniqueEvents: 2 } }')),
+    ])
+    const { state, end } = await readCatalog(connection, topic)
+    // One may have read what the other had already published; then it follows it, and both count.
+    const won = outcomes.filter(({ outcome }) => outcome === 'applied').length
+    expect(state.organizations.get('acme')?.revision).toBe(1 + won)
+    expect(end).toBe(3n)
+    for (const outcome of outcomes.filter((one) => one.outcome !== 'applied')) {
+      expect(outcome).toEqual({ outcome: 'not-applied', lost: ['acme'], missing: [] })
+    }
+  })
+
+  it('tells an applier whose revision was taken between its reading and its publishing', async () => {
+    const rival = () => apply(file('{ id: acme, plan: { uniqueEvents: 2 } }'))
+    const mine = await apply(file('{ id: acme, plan: { uniqueEvents: 1 } }', '{ id: other }'), {
+      onDifference: async () => expect(await rival()).toMatchObject({ outcome: 'applied' }),
+    })
+    expect(mine).toEqual({ outcome: 'not-applied', lost: ['acme'], missing: [] })
+    const { state } = await readCatalog(connection, topic)
+    expect(state.organizations.get('acme')?.config?.plan).toEqual({ uniqueEvents: 2 })
+    expect(state.organizations.get('other')?.revision).toBe(1)
+  })
+
+  it('leaves organizations that the file does not name, and removes them with prune', async () => {
+    await apply(file(acme('', BACKEND), '{ id: other }'))
+    expect(await apply(file('{ id: other }'))).toMatchObject({ outcome: 'unchanged' })
+    const pruned = await apply(file('{ id: other }'), { prune: true })
+    expect(pruned).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 2]]) })
+    expect(await apply(file('{ id: other }'), { prune: true })).toMatchObject({ outcome: 'unchanged' })
+    const again = await apply(file(acme('', BACKEND)))
+    expect(again).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 3]]) })
+  })
+
+  it('refuses a key that an organization has which the file does not name', async () => {
+    await apply(file(acme('', BACKEND)))
+    const refused = await apply(file(`{ id: thief, projects: [{ id: shop, keys: [${BACKEND}] }] }`))
+    expect(refused).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringContaining('already belongs to organization acme'),
+    })
+    expect(await recordsInLog()).toBe(1n)
+  })
+
+  it('says what to do where there is no topic', async () => {
+    await expect(apply(file('{ id: acme }'), { topic: 'test-catalog-nowhere' })).rejects.toThrow(CatalogTopicError)
+    await expect(apply(file('{ id: acme }'), { topic: 'test-catalog-nowhere' })).rejects.toThrow(
+      'nextvisit topics create',
+    )
+  })
+})
+
+describe('a view of the catalog', () => {
+  it('holds everything once it has started, and follows', async () => {
+    await apply(file(acme('', BACKEND)))
+    const view = await startView()
+    expect(view.keyByHash(hashApiKey(ADMIN_KEY))?.project).toMatchObject({ organization: 'acme', project: 'shop' })
+    expect(view.isCurrentWithin(30_000)).toBe(true)
+
+    const changed: string[] = []
+    view.onChange((organization) => changed.push(organization))
+    await apply(file(acme('plan: { uniqueEvents: 1 },', BACKEND)))
+    await until(() => view.revision('acme') === 2)
+    expect(changed).toEqual(['acme'])
+    expect(view.project('acme', 'shop')?.plan).toEqual({ uniqueEvents: 1 })
+  })
+
+  it('starts on an empty catalog', async () => {
+    const view = await startView()
+    expect([...view.projects()]).toEqual([])
+    expect(view.isCurrentWithin(30_000)).toBe(true)
+  })
+
+  it('has lost a revoked key, in every process, when apply has waited for it', async () => {
+    await apply(file(acme('', BACKEND)))
+    const all = await Promise.all([startView('gateway'), startView('gateway'), startView('metering')])
+    const revoked = await apply(file(acme()))
+    if (revoked.outcome !== 'applied') throw new Error(revoked.outcome)
+    const report = await awaitViews({ connection, topic, end: revoked.end })
+    expect(report.lagging).toEqual([])
+    expect(Map.groupBy(report.current, (name) => name.split('.')[0])).toMatchObject(
+      new Map([
+        ['gateway', { length: 2 }],
+        ['metering', { length: 1 }],
+      ]),
+    )
+    expect(all.map((view) => view.keyByHash(hashApiKey(ADMIN_KEY)))).toEqual([undefined, undefined, undefined])
+  })
+
+  it('that is gone is not waited for; one that has not read so far is named', async () => {
+    const [gone, staying] = await Promise.all([startView('gone'), startView('staying')])
+    const { outcome } = await apply(file('{ id: acme }'))
+    expect(outcome).toBe('applied')
+    await awaitViews({ connection, topic, end: 1n })
+    await gone.stop()
+    expect(await awaitViews({ connection, topic, end: 2n, withinMs: 0 })).toEqual({
+      current: [],
+      lagging: [expect.stringMatching(/^staying\./)],
+    })
+    expect(staying.revision('acme')).toBe(1)
+  })
+
+  it('skips a record that cannot be read, loudly', async () => {
+    const publisher = createPublisher(connection)
+    await publisher.start()
+    const record = {
+      topic,
+      partition: 0,
+      key: 'acme',
+      value: '{"type":"OrganizationConfigured"}',
+      headers: { 'schema-version': '1' },
+    }
+    await publisher.publish(record, performance.now() + 5_000)
+    await publisher.stop(1_000)
+    expect(await apply(file('{ id: acme }'))).toMatchObject({ outcome: 'applied', end: 2n })
+    const view = await startView()
+    expect(view.revision('acme')).toBe(1)
+    expect(complaints).toContain('Skipped a catalog record that cannot be read')
+  })
+
+  it('is not current once it can no longer see the end', async () => {
+    const view = await startView('gateway', 50)
+    await view.stop()
+    const stoppedAt = view.currentAsOfMs()
+    await sleep(200)
+    expect(view.currentAsOfMs()).toBe(stoppedAt)
+    expect(view.isCurrentWithin(100)).toBe(false)
+    expect(view.isCurrentWithin(600_000)).toBe(true)
+  })
+
+  it('that is stopped before the log answered says so', async () => {
+    const nowhere = { ...connection, brokers: ['127.0.0.1:1'] }
+    const view = createCatalogView(nowhere, { serviceName: 'gateway', logger, topic })
+    const started = view.start()
+    started.catch(() => {})
+    await view.stop()
+    await expect(started).rejects.toThrow('stopped before it had read the catalog')
+  })
+})
