@@ -13,9 +13,9 @@ export interface Connection {
   readonly adminDatabaseUrl: string
 }
 
-/** And the services on it, once they run. */
+/** The same, with the running services. */
 export interface RunningConnection extends Connection {
-  /** Of their internal servers, by variable. */
+  /** URLs of their internal servers, by variable. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 

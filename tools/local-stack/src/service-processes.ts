@@ -10,7 +10,7 @@ import type { StackSecrets } from './stack-secrets.ts'
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
-  /** Of its internal port. */
+  /** URL of its internal port. */
   readonly internalUrl: string
   /** Whether a request would succeed. */
   readonly isReady: () => Promise<boolean>
