@@ -29,14 +29,14 @@ for gateway, hold in pairs(bucket.holds) do
   else others, othersEnd = others + hold.tokens, math.max(othersEnd, hold.ends)
   end
 end
--- A bucket is at most empty, also after its burst was lowered.
-local level = math.min(bucket.level, ask.burst)
-level = math.max(mine + others + ended, level - (lastEnd - bucket.at) / 1000 * ask.perSecond)
+local level = math.max(mine + others + ended, bucket.level - (lastEnd - bucket.at) / 1000 * ask.perSecond)
 level = math.max(mine + others, level - (now - lastEnd) / 1000 * ask.perSecond)
 -- The gateway knows more after Redis was emptied, or after requests passed without Redis.
 level = math.max(level, ask.known)
 -- Tokens that come back after their lease ended may have been replaced already.
 level = level - math.min(ask.returned, mine)
+-- A bucket is at most empty, also after its burst was lowered.
+level = math.min(level, ask.burst)
 
 local free = ask.burst - level
 local granted = math.max(0, math.min(ask.need, math.floor(free + 1e-9)))
