@@ -46,7 +46,7 @@ interface OccurrencesRow {
 const SESSION_GAP_MS = 30 * 60_000
 const ORDER_DEPENDENT = new Set(['traits', 'device', 'sessionStartedAt', 'sessionCount'])
 
-/** Told of each record what it finds its user to be, itself included; nothing of a user whose records are out of order. */
+/** Called with each record and the user's activity, the record included. Undefined where a user's records are out of order. */
 export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
 
 /** `users` and `event_occurrences` of the form trigger evaluator (docs/spec/forms.md). */
@@ -174,7 +174,7 @@ function touch(user: Activity, received: string): void {
   if (user.lastSdkContactAt === null || received > user.lastSdkContactAt) user.lastSdkContactAt = received
 }
 
-/** One that happened outside of a session leaves the session's count as it was. */
+/** An occurrence outside of a session leaves the session's count as it was. */
 function withOne(before: Occurrences | undefined, occurredMs: number, session: string | null): Occurrences {
   const { total = 0, latest = [], sessionStartedAt = null, sessionCount = 0 } = before ?? {}
   const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1

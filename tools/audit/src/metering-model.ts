@@ -41,7 +41,7 @@ interface NameRow {
   readonly firstMonth: string
 }
 
-/** Everything that metering keeps: the counters behind the limits, active users, usage, unique names. */
+/** All tables of metering: the counters behind the limits, active users, usage, unique names. */
 export function createMeteringModel(): Model {
   const members = new Map<string, true>()
   const counts = new Map<string, number>()
@@ -89,17 +89,17 @@ export function createMeteringModel(): Model {
 
     foldShared: (fact) => {
       if (fact.type === 'VisitAnswered') return
-      const place = `${fact.organization}/${fact.project}`
+      const project = `${fact.organization}/${fact.project}`
       const month = monthOf(fact)
-      const inMonth = `${place}/${month}/${fact.environment}`
+      const inMonth = `${project}/${month}/${fact.environment}`
       if (fact.type === 'EventTracked') {
-        useName(`${place}/event/${fact.slug}`, month)
+        useName(`${project}/event/${fact.slug}`, month)
         if (fact.imported) return
         useOnce(inMonth, 'events')
         if (fact.metered) count(`${fact.organization}//event/${month}`, 1)
         return
       }
-      for (const slug of slugsOf(fact.operations)) useName(`${place}/trait/${slug}`, month)
+      for (const slug of slugsOf(fact.operations)) useName(`${project}/trait/${slug}`, month)
       if (!fact.imported) useOnce(inMonth, fact.source === 'sdk' ? 'visits' : 'identifies')
     },
 
@@ -109,7 +109,7 @@ export function createMeteringModel(): Model {
         table: 'metering.counters',
         expected: counted,
         cellsOf: (cells) => cells,
-        // A counter at nothing may be there or not.
+        // A counter at 0 may have a row or not.
         rows: snapshot.rows<CounterRow>(
           'SELECT organization, project, kind, month, count FROM counters WHERE count <> 0',
         ),
@@ -117,7 +117,7 @@ export function createMeteringModel(): Model {
         foundIn: (row) => ({ count: Number(row.count) }),
         findings,
       })
-      // Reservations are no fold, but every one of them is in its counter.
+      // Reservations are not folded from the log, but each of them is in its counter.
       for await (const row of snapshot.rows<CounterRow>(`
         SELECT organization, project, kind, month, pending, count(unit) AS reserved
         FROM counters LEFT JOIN reservations USING (organization, project, kind, month)

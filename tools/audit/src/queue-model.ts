@@ -6,7 +6,7 @@ import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 import { uuidV5 } from './uuid-v5.ts'
 
-/** A row of `queue`; an offer that is open counts as waiting. */
+/** A row of `queue`. An open offer counts as waiting. */
 interface QueueRow {
   readonly formId: string
   readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
@@ -33,25 +33,25 @@ interface StoredRow extends Omit<QueueRow, 'state' | 'priority' | 'queuedAt' | '
   readonly shownAt: Date | null
 }
 
-/** Compares the evaluator's log of decisions with its queue, and each decision with the record that set it off. */
+/** Compares the evaluator's log of decisions with its queue, and each decision with the record that triggered it. */
 export interface QueueModel {
-  /** A fact of `form-events`; `isLater`: it may be newer than the snapshot. Repeats are dropped by their id. */
+  /** Called with each fact of `form-events`. `isLater`: it may be newer than the snapshot. Drops repeats by their id. */
   readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
-  /** Any record of a user of this pass, folded or not: it may be what set a form off. */
+  /** Called with any record of a user of this pass, folded or not: it may be what triggered a form. */
   readonly see: (fact: UserFact) => void
-  /** One that the evaluator has folded. */
+  /** Called with each record that the evaluator has folded. */
   readonly foldUser: (fact: UserFact, how: FoldedFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
 
-/** `queuedBy`, where somebody wants to know: counts how many forms each record puts into the queue, by the record's id. */
+/** `queuedBy`, where given, counts the forms that each record puts into the queue, by the record's id. */
 export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?: Map<string, number>): QueueModel {
   const known = new Set<string>()
   /** As of the snapshot. */
   const rows = new Map<string, QueueRow>()
-  /** Rows with facts that may be newer: they may differ. */
+  /** Rows with facts that may be newer than the snapshot: they may differ. */
   const moving = new Set<string>()
-  /** What must be in `user-events`, by the id of the record; an entry is taken out when it was seen. */
+  /** What must be in `user-events`, by the id of the record. An entry is removed once the record was seen. */
   const causes = new Map<string, Queued[]>()
   const visits = new Map<string, string>()
   const confirmed = new Set<string>()
@@ -167,7 +167,7 @@ function keyOfRow(row: StoredRow): string {
   return `${userKey(row)}/${row.id}`
 }
 
-/** A row that changed while it was looked at is compared the next time. */
+/** A row that changed during the audit is compared the next time. */
 async function* withoutMoving(rows: AsyncIterable<StoredRow>, moving: ReadonlySet<string>): AsyncGenerator<StoredRow> {
   for await (const row of rows) if (!moving.has(keyOfRow(row))) yield row
 }

@@ -105,7 +105,7 @@ async function audited({
     const nps = { id: 'nps', triggers: [{ event: 'Searched' }], ...special }
     const config = { projects: [{ id: 'shop', formCooldown, forms: [nps] }] }
     const record = { organization: 'acme', revision: index + 1, appliedAt: at(minutes), config }
-    catalog.learn(Buffer.from(JSON.stringify(record)))
+    catalog.observe(Buffer.from(JSON.stringify(record)))
   }
   const findings = createFindings()
   const model = createQueueingModel(findings, catalog)

@@ -46,7 +46,7 @@ interface EventRow {
   readonly latest: string
 }
 
-/** `lastSeenAt`: a visit counts for a user that is known by then. */
+/** `lastSeenAt` is among them: a visit counts only for a user that is known by then. */
 const ORDER_DEPENDENT = new Set(['userName', 'traits', 'country', 'device', 'lastSeenAt'])
 
 /** `users` and `user_events` of the user projector. */
