@@ -1,5 +1,5 @@
-import { compareRows, isoOf } from './compare-rows.ts'
-import { type UserFact, userKey } from './facts.ts'
+import { compareRows } from './compare-rows.ts'
+import { type UserFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -12,14 +12,8 @@ interface Decision {
   readonly outcome: string | null
 }
 
-interface DecisionRow {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
+interface DecisionRow extends UserRef {
   readonly formId: string
-  readonly recordId: string
-  readonly decidedAt: Date
-  readonly outcome: string
 }
 
 /** `decisions` of the evaluator: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
@@ -64,7 +58,6 @@ export function createDecisionsModel(): DecisionsModel {
           (row) => isKnown(keyOf(row)),
         ),
         keyOf,
-        foundIn: ({ recordId, decidedAt, outcome }) => ({ recordId, decidedAt: isoOf(decidedAt), outcome }),
         findings,
       })
       unknown.clear()

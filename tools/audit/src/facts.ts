@@ -89,7 +89,12 @@ export interface Delivered extends OfForm {
 /** On `form-events`. */
 export type FormFact = Queued | Delivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
 
-/** Names a user's rows. Ids hold no `/`. */
-export function userKey({ organization, project, userId }: ProjectRef & { readonly userId: string }): string {
+/** What names the rows of a user. */
+export interface UserRef extends ProjectRef {
+  readonly userId: string
+}
+
+/** Ids hold no `/`. */
+export function userKey({ organization, project, userId }: UserRef): string {
   return `${organization}/${project}/${userId}`
 }

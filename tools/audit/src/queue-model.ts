@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.ts'
-import { compareRows, isoOf } from './compare-rows.ts'
-import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
+import { compareRows } from './compare-rows.ts'
+import { type FormFact, type Queued, type UserFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -20,17 +20,9 @@ interface QueueRow {
   readonly catalogRevision: number
 }
 
-interface StoredRow extends Omit<QueueRow, 'state' | 'priority' | 'queuedAt' | 'showFrom' | 'expiresAt' | 'shownAt'> {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
+interface StoredRow extends UserRef {
   readonly id: string
   readonly state: QueueRow['state'] | 'offered'
-  readonly priority: string
-  readonly queuedAt: Date
-  readonly showFrom: Date
-  readonly expiresAt: Date | null
-  readonly shownAt: Date | null
 }
 
 /** Compares the evaluator's log of decisions with its queue, and each decision with the record that triggered it. */
@@ -135,7 +127,6 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
       await compareRows({
         table: 'forms.queue',
         expected: new Map([...rows].filter(([key]) => !moving.has(key))),
-        cellsOf: (row) => ({ ...row }),
         rows: withoutMoving(
           snapshot.rows<StoredRow>(
             `SELECT organization, project, user_id AS "userId", id, form_id AS "formId", state, priority,
@@ -147,15 +138,7 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
           moving,
         ),
         keyOf: keyOfRow,
-        foundIn: (row) => ({
-          ...row,
-          state: row.state === 'offered' ? 'waiting' : row.state,
-          priority: Number(row.priority),
-          queuedAt: isoOf(row.queuedAt),
-          showFrom: isoOf(row.showFrom),
-          expiresAt: isoOf(row.expiresAt),
-          shownAt: isoOf(row.shownAt),
-        }),
+        foundIn: (row) => ({ ...row, state: row.state === 'offered' ? 'waiting' : row.state }),
         findings,
       })
       for (const each of [known, rows, moving, causes, visits, confirmed, open, shown]) each.clear()

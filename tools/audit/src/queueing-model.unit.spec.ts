@@ -117,7 +117,7 @@ async function audited({
   const rows = async function* () {
     if (!decision) return
     const { minutes, outcome } = decision
-    yield { ...place, formId: 'nps', recordId: idOf(minutes), decidedAt: new Date(at(minutes)), outcome }
+    yield { ...place, formId: 'nps', recordId: idOf(minutes), decidedAt: at(minutes), outcome }
   }
   await model.compareUsers({ rows } as unknown as Snapshot, { first: '', last: 'z' })
   const found = findings

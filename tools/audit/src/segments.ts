@@ -22,7 +22,7 @@ interface UserRow {
   readonly project: string
   readonly userId: string
   /** The instant that the user's segments were computed for (null: never), and the catalog's revision. */
-  readonly asOf: Date | null
+  readonly asOf: string | null
   readonly revision: number
   readonly segments: readonly string[]
   /** Whether time should have changed them a while ago. */
@@ -71,7 +71,7 @@ function compareMembership(
   const { asOf } = row
   if (asOf) {
     for (const [id, where] of segments) {
-      const isIn = holds(where, { ...state, at: asOf.getTime(), segments })
+      const isIn = holds(where, { ...state, at: Date.parse(asOf), segments })
       if (isIn && !found.has(id)) findings.add('users.segment_members: missing', key, `is not in ${id}, and should be`)
       if (!isIn && found.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, and should not be`)
     }

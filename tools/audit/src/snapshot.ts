@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, TypeOverrides, types } from 'pg'
 
 /** Where a service keeps its rows. Its projection is named after it. */
 export interface ReadModel {
@@ -29,6 +29,12 @@ export interface Snapshot {
 
 const CONNECT_WITHIN_MS = 5_000
 const ROWS_A_FETCH = 2_000
+
+/** Whole numbers as numbers, instants as ISO text. */
+const ROW_TYPES = new TypeOverrides()
+ROW_TYPES.setTypeParser(types.builtins.INT8, Number)
+const parseInstant = types.getTypeParser(types.builtins.TIMESTAMPTZ) as (text: string) => Date
+ROW_TYPES.setTypeParser(types.builtins.TIMESTAMPTZ, (text: string) => parseInstant(text).toISOString())
 
 /** Begins one read-only transaction, which sees nothing that is committed later. Only `close` ends it. */
 export async function openSnapshot({ service, schema, url }: ReadModel, topic: string): Promise<Snapshot> {
@@ -88,7 +94,7 @@ function rowsOf(client: Client): Snapshot['rows'] {
     await client.query({ text: `DECLARE audited NO SCROLL CURSOR FOR ${sql}`, values: [...values] })
     try {
       for (;;) {
-        const fetched = await client.query<Row>(`FETCH ${ROWS_A_FETCH} FROM audited`)
+        const fetched = await client.query<Row>({ text: `FETCH ${ROWS_A_FETCH} FROM audited`, types: ROW_TYPES })
         yield* fetched.rows
         if (fetched.rows.length < ROWS_A_FETCH) return
       }
