@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DeviceFacts } from './device-info.ts'
 import { Instant, Month, SlugId, Uuid } from './primitives.ts'
+import { WaitingForm } from './queue-row.ts'
 import { slugMap, TraitValue } from './traits.ts'
 
 /**
@@ -156,17 +157,6 @@ export const SegmentMember = z.object({ userId: Uuid, userName: z.string(), sinc
 export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
-/** A row of the evaluator's queue that waits. An offered one is on its way to the user. */
-export const WaitingForm = z.object({
-  queuedId: Uuid,
-  formId: SlugId,
-  state: z.literal('waiting'),
-  queuedAt: Instant,
-  showFrom: Instant,
-  expiresAt: Instant.nullable(),
-  priority: z.number().int(),
-})
-export type WaitingForm = z.infer<typeof WaitingForm>
 export const QueueAnswer = z.object({ waiting: z.array(WaitingForm) })
 
 export const UsageQuery = z.object({ ...place, month: Month })

@@ -24,3 +24,8 @@ export interface ProjectRef {
   readonly organization: string
   readonly project: string
 }
+
+/** Whose a row is: a user of one project. */
+export interface UserRef extends ProjectRef {
+  readonly userId: string
+}

@@ -1,3 +1,6 @@
+import { BODY_RULES } from './bodies/body-rules.ts'
+import { reject, type Rejection } from './bodies/rejection.ts'
+
 const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS
 /** How old a live event may be, ms; an imported one may be any age (decisions.md, Import). */
@@ -14,8 +17,7 @@ export type OccurredAt =
       /** False when it lies more than 15 minutes before `receivedMs`. */
       readonly evaluateTriggers: boolean
     }
-  /** `reason` is the second half of a sentence that begins with the member's name. */
-  | { readonly outcome: 'rejected'; readonly reason: string }
+  | Rejection
 
 /**
  * When an event happened, by what its caller says (decisions.md, Track event): a date and time, seconds and fraction
@@ -23,10 +25,9 @@ export type OccurredAt =
  */
 export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): OccurredAt {
   const instantMs = instantOf(text)
-  if (instantMs === undefined)
-    return rejected('must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z')
-  if (instantMs - receivedMs > MAX_AHEAD_MS) return rejected('must be no more than 5 minutes in the future')
-  if (receivedMs - instantMs > maxAgeMs) return rejected('must be no more than 365 days in the past')
+  if (instantMs === undefined) return reject(BODY_RULES.occurredAt)
+  if (instantMs - receivedMs > MAX_AHEAD_MS) return reject(BODY_RULES.ahead)
+  if (receivedMs - instantMs > maxAgeMs) return reject(BODY_RULES.past)
   return {
     outcome: 'ok',
     occurredAt: new Date(instantMs).toISOString(),
@@ -52,8 +53,4 @@ function instantOf(text: string): number | undefined {
     return undefined
   const sign = match[8] === '-' ? -1 : 1
   return localMs - sign * (offsetHour * 60 + offsetMinute) * MINUTE_MS
-}
-
-function rejected(reason: string): OccurredAt {
-  return { outcome: 'rejected', reason }
 }

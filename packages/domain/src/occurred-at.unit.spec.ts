@@ -46,7 +46,8 @@ describe('parseOccurredAt (decisions.md, Track event, occurredAt)', () => {
   ])('refuses %j', (text) => {
     expect(parseOccurredAt(text, RECEIVED)).toEqual({
       outcome: 'rejected',
-      reason: expect.stringContaining('ISO 8601'),
+      reason: 'invalid',
+      message: expect.stringContaining('ISO 8601'),
     })
   })
 

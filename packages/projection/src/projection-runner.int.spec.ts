@@ -151,15 +151,17 @@ describe('a projection runner', () => {
 
   it('does not halt when others fold on between its look at the log and at its checkpoint', async () => {
     const { log, db } = await given()
-    let isOvertaken = false
-    const overtake = async (): Promise<void> => {
-      if (isOvertaken) return
-      isOvertaken = true
+    const overtakeOnce = async (): Promise<void> => {
       await log.publish(eventsOfAda(5))
       await putCheckpoint(db, log.topic, partitionForKey(userIdFixture('ada'), PARTITIONS), 5n)
     }
-    const { onFailure } = await givenRunner(log, beforeQueries(db, overtake))
-    await expect.poll(() => isOvertaken, soon).toBe(true)
+    let overtaking: Promise<void> | undefined
+    const { onFailure } = await givenRunner(
+      log,
+      beforeQueries(db, () => (overtaking ??= overtakeOnce())),
+    )
+    await expect.poll(() => overtaking, soon).toBeDefined()
+    await overtaking
     await log.publish(eventsOfAda(3))
     await expect.poll(visitsOf(db), soon).toBe(3)
     expect(onFailure).not.toHaveBeenCalled()

@@ -5,9 +5,8 @@ import { partitionForKey } from '@nextvisit/log'
 import { internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { readQueue } from './queries.ts'
 import { createQueueProjection } from './queue-projection.ts'
-import { readForms } from './read-forms.ts'
+import { readForms, readQueue } from './read-forms.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
 
 /** Decides which forms reach a user, and when. */

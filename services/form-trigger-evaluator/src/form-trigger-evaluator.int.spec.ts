@@ -16,9 +16,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { formTriggerEvaluator } from './consumer.ts'
-import { contextOf, nps } from './evaluator-fixtures.ts'
+import { contextOf, nps } from '../test/evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { migrations, openDb } from './given-evaluator.ts'
+import { migrations, openDb } from '../test/given-evaluator.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
 
 /** As a gateway sees it: records go into the log, replies come over Redis. */

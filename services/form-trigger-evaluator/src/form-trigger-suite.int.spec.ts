@@ -5,7 +5,7 @@ import { type Db, sql } from '@nextvisit/database'
 import { queuedIdOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
 import { formTriggerEvaluator } from './consumer.ts'
-import { at, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
+import { at, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 
 const forms = [
   { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },

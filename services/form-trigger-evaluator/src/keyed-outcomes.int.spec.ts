@@ -1,7 +1,7 @@
 import { eventTracked, visit } from '@nextvisit/contracts/fixtures'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { at, contextOf, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
-import { type GivenEvaluator, givenEvaluator } from './given-evaluator.ts'
+import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
 
 const HOUR = 60 * MINUTE
 

@@ -37,7 +37,7 @@ const gatewayConfig = z
     port: env.GATEWAY_PORT,
     maxInFlight: env.GATEWAY_MAX_IN_FLIGHT,
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
-    owners: {
+    services: {
       userProjector: env.USER_PROJECTOR_URLS,
       traitRegistry: env.TRAIT_REGISTRY_URLS,
       metering: env.METERING_URLS,

@@ -1,39 +1,32 @@
-import type { RequestListener } from 'node:http'
 import type { CatalogView } from '@nextvisit/catalog'
 import type { LogConnection, Publisher } from '@nextvisit/log'
-import type { RedisConnection } from '@nextvisit/service-kit'
+import type { Logger, RedisConnection } from '@nextvisit/service-kit'
 import { createAdmitEvent } from './admission/admit-event.ts'
 import { createAdmitIdentify } from './admission/admit-identify.ts'
-import { createUserExists } from './admission/user-exists.ts'
-import { createApp } from './app.ts'
-import type { BreakerWatch } from './breaker.ts'
-import { createAwaitReply } from './await-reply.ts'
-import type { CountryOf } from './country-of.ts'
+import { createKnownUsers } from './admission/known-users.ts'
+import { createFormTriggerEvaluator } from './clients/form-trigger-evaluator.ts'
+import { createMetering } from './clients/metering.ts'
+import { createServiceClient } from './clients/service-client.ts'
+import { createTraitRegistry } from './clients/trait-registry.ts'
+import { createUserProjector } from './clients/user-projector.ts'
+import type { GatewayConfig } from './config.ts'
+import { createApp } from './http/app.ts'
 import { createCallerAddress } from './http/caller-address.ts'
-import { createAnswerOnce } from './idempotency/answer-once.ts'
+import { UNAVAILABLE_REASONS } from './http/refusals.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
-import type { GatewayMetrics } from './gateway-metrics.ts'
-import { createIngest } from './ingest.ts'
-import type { Logger } from './logger.ts'
-import { createOwners, type OwnersOptions } from './owners.ts'
-import { createRecordLog, type RecordLog } from './record-log.ts'
+import { createRecordLog } from './log/record-log.ts'
+import { createReplies } from './log/replies.ts'
+import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import { createSharedRateLimiter } from './rate-limit/shared-rate-limiter.ts'
-import { whyNotReady } from './why-not-ready.ts'
-import { createReplies, type Replies } from './replies.ts'
-import type { Route } from './route.ts'
-import { createGetUsage } from './routes/get-usage.ts'
-import { createGetUser } from './routes/get-user.ts'
-import { createGetUserForms } from './routes/get-user-forms.ts'
-import { createIdentifyUser } from './routes/identify-user.ts'
-import { createListDefinitions } from './routes/list-definitions.ts'
-import { createListSegmentUsers } from './routes/list-segment-users.ts'
-import { createListSegments } from './routes/list-segments.ts'
+import type { CountryOf } from './routes/caller-country.ts'
+import { createIdentifyUser, createVisit } from './routes/identify-user.ts'
+import { createProjectRoutes } from './routes/project-routes.ts'
+import { createRecordRequest } from './routes/record-request.ts'
 import { createTrackEvent } from './routes/track-event.ts'
-import { createVisit } from './routes/visit.ts'
-import { createUserMarkers } from './user-markers.ts'
-import { createCheckSignature } from './user-signature.ts'
+import { createUserRoutes } from './routes/user-routes.ts'
+import { createCheckSignature } from './routes/user-signature.ts'
 
-export interface GatewayParts {
+export interface GatewayParts extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'trustedProxies'> {
   /** Names this process among gateways: the channel of its replies. */
   readonly instanceId: string
   readonly catalog: CatalogView
@@ -42,11 +35,8 @@ export interface GatewayParts {
   readonly redis: RedisConnection['client']
   /** A connection of its own: one that subscribes takes no other commands. */
   readonly subscriber: RedisConnection['client']
-  readonly owners: Omit<OwnersOptions, keyof BreakerWatch | 'onCall'>
-  readonly secretKey: string | undefined
-  readonly maxInFlight: number
-  /** Addresses and ranges of proxies whose `X-Forwarded-For` is believed. */
-  readonly trustedProxies: readonly string[]
+  /** The token that services share. */
+  readonly internalToken: string
   readonly countryOf: CountryOf
   readonly metrics: GatewayMetrics
   readonly logger: Logger
@@ -56,79 +46,67 @@ export interface GatewayParts {
   readonly redisPrefix?: string
 }
 
-export interface Gateway {
-  readonly listener: RequestListener
-  /** The route table, for OpenAPI. */
-  readonly routes: readonly Route[]
-  readonly log: RecordLog
-  readonly replies: Replies
-  readonly whyNotReady: () => readonly string[]
-  /** Ends timers; connections belong to who made them. */
-  readonly stop: () => void
-}
+const MAX_CATALOG_AGE_MS = 30_000
 
 /** Wires the gateway together; opens nothing. */
-export function createGateway(parts: GatewayParts): Gateway {
-  const { catalog, metrics, logger } = parts
+export function createGateway(parts: GatewayParts) {
+  const { catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const watch = { logger, onState: metrics.onBreaker }
+
+  const options = { token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
+  const clientOf = (name: string, urls: readonly string[]) => createServiceClient(name, urls, options)
+  const userProjector = createUserProjector(clientOf('user-projector', services.userProjector))
+  const traitRegistry = createTraitRegistry(clientOf('trait-registry', services.traitRegistry))
+  const metering = createMetering(clientOf('metering', services.metering))
+  const evaluator = createFormTriggerEvaluator(clientOf('form-trigger-evaluator', services.formTriggerEvaluator))
+
   const log = createRecordLog({ ...parts, ...watch })
-  const owners = createOwners({ ...parts.owners, onCall: metrics.onOwnerCall, ...watch })
-  const replies = createReplies(parts.subscriber, parts.instanceId, logger)
-  const { awaitReply, stop: stopAwaiting } = createAwaitReply(replies, watch, metrics.onReplyAwaited)
-  const redisPrefix = parts.redisPrefix ?? 'nextvisit:'
-  const markers = createUserMarkers(parts.redis, redisPrefix)
-  const answerOnce = createAnswerOnce(createKeptAnswers(parts.redis, redisPrefix))
-  const rateLimiter = createSharedRateLimiter({
-    ...parts,
-    keyPrefix: redisPrefix,
-    nowMs: () => performance.now(),
-  })
-  const ingest = createIngest(log, metrics.onRecorded)
-  const admitIdentify = createAdmitIdentify({ ...owners, markers })
-  const admitEvent = createAdmitEvent({ ...owners, userExists: createUserExists(markers, owners.lookUpUser) })
+  const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
+  const keptAnswers = createKeptAnswers(redis, redisPrefix)
+  const recordRequest = createRecordRequest({ keptAnswers, log, replies, onRecorded: metrics.onRecorded })
+  const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
+  const admissionParts = { knownUsers, metering, traitRegistry }
+  const admitIdentify = createAdmitIdentify(admissionParts)
+  const admitEvent = createAdmitEvent(admissionParts)
   const checkSignature = createCheckSignature(parts.secretKey)
-  const trackParts = { admitEvent, ingest, awaitReply, answerOnce }
-  const routes: readonly Route[] = [
-    createIdentifyUser(admitIdentify, ingest, answerOnce),
-    createTrackEvent('admin', trackParts),
-    createVisit({
-      admitIdentify,
-      ingest,
-      awaitReply,
-      answerOnce,
-      checkSignature,
-      countryOf: parts.countryOf,
-      log,
-      logger,
-    }),
-    createTrackEvent('sdk', trackParts),
-    ...createGetUser(owners),
-    createGetUserForms(owners),
-    createGetUsage(owners),
-    createListDefinitions('trait', owners),
-    createListDefinitions('event', owners),
-    createListSegments(owners),
-    createListSegmentUsers(owners),
-  ]
-  const reasons = () => whyNotReady(log, catalog, Date.now())
+
+  const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), Date.now())
+  const listener = createApp({
+    routes: [
+      createIdentifyUser(admitIdentify, recordRequest),
+      createTrackEvent('admin', admitEvent, recordRequest),
+      createVisit({ ...parts, admit: admitIdentify, recordRequest, checkSignature, log }),
+      createTrackEvent('sdk', admitEvent, recordRequest),
+      ...createUserRoutes(userProjector, evaluator),
+      ...createProjectRoutes({ metering, traitRegistry, userProjector }),
+    ],
+    catalog,
+    rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
+    maxInFlight: parts.maxInFlight,
+    callerAddress: createCallerAddress(parts.trustedProxies),
+    onAnswered: metrics.onAnswered,
+    notReadyReasons,
+    logger,
+  })
   return {
-    listener: createApp({
-      routes,
-      catalog,
-      rateLimiter,
-      maxInFlight: parts.maxInFlight,
-      callerAddress: createCallerAddress(parts.trustedProxies),
-      onAnswered: metrics.onAnswered,
-      whyNotReady: reasons,
-      logger,
-    }),
-    routes,
+    listener,
     log,
     replies,
-    whyNotReady: reasons,
-    stop: () => {
-      owners.stop()
-      stopAwaiting()
-    },
+    notReadyReasons,
+    /** Ends timers; connections belong to their creators. */
+    stop: () => [userProjector, traitRegistry, metering, evaluator, replies].forEach((part) => part.stop()),
   }
+}
+
+/**
+ * Why a request would not succeed now; empty while it would. Redis and other services do not count: ingestion goes on
+ * without them (decisions.md, Busy and broken).
+ */
+function reasonsOf(logReason: string | undefined, catalogCurrentAsOfMs: number, nowMs: number): readonly string[] {
+  const reasons: string[] = logReason === undefined ? [] : [logReason]
+  const ageMs = nowMs - catalogCurrentAsOfMs
+  if (catalogCurrentAsOfMs === 0) reasons.push(UNAVAILABLE_REASONS.noCatalog)
+  else if (ageMs > MAX_CATALOG_AGE_MS)
+    reasons.push(`The catalog was last known to be current ${Math.round(ageMs / 1_000)} s ago`)
+  return reasons
 }

@@ -13,10 +13,10 @@ import {
   runService,
 } from '@nextvisit/service-kit'
 import { readGatewayConfig } from './config.ts'
-import { loadCountries } from './country-of.ts'
 import { createGateway } from './gateway.ts'
-import { createGatewayMetrics } from './gateway-metrics.ts'
 import { createHttpServer } from './http/http-server.ts'
+import { createGatewayMetrics } from './metrics/gateway-metrics.ts'
+import { loadCountries } from './routes/caller-country.ts'
 
 const config = configOrExit(readGatewayConfig)
 const logger = createLogger('gateway', config.logLevel)
@@ -29,16 +29,14 @@ const publisher = createPublisher(connection, { logger, onRequest: createPublish
 const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
 const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })
 const gateway = createGateway({
+  ...config,
   instanceId,
   catalog,
   connection,
   publisher,
   redis: redis.client,
   subscriber: subscriber.client,
-  owners: { ...config.owners, token: config.internalServer.token },
-  secretKey: config.secretKey,
-  maxInFlight: config.maxInFlight,
-  trustedProxies: config.trustedProxies,
+  internalToken: config.internalServer.token,
   countryOf: loadCountries(),
   metrics: createGatewayMetrics(metrics),
   logger,
@@ -54,7 +52,7 @@ const internalServer = createInternalServer({
   routes: [],
   isLive: () => ({ status: 'available' }),
   isReady: () => {
-    const reasons = gateway.whyNotReady()
+    const reasons = gateway.notReadyReasons()
     return reasons.length === 0 ? { status: 'available' } : { status: 'unavailable', because: reasons.join('; ') }
   },
   metrics,
@@ -72,7 +70,7 @@ const service = runService({
     { name: 'log', ...gateway.log },
     // Not waited for: until it was read, requests are answered 503 and /readyz says why.
     { name: 'catalog', start: async () => void catalog.start().catch(() => undefined), stop: catalog.stop },
-    { name: 'owners', start: () => Promise.resolve(), stop: async () => gateway.stop() },
+    { name: 'service clients', start: () => Promise.resolve(), stop: async () => gateway.stop() },
     {
       name: 'server',
       start: async () => {

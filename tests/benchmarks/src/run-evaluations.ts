@@ -28,11 +28,11 @@ const everyForm = [...index.byId.values()]
 const unindexed: FormIndex = { ...index, onEvent: () => everyForm, onVisit: everyForm }
 
 const programs: readonly Program[] = [
-  { name: 'by the index', evaluations, run: ({ user, occasion }) => evaluateForms(index, user, occasion).length },
+  { name: 'by the index', evaluations, run: ({ user, context }) => evaluateForms(index, user, context).length },
   {
     name: 'looping over all',
     evaluations,
-    run: ({ user, occasion }) => evaluateForms(unindexed, user, occasion).length,
+    run: ({ user, context }) => evaluateForms(unindexed, user, context).length,
   },
   // It changes its users: they are its own.
   { name: 'by the index, the event folded first', evaluations: evaluationLoad().evaluations, run: foldAndEvaluate },
@@ -42,9 +42,9 @@ for (const program of programs) measure(program) // warm
 const rounds = Array.from({ length: ROUNDS }, () => programs.map(measure))
 printTable()
 
-function foldAndEvaluate({ user, occasion, fact }: Evaluation): number {
+function foldAndEvaluate({ user, context, fact }: Evaluation): number {
   if (fact) foldEvent(user, fact)
-  return evaluateForms(index, user, occasion).length
+  return evaluateForms(index, user, context).length
 }
 
 /** How many a second of processor time, and how many forms came to a decision for each. */

@@ -1,5 +1,6 @@
 import { type DeviceFacts, KNOWN_FIELDS } from '@nextvisit/contracts'
 import { checkDeviceValue, isDeviceField } from './device-info.ts'
+import { BODY_RULES } from './body-rules.ts'
 import type { IdentifyBody } from './identify-body.ts'
 import type { TraitChange } from './trait-changes.ts'
 import { reject, type Rejection } from './rejection.ts'
@@ -47,7 +48,7 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
     else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
     else if (!isDeviceField(slug)) changes.push(change)
   }
-  // What says the most is said last: `$deviceInfo` over `$set` over `$setOnce`.
+  // The last one wins: `$deviceInfo` over `$set` over `$setOnce`.
   const device = Object.entries({ ...Object.fromEntries([...setOnce, ...set]), ...body.device }).filter(([field]) => {
     if (droppedTraits.has(field)) return false
     if (!project.allowedFields.has(field)) filteredFields.add(field)
@@ -68,8 +69,7 @@ function checkDeviceChange(
   change: TraitChange,
 ): { readonly outcome: 'ok'; readonly value: string | undefined } | Rejection {
   const where = `userAttributes.$${change.operator}.${slug}`
-  if (change.operator === 'increment' || change.operator === 'decrement')
-    return reject(`${where} must not be counted: it is a device field`)
+  if (change.operator === 'increment' || change.operator === 'decrement') return reject(BODY_RULES.counted(where))
   if (change.operator === 'unset' || change.value === null) return { outcome: 'ok', value: undefined }
   return checkDeviceValue(slug, change.value, where)
 }

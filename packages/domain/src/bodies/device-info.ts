@@ -1,6 +1,7 @@
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
 import countries from 'i18n-iso-countries'
 import { LRUCache } from 'lru-cache'
+import { BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
@@ -22,11 +23,10 @@ export type CheckedDeviceValue = { readonly outcome: 'ok'; readonly value: strin
 /** One device field against the contract's Device info table. `where` names it in the message. */
 export function checkDeviceValue(field: DeviceField, value: unknown, where: string): CheckedDeviceValue {
   if (field === '$countryCode') return checkCountry(value)
-  if (typeof value !== 'string') return reject(`${where} must be a string`)
-  if (field === '$timezone' && !isTimezone(value))
-    return reject(`${where} must be an IANA time zone such as Europe/Berlin`)
+  if (typeof value !== 'string') return reject(BODY_RULES.deviceString(where))
+  if (field === '$timezone' && !isTimezone(value)) return reject(BODY_RULES.timezone(where))
   const allowed = DEVICE_FIELD_VALUES[field]
-  if (allowed && !allowed.includes(value)) return reject(`${where} must be one of ${allowed.join(', ')}`)
+  if (allowed && !allowed.includes(value)) return reject(BODY_RULES.deviceValue(where, allowed))
   return { outcome: 'ok', value }
 }
 
@@ -35,7 +35,7 @@ export type ParsedDeviceInfo = { readonly outcome: 'ok'; readonly device: Device
 /** `$deviceInfo` of a body, `undefined` for none. Unknown members are dropped (decisions.md, Identify). */
 export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {
   if (input === undefined) return { outcome: 'ok', device: {} }
-  if (!isJsonObject(input)) return reject('$deviceInfo must be an object')
+  if (!isJsonObject(input)) return reject(BODY_RULES.deviceInfo)
   const device: Partial<Record<DeviceField, string>> = {}
   for (const field of DEVICE_FIELDS) {
     const value = memberOf(input, field)
@@ -50,7 +50,7 @@ export function parseDeviceInfo(input: unknown): ParsedDeviceInfo {
 function checkCountry(value: unknown): CheckedDeviceValue {
   // Two letters first: in upper case `ß` is `SS`, which is South Sudan.
   const code = typeof value === 'string' && /^[a-z]{2}$/i.test(value) ? value.toUpperCase() : ''
-  return ASSIGNED_COUNTRIES.has(code) ? { outcome: 'ok', value: code } : reject('invalid country passed')
+  return ASSIGNED_COUNTRIES.has(code) ? { outcome: 'ok', value: code } : reject(BODY_RULES.country)
 }
 
 function isTimezone(name: string): boolean {

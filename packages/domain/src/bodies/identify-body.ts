@@ -1,4 +1,5 @@
 import type { DeviceFacts } from '@nextvisit/contracts'
+import { BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { parseDeviceInfo } from './device-info.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
@@ -24,8 +25,7 @@ export function parseIdentifyBody(body: JsonObject): ParsedIdentifyBody {
   const deviceInfo = parseDeviceInfo(memberOf(body, '$deviceInfo'))
   if (deviceInfo.outcome === 'rejected') return deviceInfo
   const userSignature = memberOf(body, 'userSignature')
-  if (userSignature !== undefined && typeof userSignature !== 'string')
-    return reject('userSignature must be a string of hex digits')
+  if (userSignature !== undefined && typeof userSignature !== 'string') return reject(BODY_RULES.signatureType)
   return {
     outcome: 'ok',
     value: { userName: userName as string, changes: attributes.changes, device: deviceInfo.device, userSignature },

@@ -1,3 +1,4 @@
+export * from './body-rules.ts'
 export * from './choose-fields.ts'
 export { checkDeviceValue } from './device-info.ts'
 export * from './identify-body.ts'

@@ -1,8 +1,7 @@
 import { isStorable } from '@nextvisit/contracts'
+import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
-
-const MAX_DEPTH = 8
 
 // Keeps a byte order mark, which JSON.parse then refuses.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -12,19 +11,18 @@ export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } |
 /** The JSON object in a body (decisions.md, Order of checks: JSON). `what` names it in a message. */
 export function parseJson(bytes: Uint8Array, what = 'The body'): ParsedJson {
   const text = decode(bytes)
-  if (text === undefined) return reject(`${what} must be UTF-8`)
+  if (text === undefined) return reject(BODY_RULES.notUtf8(what))
   // Before JSON.parse: what recurses over a parsed value could overflow the stack.
-  if (isDeeperThan(text, MAX_DEPTH)) return reject(`${what} must not be nested deeper than ${MAX_DEPTH}`)
+  if (isDeeperThan(text, BODY_LIMITS.depth)) return reject(BODY_RULES.tooDeep(what))
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
-    return reject(`${what} must be JSON`)
+    return reject(BODY_RULES.notJson(what))
   }
-  if (!isJsonObject(body)) return reject(`${what} must be a JSON object`)
+  if (!isJsonObject(body)) return reject(BODY_RULES.notAnObject(what))
   // Past fatal UTF-8 only an escape brings in such a character: look closer only where there is one.
-  if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(body))
-    return reject(`${what} must hold no U+0000 and no lone surrogates in its strings`)
+  if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(body)) return reject(BODY_RULES.notStorable(what))
   return { outcome: 'ok', body }
 }
 

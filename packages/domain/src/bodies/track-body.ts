@@ -1,11 +1,10 @@
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
 import { MAX_EVENT_AGE_MS, parseOccurredAt } from '../occurred-at.ts'
+import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
 import { checkUserName } from './user-name.ts'
-
-const MAX_NAME_LENGTH = 100
 
 export interface TrackBody {
   readonly userName: string
@@ -25,11 +24,11 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
   const rejection = checkUserName(userName) ?? checkEventName(eventName)
   if (rejection) return rejection
   const slug = eventSlug(eventName as string)
-  if (slug === '') return reject('eventName must hold at least one letter or digit')
+  if (slug === '') return reject(BODY_RULES.emptySlug)
   const text = memberOf(body, 'occurredAt') ?? new Date(receivedMs).toISOString()
-  if (typeof text !== 'string') return reject('occurredAt must be a string')
+  if (typeof text !== 'string') return reject(BODY_RULES.occurredAtType)
   const when = parseOccurredAt(text, receivedMs, maxAgeMs)
-  if (when.outcome === 'rejected') return reject(`occurredAt ${when.reason}`)
+  if (when.outcome === 'rejected') return when
   const { occurredAt, evaluateTriggers } = when
   return {
     outcome: 'ok',
@@ -38,8 +37,7 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
 }
 
 function checkEventName(eventName: unknown): Rejection | undefined {
-  if (typeof eventName !== 'string' || eventName === '' || isLongerThan(eventName, MAX_NAME_LENGTH))
-    return reject(`eventName must be a string of 1 to ${MAX_NAME_LENGTH} characters`)
-  if (isReservedEventName(eventName)) return reject('eventName must not begin with form: (names of system events)')
-  return undefined
+  if (typeof eventName !== 'string' || eventName === '' || isLongerThan(eventName, BODY_LIMITS.eventNameLength))
+    return reject(BODY_RULES.eventName)
+  return isReservedEventName(eventName) ? reject(BODY_RULES.systemEvent) : undefined
 }

@@ -1,11 +1,10 @@
 import type { TraitOperations, TraitScalar, TraitValue } from '@nextvisit/contracts'
-import { reject, type Rejection } from './rejection.ts'
+import { BODY_LIMITS, BODY_RULES, TRAIT_OPERATORS } from './body-rules.ts'
+import { type BodyRule, reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
-const MAX_SLUG_LENGTH = 100
-const MAX_STRING_LENGTH = 500
-const MAX_ITEMS = 100
+const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
 
 /** One slug under one operator. A flat list of them keeps the caller's order, and one filter serves every operator. */
 export type TraitChange =
@@ -20,7 +19,7 @@ export type ParsedTraitChanges = { readonly outcome: 'ok'; readonly changes: rea
 /** `userAttributes` of a body, `undefined` for none, in the order of the parsed object's own keys (decisions.md, Identify). */
 export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
   if (attributes === undefined) return { outcome: 'ok', changes: [] }
-  if (!isJsonObject(attributes)) return reject('userAttributes must be an object')
+  if (!isJsonObject(attributes)) return reject(BODY_RULES.attributes)
   const changes: TraitChange[] = []
   for (const member of Object.keys(attributes)) {
     const operands = memberOf(attributes, member)
@@ -50,12 +49,8 @@ export function toTraitOperations(changes: readonly TraitChange[]): TraitOperati
   }
 }
 
-const OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', '$unset']
-
 function checkOperator(member: string): Rejection | undefined {
-  return OPERATORS.includes(member)
-    ? undefined
-    : reject(`userAttributes.${shown(member)} is not an operator: use ${OPERATORS.join(', ')}`)
+  return operators.has(member) ? undefined : reject(BODY_RULES.operator(`userAttributes.${shown(member)}`))
 }
 
 /** Adds one operator's changes to the list, or says what is wrong with them. */
@@ -65,8 +60,8 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
     case '$set':
     case '$setOnce':
       return eachOperand(where, operands, (slug, value) => {
-        const fault = faultOfValue(value)
-        if (fault) return reject(`${where}.${shown(slug)} ${fault}`)
+        const rule = brokenByValue(value)
+        if (rule) return reject(rule(`${where}.${shown(slug)}`))
         changes.push({ operator: member === '$set' ? 'set' : 'setOnce', slug, value: value as TraitValue })
         return undefined
       })
@@ -74,7 +69,7 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
     case '$decrement':
       return eachOperand(where, operands, (slug, value) => {
         if (typeof value !== 'number' || !Number.isFinite(value))
-          return reject(`${where}.${shown(slug)} must be a finite number`)
+          return reject(BODY_RULES.finiteNumber(`${where}.${shown(slug)}`))
         changes.push({ operator: member === '$increment' ? 'increment' : 'decrement', slug, value })
         return undefined
       })
@@ -90,7 +85,7 @@ function eachOperand(
   operands: unknown,
   read: (slug: string, value: unknown) => Rejection | undefined,
 ): Rejection | undefined {
-  if (!isJsonObject(operands)) return reject(`${where} must be an object of trait keys`)
+  if (!isJsonObject(operands)) return reject(BODY_RULES.operands(where))
   for (const [slug, value] of Object.entries(operands)) {
     const rejection = checkSlug(where, slug) ?? read(slug, value)
     if (rejection) return rejection
@@ -99,9 +94,9 @@ function eachOperand(
 }
 
 function readUnset(where: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
-  if (!Array.isArray(operands)) return reject(`${where} must be an array of trait keys`)
+  if (!Array.isArray(operands)) return reject(BODY_RULES.unset(where))
   for (const slug of operands as readonly unknown[]) {
-    if (typeof slug !== 'string') return reject(`${where} must hold only strings`)
+    if (typeof slug !== 'string') return reject(BODY_RULES.unsetItem(where))
     const rejection = checkSlug(where, slug)
     if (rejection) return rejection
     changes.push({ operator: 'unset', slug })
@@ -110,34 +105,33 @@ function readUnset(where: string, operands: unknown, changes: TraitChange[]): Re
 }
 
 function checkSlug(where: string, slug: string): Rejection | undefined {
-  return slug === '' || isLongerThan(slug, MAX_SLUG_LENGTH)
-    ? reject(`${where}.${shown(slug)} must be a trait key of 1 to ${MAX_SLUG_LENGTH} characters`)
+  return slug === '' || isLongerThan(slug, BODY_LIMITS.traitKeyLength)
+    ? reject(BODY_RULES.traitKey(`${where}.${shown(slug)}`))
     : undefined
 }
 
-function faultOfValue(value: unknown): string | undefined {
-  if (!Array.isArray(value)) return faultOfScalar(value)
-  if (value.length > MAX_ITEMS) return `must be an array of at most ${MAX_ITEMS} values`
+type RuleOfMember = (member: string) => BodyRule
+
+function brokenByValue(value: unknown): RuleOfMember | undefined {
+  if (!Array.isArray(value)) return brokenByScalar(value)
+  if (value.length > BODY_LIMITS.traitItems) return BODY_RULES.traitArray
   for (const item of value as readonly unknown[]) {
-    if (Array.isArray(item)) return 'must be an array of strings, numbers, booleans and nulls'
-    const fault = faultOfScalar(item)
-    if (fault) return fault
+    const rule = Array.isArray(item) ? BODY_RULES.traitItem : brokenByScalar(item)
+    if (rule) return rule
   }
   return undefined
 }
 
-function faultOfScalar(value: unknown): string | undefined {
+function brokenByScalar(value: unknown): RuleOfMember | undefined {
   switch (typeof (value as TraitScalar)) {
     case 'string':
-      return isLongerThan(value as string, MAX_STRING_LENGTH)
-        ? `must be at most ${MAX_STRING_LENGTH} characters long`
-        : undefined
+      return isLongerThan(value as string, BODY_LIMITS.traitStringLength) ? BODY_RULES.traitString : undefined
     case 'number':
-      return Number.isFinite(value) ? undefined : 'must be a finite number'
+      return Number.isFinite(value) ? undefined : BODY_RULES.finiteNumber
     case 'boolean':
       return undefined
     default:
-      return value === null ? undefined : 'must be a string, a finite number, a boolean, null, or an array of those'
+      return value === null ? undefined : BODY_RULES.traitValue
   }
 }
 

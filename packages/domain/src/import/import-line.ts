@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { BODY_RULES } from '../bodies/body-rules.ts'
 import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { type IdentifyBody, parseIdentifyBody } from '../bodies/identify-body.ts'
 import { type JsonObject, memberOf } from '../bodies/json-object.ts'
@@ -25,19 +26,19 @@ export type ParsedImportLine = { readonly outcome: 'ok'; readonly line: ImportLi
 
 /** A line of history: the body of an admin route, its `type`, and when it happened, however long ago (decisions.md, Import). */
 export function parseImportLine(bytes: Uint8Array, receivedMs: number): ParsedImportLine {
-  if (bytes.length > MAX_LINE_BYTES) return reject(`The line must be at most ${MAX_LINE_BYTES} bytes long`)
+  if (bytes.length > MAX_LINE_BYTES) return reject({ message: `The line must be at most ${MAX_LINE_BYTES} bytes long` })
   const parsed = parseJson(bytes, 'The line')
   if (parsed.outcome === 'rejected') return parsed
   const id = memberOf(parsed.body, 'id')
   if (id !== undefined && (typeof id !== 'string' || id === '' || isLongerThan(id, MAX_ID_LENGTH)))
-    return reject(`id must be a string of 1 to ${MAX_ID_LENGTH} characters`)
+    return reject({ message: `id must be a string of 1 to ${MAX_ID_LENGTH} characters` })
   switch (memberOf(parsed.body, 'type')) {
     case 'identify':
       return parseIdentify(parsed.body, id, receivedMs)
     case 'track':
       return parseTrack(parsed.body, id, receivedMs)
     default:
-      return reject('type must be "identify" or "track"')
+      return reject({ message: 'type must be "identify" or "track"' })
   }
 }
 
@@ -47,15 +48,16 @@ function parseIdentify(members: JsonObject, id: string | undefined, receivedMs: 
   const { value: body } = parsed
   const text = memberOf(members, 'occurredAt')
   if (text === undefined) return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: undefined } }
-  if (typeof text !== 'string') return reject('occurredAt must be a string')
+  if (typeof text !== 'string') return reject(BODY_RULES.occurredAtType)
   const when = parseOccurredAt(text, receivedMs, Infinity)
-  if (when.outcome === 'rejected') return reject(`occurredAt ${when.reason}`)
+  if (when.outcome === 'rejected') return when
   return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: when.occurredAt } }
 }
 
 /** "Now" is no answer to when history happened, so this is the one member that a live event may leave out. */
 function parseTrack(members: JsonObject, id: string | undefined, receivedMs: number): ParsedImportLine {
-  if (memberOf(members, 'occurredAt') === undefined) return reject('occurredAt must be given: when the event happened')
+  if (memberOf(members, 'occurredAt') === undefined)
+    return reject({ message: 'occurredAt must be given: when the event happened' })
   const parsed = parseTrackBody(members, receivedMs, Infinity)
   if (parsed.outcome === 'rejected') return parsed
   return { outcome: 'ok', line: { type: 'track', id, body: parsed.value } }

@@ -1,4 +1,5 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
+import { BODY_RULES } from '../bodies/body-rules.ts'
 import { chooseFields, type FieldPolicy } from '../bodies/choose-fields.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { toTraitOperations } from '../bodies/trait-changes.ts'
@@ -38,8 +39,7 @@ export function importedFact(
     imported: true,
   } satisfies Partial<EventTracked>
   if (line.type === 'track') {
-    if (policy.disabledEvents.has(line.body.slug))
-      return reject('eventName names an event that is disabled in this project')
+    if (policy.disabledEvents.has(line.body.slug)) return reject(BODY_RULES.disabledEvent)
     const { eventName, slug, occurredAt } = line.body
     const verdict = { newEvent: false, metered: false, evaluateTriggers: false }
     return {

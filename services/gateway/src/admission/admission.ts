@@ -1,18 +1,50 @@
-import type { PublishOutcome } from '@nextvisit/log'
-import type { Refusal } from '../refusal.ts'
+import type { Metering } from '../clients/metering.ts'
+import type { TraitRegistry } from '../clients/trait-registry.ts'
+import type { Refusal } from '../http/refusals.ts'
+import type { Published, RecordPlace } from '../log/record-log.ts'
+import type { CheckedRequest } from '../routes/route.ts'
+import type { KnownUsers } from './known-users.ts'
 
-/** Where a record will be; its owner settles the reservations of what never lands. */
-export interface RecordPlace {
-  readonly userId: string
-  readonly partition: number
+/** What policy asks. */
+export interface AdmissionParts {
+  readonly knownUsers: KnownUsers
+  readonly metering: Metering
+  readonly traitRegistry: TraitRegistry
 }
 
-/** A fact with every verdict in it, and what is to be done once it is known what became of its record. */
-export interface Admitted<Fact> {
-  readonly outcome: 'admitted'
-  readonly fact: Fact
-  /** Remembers what an ack proves; gives back what certainly was not published; leaves the unknown to its owners. */
-  readonly settle: (published: PublishOutcome['outcome']) => Promise<void>
+/** A fact with every verdict in it, or why the request is refused. */
+export type Admission<Fact> =
+  | {
+      readonly outcome: 'admitted'
+      readonly fact: Fact
+      /** Remembers what an ack proves; gives back what certainly was not published; leaves the unknown to its service. */
+      readonly settle: (published: Published) => Promise<void>
+    }
+  | Refusal
+
+/** What every admitted fact says of its request. */
+export function commonFields(request: CheckedRequest, place: RecordPlace) {
+  const { kind: source, environment } = request.key.entry
+  const { organization, project } = request.project
+  return {
+    id: request.requestId,
+    organization,
+    project,
+    userId: place.userId,
+    received: new Date(request.receivedMs).toISOString(),
+    environment,
+    source,
+    keyed: typeof request.idempotent === 'object',
+  } as const
 }
 
-export type Admission<Fact> = Admitted<Fact> | Refusal
+/** How a reservation or a claim names the record that it is made for. */
+export function recordRefOf(request: CheckedRequest, place: RecordPlace) {
+  const { organization, project } = request.project
+  return { recordId: request.requestId, partition: place.partition, organization, project } as const
+}
+
+/** The UTC month of an ISO instant. */
+export function monthOf(instant: string): string {
+  return instant.slice(0, 7)
+}

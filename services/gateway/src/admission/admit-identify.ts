@@ -1,36 +1,27 @@
 import type { ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import { chooseFields, type IdentifyBody, isCustomSlug, type TraitChange, toTraitOperations } from '@nextvisit/domain'
-import { admissionDeadline } from '../budget.ts'
-import { refuse, refuseBody } from '../refusal.ts'
-import type { CheckedRequest } from '../route.ts'
-import type { UserMarkers } from '../user-markers.ts'
-import type { Admission, RecordPlace } from './admission.ts'
-import type { NameClaims } from './name-claims.ts'
-import { commonFields, monthOf, riderOf } from './record-parts.ts'
-import type { Reservations } from './reservations.ts'
+import { admissionDeadline } from '../http/budget.ts'
+import { REFUSALS, refuse, refuseBody } from '../http/refusals.ts'
+import type { RecordPlace } from '../log/record-log.ts'
+import type { CheckedRequest } from '../routes/route.ts'
+import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
 
-export interface IdentifyAdmissionParts {
-  readonly markers: UserMarkers
-  readonly reservations: Reservations
-  readonly names: NameClaims
-}
-
-export type AdmitIdentify = (
-  request: CheckedRequest,
-  body: IdentifyBody,
-  place: RecordPlace,
-) => Promise<Admission<IdentifyRequested>>
+export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 
 /**
  * Policy for an identify by either kind of key (decisions.md, Identify): what the project keeps, the MAU quota (400), the
  * cap on unique traits (over it, new slugs are stripped).
  */
-export function createAdmitIdentify({ markers, reservations, names }: IdentifyAdmissionParts): AdmitIdentify {
-  return async (request, body, place) => {
+export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: AdmissionParts) {
+  return async (
+    request: CheckedRequest,
+    body: IdentifyBody,
+    place: RecordPlace,
+  ): Promise<Admission<IdentifyRequested>> => {
     const { project } = request
     const deadlineAt = admissionDeadline(request.deadlineAt)
     const common = commonFields(request, place)
-    const rider = riderOf(request, place)
+    const recordRef = recordRefOf(request, place)
     const user = { userId: place.userId, month: monthOf(common.received) }
     const unchecked: Unchecked[] = []
 
@@ -39,24 +30,22 @@ export function createAdmitIdentify({ markers, reservations, names }: IdentifyAd
 
     const limit = project.plan.monthlyActiveUsers
     if (limit !== undefined) {
-      const verdict = await reservations.reserveMau({ kind: 'mau', ...rider, ...user, limit }, deadlineAt)
-      if (verdict === 'exhausted') return refuse(400, 'Monthly active users limit reached for your plan')
-      if (verdict === 'unchecked') unchecked.push('mau')
+      const reserved = await metering.reserveMau({ kind: 'mau', ...recordRef, ...user, limit }, deadlineAt)
+      if (reserved === 'exhausted') return refuse(REFUSALS.mau)
+      if (reserved === 'unchecked') unchecked.push('mau')
     }
 
+    const space = { kind: 'trait', ...recordRef } as const
     const disabled = [...project.disabledTraits]
-    const claims = newTraitCaps(request, bringingSlugs(chosen.changes)).map(({ slugs, ...cap }) =>
-      names.claim(
-        { kind: 'trait', ...rider, slugs: slugs.map((slug) => ({ slug, name: slug })), disabled, ...cap },
-        deadlineAt,
-      ),
-    )
+    const claims = capsOnNewTraits(request, registeringSlugs(chosen.changes)).map(({ slugs, ...cap }) => {
+      const names = slugs.map((slug) => ({ slug, name: slug }))
+      return traitRegistry.claim({ ...space, slugs: names, disabled, ...cap }, deadlineAt)
+    })
     const claimed = await Promise.all(claims)
     if (claimed.some(({ outcome }) => outcome === 'unchecked')) unchecked.push('traits')
     const verdicts = claimed.flatMap((one) => (one.outcome === 'claimed' ? [...one.verdicts] : []))
-    const slugsThatAre = (wanted: ClaimVerdict) =>
-      verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
-    const stripped = new Set(slugsThatAre('no-room'))
+    const slugsOf = (wanted: ClaimVerdict) => verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
+    const stripped = new Set(slugsOf('no-room'))
     const kept = chosen.changes.filter((change) => !stripped.has(change.slug))
 
     return {
@@ -67,34 +56,34 @@ export function createAdmitIdentify({ markers, reservations, names }: IdentifyAd
         userName: body.userName,
         operations: toTraitOperations(kept),
         device: chosen.device,
-        registeredTraits: slugsThatAre('new'),
+        registeredTraits: slugsOf('new'),
         strippedTraits: [...stripped],
         droppedTraits: [...chosen.droppedTraits],
         filteredFields: [...chosen.filteredFields],
         unchecked,
       },
       settle: async (published) => {
-        if (published === 'not-published' && limit !== undefined) void reservations.release(rider.recordId)
+        if (published === 'not-published' && limit !== undefined) void metering.release(recordRef.recordId)
         if (published !== 'published') return
-        reservations.rememberCounted(user)
-        names.remember({ kind: 'trait', ...rider }, bringingSlugs(kept))
-        await markers.mark(user.userId)
+        metering.rememberCounted(user)
+        traitRegistry.remember(space, registeringSlugs(kept))
+        await knownUsers.mark(user.userId)
       },
     }
   }
 }
 
 /** Custom slugs in the order in which new ones are admitted, each once. `$unset` registers nothing. */
-function bringingSlugs(changes: readonly TraitChange[]): readonly string[] {
-  const bringing = changes.filter(({ operator, slug }) => operator !== 'unset' && isCustomSlug(slug))
-  return [...new Set(bringing.map(({ slug }) => slug))]
+function registeringSlugs(changes: readonly TraitChange[]): readonly string[] {
+  const registering = changes.filter(({ operator, slug }) => operator !== 'unset' && isCustomSlug(slug))
+  return [...new Set(registering.map(({ slug }) => slug))]
 }
 
 /**
- * Room for slugs that are new: the plan's cap; for an SDK key where the project does not let clients create traits, only
- * for those that it declares (docs/decisions, 7).
+ * The room for new slugs: the plan's cap. For an SDK key where the project does not let clients create traits, only for
+ * those that it declares (docs/decisions, 7).
  */
-function newTraitCaps(
+function capsOnNewTraits(
   { key, project }: CheckedRequest,
   slugs: readonly string[],
 ): readonly { readonly slugs: readonly string[]; readonly limit?: number }[] {

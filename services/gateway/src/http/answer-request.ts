@@ -1,113 +1,103 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
-import type { KeyKind, RateLimit } from '@nextvisit/contracts'
-import { type JsonObject, parseJson } from '@nextvisit/domain'
-import { REQUEST_BUDGET_MS } from '../budget.ts'
-import { keyedRequestOf } from '../idempotency/keyed-request.ts'
-import type { Logger } from '../logger.ts'
+import { hashApiKey, type JsonObject, parseApiKey, parseJson } from '@nextvisit/domain'
+import type { Logger } from '@nextvisit/service-kit'
+import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
-import { busy, type Refusal, refuse, refuseBody } from '../refusal.ts'
-import type { Answer, Route } from '../route.ts'
+import type { CheckedRequest, Route } from '../routes/route.ts'
+import { REQUEST_BUDGET_MS } from './budget.ts'
 import type { CallerAddress } from './caller-address.ts'
-import { checkKey } from './check-key.ts'
-import { corsHeaders } from './cors.ts'
-import { drain } from './drain.ts'
-import { hasKnownEncoding, readBody } from './read-body.ts'
+import { discardBody, hasKnownEncoding, readBody } from './read-body.ts'
+import { REFUSALS, type Refusal, refuse, refuseBody } from './refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
-import { writeAnswer } from './write-answer.ts'
+import { type Answer, CORS_HEADERS, writeAnswer } from './write-answer.ts'
 
 export interface AnswerRequestParts {
   readonly catalog: CatalogView
   readonly rateLimiter: RateLimiter
   readonly maxInFlight: number
   readonly callerAddress: CallerAddress
-  /** Told of every request that was answered, by its route's pattern. */
+  /** Called for every request that was answered, with its route's pattern. */
   readonly onAnswered: (route: Route, status: number, durationMs: number) => void
   readonly logger: Logger
 }
 
-/** What a route's pattern and the rest of the URL gave. */
-export interface Located {
-  readonly pathParameters: ReadonlyMap<string, string>
-  readonly query: URLSearchParams
+export type AnswerRequest = ReturnType<typeof createAnswerRequest>
+
+interface Exchange extends Pick<CheckedRequest, 'requestId' | 'traceparent' | 'parameters'> {
+  readonly route: Route
+  readonly request: IncomingMessage
+  /** Of the answer, whatever it will be. */
+  readonly headers: Record<string, string>
 }
 
-export type AnswerRequest = (
-  route: Route,
-  located: Located,
-  request: IncomingMessage,
-  response: ServerResponse,
-) => Promise<void>
+const JSON_REQUEST = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
-const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
-type Headers = Record<string, string> & { 'X-Request-Id': string }
-
-/** Takes a request of a known route through every check, in the decided order, to its answer (decisions.md, Order of checks). */
-export function createAnswerRequest(parts: AnswerRequestParts): AnswerRequest {
+/** Answers requests of known routes, and at most `maxInFlight` of them at once. */
+export function createAnswerRequest(parts: AnswerRequestParts) {
   const { maxInFlight, onAnswered, logger } = parts
   let inFlight = 0
-  return async (route, located, request, response) => {
+  return async (
+    route: Route,
+    parameters: URLSearchParams,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
     const beganAt = performance.now()
-    const headers: Headers = { 'X-Request-Id': randomUUIDv7(), ...(route.keyKind === 'sdk' && corsHeaders) }
-    const traceparent = traceParentOf(request.headers['traceparent'], headers['X-Request-Id'])
-    const told = (status: number) => {
+    const requestId = randomUUIDv7()
+    const traceparent = traceParentOf(request.headers['traceparent'], requestId)
+    const headers: Record<string, string> = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && CORS_HEADERS) }
+    const finish = (result: Answer | Refusal) => {
+      const isWritten = writeAnswer(response, result, headers)
+      discardBody(request)
       const durationMs = performance.now() - beganAt
-      onAnswered(route, status, durationMs)
-      const requestId = headers['X-Request-Id']
-      logger.debug({ requestId, traceparent, route: route.pattern, status, durationMs }, 'Answered')
+      onAnswered(route, result.status, durationMs)
+      const facts = { requestId: headers['X-Request-Id'], traceparent, route: route.pattern }
+      logger.debug({ ...facts, status: result.status, durationMs }, 'Answered')
+      if (isWritten && result.outcome === 'answered') void result.afterwards?.()
     }
     inFlight += 1
     try {
-      const result =
-        inFlight > maxInFlight
-          ? tooBusy()
-          : await checkAndHandle(parts, { route, located, request, headers, traceparent })
-      if (result === 'aborted') return
-      const isWritten = writeAnswer(response, result, headers)
-      drain(request)
-      told(result.status)
-      if (isWritten && result.outcome === 'answered') void result.afterwards?.()
+      const exchange = { route, parameters, request, headers, requestId, traceparent }
+      const result = inFlight > maxInFlight ? refuse(REFUSALS.busy) : await checkAndHandle(parts, exchange)
+      if (result !== 'aborted') finish(result)
     } catch (err) {
       logger.error({ err, requestId: headers['X-Request-Id'], traceparent, route: route.pattern }, 'A request failed')
-      writeAnswer(response, refuse(500, 'Internal Server Error'), headers)
-      drain(request)
-      told(500)
+      finish(refuse(REFUSALS.broken))
     } finally {
       inFlight -= 1
     }
   }
 }
 
-interface Exchange {
-  readonly route: Route
-  readonly located: Located
-  readonly request: IncomingMessage
-  /** Of the answer, whatever it will be. */
-  readonly headers: Headers
-  readonly traceparent: string
-}
-
+/** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */
 async function checkAndHandle(
   { catalog, rateLimiter, callerAddress }: AnswerRequestParts,
-  { route, located, request, headers, traceparent }: Exchange,
+  { route, parameters, request, headers, requestId, traceparent }: Exchange,
 ): Promise<Answer | Refusal | 'aborted'> {
-  const checked = checkKey(catalog, request.headers['x-api-key'], route.keyKind)
-  if (checked.outcome === 'refused') return checked
-  const { key } = checked
-  const limited = await checkRate(rateLimiter, key, headers)
-  if (limited) return limited
+  const key = keyOf(catalog, request.headers['x-api-key'])
+  if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
+  if (key.entry.kind !== route.keyKind) return refuse(REFUSALS.kindOfKey(route.keyKind))
+
+  const limit = key.project.config.rateLimits[route.keyKind]
+  const verdict = await rateLimiter.take(key.entry.sha256, limit)
+  Object.assign(headers, rateLimitHeaders(route.keyKind, limit, verdict))
+  if (!verdict.isAllowed) return refuse(REFUSALS.tooFast(limit.perSecond))
+
   const read = route.method === 'POST' ? await readJson(request) : NO_BODY
-  if (read.outcome !== 'ok') return read.outcome === 'aborted' ? 'aborted' : read
-  const keyed = keyedRequestOf({
+  if (read.outcome === 'aborted') return 'aborted'
+  if (read.outcome === 'refused') return read
+
+  const idempotent = idempotentRequestOf({
     header: route.method === 'POST' ? request.headers['idempotency-key'] : undefined,
     route: route.pattern,
     bytes: read.bytes,
     project: key.project,
   })
-  if (typeof keyed === 'object') headers['X-Request-Id'] = keyed.recordId
+  if (typeof idempotent === 'object') headers['X-Request-Id'] = idempotent.recordId
   return route.handle({
-    requestId: headers['X-Request-Id'],
+    requestId: typeof idempotent === 'object' ? idempotent.recordId : requestId,
     traceparent,
     receivedMs: Date.now(),
     deadlineAt: performance.now() + REQUEST_BUDGET_MS,
@@ -115,19 +105,14 @@ async function checkAndHandle(
     project: key.project,
     callerAddress: () => callerAddress(request),
     body: read.body,
-    keyed,
-    ...located,
+    idempotent,
+    parameters,
   })
 }
 
-async function checkRate(rateLimiter: RateLimiter, key: CatalogKey, headers: Headers): Promise<Refusal | undefined> {
-  const kind: KeyKind = key.entry.kind
-  const limit: RateLimit = key.project.config.rateLimits[kind]
-  const verdict = await rateLimiter.take(key.entry.sha256, limit)
-  Object.assign(headers, rateLimitHeaders(kind, limit, verdict))
-  return verdict.isAllowed
-    ? undefined
-    : refuse(429, `At most ${limit.perSecond} requests a second with this key: slow down`)
+/** The key of a request, unless it is missing, malformed, unknown or revoked. A header that came twice arrives joined, so it is malformed. */
+function keyOf(catalog: CatalogView, header: string | string[] | undefined): CatalogKey | undefined {
+  return typeof header === 'string' && parseApiKey(header) ? catalog.keyByHash(hashApiKey(header)) : undefined
 }
 
 type ReadJson =
@@ -137,15 +122,10 @@ type ReadJson =
 const NO_BODY: ReadJson = { outcome: 'ok', body: {}, bytes: new Uint8Array() }
 
 async function readJson(request: IncomingMessage): Promise<ReadJson> {
-  if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
-    return refuse(415, 'Content-Type must be application/json')
-  if (!hasKnownEncoding(request)) return refuse(415, 'Content-Encoding must be gzip or absent')
+  if (!JSON_REQUEST.test(request.headers['content-type'] ?? '')) return refuse(REFUSALS.contentType)
+  if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
   const read = await readBody(request)
   if (read.outcome !== 'ok') return read
   const parsed = parseJson(read.bytes)
   return parsed.outcome === 'ok' ? { ...parsed, bytes: read.bytes } : refuseBody(parsed)
-}
-
-function tooBusy(): Refusal {
-  return busy('Too many requests at once: try again')
 }

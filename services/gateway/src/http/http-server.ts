@@ -1,39 +1,32 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
-import { GatewayListenError } from '../errors.ts'
-import { refuse } from '../refusal.ts'
-import { answerClientError } from './client-error.ts'
-import { drain } from './drain.ts'
-import { saysTooLarge } from './read-body.ts'
-import { writeAnswer } from './write-answer.ts'
+import type { Duplex } from 'node:stream'
+import { ListenError } from '@nextvisit/service-kit'
+import { discardBody, saysTooLarge } from './read-body.ts'
+import { REFUSALS, type RefusalRule, refuse } from './refusals.ts'
+import { errorBody, JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
 const CLOSE_WITHIN_MS = 5_000
 
-export interface HttpServer {
-  readonly start: () => Promise<{ port: number }>
-  /** Accepts no more, answers what is under way with `Connection: close`, then closes. */
-  readonly stop: () => Promise<void>
-}
-
 /** The public server. `port` 0 takes any free one. */
-export function createHttpServer(host: string, port: number, listener: RequestListener): HttpServer {
+export function createHttpServer(host: string, port: number, listener: RequestListener) {
   let isStopping = false
   const serve: RequestListener = (request, response) => {
     if (isStopping) response.shouldKeepAlive = false
-    if (lacksHost(request)) refuseRequest(request, response, 400, 'The Host header must be given')
+    if (lacksHost(request)) refuseRequest(request, response, REFUSALS.noHost)
     else listener(request, response)
   }
-  const server: Server = createServer(
+  const server = createServer(
     {
       requestTimeout: 10_000,
       headersTimeout: 5_000,
       connectionsCheckingInterval: 1_000,
-      // Longer than a load balancer keeps a connection, so that none is closed under a request on its way.
+      // Longer than a load balancer keeps a connection: otherwise one could close under a request on its way.
       keepAliveTimeout: 65_000,
       noDelay: true,
-      // Refused below: Node's own refusal has neither body nor request id.
+      // Refused above: Node's own refusal has neither body nor request id.
       requireHostHeader: false,
     },
     serve,
@@ -43,11 +36,9 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
     if (!saysTooLarge(request)) response.writeContinue()
     serve(request, response)
   })
-  server.on('checkExpectation', (request, response) =>
-    refuseRequest(request, response, 417, 'Expect must be 100-continue or absent'),
-  )
+  server.on('checkExpectation', (request, response) => refuseRequest(request, response, REFUSALS.expectation))
   server.on('connect', (_request, socket) => {
-    // Node has let go of this socket: an error that nobody hears would end the process.
+    // Node no longer listens on this socket: an error without a listener would end the process.
     socket.on('error', () => socket.destroy())
     answerClientError(new Error('CONNECT is for proxies'), socket)
   })
@@ -55,12 +46,16 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
 
   return {
     start: () =>
-      new Promise((resolve, reject) => {
-        server.once('error', (cause) => reject(new GatewayListenError(host, port, { cause })))
+      new Promise<{ port: number }>((resolve, reject) => {
+        server.once('error', (cause) => {
+          const advice = 'choose another GATEWAY_PORT, or end what holds it'
+          reject(new ListenError(`Could not listen on ${host}:${port}: ${advice}`, { cause }))
+        })
         server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
       }),
+    /** Accepts no more, answers what is under way with `Connection: close`, then closes. */
     stop: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         isStopping = true
         // Node's own `close` would also reset connections whose next request is on its way.
         NetServer.prototype.close.call(server, () => resolve())
@@ -74,7 +69,28 @@ function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1'
 }
 
-function refuseRequest(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
-  writeAnswer(response, refuse(status, message), { 'X-Request-Id': randomUUIDv7(), Connection: 'close' })
-  drain(request)
+function refuseRequest(request: IncomingMessage, response: ServerResponse, rule: RefusalRule): void {
+  writeAnswer(response, refuse(rule), { 'X-Request-Id': randomUUIDv7(), Connection: 'close' })
+  discardBody(request)
+}
+
+/** Answers what Node's HTTP parser refused, before there is a request: in the one form that all errors have. */
+function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const { status, message } = clientErrorOf(error.code)
+  const body = JSON.stringify(errorBody(status, message))
+  const headers = {
+    ...SECURITY_HEADERS,
+    'Content-Type': JSON_TYPE,
+    'Content-Length': Buffer.byteLength(body),
+    'X-Request-Id': randomUUIDv7(),
+    Connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+}
+
+function clientErrorOf(code: string | undefined): RefusalRule {
+  if (code === 'HPE_HEADER_OVERFLOW') return REFUSALS.headersTooLarge
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? REFUSALS.tooSlow : REFUSALS.notHttp
 }

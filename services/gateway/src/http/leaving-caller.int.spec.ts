@@ -6,7 +6,7 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { createLogger } from '@nextvisit/service-kit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Route } from '../route.ts'
+import type { Route } from '../routes/route.ts'
 import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 
 const KEY = createApiKey('admin', 'P', new Uint8Array(32))
@@ -26,7 +26,7 @@ async function givenRoute(
   handle: Route['handle'],
   takeToken: (callerLeft: Promise<unknown>) => Promise<unknown> = async () => undefined,
 ) {
-  const route: Route = { method: 'POST', pattern: '/test', keyKind: 'admin', isIngestion: true, handle }
+  const route: Route = { method: 'POST', pattern: '/test', keyKind: 'admin', handle }
   const over = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
   let callerLeft: Promise<unknown> = Promise.resolve()
@@ -49,8 +49,7 @@ async function givenRoute(
   })
   server = createServer((request, response) => {
     callerLeft = once(response, 'close')
-    const located = { pathParameters: new Map<string, string>(), query: new URLSearchParams() }
-    void answerRequest(route, located, request, response).then(over.resolve)
+    void answerRequest(route, new URLSearchParams(), request, response).then(over.resolve)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')

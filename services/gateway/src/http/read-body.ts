@@ -1,10 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip as gunzipCallback } from 'node:zlib'
-import { type Refusal, refuse } from '../refusal.ts'
+import { REFUSALS, type Refusal, refuse } from './refusals.ts'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
-const MAX_BODY_BYTES = 102_400
+export const MAX_BODY_BYTES = 102_400
+const TOO_LARGE = REFUSALS.tooLarge(MAX_BODY_BYTES)
+
+const MAX_DISCARDED_BYTES = 1_048_576
+const MAX_DISCARD_MS = 1_000
 
 const gunzip = promisify(gunzipCallback)
 
@@ -12,9 +16,9 @@ export type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { re
 
 /** Reads a body, and stops at the limit: by `Content-Length` before reading where there is one. */
 export async function readBody(request: IncomingMessage): Promise<ReadBody> {
-  if (saysTooLarge(request)) return tooLarge()
+  if (saysTooLarge(request)) return refuse(TOO_LARGE)
   const body = await collect(request)
-  return body.outcome === 'ok' && isGzip(request) ? inflate(body.bytes) : body
+  return body.outcome === 'ok' && encodingOf(request) === 'gzip' ? inflate(body.bytes) : body
 }
 
 /** Whether a body is over the limit by its `Content-Length`. */
@@ -24,16 +28,15 @@ export function saysTooLarge(request: IncomingMessage): boolean {
 
 /** Whether a body's `Content-Encoding` is one that {@link readBody} knows. */
 export function hasKnownEncoding(request: IncomingMessage): boolean {
-  const encoding = request.headers['content-encoding']?.trim().toLowerCase()
-  return encoding === undefined || encoding === '' || encoding === 'identity' || encoding === 'gzip'
+  return ['', 'identity', 'gzip'].includes(encodingOf(request))
 }
 
-function isGzip(request: IncomingMessage): boolean {
-  return request.headers['content-encoding']?.trim().toLowerCase() === 'gzip'
+function encodingOf({ headers }: IncomingMessage): string {
+  return headers['content-encoding']?.trim().toLowerCase() ?? ''
 }
 
 function collect(request: IncomingMessage): Promise<ReadBody> {
-  // The caller left while the checks before this waited: its `close` has been told already.
+  // The caller left while the checks before this waited: its `close` event is over.
   if (request.destroyed) return Promise.resolve({ outcome: 'aborted' })
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -44,7 +47,7 @@ function collect(request: IncomingMessage): Promise<ReadBody> {
     }
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size > MAX_BODY_BYTES) done(tooLarge())
+      if (size > MAX_BODY_BYTES) done(refuse(TOO_LARGE))
       else chunks.push(chunk)
     }
     const onEnd = () => done({ outcome: 'ok', bytes: Buffer.concat(chunks) })
@@ -58,10 +61,22 @@ async function inflate(bytes: Buffer): Promise<ReadBody> {
     return { outcome: 'ok', bytes: await gunzip(bytes, { maxOutputLength: MAX_BODY_BYTES }) }
   } catch (error) {
     const isBomb = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-    return isBomb ? tooLarge() : refuse(400, 'The body must be valid gzip, as its Content-Encoding says')
+    return isBomb ? refuse(TOO_LARGE) : refuse(REFUSALS.notGzip)
   }
 }
 
-function tooLarge(): Refusal {
-  return refuse(413, `The body must be at most ${MAX_BODY_BYTES} bytes`)
+/**
+ * Reads and drops what is left of a request that was answered early, so that its caller can read the answer: a socket
+ * closed on unread bytes is reset. Bounded: a caller that goes on sending loses the connection.
+ */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  let discarded = 0
+  const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS)
+  request.on('data', (chunk: Buffer) => {
+    discarded += chunk.length
+    if (discarded > MAX_DISCARDED_BYTES) request.destroy()
+  })
+  request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
+  request.resume()
 }

@@ -1,21 +1,39 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
-import type { Refusal } from '../refusal.ts'
-import type { Answer } from '../route.ts'
+import type { Refusal } from './refusals.ts'
 
-/** Whatever the answer. */
+export interface Answer {
+  readonly outcome: 'answered'
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object
+  /** Runs once the answer is written; the caller does not wait for it. Must not reject. */
+  readonly afterwards?: () => Promise<void>
+}
+
+/** On every answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+/** Browsers call the routes for publishable keys, from any origin; admin routes are for servers and have none of this. */
+export const CORS_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed',
+} as const
 
-/** The body of every error: exactly these three (decisions.md, Order of checks). */
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+export function answer(status: number, body: object): Answer {
+  return { outcome: 'answered', status, body }
+}
+
+/** The body of every error: exactly these three members (decisions.md, Order of checks). */
 export function errorBody(status: number, message: string): object {
   return { status, error: STATUS_CODES[status] ?? 'Error', message }
 }
 
-/** Writes an answer or a refusal, with these headers beside its own. False where the caller is gone: nothing was written. */
+/** Writes an answer or a refusal, with these headers beside its own. False where the caller has left: nothing was written. */
 export function writeAnswer(
   response: ServerResponse,
-  result: Pick<Answer, 'outcome' | 'status' | 'headers' | 'body'> | Refusal,
+  result: Answer | Refusal,
   headers: Readonly<Record<string, string>>,
 ): boolean {
   if (response.headersSent || response.destroyed) return false

@@ -2,10 +2,10 @@ import { gzipSync } from 'node:zlib'
 import { type Claim, type ClaimVerdict, INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type GatewayFixture, startGateway } from '../gateway-fixture.ts'
-import { startOwner } from '../owner-fixture.ts'
+import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
+import { startService } from '../../test/service-fixture.ts'
 import { createKeptAnswers } from './kept-answers.ts'
-import { type KeyedRequest, keyedRequestOf } from './keyed-request.ts'
+import { type IdempotentRequest, idempotentRequestOf } from './idempotent-request.ts'
 
 const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const IDENTIFY = '/v2/admin/identify-user'
@@ -17,34 +17,34 @@ let gateway: GatewayFixture
 let other: GatewayFixture
 /** Who exists, and a gate that look-ups wait at. */
 const users = { exist: true, gate: Promise.resolve() }
-/** Who brought in which name: the registry's answer is the same for the same record. */
-const bringers = new Map<string, string>()
-let owner: Awaited<ReturnType<typeof startOwner>>
+/** Which record registered a name: the registry's answer is the same for the same record. */
+const registeredBy = new Map<string, string>()
+let service: Awaited<ReturnType<typeof startService>>
 
 beforeAll(async () => {
-  owner = await startOwner({
+  service = await startService({
     [INTERNAL_ROUTES.claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOn) }),
     [INTERNAL_ROUTES.lookUpUsers]: async (asked) => {
       await users.gate
       return { exists: asked.users.map(() => users.exist) }
     },
   })
-  const owners = { userProjector: owner.url, traitRegistry: owner.url }
-  gateway = await startGateway({ owners })
-  other = await startGateway({ besides: gateway, owners })
+  const services = { userProjector: service.url, traitRegistry: service.url }
+  gateway = await startGateway({ services })
+  other = await startGateway({ besides: gateway, services })
   await gateway.identify({ userName: 'ada' })
 })
 afterAll(async () => {
   await other?.stop()
   await gateway?.stop()
-  await owner?.stop()
+  await service?.stop()
 })
 
 function verdictsOn({ recordId, slugs }: Claim): ClaimVerdict[] {
   return slugs.map(({ slug }) => {
-    const bringer = bringers.get(slug) ?? recordId
-    bringers.set(slug, bringer)
-    return bringer === recordId ? 'new' : 'registered'
+    const first = registeredBy.get(slug) ?? recordId
+    registeredBy.set(slug, first)
+    return first === recordId ? 'new' : 'registered'
   })
 }
 
@@ -202,7 +202,7 @@ describe('without Idempotency-Key', () => {
 })
 
 describe('when something fails (decisions.md, Retries)', () => {
-  it('goes on without Redis: each is answered and published, under one record id that consumers drop copies by', async () => {
+  it('goes on without Redis: each is answered and published, under one record id that consumers drop duplicates by', async () => {
     const without = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     const key = newKey()
     const answers = [await send({ key, through: without }), await send({ key, through: without })]
@@ -210,21 +210,21 @@ describe('when something fails (decisions.md, Retries)', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202])
     for (const { headers } of answers) expect(headers).not.toHaveProperty('idempotent-replayed')
     expect(answers[1]?.headers['x-request-id']).toBe(answers[0]?.headers['x-request-id'])
-    const copies = await recordsOf(answers[0]?.headers['x-request-id'])
-    expect(copies).toMatchObject([{ keyed: true }, { keyed: true }])
+    const duplicates = await recordsOf(answers[0]?.headers['x-request-id'])
+    expect(duplicates).toMatchObject([{ keyed: true }, { keyed: true }])
   })
 
-  it('answers the retry when a gateway died between publish and answer: a second copy of the same record', async () => {
+  it('answers the retry when a gateway died between publish and answer: a duplicate of the same record', async () => {
     const key = newKey()
     const body = { userName: 'ada', eventName: 'a' }
-    const request = keyedRequestOf({
+    const request = idempotentRequestOf({
       header: key,
       project: { organization: gateway.config.id, project: 'shop' },
       route: TRACK,
       bytes: Buffer.from(JSON.stringify(body)),
-    }) as KeyedRequest
-    // What such a gateway leaves: a claim that nobody settles, and the record.
-    await createKeptAnswers(gateway.redis, gateway.redisPrefix).claim(request)
+    }) as IdempotentRequest
+    // What such a gateway leaves: a lease that nobody ends, and the record.
+    await createKeptAnswers(gateway.redis, gateway.redisPrefix).begin(request)
     const died = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     await send({ key, body, through: died })
     await died.stop()

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { until } from '../gateway-fixture.ts'
-import { type Claim, createKeptAnswers, type KeptAnswers } from './kept-answers.ts'
+import { until } from '../../test/gateway-fixture.ts'
+import { createKeptAnswers, type KeptAnswers, type Lease } from './kept-answers.ts'
 
 const logger = createLogger('test', 'silent')
 // Patient: a busy machine is no slow Redis.
@@ -16,10 +16,10 @@ const ANSWER = { status: 202, body: { requestId: 'a', formsQueued: 1 } }
 const newRequest = () => ({ recordId: randomUUID(), name: `acme/shop/${randomUUID()}` })
 type Request = ReturnType<typeof newRequest>
 
-async function claim(request: Request, by: KeptAnswers = keptAnswers): Promise<Claim> {
-  const claimed = await by.claim(request)
-  if (claimed.outcome !== 'claimed') throw new Error(`expected a claim, found ${claimed.outcome}`)
-  return claimed
+async function lease(request: Request, by: KeptAnswers = keptAnswers): Promise<Lease> {
+  const begun = await by.begin(request)
+  if (begun.outcome !== 'leased') throw new Error(`expected a lease, found ${begun.outcome}`)
+  return begun
 }
 
 /** The time that a gateway which died would have run is over. */
@@ -31,74 +31,74 @@ describe('the memory of answers (decisions.md, Retries)', () => {
   it('lets one of many parallel requests answer', async () => {
     const request = newRequest()
     const outcomes = await Promise.all(
-      Array.from({ length: 20 }, async () => (await keptAnswers.claim(request)).outcome),
+      Array.from({ length: 20 }, async () => (await keptAnswers.begin(request)).outcome),
     )
-    expect(outcomes.filter((outcome) => outcome === 'claimed')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'leased')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'running')).toHaveLength(19)
   })
 
   it('gives repeats the answer, for 24 h', async () => {
     const request = newRequest()
-    await (await claim(request)).keep(ANSWER)
-    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    await (await lease(request)).keep(ANSWER)
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
     const leftMs = await redis.client.pttl(`${prefix}answer:${request.name}`)
     expect(leftMs).toBeGreaterThan(24 * 3_600_000 - 60_000)
     expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000)
   })
 
-  it('gives the key to no other request, whether the first runs, was let go or was answered', async () => {
+  it('gives the key to no other request, whether the first runs, was released or was answered', async () => {
     const request = newRequest()
     const other = { ...request, recordId: randomUUID() }
-    const first = await claim(request)
-    expect(await keptAnswers.claim(other)).toEqual({ outcome: 'taken' })
-    await first.letGo()
-    expect(await keptAnswers.claim(other)).toEqual({ outcome: 'taken' })
-    await (await claim(request)).keep(ANSWER)
-    expect(await keptAnswers.claim(other)).toEqual({ outcome: 'taken' })
+    const first = await lease(request)
+    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+    await first.release()
+    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+    await (await lease(request)).keep(ANSWER)
+    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
   })
 
-  it('forgets what was refused: the key is free for any request', async () => {
+  it('abandons what was refused: the key is free for any request', async () => {
     const request = newRequest()
-    await (await claim(request)).forget()
-    expect(await claim({ ...request, recordId: randomUUID() })).toMatchObject({ isRetry: false })
+    await (await lease(request)).abandon()
+    expect(await lease({ ...request, recordId: randomUUID() })).toMatchObject({ isRetry: false })
   })
 
   it('lets the same request in again at once where its record may be in the log, and says so', async () => {
     const request = newRequest()
-    const first = await claim(request)
+    const first = await lease(request)
     expect(first.isRetry).toBe(false)
-    await first.letGo()
-    expect(await claim(request)).toMatchObject({ isRetry: true })
+    await first.release()
+    expect(await lease(request)).toMatchObject({ isRetry: true })
   })
 
   it('lets the same request in again when the gateway that had it is gone, and no sooner than it can have run', async () => {
     const request = newRequest()
-    await claim(request)
-    const claimedAt = performance.now()
-    let again = await keptAnswers.claim(request)
-    await until(async () => (again = await keptAnswers.claim(request)).outcome !== 'running')
-    expect(again).toMatchObject({ outcome: 'claimed', isRetry: true })
-    expect(performance.now() - claimedAt).toBeGreaterThan(2_500)
+    await lease(request)
+    const beganAt = performance.now()
+    let again = await keptAnswers.begin(request)
+    await until(async () => (again = await keptAnswers.begin(request)).outcome !== 'running')
+    expect(again).toMatchObject({ outcome: 'leased', isRetry: true })
+    expect(performance.now() - beganAt).toBeGreaterThan(2_500)
   })
 
-  it('takes no word from a gateway that slept while another one claimed the request', async () => {
+  it('takes no word from a gateway that slept while another one got the lease', async () => {
     const request = newRequest()
-    const late = await claim(request)
+    const late = await lease(request)
     await runOut(request)
-    const owner = await claim(request)
+    const holder = await lease(request)
     await late.keep({ status: 202, body: { requestId: 'late' } })
-    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'running' })
-    await late.forget()
-    await late.letGo()
-    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'running' })
-    await owner.keep(ANSWER)
-    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'running' })
+    await late.abandon()
+    await late.release()
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'running' })
+    await holder.keep(ANSWER)
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
   })
 
   it('shares no key between names', async () => {
     const request = newRequest()
-    await (await claim(request)).keep(ANSWER)
-    expect(await claim({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
+    await (await lease(request)).keep(ANSWER)
+    expect(await lease({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
   })
 
   it('asks again where no answer came in time, and is still the first', async () => {
@@ -106,21 +106,21 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     let lost = 0
     const deaf = createKeptAnswers(
       {
-        eval: async (...given) => {
-          const reply = await redis.client.eval(...given)
+        eval: async (script: string, count: number, ...given: (string | number)[]) => {
+          const reply = await redis.client.eval(script, count, ...given)
           if ((lost += 1) % 2 === 1) throw new Error('Command timed out')
           return reply
         },
       },
       prefix,
     )
-    const first = await claim(request, deaf)
+    const first = await lease(request, deaf)
     expect(first.isRetry).toBe(false)
-    await first.letGo()
-    const again = await claim(request, deaf)
+    await first.release()
+    const again = await lease(request, deaf)
     expect(again.isRetry).toBe(true)
     await again.keep(ANSWER)
-    expect(await keptAnswers.claim(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
   })
 
   it('lets everybody in while Redis is away, and rejects nothing', async () => {
@@ -128,15 +128,15 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     await away.start()
     const without = createKeptAnswers(away.client, prefix)
     const request = newRequest()
-    const claims = [await claim(request, without), await claim(request, without)]
-    for (const { keep, forget, letGo } of claims) await Promise.all([keep(ANSWER), forget(), letGo()])
-    expect(claims.map(({ isRetry }) => isRetry)).toEqual([false, false])
+    const leases = [await lease(request, without), await lease(request, without)]
+    for (const { keep, abandon, release } of leases) await Promise.all([keep(ANSWER), abandon(), release()])
+    expect(leases.map(({ isRetry }) => isRetry)).toEqual([false, false])
     await away.stop()
   })
 
   it('passes over what it can not read', async () => {
     const request = newRequest()
     await redis.client.set(`${prefix}answer:${request.name}`, 'not a hash', 'PX', 60_000)
-    expect(await claim(request)).toMatchObject({ isRetry: false })
+    expect(await lease(request)).toMatchObject({ isRetry: false })
   })
 })

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { REQUEST_BUDGET_MS } from '../budget.ts'
-import type { KeyedRequest } from './keyed-request.ts'
+import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+import type { IdempotentRequest } from './idempotent-request.ts'
 
 /** What this needs of Redis (ioredis fits). Commands are bounded by its own `commandTimeout`. */
-export interface AnswerStore {
+export interface ScriptRunner {
   readonly eval: (script: string, keys: number, ...given: (string | number)[]) => Promise<unknown>
 }
 
@@ -15,99 +15,108 @@ export interface KeptAnswer {
   readonly body: object
 }
 
-/** The right to answer, until it is settled or runs out. */
-export interface Claim {
-  readonly outcome: 'claimed'
-  /** Somebody had claimed the same request before and never settled it: its record may be in the log. */
+/** The right to answer a request, until one of its three ends or until it expires. None of them rejects. */
+export interface Lease {
+  readonly outcome: 'leased'
+  /** Another lease of the same request expired or was released: its record may be in the log. */
   readonly isRetry: boolean
   /** Repeats get this answer for 24 h. */
   readonly keep: (answer: KeptAnswer) => Promise<void>
+  /** The request may have left its record in the log: the key is free for the same request only. */
+  readonly release: () => Promise<void>
   /** The request left nothing behind: the key is free for any other. */
-  readonly forget: () => Promise<void>
-  /** The request may have left its record behind: the key is free for the same request only. */
-  readonly letGo: () => Promise<void>
+  readonly abandon: () => Promise<void>
 }
 
-export type Claimed =
-  | Claim
+export type Begun =
+  | Lease
   | { readonly outcome: 'answered'; readonly answer: KeptAnswer }
-  /** `running`: by another request. `taken`: the key was used with another body or route. */
-  | { readonly outcome: 'running' | 'taken' }
+  /** Another request has the lease. */
+  | { readonly outcome: 'running' }
+  /** The key was used with another body or route. */
+  | { readonly outcome: 'taken' }
 
-export interface KeptAnswers {
-  /** Never rejects, and neither does what it gives: without Redis every request is claimed, and nothing is kept. */
-  readonly claim: (request: KeyedRequest) => Promise<Claimed>
-}
+export type KeptAnswers = ReturnType<typeof createKeptAnswers>
 
 const KEPT_MS = 24 * 3_600_000
 
-/** Longer than any request runs, so that only one whose gateway died is claimed again while it "runs". */
-const RUNS_MS = REQUEST_BUDGET_MS + 1_000
+/** Longer than any request runs: only the lease of a gateway that died expires. */
+const LEASE_MS = REQUEST_BUDGET_MS + 1_000
 
-/** The instant, in ms, by the one clock that all gateways share. */
-const NOW = `local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)`
+/** Of a request without an `Idempotency-Key`. */
+const NOTHING_KEPT: Lease = {
+  outcome: 'leased',
+  isRetry: false,
+  keep: async () => undefined,
+  release: async () => undefined,
+  abandon: async () => undefined,
+}
 
-const CLAIM = `${NOW}
-local record, owner, as, runs_until, answer =
-  unpack(redis.call('HMGET', KEYS[1], 'record', 'owner', 'as', 'runs_until', 'answer'))
+/** The time is of the one clock that all gateways share. */
+const BEGIN = `local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local record, holder, as, runs_until, answer =
+  unpack(redis.call('HMGET', KEYS[1], 'record', 'holder', 'as', 'runs_until', 'answer'))
 if record and record ~= ARGV[1] then return {'taken'} end
 if answer then return {'answered', answer} end
-if owner == ARGV[2] then return {as} end
+if holder == ARGV[2] then return {as} end
 if runs_until and tonumber(runs_until) > now then return {'running'} end
 as = record and 'retry' or 'first'
-redis.call('HSET', KEYS[1], 'record', ARGV[1], 'owner', ARGV[2], 'as', as, 'runs_until', now + ARGV[3])
+redis.call('HSET', KEYS[1], 'record', ARGV[1], 'holder', ARGV[2], 'as', as, 'runs_until', now + ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {as}`
 
-/** Each of these is for the owner alone: a gateway that slept may find that another one has claimed the request since. */
-const KEEP = `if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then return end
+/** Each of these is for the holder alone: another gateway may have the lease by now. */
+const KEEP = `if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return end
 redis.call('HSET', KEYS[1], 'answer', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])`
-const FORGET = `if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then redis.call('DEL', KEYS[1]) end`
-const LET_GO = `if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then redis.call('HSET', KEYS[1], 'runs_until', 0) end`
+const RELEASE = `if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then redis.call('HSET', KEYS[1], 'runs_until', 0) end`
+const ABANDON = `if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
-const ClaimReply = z.union([
+const BeginReply = z.union([
   z.tuple([z.enum(['first', 'retry', 'running', 'taken'])]),
   z.tuple([z.literal('answered'), z.string()]),
 ])
 
 /**
- * The memory of answers to keyed requests, in Redis for all gateways (decisions.md, Retries). It may be emptied at any
- * moment: consumers drop a second copy all the same.
+ * The memory of answers to idempotent requests, in Redis for all gateways (decisions.md, Retries). It may be emptied at
+ * any moment: consumers drop a duplicate all the same.
  */
-export function createKeptAnswers(redis: AnswerStore, keyPrefix: string): KeptAnswers {
-  /** Once more where it fails, as all of these may be: to a busy process a quick Redis looks like a slow one. */
-  async function run(script: string, { name }: KeyedRequest, ...given: (string | number)[]): Promise<unknown> {
+export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string) {
+  /** Runs a script twice where it fails, which all of these allow: a busy process takes a quick Redis for a slow one. */
+  async function run(script: string, { name }: IdempotentRequest, ...given: (string | number)[]): Promise<unknown> {
     const evaluate = () => redis.eval(script, 1, `${keyPrefix}answer:${name}`, ...given)
     return evaluate().catch(evaluate)
   }
 
-  function claimed(request: KeyedRequest, owner: string, isRetry: boolean): Claim {
-    const settle = async (script: string, ...given: (string | number)[]) => {
-      // What can't be settled runs out.
-      await run(script, request, owner, ...given).catch(() => undefined)
+  function lease(request: IdempotentRequest, holder: string, isRetry: boolean): Lease {
+    const end = async (script: string, ...given: (string | number)[]) => {
+      // A lease that can't be ended expires.
+      await run(script, request, holder, ...given).catch(() => undefined)
     }
     return {
-      outcome: 'claimed',
+      outcome: 'leased',
       isRetry,
-      keep: ({ status, body }) => settle(KEEP, JSON.stringify({ status, body }), KEPT_MS),
-      forget: () => settle(FORGET),
-      letGo: () => settle(LET_GO),
+      keep: ({ status, body }) => end(KEEP, JSON.stringify({ status, body }), KEPT_MS),
+      release: () => end(RELEASE),
+      abandon: () => end(ABANDON),
     }
   }
 
   return {
-    claim: async (request) => {
-      const owner = randomUUID()
+    /** Never rejects: without Redis every request gets a lease, and nothing is kept. */
+    begin: async (request: IdempotentRequest | 'none'): Promise<Begun> => {
+      if (request === 'none') return NOTHING_KEPT
+      const holder = randomUUID()
       try {
-        const [state, kept] = ClaimReply.parse(await run(CLAIM, request, request.recordId, owner, RUNS_MS, KEPT_MS))
+        const reply = await run(BEGIN, request, request.recordId, holder, LEASE_MS, KEPT_MS)
+        const [state, kept] = BeginReply.parse(reply)
         if (state === 'answered') return { outcome: state, answer: KeptAnswer.parse(JSON.parse(kept)) }
         if (state === 'running' || state === 'taken') return { outcome: state }
-        return claimed(request, owner, state === 'retry')
+        return lease(request, holder, state === 'retry')
       } catch {
-        // What timed out may have been carried out: if so, this is the owner, and settles.
-        return claimed(request, owner, false)
+        // What timed out may have been carried out: if so, this is the holder, and ends the lease.
+        return lease(request, holder, false)
       }
     },
   }

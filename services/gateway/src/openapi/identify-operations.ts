@@ -1,8 +1,37 @@
-import { IDENTIFY_REFUSALS } from './identify-refusals.ts'
-import type { Operation } from './operation.ts'
-import { refusal } from './refusals.ts'
+import { DEVICE_FIELD_VALUES, IdentifyUserAnswer, IdentifyUserBody, VisitAnswer } from '@nextvisit/contracts'
+import { BODY_RULES } from '@nextvisit/domain'
+import { REFUSALS } from '../http/refusals.ts'
+import { type DocumentedRefusals, json, type Operation, refusalsOf } from './operation.ts'
 
-const USER_ID = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
+const userId = 'c364d31e-5b0f-5a9e-8f5d-0c2f6a1b7e44'
+
+/** Of either kind of identify: its body's own rules, in their order, then policy. */
+const IDENTIFY_REFUSALS: DocumentedRefusals = {
+  ...refusalsOf({
+    userName: BODY_RULES.noUserName,
+    longUserName: BODY_RULES.longUserName,
+    userNameType: { ...BODY_RULES.userName, when: 'A userName that is no string' },
+    attributes: BODY_RULES.attributes,
+    operator: BODY_RULES.operator('userAttributes.$push'),
+    operands: BODY_RULES.operands('userAttributes.$set'),
+    traitKey: BODY_RULES.traitKey('userAttributes.$set.'),
+    traitString: BODY_RULES.traitString('userAttributes.$set.plan'),
+    traitValue: BODY_RULES.traitValue('userAttributes.$set.plan'),
+    traitArray: BODY_RULES.traitArray('userAttributes.$set.plan'),
+    traitItem: BODY_RULES.traitItem('userAttributes.$set.plan'),
+    increment: BODY_RULES.finiteNumber('userAttributes.$increment.logins'),
+    unset: BODY_RULES.unset('userAttributes.$unset'),
+    unsetItem: BODY_RULES.unsetItem('userAttributes.$unset'),
+    deviceInfo: BODY_RULES.deviceInfo,
+    deviceString: BODY_RULES.deviceString('$deviceInfo.$app'),
+    country: BODY_RULES.country,
+    timezone: BODY_RULES.timezone('$deviceInfo.$timezone'),
+    deviceValue: BODY_RULES.deviceValue('$deviceInfo.$deviceOs', DEVICE_FIELD_VALUES.$deviceOs ?? []),
+    signatureType: BODY_RULES.signatureType,
+    counted: BODY_RULES.counted('userAttributes.$increment.$app'),
+  }),
+  mau: REFUSALS.mau,
+}
 
 const TRAIT_RULES = `The operations of one request apply in this order: \`$set\`, \`$setOnce\`, \`$increment\`, \`$decrement\`, \`$unset\`.
 
@@ -21,30 +50,26 @@ ${TRAIT_RULES}
 A trait that is new is registered, also where clients may not create traits. The country comes from \`$countryCode\` alone, never from the caller's address.
 
 A user counts as active once a project and month. Past the plan's monthly active users, those not yet counted are refused with 400.`,
-  body: {
-    schema: 'IdentifyUserBody',
-    examples: {
-      traits: {
-        when: 'Traits and a country',
-        value: {
-          userName: 'ada@example.com',
-          userAttributes: { $set: { plan: 'pro' }, $setOnce: { source: 'ad' }, $increment: { logins: 1 } },
-          $deviceInfo: { $countryCode: 'DE' },
-        },
+  body: json(IdentifyUserBody, {
+    traits: {
+      summary: 'Traits and a country',
+      value: {
+        userName: 'ada@example.com',
+        userAttributes: { $set: { plan: 'pro' }, $setOnce: { source: 'ad' }, $increment: { logins: 1 } },
+        $deviceInfo: { $countryCode: 'DE' },
       },
-      bare: { when: 'Only who', value: { userName: 'ada@example.com' } },
     },
+    bare: { summary: 'Only who', value: { userName: 'ada@example.com' } },
+  }),
+  answer: {
+    status: 200,
+    description: 'The user exists, and the operations are in the log.',
+    content: json(IdentifyUserAnswer, { ok: { summary: 'Identified', value: { message: 'ok', userId } } }),
   },
-  answers: [
-    {
-      status: 200,
-      description: 'The user exists, and the operations are in the log.',
-      schema: 'IdentifyUserAnswer',
-      examples: { ok: { when: 'Identified', value: { message: 'ok', userId: USER_ID } } },
-    },
-  ],
   refusals: IDENTIFY_REFUSALS,
 }
+
+const NOTHING_TO_SHOW = { message: 'ok', userId, pingAgainIn: 60, pingOnNextPageVisit: false, onPageDelay: 0 }
 
 export const visit: Operation = {
   tag: 'SDK',
@@ -56,49 +81,22 @@ ${TRAIT_RULES}
 A trait that is new is registered where the project lets clients create traits, else it is stripped. Where the project requires it, \`userSignature\` proves that your server knows this user: the hex HMAC-SHA256 of userName under the project's signing secret.
 
 Without a \`$countryCode\` the country is that of the caller's address, where it is known and the project keeps it.`,
-  body: {
-    schema: 'IdentifyUserBody',
-    examples: {
-      page: {
-        when: 'A page',
-        value: {
-          userName: 'ada@example.com',
-          $deviceInfo: { $deviceType: 'web', $deviceSize: 'desktop', $timezone: 'Europe/Berlin' },
-        },
+  body: json(IdentifyUserBody, {
+    page: {
+      summary: 'A page',
+      value: {
+        userName: 'ada@example.com',
+        $deviceInfo: { $deviceType: 'web', $deviceSize: 'desktop', $timezone: 'Europe/Berlin' },
       },
     },
+  }),
+  answer: {
+    status: 200,
+    description: 'What to show, and when to ask again.',
+    content: json(VisitAnswer, {
+      form: { summary: 'A form waited', value: { ...NOTHING_TO_SHOW, nextFeedbackId: 'nps-after-checkout' } },
+      none: { summary: 'None did', value: NOTHING_TO_SHOW },
+    }),
   },
-  answers: [
-    {
-      status: 200,
-      description: 'What to show, and when to ask again.',
-      schema: 'VisitAnswer',
-      examples: {
-        form: {
-          when: 'A form waited',
-          value: {
-            message: 'ok',
-            userId: USER_ID,
-            pingAgainIn: 60,
-            pingOnNextPageVisit: false,
-            onPageDelay: 0,
-            nextFeedbackId: 'nps-after-checkout',
-          },
-        },
-        none: {
-          when: 'None did',
-          value: { message: 'ok', userId: USER_ID, pingAgainIn: 60, pingOnNextPageVisit: false, onPageDelay: 0 },
-        },
-      },
-    },
-  ],
-  refusals: [
-    ...IDENTIFY_REFUSALS,
-    refusal(
-      401,
-      'signature',
-      'A signature that is required, and missing or wrong',
-      'userSignature must be the HMAC-SHA256 of userName, in hex',
-    ),
-  ],
+  refusals: { ...IDENTIFY_REFUSALS, signature: REFUSALS.signature },
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog'
 import type { OrganizationConfig, RateLimit } from '@nextvisit/contracts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type GatewayFixture, startGateway } from '../gateway-fixture.ts'
+import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 
 type Options = Parameters<typeof startGateway>[0]
 

@@ -1,6 +1,6 @@
 import type { RateLimit } from '@nextvisit/contracts'
 import { z } from 'zod'
-import type { Logger } from '../logger.ts'
+import type { Logger } from '@nextvisit/service-kit'
 import { runLeaseScript, type ScriptRunner } from './lease-script.ts'
 
 export interface LeaseRequest {

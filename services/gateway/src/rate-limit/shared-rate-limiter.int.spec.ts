@@ -5,7 +5,7 @@ import { createLogger, createRedis } from '@nextvisit/service-kit'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { available, type Bucket, drain, spend } from './bucket.ts'
 import type { RateLimiter } from './rate-limiter.ts'
-import { startRedisProxy } from './redis-proxy-fixture.ts'
+import { startRedisProxy } from '../../test/redis-proxy-fixture.ts'
 import { createSharedRateLimiter } from './shared-rate-limiter.ts'
 
 const HARDLY = 1 / 3_600

@@ -1,25 +1,25 @@
-import { type Refusal, refuse } from '../refusal.ts'
+import { REFUSALS, type Refusal, refuse } from '../http/refusals.ts'
 
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1_000
+export const DEFAULT_LIMIT = 100
+export const MAX_LIMIT = 1_000
 
-/** A page of a listing that is asked for: how many at most, and what it comes after. */
-export interface Page {
-  readonly outcome: 'page'
+/** Which page of a listing is asked for: how many entries at most, and what it comes after. */
+export interface PageQuery {
   readonly limit: number
   /** `next` of the page before; absent: this is the first. */
   readonly after?: string
 }
 
 /** `?limit=` and `?after=`, as every listing takes them (decisions.md, Beyond the document). */
-export function parsePage(query: URLSearchParams, isCursor: (after: string) => boolean = isStorable): Page | Refusal {
-  const limit = parseLimit(query.get('limit'))
-  if (limit === undefined) return refuse(400, `limit must be a whole number from 1 to ${MAX_LIMIT}`)
-  const after = query.get('after')
-  if (after === null) return { outcome: 'page', limit }
-  return isCursor(after)
-    ? { outcome: 'page', limit, after }
-    : refuse(400, 'after must be what next was in the answer before')
+export function parsePage(
+  parameters: URLSearchParams,
+  isCursor = isStorable,
+): { readonly outcome: 'page'; readonly query: PageQuery } | Refusal {
+  const limit = parseLimit(parameters.get('limit'))
+  if (limit === undefined) return refuse(REFUSALS.limit(MAX_LIMIT))
+  const after = parameters.get('after')
+  if (after === null) return { outcome: 'page', query: { limit } }
+  return isCursor(after) ? { outcome: 'page', query: { limit, after } } : refuse(REFUSALS.after)
 }
 
 function isStorable(after: string): boolean {

@@ -5,7 +5,7 @@ import { logConnection, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { dryRunAsJson, printDryRun } from '../forms-dry-run/print-dry-run.ts'
 import { readPast, type Topics } from '../forms-dry-run/read-past.ts'
-import { type ComparedProject, createRehearsal } from '../forms-dry-run/rehearse-forms.ts'
+import { type ComparedProject, createSimulation } from '../forms-dry-run/simulate-forms.ts'
 import { parseInstant, parseProject, type ProjectOption } from '../options.ts'
 import { print } from '../output.ts'
 import { readWorkspace } from '../workspace/read-workspace.ts'
@@ -61,9 +61,9 @@ export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topi
   const connection = logConnection(readEnvironment())
   const { state } = await readCatalog(connection, topics.catalog)
   const projects = comparedProjects(organizations, lookupsOf(state).project, flags.project)
-  const rehearsal = createRehearsal(projects, { from, to })
-  const read = await readPast(connection, topics, rehearsal)
-  const found = { ...read, users: rehearsal.users(), period: { from, to }, projects: rehearsal.result() }
+  const simulation = createSimulation(projects, { from, to })
+  const read = await readPast(connection, topics, simulation)
+  const found = { ...read, users: simulation.users(), period: { from, to }, projects: simulation.result() }
   if (json) print(JSON.stringify(dryRunAsJson(found), null, 2))
   else printDryRun(found)
 }

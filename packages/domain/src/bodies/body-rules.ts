@@ -1,0 +1,135 @@
+import type { BodyRule } from './rejection.ts'
+
+/** Lengths are Unicode code points (decisions.md, Words: lengths). */
+export const BODY_LIMITS = {
+  userNameLength: 255,
+  eventNameLength: 100,
+  traitKeyLength: 100,
+  traitStringLength: 500,
+  traitItems: 100,
+  depth: 8,
+} as const
+
+export const TRAIT_OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', '$unset'] as const
+
+const { userNameLength, eventNameLength, traitKeyLength, traitStringLength, traitItems, depth } = BODY_LIMITS
+
+/** Every rule for the body of a public route, by name. A rule of several members is a function of the member's name. */
+export const BODY_RULES = {
+  // The body as a whole (decisions.md, Order of checks: JSON).
+  notJson: (body: string) => ({ message: `${body} must be JSON`, when: 'No JSON' }),
+  notAnObject: (body: string) => ({ message: `${body} must be a JSON object`, when: 'JSON that is no object' }),
+  notUtf8: (body: string) => ({ message: `${body} must be UTF-8`, when: 'Bytes that are no UTF-8' }),
+  tooDeep: (body: string) => ({ message: `${body} must not be nested deeper than ${depth}`, when: 'Too many levels' }),
+  notStorable: (body: string) => ({
+    message: `${body} must hold no U+0000 and no lone surrogates in its strings`,
+    when: 'A string that could not be stored',
+  }),
+
+  // The user (contract, Track event; decisions.md, Identify).
+  noUserName: {
+    message: 'userName not found',
+    when: 'A userName that is missing, empty or only white space',
+    reason: 'no-user-name',
+  },
+  userName: {
+    message: 'userName must be a string that is not empty',
+    when: 'A userName that is missing or empty',
+  },
+  longUserName: {
+    message: `userName must be at most ${userNameLength} characters long`,
+    when: `More than ${userNameLength} characters`,
+  },
+  signatureType: {
+    message: 'userSignature must be a string of hex digits',
+    when: 'A userSignature that is no string',
+  },
+
+  // Traits (decisions.md, Identify).
+  attributes: { message: 'userAttributes must be an object', when: 'userAttributes of another type' },
+  operator: (member: string) => ({
+    message: `${member} is not an operator: use ${TRAIT_OPERATORS.join(', ')}`,
+    when: 'An operator that does not exist',
+  }),
+  operands: (member: string) => ({
+    message: `${member} must be an object of trait keys`,
+    when: 'Operands of another type',
+  }),
+  traitKey: (member: string) => ({
+    message: `${member} must be a trait key of 1 to ${traitKeyLength} characters`,
+    when: `A trait key that is empty, or longer than ${traitKeyLength} characters`,
+  }),
+  traitString: (member: string) => ({
+    message: `${member} must be at most ${traitStringLength} characters long`,
+    when: `A string of more than ${traitStringLength} characters`,
+  }),
+  traitValue: (member: string) => ({
+    message: `${member} must be a string, a finite number, a boolean, null, or an array of those`,
+    when: 'A trait that is an object',
+  }),
+  traitArray: (member: string) => ({
+    message: `${member} must be an array of at most ${traitItems} values`,
+    when: `An array of more than ${traitItems}`,
+  }),
+  traitItem: (member: string) => ({
+    message: `${member} must be an array of strings, numbers, booleans and nulls`,
+    when: 'An array in an array',
+  }),
+  finiteNumber: (member: string) => ({
+    message: `${member} must be a finite number`,
+    when: 'An increment that is no number',
+  }),
+  unset: (member: string) => ({
+    message: `${member} must be an array of trait keys`,
+    when: 'An `$unset` that is no array',
+  }),
+  unsetItem: (member: string) => ({
+    message: `${member} must hold only strings`,
+    when: 'An item of `$unset` that is no string',
+  }),
+
+  // Device info (contract, Device info).
+  deviceInfo: { message: '$deviceInfo must be an object', when: '$deviceInfo of another type' },
+  deviceString: (member: string) => ({
+    message: `${member} must be a string`,
+    when: 'A device field that is no string',
+  }),
+  country: { message: 'invalid country passed', when: 'A country that ISO 3166-1 has not assigned' },
+  timezone: (member: string) => ({
+    message: `${member} must be an IANA time zone such as Europe/Berlin`,
+    when: 'A time zone that IANA does not list',
+  }),
+  deviceValue: (member: string, allowed: readonly string[]) => ({
+    message: `${member} must be one of ${allowed.join(', ')}`,
+    when: 'A device field outside its list',
+  }),
+  counted: (member: string) => ({
+    message: `${member} must not be counted: it is a device field`,
+    when: 'A device field under `$increment` or `$decrement`',
+  }),
+
+  // Events (contract, Track event; decisions.md, Track event).
+  eventName: {
+    message: `eventName must be a string of 1 to ${eventNameLength} characters`,
+    when: 'An eventName that is missing or too long',
+  },
+  systemEvent: {
+    message: 'eventName must not begin with form: (names of system events)',
+    when: 'The name of a system event',
+  },
+  emptySlug: {
+    message: 'eventName must hold at least one letter or digit',
+    when: 'A name without a letter or digit',
+  },
+  disabledEvent: {
+    message: 'eventName names an event that is disabled in this project',
+    when: 'An event that is marked disabled',
+  },
+  occurredAtType: { message: 'occurredAt must be a string', when: 'An occurredAt that is no string' },
+  occurredAt: {
+    message: 'occurredAt must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+    when: 'No date and time, or none with a time zone',
+  },
+  ahead: { message: 'occurredAt must be no more than 5 minutes in the future', when: 'Too far ahead' },
+  past: { message: 'occurredAt must be no more than 365 days in the past', when: 'Too long ago' },
+} as const satisfies Record<string, BodyRule | ((member: string, allowed: readonly string[]) => BodyRule)>

@@ -1,0 +1,93 @@
+import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import { givenGateway, givenService } from '../../test/given-gateway.ts'
+import { givenMetering, givenRegistry, releasedIn, reservationsIn } from '../../test/given-services.ts'
+
+const { lookUpUsers, reserve } = INTERNAL_ROUTES
+const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
+const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
+
+describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
+  it('lets exactly as many events pass as there is room for, and publishes nothing for the rest', async () => {
+    const metering = await givenMetering(7)
+    const gateway = await givenGateway({ plan: { eventsPerMonth: 7 }, services: { metering: metering.url } })
+    await gateway.identify({ userName: 'ada' })
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => gateway.track({ userName: 'ada', eventName: 'a' })),
+    )
+    expect([count(statusesOf(answers), 202), count(statusesOf(answers), 402)]).toEqual([7, 33])
+    expect(answers.find(({ status }) => status === 402)?.body).toEqual({
+      status: 402,
+      error: 'Payment Required',
+      message: 'Event tracking limit reached for this organization',
+    })
+    expect((await gateway.records()).filter(({ fact }) => fact.type === 'EventTracked')).toHaveLength(7)
+    expect(metering.calls.length).toBeLessThan(40)
+  })
+
+  it('asks nothing for a T key, and nothing where the plan has no limit', async () => {
+    const metering = await givenMetering(0)
+    const limited = await givenGateway({ plan: { eventsPerMonth: 0 }, services: { metering: metering.url } })
+    const unlimited = await givenGateway({ services: { metering: metering.url } })
+    await limited.identify({ userName: 'ada' })
+    await unlimited.identify({ userName: 'ada' })
+    expect((await limited.track({ userName: 'ada', eventName: 'a' }, limited.keys.adminT)).status).toBe(202)
+    expect((await unlimited.track({ userName: 'ada', eventName: 'a' })).status).toBe(202)
+    expect(metering.calls).toEqual([])
+  })
+
+  it('has released the reservation of an event that the cap refuses, once it answers', async () => {
+    const [metering, names] = [await givenMetering(1), await givenRegistry()]
+    const services = { metering: metering.url, traitRegistry: names.url }
+    const gateway = await givenGateway({ plan: { eventsPerMonth: 1, uniqueEvents: 0 }, services })
+    await gateway.identify({ userName: 'ada' })
+    const answer = await gateway.track({ userName: 'ada', eventName: 'a' })
+    expect(answer.status).toBe(400)
+    // At once: the caller's next request must find the room again.
+    expect(releasedIn(metering.calls)).toEqual([answer.headers['x-request-id']])
+  })
+
+  it('judges in the decided order: user, disabled, metering, cap', async () => {
+    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ exists: users.map(() => false) }) })
+    const [metering, names] = [await givenMetering(0), await givenRegistry()]
+    const gateway = await givenGateway({
+      plan: { eventsPerMonth: 0, uniqueEvents: 0 },
+      project: { events: [{ slug: 'off', enabled: false }] },
+      services: { userProjector: projector.url, metering: metering.url, traitRegistry: names.url },
+    })
+    await gateway.identify({ userName: 'ada' })
+    expect((await gateway.track({ userName: 'nobody', eventName: 'off' })).status).toBe(404)
+    expect((await gateway.track({ userName: 'ada', eventName: 'off' })).status).toBe(400)
+    expect(metering.calls).toEqual([])
+    expect((await gateway.track({ userName: 'ada', eventName: 'new' })).status).toBe(402)
+    expect(names.calls).toEqual([])
+  })
+
+  it('refuses users not yet counted once the MAU quota is exhausted; those counted go on', async () => {
+    const metering = await givenMetering(2)
+    const gateway = await givenGateway({ plan: { monthlyActiveUsers: 2 }, services: { metering: metering.url } })
+    expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
+    expect((await gateway.visit({ userName: 'b' })).status).toBe(200)
+    const refused = await gateway.identify({ userName: 'c' })
+    expect(refused.body).toMatchObject({ status: 400, message: 'Monthly active users limit reached for your plan' })
+    const asked = metering.calls.length
+    expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
+    expect(metering.calls).toHaveLength(asked)
+    expect(reservationsIn(metering.calls)[0]).toMatchObject({
+      kind: 'mau',
+      limit: 2,
+      month: expect.stringMatching(/^\d{4}-\d\d$/),
+    })
+    expect(
+      (await gateway.records()).some(({ fact }) => fact.type === 'IdentifyRequested' && fact.userName === 'c'),
+    ).toBe(false)
+  })
+
+  it('counts a user for whom metering says so without a reservation', async () => {
+    const metering = await givenService({
+      [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'counted') }),
+    })
+    const gateway = await givenGateway({ plan: { monthlyActiveUsers: 0 }, services: { metering: metering.url } })
+    expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
+  })
+})

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Reservation,
+  ReserveAnswer,
+  type ReserveVerdict,
+  UsageAnswer,
+  type UsageQuery,
+} from '@nextvisit/contracts'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import { remainingMs } from '../http/budget.ts'
+import { createBatchedCall } from './batched-call.ts'
+import type { ServiceClient } from './service-client.ts'
+
+const MAX_COUNTED_USERS = 200_000
+const RELEASE_WITHIN_MS = 5_000
+/** A fold takes some tens of milliseconds. After a few short pauses the fold is late, or never happens: then longer ones. */
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 160
+/** Of the time for admission, what is left for the check of names after waiting for room. */
+const KEPT_FOR_NAMES_MS = 400
+
+/**
+ * What a record gets of a limit. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
+ * metering did not say in time.
+ */
+export type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked'
+type MauReservation = Extract<Reservation, { kind: 'mau' }>
+type CountedUser = Pick<MauReservation, 'userId' | 'month'>
+
+export type Metering = ReturnType<typeof createMetering>
+
+/** Metering: room under limits, and this month's counters. */
+export function createMetering({ call, stop }: ServiceClient) {
+  const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
+  const ask = createBatchedCall<Reservation, ReserveVerdict>({
+    ask: async (reservations, deadlineAt) => {
+      const called = await call('reserve', { reservations }, ReserveAnswer, deadlineAt)
+      return called.outcome === 'answered' ? called.answer.verdicts : []
+    },
+  })
+  const askRelease = createBatchedCall<string, true>({
+    ask: async (recordIds, deadlineAt) => {
+      const called = await call('release', { recordIds }, z.unknown(), deadlineAt)
+      return called.outcome === 'answered' ? recordIds.map(() => true) : []
+    },
+  })
+
+  /**
+   * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.
+   * Resolves once it is given back, or at the deadline; never rejects.
+   */
+  async function release(recordId: string, deadlineAt = performance.now() + RELEASE_WITHIN_MS): Promise<void> {
+    await askRelease(recordId, deadlineAt)
+  }
+
+  /**
+   * Asks again while the room is only held by records that may yet not count: refused, or not published. When there is no
+   * more time to wait the room counts as used up, also where metering is unavailable by then: that there was no room is
+   * the last thing known. A record that the cap on names refuses goes on as a dry run: it must not take room from others,
+   * and is still refused for the limit first where that is reached (decisions.md, Track event).
+   */
+  async function reserve(
+    reservation: Reservation,
+    deadlineAt: number,
+    isRefusedByCap: () => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<Reserved> {
+    let asked = await ask(reservation, deadlineAt)
+    if (asked.outcome === 'away') return 'unchecked'
+    let isDryRun = false
+    for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      isDryRun ||= await isRefusedByCap()
+      if (remainingMs(deadlineAt) <= KEPT_FOR_NAMES_MS + pauseMs) return 'exhausted'
+      await sleep(pauseMs)
+      asked = await ask(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
+      if (asked.outcome === 'away') {
+        void release(reservation.recordId) // it may have been granted all the same
+        return 'exhausted'
+      }
+    }
+    if (asked.answer === 'room') return 'refused-by-cap'
+    return asked.answer === 'exhausted' ? 'exhausted' : 'granted'
+  }
+
+  return {
+    stop,
+    release,
+    reserveEvent: reserve,
+    /** Asks nothing for a user that is known to count this month. */
+    reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>
+      counted.get(keyOf(reservation)) ? 'granted' : reserve(reservation, deadlineAt),
+    /** To be called only after the ack of an identify. */
+    rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),
+    readUsage: (query: UsageQuery, deadlineAt: number) => call('readUsage', query, UsageAnswer, deadlineAt),
+  }
+}
+
+function keyOf({ userId, month }: CountedUser): string {
+  return `${month}/${userId}`
+}

@@ -1,0 +1,56 @@
+import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import type { GatewayFixture, GatewayFixtureOptions } from '../../test/gateway-fixture.ts'
+import { givenGateway, givenService } from '../../test/given-gateway.ts'
+
+const { reserve, claim } = INTERNAL_ROUTES
+
+/** A gateway whose services know every name and grant everything. */
+async function gatewayWith(plan: GatewayFixtureOptions['plan']): Promise<GatewayFixture> {
+  const metering = await givenService({
+    [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'granted') }),
+  })
+  const traitRegistry = await givenService({
+    [claim]: async ({ claims }) => ({ verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }),
+  })
+  return givenGateway({
+    ...(plan && { plan }),
+    services: { metering: metering.url, traitRegistry: traitRegistry.url },
+  })
+}
+
+/** Each of the four ingestion routes once, for a user, a trait and an event that are the same each time. */
+async function askEverything({ identify, track, visit, post, keys }: GatewayFixture): Promise<number[]> {
+  const user = { userName: 'ada', userAttributes: { $set: { plan: 'pro' } } }
+  const event = { userName: 'ada', eventName: 'Signed In' }
+  const answers = [
+    await identify(user),
+    await track(event),
+    await visit(user),
+    await post('/v2/sdk/track-event', event, keys.sdk),
+  ]
+  return answers.map(({ status }) => status)
+}
+
+describe('what admission costs (design.md, A track event: no limit and nothing new, no call at all)', () => {
+  it('is no call but the publish, for a known user and known names without limits', async () => {
+    const gateway = await gatewayWith(undefined)
+    expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
+    // The trait and the event, once each: from then on they are known.
+    expect(await gateway.serviceCalls()).toEqual({ 'trait-registry claim': 2 })
+    for (let round = 0; round < 5; round += 1) expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
+    expect(await gateway.serviceCalls()).toEqual({ 'trait-registry claim': 2 })
+    expect(await gateway.records()).toHaveLength(24)
+  })
+
+  it('is one call an event under a limit, and one a user and month under a quota', async () => {
+    const gateway = await gatewayWith({
+      eventsPerMonth: 1_000,
+      monthlyActiveUsers: 1_000,
+      uniqueEvents: 9,
+      uniqueTraits: 9,
+    })
+    for (let round = 0; round < 5; round += 1) expect(await askEverything(gateway)).toEqual([200, 202, 200, 202])
+    expect(await gateway.serviceCalls()).toEqual({ 'metering reserve': 11, 'trait-registry claim': 2 })
+  })
+})

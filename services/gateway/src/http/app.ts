@@ -1,0 +1,120 @@
+import { randomUUIDv7 } from 'node:crypto'
+import type { IncomingMessage, RequestListener } from 'node:http'
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
+import type { Route } from '../routes/route.ts'
+import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
+import { createDocuments, type ServedDocument } from './documents.ts'
+import { discardBody } from './read-body.ts'
+import { REFUSALS, type Refusal, refuse } from './refusals.ts'
+import { type Answer, answer, CORS_HEADERS, SECURITY_HEADERS, writeAnswer, writeText } from './write-answer.ts'
+
+export interface AppParts extends AnswerRequestParts {
+  readonly routes: readonly Route[]
+  /** Why a request would not succeed now; empty while it would. */
+  readonly notReadyReasons: () => readonly string[]
+}
+
+/** The answer to `OPTIONS`, which browsers send without a key. */
+const PREFLIGHT_HEADERS = {
+  ...CORS_HEADERS,
+  'Access-Control-Allow-Methods': 'POST',
+  'Access-Control-Allow-Headers': 'Content-Type, X-Api-Key, Idempotency-Key',
+  'Access-Control-Max-Age': '86400',
+} as const
+
+/**
+ * Dispatches the routes that record, all of `POST` and of a fixed path, itself. It leaves the rest to Express, which costs
+ * more than everything else that a request does (design.md, decision 5). One route table drives both.
+ */
+export function createApp(parts: AppParts): RequestListener {
+  const answerRequest = createAnswerRequest(parts)
+  const expressApp = createExpressApp(parts, answerRequest)
+  const recording = new Map(parts.routes.flatMap((route) => (route.method === 'POST' ? [[route.pattern, route]] : [])))
+  const parameters = new URLSearchParams()
+  return (request, response) => {
+    const route = request.method === 'POST' ? recording.get(pathOf(request)) : undefined
+    if (route) void answerRequest(route, parameters, request, response)
+    else expressApp(request, response)
+  }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const queryAt = url.indexOf('?')
+  return queryAt === -1 ? url : url.slice(0, queryAt)
+}
+
+/** Reads, health, the API's description, preflights, and what does not exist (404, 405). */
+function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerRequest: AnswerRequest): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.enable('case sensitive routing')
+  app.enable('strict routing')
+
+  app.get('/livez', (request, response) => respond(request, response, answer(200, { status: 'available' })))
+  app.get('/readyz', (request, response) => {
+    const reasons = notReadyReasons()
+    const isReady = reasons.length === 0
+    const ready = answer(200, { status: 'available', reasons })
+    respond(request, response, isReady ? ready : refuse(REFUSALS.notReady(reasons)))
+  })
+  const documents = createDocuments()
+  for (const { path, headers, read } of documents) {
+    app.get(path, async (_request, response) =>
+      writeText(response, 200, await read(), { ...headers, 'X-Request-Id': randomUUIDv7() }),
+    )
+  }
+  for (const route of routes) {
+    const path = toExpressPath(route.pattern)
+    const register = route.method === 'GET' ? app.get.bind(app) : app.post.bind(app)
+    register(path, (request, response) => answerRequest(route, parametersOf(request), request, response))
+    if (route.keyKind === 'sdk') app.options(path, preflight)
+  }
+  for (const [path, methods] of allowedMethods(routes, documents))
+    app.all(path, (request, response) => respond(request, response, refuse(REFUSALS.otherMethod(methods))))
+  app.use((request, response) => respond(request, response, refuse(REFUSALS.noRoute)))
+
+  // A path that can't be decoded is the caller's mistake. Everything else is ours, and says nothing.
+  const answerError: ErrorRequestHandler = (error: unknown, request, response, _next) => {
+    if (error instanceof URIError) return respond(request, response, refuse(REFUSALS.path))
+    const requestId = randomUUIDv7()
+    logger.error({ err: error, requestId }, 'A request failed')
+    respond(request, response, refuse(REFUSALS.broken), requestId)
+  }
+  return app.use(answerError)
+}
+
+function respond(request: Request, response: Response, result: Answer | Refusal, requestId = randomUUIDv7()): void {
+  writeAnswer(response, result, { 'X-Request-Id': requestId })
+  discardBody(request)
+}
+
+/** `/v2/admin/users/{userName}` → `/v2/admin/users/:userName`. */
+function toExpressPath(pattern: string): string {
+  return pattern.replace(/\{(\w+)\}/g, ':$1')
+}
+
+function parametersOf({ url, params }: Request): URLSearchParams {
+  const parameters = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '')
+  for (const [name, value] of Object.entries(params)) if (typeof value === 'string') parameters.set(name, value)
+  return parameters
+}
+
+function preflight(_request: Request, response: Response): void {
+  response.writeHead(204, { ...SECURITY_HEADERS, ...PREFLIGHT_HEADERS, 'X-Request-Id': randomUUIDv7() }).end()
+}
+
+/** By Express' path; a route of `GET` answers `HEAD` too. */
+function allowedMethods(
+  routes: readonly Route[],
+  documents: readonly ServedDocument[],
+): ReadonlyMap<string, readonly string[]> {
+  const open = ['/livez', '/readyz', ...documents.map(({ path }) => path)]
+  const methods = new Map(open.map((path) => [path, ['GET', 'HEAD']]))
+  for (const { pattern, method, keyKind } of routes) {
+    const own = [method, ...(method === 'GET' ? ['HEAD'] : []), ...(keyKind === 'sdk' ? ['OPTIONS'] : [])]
+    const path = toExpressPath(pattern)
+    methods.set(path, [...(methods.get(path) ?? []), ...own])
+  }
+  return methods
+}

@@ -1,0 +1,312 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GatewayFixture, newKey, startGateway, until } from '../../test/gateway-fixture.ts'
+import { startService } from '../../test/service-fixture.ts'
+
+const IDENTIFY = '/v2/admin/identify-user'
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+let gateway: GatewayFixture
+let json: Record<string, string>
+beforeAll(async () => {
+  gateway = await startGateway()
+  json = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
+})
+afterAll(() => gateway.stop())
+
+/** A body of exactly this many bytes. */
+const bodyOf = (bytes: number) =>
+  JSON.stringify({ userName: 'ada', filling: '' }).replace('""', `"${'x'.repeat(bytes - 31)}"`)
+
+/** Sends raw bytes; `read` gives all that came back so far. */
+function rawSocket(port = gateway.port): { socket: Socket; read: () => string } {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk.toString()))
+  socket.on('error', () => undefined)
+  return { socket, read: () => text }
+}
+
+async function answerTo(raw: string): Promise<string> {
+  const { socket, read } = rawSocket()
+  socket.write(raw)
+  const giveUpAt = performance.now() + 5_000
+  while (!/\r\n\r\n.*\}/s.test(read()) && performance.now() < giveUpAt) await sleep(10)
+  socket.destroy()
+  return read()
+}
+
+describe('routes (decisions.md, Order of checks)', () => {
+  it.each(['/', '/v2/admin', '/v2/admin/identify-user/', '/V2/admin/identify-user', '/v2/admin/nothing', '/metrics'])(
+    '404 for %s, before the key',
+    async (path) => {
+      expect((await gateway.call('POST', path)).body).toEqual({
+        status: 404,
+        error: 'Not Found',
+        message: expect.any(String),
+      })
+    },
+  )
+
+  it.each([
+    ['GET', IDENTIFY, 'POST'],
+    ['OPTIONS', IDENTIFY, 'POST'],
+    ['DELETE', '/v2/admin/users/ada', 'GET, HEAD'],
+    ['GET', '/v2/sdk/track-event', 'POST, OPTIONS'],
+    ['POST', '/livez', 'GET, HEAD'],
+  ])('405 with Allow for %s %s, before the key', async (method, path, allow) => {
+    const answer = await gateway.call(method, path)
+    expect(answer.status).toBe(405)
+    expect(answer.headers.allow).toBe(allow)
+  })
+
+  it('refuses a path that is no valid percent-encoding', async () => {
+    expect((await gateway.get('/v2/admin/users/%ff')).status).toBe(400)
+  })
+})
+
+describe('keys (decisions.md, Keys)', () => {
+  it('has one 401 for missing, malformed, unknown and doubled keys', async () => {
+    const { admin } = gateway.keys
+    const wrong = [
+      {},
+      { 'x-api-key': 'x' },
+      { 'x-api-key': newKey('admin', 'P') },
+      { 'x-api-key': `${admin}, ${admin}` },
+      { 'x-api-key': `${admin.slice(0, -1)}_` },
+    ]
+    const answers = await Promise.all(
+      wrong.map((headers) => gateway.call('POST', IDENTIFY, headers as Record<string, string>)),
+    )
+    for (const { body } of answers)
+      expect(body).toEqual({ status: 401, error: 'Unauthorized', message: 'Invalid or missing API key' })
+  })
+
+  it('has 403 for the other kind of key', async () => {
+    expect((await gateway.post(IDENTIFY, {}, gateway.keys.sdk)).status).toBe(403)
+    expect((await gateway.get('/v2/admin/users/ada', gateway.keys.sdk)).status).toBe(403)
+    expect((await gateway.post('/v2/sdk/identify-user', {}, gateway.keys.admin)).status).toBe(403)
+  })
+
+  it('looks at the key before the body, its type and its size', async () => {
+    expect((await gateway.call('POST', IDENTIFY, { 'content-type': 'text/plain' }, 'x')).status).toBe(401)
+    expect((await gateway.call('POST', IDENTIFY, {}, bodyOf(200_000))).status).toBe(401)
+  })
+})
+
+describe('body (decisions.md, Order of checks)', () => {
+  it.each([
+    undefined,
+    'text/plain',
+    'application/vnd.api+json',
+    'application/json; charset=latin1',
+    'application/jsonp',
+  ])('415 for Content-Type %s', async (type) => {
+    const headers = { 'x-api-key': gateway.keys.admin, ...(type && { 'content-type': type }) }
+    expect((await gateway.call('POST', IDENTIFY, headers, '{}')).status).toBe(415)
+  })
+
+  it.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+  ])('takes Content-Type %s', async (type) => {
+    expect((await gateway.call('POST', IDENTIFY, { ...json, 'content-type': type }, '{"userName":"ada"}')).status).toBe(
+      200,
+    )
+  })
+
+  it('415 for an encoding other than gzip, and before the size', async () => {
+    expect((await gateway.call('POST', IDENTIFY, { ...json, 'content-encoding': 'br' }, '{}')).status).toBe(415)
+    expect(
+      (await gateway.call('POST', IDENTIFY, { ...json, 'content-type': 'text/plain' }, bodyOf(200_000))).status,
+    ).toBe(415)
+  })
+
+  it('takes 102,400 bytes and refuses one more, with Content-Length and without', async () => {
+    const chunked = { ...json, 'transfer-encoding': 'chunked' }
+    expect(bodyOf(102_400)).toHaveLength(102_400)
+    expect((await gateway.call('POST', IDENTIFY, json, bodyOf(102_400))).status).toBe(200)
+    expect((await gateway.call('POST', IDENTIFY, chunked, bodyOf(102_400))).status).toBe(200)
+    expect((await gateway.call('POST', IDENTIFY, json, bodyOf(102_401))).status).toBe(413)
+    expect((await gateway.call('POST', IDENTIFY, chunked, bodyOf(102_401))).status).toBe(413)
+  })
+
+  it('inflates gzip under the same limit', async () => {
+    const zipped = { ...json, 'content-encoding': 'gzip' }
+    expect((await gateway.call('POST', IDENTIFY, zipped, gzipSync(bodyOf(102_400)))).status).toBe(200)
+    expect((await gateway.call('POST', IDENTIFY, zipped, gzipSync(bodyOf(102_401)))).status).toBe(413)
+    expect((await gateway.call('POST', IDENTIFY, zipped, gzipSync(Buffer.alloc(50_000_000)))).status).toBe(413)
+    expect((await gateway.call('POST', IDENTIFY, zipped, 'not gzip')).status).toBe(400)
+  })
+
+  it('answers 413 by Content-Length at once, before the body was sent (notes, Express waits for it)', async () => {
+    const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${gateway.keys.admin}\r\nContent-Type: application/json\r\n`
+    expect(await answerTo(`${head}Content-Length: 200000\r\n\r\n{`)).toMatch(/^HTTP\/1\.1 413 /)
+  })
+
+  it('lets a large body arrive, so that its sender reads the 413, and keeps the connection', async () => {
+    const { socket, read } = rawSocket()
+    const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${gateway.keys.admin}\r\nContent-Type: application/json\r\n`
+    socket.write(`${head}Content-Length: 500000\r\n\r\n${'x'.repeat(500_000)}`)
+    socket.write(`${head}Content-Length: 18\r\n\r\n{"userName":"ada"}`)
+    const giveUpAt = performance.now() + 5_000
+    while (!read().includes('"ok"') && performance.now() < giveUpAt) await sleep(10)
+    socket.destroy()
+    expect(read()).toMatch(/HTTP\/1\.1 413 .*HTTP\/1\.1 200 /s)
+  })
+
+  it('drains within bounds: who goes on sending loses the connection', async () => {
+    const { socket } = rawSocket()
+    const closed = new Promise((resolve) => socket.once('close', () => resolve('closed')))
+    const chunk = Buffer.alloc(1_048_576)
+    socket.write(`POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nContent-Length: ${100 * chunk.length}\r\n\r\n`)
+    let sent = 0
+    for (let end: unknown; sent < 100 && end !== 'closed'; sent += 1) {
+      if (!socket.write(chunk))
+        end = await Promise.race([closed, new Promise((resolve) => socket.once('drain', resolve))])
+    }
+    await closed
+    expect(sent).toBeLessThan(100)
+  })
+
+  it.each(['', '[]', '{"userName":"ada"', '{"userName":"\\u0000"}'])('400 for the body %j', async (body) => {
+    expect((await gateway.call('POST', IDENTIFY, json, body)).body).toEqual({
+      status: 400,
+      error: 'Bad Request',
+      message: expect.any(String),
+    })
+  })
+})
+
+describe('every response', () => {
+  it('carries X-Request-Id and the security headers, and nothing that tells of the framework', async () => {
+    const answers = await Promise.all([
+      gateway.identify({ userName: 'ada' }),
+      gateway.call('POST', IDENTIFY),
+      gateway.call('GET', '/nothing'),
+      gateway.call('GET', '/livez'),
+      gateway.call('OPTIONS', '/v2/sdk/identify-user'),
+      gateway.get('/v2/admin/users/%ff'),
+    ])
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({
+        'x-request-id': expect.stringMatching(UUID_V7),
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+      })
+      expect(headers).not.toHaveProperty('x-powered-by')
+    }
+  })
+
+  it('has the error form for what Node itself refuses: headers too large, and no HTTP', async () => {
+    const large = await answerTo(`GET /livez HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`)
+    expect(large).toMatch(/^HTTP\/1\.1 431 .*x-request-id/is)
+    expect(large).toContain('{"status":431,"error":"Request Header Fields Too Large","message":')
+    expect(await answerTo('nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"error":"Bad Request"/s)
+  })
+
+  it('tells of the rate limit on rate-limited routes', async () => {
+    expect((await gateway.identify({ userName: 'ada' })).headers).toMatchObject({
+      'ratelimit-policy': '"admin";q=10000;w=1',
+      ratelimit: expect.stringMatching(/^"admin";r=\d+;t=\d+$/),
+    })
+  })
+})
+
+describe('CORS (decisions.md, Beyond the document)', () => {
+  it('answers OPTIONS before the key check, for SDK routes only', async () => {
+    const answer = await gateway.call('OPTIONS', '/v2/sdk/identify-user', { origin: 'https://shop.example' })
+    expect(answer.status).toBe(204)
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': expect.stringContaining('X-Api-Key'),
+    })
+    expect((await gateway.visit({ userName: 'ada' })).headers['access-control-allow-origin']).toBe('*')
+    expect((await gateway.call('POST', '/v2/sdk/identify-user')).headers['access-control-allow-origin']).toBe('*')
+    expect((await gateway.identify({ userName: 'ada' })).headers).not.toHaveProperty('access-control-allow-origin')
+  })
+})
+
+describe('too much', () => {
+  it('429 with Retry-After past the rate limit of a key, and counts keys apart', async () => {
+    const rateLimits = { admin: { perSecond: 0.1, burst: 2 }, sdk: { perSecond: 0.1, burst: 1 } }
+    const limited = await startGateway({ project: { rateLimits } })
+    const statuses = []
+    for (let i = 0; i < 3; i += 1) statuses.push(await limited.identify({ userName: 'ada' }))
+    const other = await limited.identify({ userName: 'ada' }, limited.keys.adminT)
+    await limited.stop()
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(statuses[2]?.headers['retry-after']).toMatch(/^\d+$/)
+    expect(statuses[2]?.body).toEqual({ status: 429, error: 'Too Many Requests', message: expect.any(String) })
+    expect(other.status).toBe(200)
+  })
+
+  it('503 with Retry-After past the in-flight limit', async () => {
+    const busy = await startGateway({ maxInFlight: 1, besides: gateway })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => busy.identify({ userName: 'ada' })))
+    await busy.stop()
+    const refused = answers.filter(({ status }) => status === 503)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(answers.some(({ status }) => status === 200)).toBe(true)
+    expect(refused[0]?.headers['retry-after']).toBe('1')
+  })
+})
+
+describe('what goes wrong inside', () => {
+  it('is a 500 that says nothing of the cause', async () => {
+    const catalog = {
+      ...(await import('@nextvisit/catalog')).staticCatalog([]),
+      keyByHash: () => {
+        throw new Error('secret cause')
+      },
+    }
+    const broken = await startGateway({ catalog, besides: gateway })
+    const answer = await broken.identify({ userName: 'ada' })
+    await broken.stop()
+    expect(answer.body).toEqual({ status: 500, error: 'Internal Server Error', message: 'Internal Server Error' })
+  })
+})
+
+describe('stopping', () => {
+  it('answers a request that was on its way on a kept connection', async () => {
+    const ending = await startGateway({ besides: gateway })
+    const { socket, read } = rawSocket(ending.port)
+    const request = `GET /livez HTTP/1.1\r\nHost: x\r\n\r\n`
+    socket.write(request)
+    await until(() => read().includes('available'))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const stopped = ending.stopServer()
+    socket.write(request)
+    await Promise.all([stopped, closed])
+    await ending.stop()
+    expect(read()).toMatch(/available.*HTTP\/1\.1 200 OK.*Connection: close.*available/s)
+  })
+
+  it('finishes what is under way with Connection: close, and takes no more', async () => {
+    const { promise: allArrived, resolve: letGo } = Promise.withResolvers<void>()
+    const slow = await startService({
+      [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => {
+        await allArrived
+        return { exists: users.map(() => true) }
+      },
+    })
+    const ending = await startGateway({ besides: gateway, services: { userProjector: slow.url } })
+    const underWay = Array.from({ length: 20 }, (_, i) => ending.track({ userName: `ada-${i}`, eventName: 'a' }))
+    await until(() => ending.received() === 20)
+    const stopped = ending.stopServer()
+    await expect(ending.identify({ userName: 'ada' })).rejects.toThrow('ECONNREFUSED')
+    letGo()
+    const answers = await Promise.all(underWay)
+    await stopped
+    await ending.stop()
+    await slow.stop()
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202))
+    expect(answers.map(({ headers }) => headers.connection)).toEqual(answers.map(() => 'close'))
+  })
+})

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import type { ProjectRef } from '@nextvisit/contracts'
+import { keyedRecordId } from '@nextvisit/domain'
+
+/** What identifies a request with an `Idempotency-Key` (decisions.md, Retries). */
+export interface IdempotentRequest {
+  /** Of its record, and the request's own: for one name it differs where the route or the body does. */
+  readonly recordId: string
+  /** Project and key: answers are kept under this. */
+  readonly name: string
+}
+
+export interface IdempotentRequestParts {
+  /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. */
+  readonly header: string | string[] | undefined
+  readonly project: ProjectRef
+  /** The route's pattern. */
+  readonly route: string
+  /** The body, inflated. */
+  readonly bytes: Uint8Array
+}
+
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
+
+/** `none`: there is no such header. */
+export function idempotentRequestOf(parts: IdempotentRequestParts): IdempotentRequest | 'none' | 'malformed' {
+  const { header: key, route, bytes } = parts
+  if (key === undefined) return 'none'
+  if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) return 'malformed'
+  const { organization, project } = parts.project
+  const bodySha256 = createHash('sha256').update(bytes).digest('hex')
+  return {
+    recordId: keyedRecordId({ organization, project, route, key, bodySha256 }),
+    name: `${organization}/${project}/${key}`,
+  }
+}

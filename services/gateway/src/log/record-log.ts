@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encodeRecord, TOPICS, type UserFact } from '@nextvisit/contracts'
+import {
+  type LogConnection,
+  partitionForKey,
+  type Publisher,
+  type PublishOutcome,
+  TopicMissingError,
+  withLogAdmin,
+} from '@nextvisit/log'
+import { type BreakerWatch, createBreaker } from '../clients/breaker.ts'
+import { UNAVAILABLE_REASONS } from '../http/refusals.ts'
+
+const CONNECT_AGAIN_AFTER_MS = 1_000
+
+export interface RecordLogOptions extends BreakerWatch {
+  readonly connection: LogConnection
+  readonly publisher: Publisher
+  /** Default `user-events`. */
+  readonly topic?: string
+}
+
+/** Where a record will be. The service that owns the partition settles reservations and claims of lost records. */
+export interface RecordPlace {
+  readonly userId: string
+  readonly partition: number
+}
+
+export interface PublishOptions {
+  readonly deadlineAt: number
+  /** Of the request that the record came from. */
+  readonly traceparent: string
+  /** Channel on which a waiter expects the evaluator's reply. */
+  readonly replyTo?: string | undefined
+}
+
+export type Published = PublishOutcome['outcome']
+export type RecordLog = ReturnType<typeof createRecordLog>
+
+/** The log as the gateway uses it: every publish is awaited with `acks=all`, and fails at once while Kafka is unavailable. */
+export function createRecordLog({ connection, publisher, topic = TOPICS.userEvents, ...watch }: RecordLogOptions) {
+  const stopping = new AbortController()
+  // Around the queue and its deadline: what a record costs its caller is what counts.
+  const breaker = createBreaker('Kafka', watch, 500)
+  let partitions = 0
+
+  async function connect(): Promise<void> {
+    const found = await withLogAdmin(connection, (admin) => admin.partitionCount(topic))
+    if (found === 0) throw new TopicMissingError([topic])
+    await publisher.start()
+    partitions = found
+  }
+
+  async function keepConnecting(): Promise<void> {
+    while (!stopping.signal.aborted && partitions === 0) {
+      try {
+        await connect()
+      } catch (err) {
+        watch.logger.warn({ err }, 'Nothing can be published yet: trying again')
+        await sleep(CONNECT_AGAIN_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  return {
+    /** Returns at once; connects in the background until it succeeds. */
+    start: async () => void keepConnecting(),
+    stop: async () => {
+      stopping.abort()
+      breaker.stop()
+      await publisher.stop(3_000)
+    },
+    /** Where a user's records go; undefined while nothing can be published. */
+    placeOf: (userId: string): RecordPlace | undefined =>
+      partitions === 0 || breaker.isOpen() ? undefined : { userId, partition: partitionForKey(userId, partitions) },
+    /** Never rejects. While the breaker is open nothing enters the queue: certainly not published. */
+    publish: (
+      fact: UserFact,
+      { userId, partition }: RecordPlace,
+      { deadlineAt, traceparent, replyTo }: PublishOptions,
+    ): Promise<Published> => {
+      const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
+      return breaker.run<Published>(
+        async () => (await publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt)).outcome,
+        (outcome) => outcome !== 'published',
+        'not-published',
+      )
+    },
+    /** Why nothing can be published now. */
+    unavailableReason: (): string | undefined => {
+      if (partitions === 0) return 'Kafka was not reached yet'
+      return publisher.isConnected() && !breaker.isOpen() ? undefined : UNAVAILABLE_REASONS.noLog
+    },
+  }
+}

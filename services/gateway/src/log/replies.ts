@@ -1,0 +1,87 @@
+import { EvaluatorReply, replyChannel } from '@nextvisit/contracts'
+import type { RedisConnection } from '@nextvisit/service-kit'
+import { type BreakerWatch, createBreaker } from '../clients/breaker.ts'
+import { remainingMs } from '../http/budget.ts'
+
+export interface RepliesOptions extends BreakerWatch {
+  /** A connection of its own: one that subscribes takes no other commands. */
+  readonly subscriber: RedisConnection['client']
+  /** Names the channel. */
+  readonly instanceId: string
+  /** Called with how long a request waited for its reply, from the ack of its record on; and whether it came. */
+  readonly onReplyAwaited: (waitedMs: number, hasCome: boolean) => void
+}
+
+export type Replies = ReturnType<typeof createReplies>
+export type ReplyWaiter = NonNullable<ReturnType<Replies['expect']>>
+
+/**
+ * The evaluator's replies to this gateway's records, by record id, over one channel of Redis pub/sub. While the evaluator
+ * leaves replies unanswered, only one request a second waits for it; the others get `later` at once.
+ */
+export function createReplies({ subscriber, instanceId, onReplyAwaited, ...watch }: RepliesOptions) {
+  const channel = replyChannel(instanceId)
+  const waiting = new Map<string, (reply: EvaluatorReply | 'later') => void>()
+  const breaker = createBreaker('form-trigger-evaluator (replies)', watch)
+  let isUp = false
+
+  async function listen(): Promise<void> {
+    try {
+      await subscriber.subscribe(channel)
+      isUp = true
+    } catch (err) {
+      watch.logger.warn({ err }, 'Cannot subscribe to replies: answering without them')
+    }
+  }
+
+  subscriber.on('ready', () => void listen())
+  subscriber.on('close', () => {
+    isUp = false
+    for (const resolve of waiting.values()) resolve('later')
+  })
+  subscriber.on('message', (from, text) => {
+    const reply = from === channel ? parseReply(text) : undefined
+    if (reply) waiting.get(reply.recordId)?.(reply)
+  })
+
+  return {
+    isUp: () => isUp,
+    stop: breaker.stop,
+    /** Registers a waiter: to be called before the record is published. Undefined while nothing can be received. */
+    expect: (recordId: string) => {
+      if (!isUp) return undefined
+      const { promise, resolve } = Promise.withResolvers<EvaluatorReply | 'later'>()
+      let timer: NodeJS.Timeout | undefined
+      waiting.set(recordId, resolve)
+      return {
+        /** The channel to name in the record. */
+        channel,
+        /** The evaluator's reply; `later` once the deadline passed or the subscription is down. Never rejects. */
+        reply: async (deadlineAt: number): Promise<EvaluatorReply | 'later'> => {
+          const beganAt = performance.now()
+          const action = () => {
+            timer = setTimeout(() => resolve('later'), remainingMs(deadlineAt))
+            return promise
+          }
+          const reply = await breaker.run(action, (result) => result === 'later', 'later')
+          onReplyAwaited(performance.now() - beganAt, reply !== 'later')
+          return reply
+        },
+        /** To be called in the end, whatever happened. */
+        cancel: () => {
+          clearTimeout(timer)
+          // A duplicate of an idempotent record may wait by now.
+          if (waiting.get(recordId) === resolve) waiting.delete(recordId)
+        },
+      }
+    },
+  }
+}
+
+function parseReply(text: string): EvaluatorReply | undefined {
+  try {
+    return EvaluatorReply.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}

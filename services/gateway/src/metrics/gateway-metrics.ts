@@ -1,0 +1,56 @@
+import type { UserFact } from '@nextvisit/contracts'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { RouteSignature } from '../routes/route.ts'
+
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
+
+/** What the gateway counts of itself. */
+export function createGatewayMetrics(registry: Registry) {
+  const registers = [registry]
+  /** By route pattern and status: never a URL. */
+  const durations = new Histogram({
+    name: 'nextvisit_gateway_request_seconds',
+    help: 'From the first byte of a request to its answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5],
+    registers,
+  })
+  const serviceCalls = new Counter({
+    name: 'nextvisit_gateway_owner_calls_total',
+    help: 'Calls to the services that admission and reads ask, by service and call',
+    labelNames: ['owner', 'call'],
+    registers,
+  })
+  const unchecked = new Counter({
+    name: 'nextvisit_gateway_unchecked_total',
+    help: 'Records that were admitted without a check, since its service did not answer in time, by check',
+    labelNames: ['check'],
+    registers,
+  })
+  const replyWaits = new Histogram({
+    name: 'nextvisit_gateway_reply_wait_seconds',
+    help: 'From the ack of a record to the evaluator’s reply, or until the gateway stopped waiting',
+    labelNames: ['outcome'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
+    registers,
+  })
+  const breakersOpen = new Gauge({
+    name: 'nextvisit_gateway_breaker_open',
+    help: '1 while calls to this part are refused at once',
+    labelNames: ['breaker'],
+    registers,
+  })
+  return {
+    onAnswered: ({ method, pattern }: RouteSignature, status: number, durationMs: number) =>
+      durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
+    /** A call went out to a service: none for a known user and a known name where the plan has no limit. */
+    onServiceCall: (service: string, call: string) => serviceCalls.inc({ owner: service, call }),
+    /** A record is in the log, or may be; counts what it was not checked for (decisions.md, Busy and broken). */
+    onRecorded: (fact: UserFact) => {
+      for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
+    },
+    onReplyAwaited: (waitedMs: number, hasCome: boolean) =>
+      replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000),
+    onBreaker: (breaker: string, isOpen: boolean) => breakersOpen.set({ breaker }, isOpen ? 1 : 0),
+  }
+}

@@ -1,0 +1,223 @@
+import { ErrorBody, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { notFound } from '@nextvisit/service-kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
+import { HEADERS } from './components.ts'
+import { createOpenApiDocument, openApiText } from './document.ts'
+import { startService } from '../../test/service-fixture.ts'
+import { type OperationId, ROUTES } from '../routes/route.ts'
+
+const { paths = {} } = createOpenApiDocument()
+const required: readonly string[] = Object.entries(HEADERS).flatMap(([name, header]) =>
+  'required' in header ? [name] : [],
+)
+const { pattern: IDENTIFY } = ROUTES.identifyUser
+const { pattern: TRACK } = ROUTES.trackEvent
+const { pattern: VISIT } = ROUTES.visit
+
+/** Has limits that are used up; `slow` a rate limit that is; `alone` has no services. */
+let gateway: GatewayFixture
+let slow: GatewayFixture
+let alone: GatewayFixture
+let service: Awaited<ReturnType<typeof startService>>
+beforeAll(async () => {
+  service = await startService({
+    [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => ({
+      exists: users.map(({ organization, project, userId }) => userId !== userIdOf(organization, project, 'nobody')),
+    }),
+    [INTERNAL_ROUTES.readUser]: async () => notFound(),
+    [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),
+    [INTERNAL_ROUTES.readForms]: async () => notFound(),
+    [INTERNAL_ROUTES.reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'exhausted') }),
+    [INTERNAL_ROUTES.claim]: async ({ claims }) => ({
+      verdicts: claims.map(({ slugs }) => slugs.map(() => 'no-room')),
+    }),
+  })
+  gateway = await startGateway({
+    project: { events: [{ slug: 'old', enabled: false }], clientCreatedEvents: false },
+    plan: { uniqueEvents: 0, eventsPerMonth: 0, monthlyActiveUsers: 0 },
+    services: {
+      userProjector: service.url,
+      formTriggerEvaluator: service.url,
+      traitRegistry: service.url,
+      metering: service.url,
+    },
+  })
+  slow = await startGateway({ project: { rateLimits: { admin: { perSecond: 0.1, burst: 1 } } } })
+  alone = await startGateway({ besides: gateway })
+  await slow.get('/v2/admin/usage')
+})
+afterAll(async () => {
+  for (const each of [gateway, slow, alone]) await each.stop()
+  await service.stop()
+})
+
+type Ask = () => Promise<Reply>
+
+const post =
+  (path: string, body: unknown, headers: Record<string, string> = {}): Ask =>
+  () => {
+    const key = path.startsWith('/v2/sdk') ? gateway.keys.sdk : gateway.keys.admin
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    return gateway.call('POST', path, { 'content-type': 'application/json', 'x-api-key': key, ...headers }, text)
+  }
+const get =
+  (path: string): Ask =>
+  () =>
+    gateway.get(path)
+const identify = (body: object) => post(IDENTIFY, { userName: 'ada', ...body })
+const set = (operations: object) => identify({ userAttributes: operations })
+const track = (body: object) => post(TRACK, { userName: 'ada', eventName: 'a', ...body })
+
+interface DocumentedResponse {
+  readonly headers: object
+  readonly content: { readonly 'application/json': { readonly examples: Record<string, { readonly value: unknown }> } }
+}
+
+/** With what the document says of them, word for word. */
+const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
+  ['identifyUser', 400, post(IDENTIFY, '{')],
+  ['identifyUser', 400, post(IDENTIFY, '[]')],
+  ['identifyUser', 400, post(IDENTIFY, '{"a":"\\u0000"}')],
+  ['identifyUser', 400, post(IDENTIFY, `{"a":${'['.repeat(8)}${']'.repeat(8)}}`)],
+  ['identifyUser', 400, post(IDENTIFY, 'x', { 'content-encoding': 'gzip' })],
+  ['identifyUser', 400, identify({ userName: 1 })],
+  ['identifyUser', 400, identify({ userName: 'a'.repeat(256) })],
+  ['identifyUser', 400, identify({ userAttributes: 1 })],
+  ['identifyUser', 400, identify({ $deviceInfo: 1 })],
+  ['identifyUser', 400, identify({ $deviceInfo: { $app: 1 } })],
+  ['identifyUser', 400, identify({ userSignature: 1 })],
+  ['identifyUser', 400, set({ $push: {} })],
+  ['identifyUser', 400, set({ $set: 1 })],
+  ['identifyUser', 400, set({ $set: { plan: [[]] } })],
+  ['identifyUser', 400, set({ $unset: 1 })],
+  ['identifyUser', 400, set({ $unset: [1] })],
+  ['identifyUser', 400, set({ $increment: { $app: 1 } })],
+  ['identifyUser', 400, set({ $set: { '': 1 } })],
+  ['identifyUser', 400, set({ $set: { plan: 'a'.repeat(501) } })],
+  ['identifyUser', 400, set({ $set: { plan: {} } })],
+  ['identifyUser', 400, set({ $set: { plan: Array.from({ length: 101 }, () => 1) } })],
+  ['identifyUser', 400, set({ $increment: { logins: '1' } })],
+  ['identifyUser', 400, identify({ $deviceInfo: { $countryCode: 'XX' } })],
+  ['identifyUser', 400, identify({ $deviceInfo: { $timezone: 'x' } })],
+  ['identifyUser', 400, identify({ $deviceInfo: { $deviceOs: 'x' } })],
+  ['identifyUser', 400, post(IDENTIFY, { userName: 'ada' }, { 'idempotency-key': 'a b' })],
+  ['identifyUser', 400, identify({})],
+  ['identifyUser', 401, identify({ userName: ' ' })],
+  ['identifyUser', 401, post(IDENTIFY, {}, { 'x-api-key': 'x' })],
+  ['identifyUser', 403, () => gateway.post(IDENTIFY, {}, gateway.keys.sdk)],
+  ['identifyUser', 405, () => gateway.call('DELETE', IDENTIFY)],
+  ['identifyUser', 413, post(IDENTIFY, 'x'.repeat(102_401))],
+  ['identifyUser', 415, post(IDENTIFY, '{}', { 'content-type': 'text/plain' })],
+  ['identifyUser', 415, post(IDENTIFY, '{}', { 'content-encoding': 'br' })],
+  ['identifyUser', 417, post(IDENTIFY, '{}', { expect: 'x' })],
+  ['identifyUser', 429, () => slow.identify({ userName: 'ada' })],
+  ['identifyUser', 431, post(IDENTIFY, '{}', { 'x-large': 'x'.repeat(20_000) })],
+  ['visit', 401, post(VISIT, {})],
+  ['visit', 403, () => gateway.post(VISIT, {}, gateway.keys.admin)],
+  ['visit', 405, () => gateway.call('GET', VISIT)],
+  ['trackEvent', 400, track({ userName: '' })],
+  ['trackEvent', 400, track({ eventName: '' })],
+  ['trackEvent', 400, track({ eventName: 'form:a' })],
+  ['trackEvent', 400, track({ eventName: '!' })],
+  ['trackEvent', 400, track({ occurredAt: 1 })],
+  ['trackEvent', 400, track({ occurredAt: 'x' })],
+  ['trackEvent', 400, track({ occurredAt: '2020-01-01T00:00Z' })],
+  ['trackEvent', 400, track({ occurredAt: '2999-01-01T00:00Z' })],
+  ['trackEvent', 400, track({ eventName: 'old' })],
+  ['trackEvent', 402, track({})],
+  ['trackEvent', 404, track({ userName: 'nobody' })],
+  ['trackSdkEvent', 402, post(ROUTES.trackSdkEvent.pattern, { userName: 'ada', eventName: 'new' })],
+  ['getUser', 400, get('/v2/admin/users/%ff')],
+  ['getUser', 400, get('/v2/admin/users/%00')],
+  ['getUser', 404, get('/v2/admin/users/nobody')],
+  ['getUser', 503, () => alone.get('/v2/admin/users/ada')],
+  ['getUserForms', 400, get('/v2/admin/users/%/forms')],
+  ['getUserForms', 404, get('/v2/admin/users/ada/forms')],
+  ['getUserForms', 503, () => alone.get('/v2/admin/users/ada/forms')],
+  ['findUser', 400, get('/v2/admin/users')],
+  ['listTraits', 400, get('/v2/admin/traits?limit=0')],
+  ['listEvents', 400, get('/v2/admin/events?after=%00')],
+  ['listSegments', 400, get('/v2/admin/segments?limit=0')],
+  ['listSegmentUsers', 400, get('/v2/admin/segments/%/users')],
+  ['listSegmentUsers', 404, get('/v2/admin/segments/nothing/users')],
+  ['getUsage', 503, () => alone.get('/v2/admin/usage')],
+]
+
+describe('a refusal', () => {
+  it.each(REFUSED)('%s %d is as it is documented', async (operationId, status, ask) => {
+    const { method, pattern } = ROUTES[operationId]
+    const item = paths[pattern] ?? {}
+    const response: DocumentedResponse = (method === 'GET' ? item.get : item.post)?.responses?.[status]
+    const answer = await ask()
+    expect(answer.status).toBe(status)
+    const examples = Object.values(response.content['application/json'].examples)
+    expect(examples.map(({ value }) => errorOf(value))).toContainEqual(errorOf(answer.body))
+    const always = Object.keys(response.headers).filter((name) => required.includes(name))
+    expect(Object.keys(answer.headers)).toEqual(expect.arrayContaining(always.map((name) => name.toLowerCase())))
+  })
+})
+
+describe('what needs no key', () => {
+  it('serves the document as it is committed', async () => {
+    const answer = await gateway.call('GET', '/openapi.json')
+    expect(answer.text).toBe(openApiText())
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  })
+
+  it('serves a page that loads from the gateway alone, and may do nothing else', async () => {
+    const response = await fetchPage('docs')
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('x-request-id')).not.toBeNull()
+    expect(policyOf(response)).toEqual({
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': "'self'",
+      'img-src': 'data:',
+      'connect-src': "'self'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+    })
+    const page = await response.text()
+    expect(page).toMatch(/^<!doctype html>/)
+    expect(page).not.toMatch(/<style|<img|<iframe|url\(|@import|\son\w+=|\sstyle=|https?:|<script>|="\//i)
+  })
+
+  it('serves what the page loads, each with its type', async () => {
+    const page = await (await fetchPage('docs')).text()
+    const loaded = [...page.matchAll(/ (?:src|href)="(?!data:)([^"]+)"/g)].map(([, path]) => path)
+    expect(loaded).toEqual(['docs/swagger-ui.css', 'docs/swagger-ui-bundle.js', 'docs/start.js'])
+    for (const path of loaded) {
+      const response = await fetchPage(path ?? '')
+      expect([path, response.status, (await response.text()).length > 0]).toEqual([path, 200, true])
+      expect(response.headers.get('content-type')).toBe(
+        `text/${path?.endsWith('.css') ? 'css' : 'javascript'}; charset=utf-8`,
+      )
+    }
+    expect(await (await fetchPage('docs/start.js')).text()).toMatch(/url: 'openapi.json'.*validatorUrl: 'none'/)
+  })
+
+  it.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js'])('%s knows GET and HEAD', async (path) => {
+    expect(await gateway.call('HEAD', path)).toMatchObject({ status: 200, text: '' })
+    expect(await gateway.call('POST', path)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
+  })
+})
+
+/** What is not JSON. */
+function fetchPage(path: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${gateway.port}/${path}`)
+}
+
+function policyOf(response: Response): object {
+  const directives = response.headers.get('content-security-policy')?.split('; ') ?? []
+  return Object.fromEntries(directives.map((each) => each.split(/ (.*)/).slice(0, 2)))
+}
+
+/** An error, without the number of a rate limit: that is the project's own. */
+function errorOf(body: unknown): unknown {
+  const { status, error, message } = ErrorBody.parse(body)
+  return { status, error, message: status === 429 ? message.replace(/[\d.]+/, 'N') : message }
+}

@@ -1,0 +1,179 @@
+import { ErrorBody, IdentifyUserAnswer, TrackEventAnswer, VisitAnswer } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+describe('identify and track on a real log, with every service away', () => {
+  let gateway: GatewayFixture
+  beforeAll(async () => {
+    gateway = await startGateway({ project: { events: [{ slug: 'Legacy Click', enabled: false }] } })
+  })
+  afterAll(() => gateway.stop())
+
+  it('answers an identify with the userId, and the record carries what was admitted', async () => {
+    const answer = await gateway.identify({
+      userName: 'ada',
+      userAttributes: { $set: { plan: 'pro', phone: '1' }, $increment: { visits: 2 } },
+      $deviceInfo: { $countryCode: 'de' },
+    })
+    const userId = userIdOf(gateway.config.id, 'shop', 'ada')
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({ message: 'ok', userId })
+    const [record] = (await gateway.records()).filter(({ fact }) => fact.id === answer.headers['x-request-id'])
+    expect(record?.fact).toMatchObject({
+      type: 'IdentifyRequested',
+      userId,
+      userName: 'ada',
+      environment: 'P',
+      source: 'admin',
+      operations: { set: { plan: 'pro' }, increment: { visits: 2 } },
+      device: { $countryCode: 'DE' },
+      filteredFields: ['phone'],
+      unchecked: ['traits'],
+    })
+  })
+
+  it('keeps the caller’s trace in the record', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
+    const answer = await gateway.call(
+      'POST',
+      '/v2/admin/identify-user',
+      { ...headers, traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+      '{"userName":"tracy"}',
+    )
+    const record = (await gateway.records()).find(({ fact }) => fact.id === answer.headers['x-request-id'])
+    expect(record?.headers['traceparent']).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
+  })
+
+  it('never lets a filtered value reach the log', async () => {
+    await gateway.identify({
+      userName: 'eve',
+      userAttributes: { $set: { phone: 'canary-4711', address: 'canary-4712' } },
+    })
+    expect(JSON.stringify(await gateway.records())).not.toContain('canary')
+  })
+
+  it('answers a tracked event by the contract, unchecked where a service is away', async () => {
+    await gateway.identify({ userName: 'bob' })
+    const answer = await gateway.track({ userName: 'bob', eventName: 'Checkout Completed' })
+    expect(answer.status).toBe(202)
+    expect(answer.body).toEqual({
+      requestId: expect.stringMatching(UUID),
+      occurredAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      newEvent: false,
+      triggersEvaluated: true,
+      formsQueued: 0,
+      message: 'Event recorded.',
+    })
+    expect(answer.headers['x-request-id']).toBe(answer.body['requestId'])
+    const record = (await gateway.records()).find(({ fact }) => fact.id === answer.body['requestId'])
+    expect(record?.fact).toMatchObject({
+      type: 'EventTracked',
+      eventName: 'Checkout Completed',
+      slug: 'checkout_completed',
+      metered: true,
+      evaluateTriggers: true,
+      unchecked: ['event-name'],
+    })
+  })
+
+  it('finds the user right after the identify response (decisions.md, Identify), on another gateway too', async () => {
+    const other = await startGateway({ besides: gateway })
+    await gateway.identify({ userName: 'carol' })
+    const answers = [
+      await gateway.track({ userName: 'carol', eventName: 'a' }),
+      await other.track({ userName: 'carol', eventName: 'a' }),
+    ]
+    await other.stop()
+    expect(answers.map(({ status }) => status)).toEqual([202, 202])
+    const facts = (await gateway.records()).map(({ fact }) => fact).filter((fact) => fact.type === 'EventTracked')
+    const ofCarol = facts.filter(({ userName }) => userName === 'carol')
+    expect(ofCarol).toHaveLength(2)
+    expect(ofCarol.flatMap(({ unchecked }) => unchecked)).not.toContain('user')
+  })
+
+  it('takes a user that cannot be looked up to exist, and says so in the record (decisions.md, Busy and broken)', async () => {
+    const answer = await gateway.track({ userName: 'nobody-knows', eventName: 'a' })
+    expect(answer.status).toBe(202)
+    const record = (await gateway.records()).find(({ fact }) => fact.id === answer.body['requestId'])
+    expect(record?.fact).toMatchObject({ unchecked: expect.arrayContaining(['user']) })
+  })
+
+  it('refuses a disabled event by its slug, and publishes nothing (decisions.md, Track event)', async () => {
+    await gateway.identify({ userName: 'dan' })
+    const answer = await gateway.track({ userName: 'dan', eventName: 'LEGACY  click!' })
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual({ status: 400, error: 'Bad Request', message: expect.stringContaining('disabled') })
+    const records = await gateway.records()
+    expect(records.some(({ fact }) => fact.id === answer.headers['x-request-id'])).toBe(false)
+  })
+
+  it('does not evaluate triggers of an event older than 15 minutes (contract, Event policy)', async () => {
+    await gateway.identify({ userName: 'old' })
+    const occurredAt = new Date(Date.now() - 16 * 60_000).toISOString()
+    const answer = await gateway.track({ userName: 'old', eventName: 'a', occurredAt })
+    expect(answer.body).toMatchObject({
+      occurredAt,
+      triggersEvaluated: false,
+      formsQueued: 0,
+      message: 'Event recorded. It is older than 15 minutes, so form triggers were not evaluated.',
+    })
+  })
+
+  it('does not meter a T key', async () => {
+    await gateway.identify({ userName: 'tess' }, gateway.keys.adminT)
+    const answer = await gateway.track({ userName: 'tess', eventName: 'a' }, gateway.keys.adminT)
+    const record = (await gateway.records()).find(({ fact }) => fact.id === answer.body['requestId'])
+    expect(record?.fact).toMatchObject({ environment: 'T', metered: false })
+  })
+
+  it('answers a visit with the project’s SDK settings, and marks its record (decisions.md, Beyond the document)', async () => {
+    const answer = await gateway.visit({ userName: 'visitor' })
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual({
+      message: 'ok',
+      userId: userIdOf(gateway.config.id, 'shop', 'visitor'),
+      pingAgainIn: 60,
+      pingOnNextPageVisit: false,
+      onPageDelay: 0,
+    })
+    const record = (await gateway.records()).find(({ fact }) => fact.id === answer.headers['x-request-id'])
+    expect(record?.fact).toMatchObject({ type: 'IdentifyRequested', source: 'sdk' })
+  })
+
+  it('keeps __proto__ and constructor ordinary traits', async () => {
+    const body = '{"userName":"proto","userAttributes":{"$set":{"__proto__":"a","constructor":"b"}}}'
+    const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin }
+    const answer = await gateway.call('POST', '/v2/admin/identify-user', headers, body)
+    const record = (await gateway.records()).find(({ fact }) => fact.id === answer.headers['x-request-id'])
+    const set = record?.fact.type === 'IdentifyRequested' ? record.fact.operations.set : undefined
+    expect(Object.entries(set ?? {})).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ])
+  })
+
+  it('answers as callers are shown by the schemas', async () => {
+    await gateway.identify({ userName: 'zoe' })
+    expect(IdentifyUserAnswer.safeParse((await gateway.identify({ userName: 'zoe' })).body).success).toBe(true)
+    expect(TrackEventAnswer.safeParse((await gateway.track({ userName: 'zoe', eventName: 'a' })).body).success).toBe(
+      true,
+    )
+    expect(VisitAnswer.safeParse((await gateway.visit({ userName: 'zoe' })).body).success).toBe(true)
+    expect(ErrorBody.safeParse((await gateway.track({ userName: 'zoe' })).body).success).toBe(true)
+  })
+
+  it('publishes exactly one record for each acknowledged request, however many arrive at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        gateway.identify({ userName: `crowd-${i % 50}`, userAttributes: { $set: { i } } }),
+      ),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const ids = (await gateway.records()).map(({ fact }) => fact.id)
+    for (const { headers } of answers) expect(ids.filter((id) => id === headers['x-request-id'])).toHaveLength(1)
+  })
+})

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import {
+  EventsPage,
+  INTERNAL_ROUTES,
+  TraitsPage,
+  UsageOverview,
+  UserAnswer,
+  UserFormsAnswer,
+} from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { notFound } from '@nextvisit/service-kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
+import { startService } from '../../test/service-fixture.ts'
+
+const INSTANT = '2026-11-02T10:00:00.000Z'
+
+describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
+  let gateway: GatewayFixture
+  let service: Awaited<ReturnType<typeof startService>>
+  const names = ['ada', 'a/b', 'ä ?&', '__proto__']
+  beforeAll(async () => {
+    service = await startService({
+      [INTERNAL_ROUTES.readUser]: async ({ organization, userId }) => {
+        const userName = names.find((name) => userIdOf(organization, 'shop', name) === userId)
+        if (userName === undefined) return notFound()
+        const traits = JSON.parse('{"plan":"pro","__proto__":1}') as object
+        const seen = { firstSeenAt: INSTANT, lastSeenAt: INSTANT }
+        return { userId, userName, traits, country: 'DE', device: {}, ...seen, events: {}, segments: [] }
+      },
+      [INTERNAL_ROUTES.readQueue]: async ({ userId }) => ({
+        waiting: [
+          {
+            queuedId: userId,
+            formId: 'nps',
+            state: 'waiting',
+            queuedAt: INSTANT,
+            showFrom: INSTANT,
+            expiresAt: null,
+            priority: 0,
+          },
+        ],
+      }),
+    })
+    gateway = await startGateway({ services: { userProjector: service.url, formTriggerEvaluator: service.url } })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await service.stop()
+  })
+
+  it.each(names)('reads %s by path and by query', async (userName) => {
+    const encoded = encodeURIComponent(userName)
+    const byPath = await gateway.get(`/v2/admin/users/${encoded}`)
+    const byQuery = await gateway.get(`/v2/admin/users?userName=${encoded}`)
+    expect(byPath.status).toBe(200)
+    expect(byPath.body).toMatchObject({ userName, country: 'DE', waitingForms: [{ formId: 'nps' }] })
+    expect(byPath.text).toContain('"traits":{"plan":"pro","__proto__":1}')
+    expect(UserAnswer.safeParse(byPath.body).success).toBe(true)
+    expect(byQuery.text).toBe(byPath.text)
+  })
+
+  it('404 for who does not exist; 400 without a userName', async () => {
+    expect((await gateway.get('/v2/admin/users/nobody')).body).toMatchObject({ status: 404, message: 'User not found' })
+    expect((await gateway.get('/v2/admin/users')).status).toBe(400)
+    expect((await gateway.get('/v2/admin/users?userName=%00')).status).toBe(400)
+  })
+
+  it('503 with Retry-After while a service is away', async () => {
+    const alone = await startGateway({ services: { userProjector: service.url } })
+    const answer = await alone.get('/v2/admin/users/ada')
+    const usage = await alone.get('/v2/admin/usage')
+    const traits = await alone.get('/v2/admin/traits?limit=1000')
+    const wrong = await alone.get('/v2/admin/traits?limit=1001')
+    await alone.stop()
+    expect([answer.status, usage.status, traits.status, wrong.status]).toEqual([503, 503, 503, 400])
+  })
+})
+
+describe('GET /v2/admin/users/{userName}/forms (decisions.md, Beyond the document)', () => {
+  let gateway: GatewayFixture
+  let service: Awaited<ReturnType<typeof startService>>
+  const queued = { decision: 'queued', at: INSTANT, requestId: randomUUID(), catalogRevision: 1, gates: [] } as const
+  beforeAll(async () => {
+    service = await startService({
+      [INTERNAL_ROUTES.readForms]: async ({ organization, userId }) =>
+        userId === userIdOf(organization, 'shop', 'a/forms')
+          ? { forms: [{ formId: 'nps', ...queued }], queue: [] }
+          : notFound(),
+    })
+    gateway = await startGateway({ services: { formTriggerEvaluator: service.url } })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await service.stop()
+  })
+
+  it('reads decisions and queue', async () => {
+    const { status, body } = await gateway.get('/v2/admin/users/a%2Fforms/forms')
+    expect(status).toBe(200)
+    expect(UserFormsAnswer.parse(body)).toEqual({
+      userId: expect.any(String),
+      userName: 'a/forms',
+      forms: [{ formId: 'nps', ...queued }],
+      queue: [],
+    })
+  })
+
+  it('404 for who does not exist, 400 for what is no userName, 403 for a publishable key', async () => {
+    const nobody = await gateway.get('/v2/admin/users/nobody/forms')
+    expect(nobody.body).toMatchObject({ status: 404, message: 'User not found' })
+    expect((await gateway.get('/v2/admin/users/%00/forms')).status).toBe(400)
+    expect((await gateway.get('/v2/admin/users/a/forms', gateway.keys.sdk)).status).toBe(403)
+  })
+
+  it('503 with Retry-After while the evaluator is away', async () => {
+    const alone = await startGateway({})
+    const { status, headers } = await alone.get('/v2/admin/users/a/forms')
+    await alone.stop()
+    expect([status, headers['retry-after']]).toEqual([503, expect.any(String)])
+  })
+})
+
+describe('GET /v2/admin/usage, traits and events (decisions.md, Beyond the document)', () => {
+  let gateway: GatewayFixture
+  let service: Awaited<ReturnType<typeof startService>>
+  beforeAll(async () => {
+    service = await startService({
+      [INTERNAL_ROUTES.readUsage]: async ({ month }) => ({
+        month,
+        events: 7,
+        monthlyActiveUsers: 3,
+        uniqueEvents: 2,
+        uniqueTraits: 1,
+      }),
+      [INTERNAL_ROUTES.readDefinitions]: async ({ kind, limit }) => ({
+        definitions: [{ slug: `a_${kind}`, name: `A ${kind}`, firstSeenAt: INSTANT, lastSeenAt: INSTANT, count: 4 }],
+        next: limit === 1 ? `a_${kind}` : null,
+      }),
+    })
+    gateway = await startGateway({
+      plan: { eventsPerMonth: 100, monthlyActiveUsers: 10 },
+      services: { metering: service.url, traitRegistry: service.url },
+    })
+  })
+  afterAll(async () => {
+    await gateway.stop()
+    await service.stop()
+  })
+
+  it('show counters beside the limits as UsageOverview says, null for none', async () => {
+    const usage = UsageOverview.parse((await gateway.get('/v2/admin/usage')).body)
+    expect(usage).toEqual({
+      month: expect.any(String),
+      events: { count: 7, limit: 100 },
+      monthlyActiveUsers: { count: 3, limit: 10 },
+      uniqueEvents: { count: 2, limit: null },
+      uniqueTraits: { count: 1, limit: null },
+    })
+  })
+
+  it('show definitions as TraitsPage and EventsPage say, a page at a time', async () => {
+    const traits = TraitsPage.parse((await gateway.get('/v2/admin/traits')).body)
+    const events = EventsPage.parse((await gateway.get('/v2/admin/events?limit=1&after=a')).body)
+    expect([traits.traits[0]?.slug, traits.next]).toEqual(['a_trait', null])
+    expect([events.events[0]?.slug, events.next]).toEqual(['a_event', 'a_event'])
+    expect(service.calls.at(-1)?.body).toMatchObject({ kind: 'event', limit: 1, after: 'a' })
+  })
+})

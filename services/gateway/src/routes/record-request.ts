@@ -1,0 +1,100 @@
+import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
+import { type Rejection, userIdOf } from '@nextvisit/domain'
+import type { Admission } from '../admission/admission.ts'
+import { REFUSALS, type Refusal, refuse, refuseBody } from '../http/refusals.ts'
+import type { Answer } from '../http/write-answer.ts'
+import type { KeptAnswers } from '../idempotency/kept-answers.ts'
+import type { Published, RecordLog, RecordPlace } from '../log/record-log.ts'
+import type { Replies, ReplyWaiter } from '../log/replies.ts'
+import type { CheckedRequest } from './route.ts'
+
+/** What one kind of request adds to {@link RecordRequest}. */
+export interface Recording<Body extends { readonly userName: string }, Fact extends UserFact> {
+  /** The rules of the body. */
+  readonly parse: (request: CheckedRequest) => { readonly outcome: 'ok'; readonly value: Body } | Rejection | Refusal
+  /** Whether a form may react to the record, so that the answer waits for the evaluator's reply. */
+  readonly mayReact: (request: CheckedRequest, body: Body) => boolean
+  /** Policy. */
+  readonly admit: (request: CheckedRequest, body: Body, place: RecordPlace) => Promise<Admission<Fact>>
+  readonly answer: (request: CheckedRequest, recorded: Recorded<Fact>) => Answer
+}
+
+/** A record that is in the log. */
+export interface Recorded<Fact> {
+  readonly fact: Fact
+  readonly place: RecordPlace
+  /** `none`: no form may react. `later`: the reply did not come within the budget, or can't come at the moment. */
+  readonly reply: EvaluatorReply | 'none' | 'later'
+}
+
+export interface RecordRequestParts {
+  readonly keptAnswers: KeptAnswers
+  readonly log: Pick<RecordLog, 'placeOf' | 'publish'>
+  readonly replies: Pick<Replies, 'expect'>
+  /** Called for every record that is in the log, or may be. */
+  readonly onRecorded: (fact: UserFact) => void
+}
+
+export type RecordRequest = ReturnType<typeof createRecordRequest>
+
+/**
+ * Makes a record of a request, and an answer: the second half of decisions.md, *Order of checks*, from the rules of the
+ * body on. It knows nothing of HTTP but status codes.
+ */
+export function createRecordRequest({ keptAnswers, log, replies, onRecorded }: RecordRequestParts) {
+  return async <Body extends { readonly userName: string }, Fact extends UserFact>(
+    recording: Recording<Body, Fact>,
+    request: CheckedRequest,
+  ): Promise<Answer | Refusal> => {
+    const { requestId, idempotent, deadlineAt, traceparent } = request
+    const { organization, project } = request.project
+
+    // The rules of the body.
+    const parsed = recording.parse(request)
+    if (parsed.outcome === 'rejected') return refuseBody(parsed)
+    if (parsed.outcome === 'refused') return parsed
+    const body = parsed.value
+
+    // Idempotency-Key.
+    if (idempotent === 'malformed') return refuse(REFUSALS.idempotencyKey)
+    const lease = await keptAnswers.begin(idempotent)
+    if (lease.outcome === 'running') return refuse(REFUSALS.stillRunning)
+    if (lease.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
+    // Byte for byte: what JSON.stringify once wrote, it writes again after JSON.parse.
+    if (lease.outcome === 'answered')
+      return { outcome: 'answered', ...lease.answer, headers: { 'Idempotent-Replayed': 'true' } }
+
+    let waiter: ReplyWaiter | undefined
+    let published: Published = 'not-published'
+    let answer: Answer | undefined
+    try {
+      const place = log.placeOf(userIdOf(organization, project, body.userName))
+      if (!place) return refuse(REFUSALS.notRecorded)
+
+      const mayReact = recording.mayReact(request, body)
+      // Before the publish: the reply can be faster than the ack.
+      waiter = mayReact ? replies.expect(requestId) : undefined
+
+      // Policy.
+      const admission = await recording.admit(request, body, place)
+      if (admission.outcome === 'refused') return admission
+      const { fact } = admission
+
+      published = await log.publish(fact, place, { deadlineAt, traceparent, replyTo: waiter?.channel })
+      if (published !== 'not-published') onRecorded(fact)
+      await admission.settle(published)
+      // Also where the outcome is unknown: never an acknowledgement for a record that may not be in Kafka.
+      if (published !== 'published') return refuse(REFUSALS.notRecorded)
+
+      const reply = mayReact ? ((await waiter?.reply(deadlineAt)) ?? 'later') : 'none'
+      answer = recording.answer(request, { fact, place, reply })
+      return answer
+    } finally {
+      waiter?.cancel()
+      // Before the answer goes out: a caller who has it may repeat the request at once.
+      if (answer) await lease.keep(answer)
+      else if (published === 'not-published' && !lease.isRetry) await lease.abandon()
+      else await lease.release()
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
+import type { KeyKind } from '@nextvisit/contracts'
+import type { JsonObject } from '@nextvisit/domain'
+import type { Refusal } from '../http/refusals.ts'
+import type { Answer } from '../http/write-answer.ts'
+import type { IdempotentRequest } from '../idempotency/idempotent-request.ts'
+
+/** What is known of a route without running it. */
+export interface RouteSignature {
+  /** `POST` records: the HTTP server itself dispatches it, before Express, so its pattern is fixed. `GET` reads. */
+  readonly method: 'GET' | 'POST'
+  /** With `{name}` for a part that varies. */
+  readonly pattern: string
+  /** Which kind of key it takes. Routes for SDK keys answer CORS. */
+  readonly keyKind: KeyKind
+}
+
+/** Every route that takes a key, by its operation's id: it drives the server, Express and OpenAPI alike. */
+export const ROUTES = {
+  identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
+  trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
+  visit: { method: 'POST', pattern: '/v2/sdk/identify-user', keyKind: 'sdk' },
+  trackSdkEvent: { method: 'POST', pattern: '/v2/sdk/track-event', keyKind: 'sdk' },
+  getUser: { method: 'GET', pattern: '/v2/admin/users/{userName}', keyKind: 'admin' },
+  findUser: { method: 'GET', pattern: '/v2/admin/users', keyKind: 'admin' },
+  getUserForms: { method: 'GET', pattern: '/v2/admin/users/{userName}/forms', keyKind: 'admin' },
+  getUsage: { method: 'GET', pattern: '/v2/admin/usage', keyKind: 'admin' },
+  listTraits: { method: 'GET', pattern: '/v2/admin/traits', keyKind: 'admin' },
+  listEvents: { method: 'GET', pattern: '/v2/admin/events', keyKind: 'admin' },
+  listSegments: { method: 'GET', pattern: '/v2/admin/segments', keyKind: 'admin' },
+  listSegmentUsers: { method: 'GET', pattern: '/v2/admin/segments/{segmentId}/users', keyKind: 'admin' },
+} as const satisfies Record<string, RouteSignature>
+
+export type OperationId = keyof typeof ROUTES
+
+/** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
+export interface CheckedRequest {
+  /** Equal to `X-Request-Id`, and the id of the record that the request becomes. */
+  readonly requestId: string
+  /** The W3C `traceparent` of everything that this request causes. */
+  readonly traceparent: string
+  /** The gateway's clock when it had read the request, ms since the epoch. */
+  readonly receivedMs: number
+  /** The end of the request's one budget, a `performance.now()` instant. */
+  readonly deadlineAt: number
+  readonly key: CatalogKey
+  readonly project: CatalogProject
+  /** The caller's own, as far as trusted proxies tell. Never logged, never recorded. */
+  readonly callerAddress: () => string | undefined
+  /** Empty for a route without a body. */
+  readonly body: JsonObject
+  /** By its `Idempotency-Key`; `none` without the header. */
+  readonly idempotent: IdempotentRequest | 'none' | 'malformed'
+  /** What stands for `{name}` in the route's pattern, decoded; and the query. Empty for a route that records. */
+  readonly parameters: URLSearchParams
+}
+
+/** A row of the route table with what it does. */
+export interface Route extends RouteSignature {
+  /** Knows neither Express nor Node's http. */
+  readonly handle: (request: CheckedRequest) => Promise<Answer | Refusal>
+}

@@ -1,6 +1,0 @@
-/** Writes docs/openapi.json: run it after a change of a public schema, of the route table, or of what is said of them. */
-import { writeFile } from 'node:fs/promises'
-import path from 'node:path'
-import { openApiText } from './openapi/document.ts'
-
-await writeFile(path.resolve(import.meta.dirname, '../../../docs/openapi.json'), openApiText())

@@ -1,0 +1,267 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
+import { staticCatalog } from '@nextvisit/catalog'
+import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
+import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { createLogReader, createPublisher, type LogConnection, partitionForKey, withLogAdmin } from '@nextvisit/log'
+import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
+import { Registry } from 'prom-client'
+import { inject } from 'vitest'
+import type { z } from 'zod'
+import { createGateway, type GatewayParts } from '../src/gateway.ts'
+import { createHttpServer } from '../src/http/http-server.ts'
+import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts'
+import { loadCountries } from '../src/routes/caller-country.ts'
+
+/** A port that nothing listens on. */
+const NOBODY = 'http://127.0.0.1:1'
+export const TEST_TOKEN = 'a-token-for-tests-only'
+const PARTITIONS = 3
+
+type ProjectInput = NonNullable<z.input<typeof OrganizationConfig>['projects']>[number]
+
+export interface GatewayFixtureOptions {
+  readonly project?: Partial<ProjectInput>
+  readonly plan?: z.input<typeof OrganizationConfig>['plan']
+  readonly services?: Partial<Record<keyof GatewayParts['services'], string>>
+  readonly brokers?: string
+  /** Where brokers are dialled instead: a fault proxy. */
+  readonly addressFor?: LogConnection['addressFor']
+  readonly redisUrl?: string
+  readonly maxInFlight?: number
+  /** Default: none. */
+  readonly trustedProxies?: readonly string[]
+  readonly catalog?: GatewayParts['catalog']
+  /** Shares the topic, the organization and its keys with another one: a second gateway of the same installation. */
+  readonly besides?: Installation
+}
+
+/** What gateways of one installation share. */
+export interface Installation {
+  readonly topic: string
+  readonly redisPrefix: string
+  readonly keys: { readonly admin: string; readonly adminT: string; readonly sdk: string }
+  readonly config: OrganizationConfig
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The parsed body. */
+  readonly body: Record<string, unknown>
+}
+
+export interface Recorded {
+  readonly fact: UserFact
+  readonly partition: number
+  readonly key: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const countryOf = loadCountries()
+
+export type GatewayFixture = Awaited<ReturnType<typeof startGateway>>
+
+/**
+ * The real app in this process, on real Kafka and Redis, with an organization, a topic and Redis keys of its own. Other
+ * services are absent unless they are named.
+ */
+export async function startGateway(options: GatewayFixtureOptions = {}) {
+  const { besides } = options
+  const topic = besides?.topic ?? `gateway-test-${randomUUID()}`
+  const redisPrefix = besides?.redisPrefix ?? `test:${randomUUID()}:`
+  const keys = besides?.keys ?? {
+    admin: newKey('admin', 'P'),
+    adminT: newKey('admin', 'T'),
+    sdk: newKey('sdk', 'P'),
+  }
+  const config = besides?.config ?? organizationWith(keys, options)
+  const brokers = (options.brokers ?? inject('kafkaBrokers')).split(',')
+  const connection = {
+    brokers,
+    clientId: 'gateway-test',
+    ...(options.addressFor && { addressFor: options.addressFor }),
+  }
+  const reachable = { brokers: inject('kafkaBrokers').split(','), clientId: 'gateway-test' }
+  if (!besides) await createTopic(reachable, topic)
+
+  const logger = createLogger('gateway-test', 'silent')
+  const redisUrl = options.redisUrl ?? inject('redisUrl')
+  const redis = createRedis({ url: redisUrl, name: 'gateway-test', logger })
+  const subscriber = createRedisSubscriber({ url: redisUrl, name: 'gateway-test', logger })
+  const registry = new Registry()
+  const answered: { readonly route: string; readonly status: number }[] = []
+  const gateway = createGateway({
+    instanceId: randomUUID(),
+    catalog: options.catalog ?? staticCatalog([config]),
+    connection,
+    publisher: createPublisher(connection, { logger }),
+    redis: redis.client,
+    subscriber: subscriber.client,
+    services: {
+      userProjector: [options.services?.userProjector ?? NOBODY],
+      traitRegistry: [options.services?.traitRegistry ?? NOBODY],
+      metering: [options.services?.metering ?? NOBODY],
+      formTriggerEvaluator: [options.services?.formTriggerEvaluator ?? NOBODY],
+    },
+    internalToken: TEST_TOKEN,
+    secretKey: undefined,
+    maxInFlight: options.maxInFlight ?? 1_000,
+    trustedProxies: [...(options.trustedProxies ?? [])],
+    countryOf,
+    metrics: {
+      ...createGatewayMetrics(registry),
+      onAnswered: (route: { readonly pattern: string }, status: number) =>
+        answered.push({ route: route.pattern, status }),
+    },
+    logger,
+    topic,
+    redisPrefix,
+  })
+  await redis.start()
+  await subscriber.start()
+  await gateway.log.start()
+  let received = 0
+  const server = createHttpServer('127.0.0.1', 0, (request, response) => {
+    received += 1
+    gateway.listener(request, response)
+  })
+  const { port } = await server.start()
+  if (!options.brokers) await until(() => gateway.log.unavailableReason() === undefined)
+  if (!options.redisUrl) await until(gateway.replies.isUp)
+
+  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: string | Buffer) =>
+    callOver(port, { method, path, headers, body })
+  const post = (path: string, body: unknown, key: string = keys.admin) =>
+    call('POST', path, { 'content-type': 'application/json', 'x-api-key': key }, JSON.stringify(body))
+
+  return {
+    topic,
+    redisPrefix,
+    keys,
+    config,
+    port,
+    gateway,
+    redis: redis.client,
+    answered,
+    /** Service calls that went out, by `service call`. */
+    serviceCalls: () => countersOf(registry, 'nextvisit_gateway_owner_calls_total'),
+    /** What recorded requests were not checked for. */
+    unchecked: () => countersOf(registry, 'nextvisit_gateway_unchecked_total'),
+    /** 1 for each breaker that is open. */
+    breakers: () => countersOf(registry, 'nextvisit_gateway_breaker_open'),
+    /** How many requests have reached the app. */
+    received: () => received,
+    call,
+    post,
+    identify: (body: object, key?: string) => post('/v2/admin/identify-user', body, key),
+    track: (body: object, key?: string) => post('/v2/admin/track-event', body, key),
+    visit: (body: object) => post('/v2/sdk/identify-user', body, keys.sdk),
+    get: (path: string, key: string = keys.admin) => call('GET', path, { 'x-api-key': key }),
+    /** Everything in the topic now, parsed by its schema. */
+    records: () => readRecords(reachable, topic),
+    stopServer: server.stop,
+    stop: async () => {
+      await server.stop()
+      gateway.stop()
+      await gateway.log.stop()
+      await subscriber.stop()
+      await redis.stop()
+    },
+  }
+}
+
+async function countersOf(registry: Registry, name: string): Promise<Readonly<Record<string, number>>> {
+  const metric = await registry.getSingleMetric(name)?.get()
+  return Object.fromEntries((metric?.values ?? []).map(({ labels, value }) => [Object.values(labels).join(' '), value]))
+}
+
+export function newKey(kind: 'admin' | 'sdk', environment: 'P' | 'T'): string {
+  return createApiKey(kind, environment, randomBytes(32))
+}
+
+/** Waits for something that is bound to become true. */
+export async function until(isTrue: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
+  const giveUpAt = performance.now() + withinMs
+  while (!(await isTrue())) {
+    if (performance.now() > giveUpAt) throw new Error('It did not become true in time')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+function organizationWith(keys: Installation['keys'], { project, plan }: GatewayFixtureOptions): OrganizationConfig {
+  const rateLimit = { perSecond: 10_000, burst: 10_000 }
+  return OrganizationConfig.parse({
+    id: `org-${createHash('sha256').update(keys.admin).digest('hex').slice(0, 12)}`,
+    ...(plan && { plan }),
+    projects: [
+      {
+        id: 'shop',
+        rateLimits: { admin: rateLimit, sdk: rateLimit },
+        keys: [
+          { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(keys.admin) },
+          { name: 'staging', kind: 'admin', environment: 'T', sha256: hashApiKey(keys.adminT) },
+          { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(keys.sdk) },
+        ],
+        ...project,
+      },
+    ],
+  })
+}
+
+async function createTopic(connection: { brokers: string[]; clientId: string }, topic: string): Promise<void> {
+  await withLogAdmin(connection, async (admin) => {
+    await admin.createTopic(topic, { partitions: PARTITIONS, replicationFactor: 1 })
+    await until(async () => (await admin.partitionCount(topic)) === PARTITIONS)
+  })
+}
+
+async function readRecords(
+  connection: { brokers: string[]; clientId: string },
+  topic: string,
+): Promise<readonly Recorded[]> {
+  const records: Recorded[] = []
+  const from = new Map(Array.from({ length: PARTITIONS }, (_, partition) => [partition, 0n]))
+  await createLogReader(connection).readFrom(
+    topic,
+    from,
+    (batch) => {
+      for (const { value, key, partition, headers } of batch.records) {
+        const fact = UserFact.parse(JSON.parse(value?.toString() ?? ''))
+        records.push({ fact, partition, key: key?.toString() ?? '', headers })
+      }
+    },
+    { until: 'end' },
+  )
+  for (const { fact, key, partition, headers } of records) {
+    if (key !== fact.userId || partition !== partitionForKey(key, PARTITIONS) || headers[HEADERS.id] !== fact.id)
+      throw new Error('A record is not where its user’s records belong')
+  }
+  return records
+}
+
+function callOver(
+  port: number,
+  call: { method: string; path: string; headers: Record<string, string>; body?: string | Buffer | undefined },
+): Promise<Reply> {
+  const { method, path, headers, body } = call
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+        })
+      })
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
