@@ -4,8 +4,8 @@ import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } 
 import { type Db, sql } from '@nextvisit/database'
 import { queuedIdOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
-import { formTriggerEvaluator } from './consumer.ts'
 import { at, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
+import { formTriggerEvaluator } from './consumer.ts'
 
 const forms = [
   { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },

@@ -5,9 +5,9 @@ import type { FetchedRecord } from '@nextvisit/log'
 import { createPartitionFold } from '@nextvisit/projection'
 import { batchesOf } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { formTriggerEvaluator } from './consumer.ts'
 import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { givenEvaluator, type GivenEvaluator } from '../test/given-evaluator.ts'
+import { formTriggerEvaluator } from './consumer.ts'
 import { createQueueProjection } from './queue-projection.ts'
 
 const context = contextOf([

@@ -49,11 +49,7 @@ export function isoOf(instant: StoredInstant): string {
 
 /** Rows before facts; updated rows before new ones, as the slot of a form must be free first. */
 export function writeQueues({ updated = [], inserted = [], facts = [] }: QueueWrites): readonly Statement[] {
-  return [
-    ...unlessEmpty(updated, updateQueueRows),
-    ...unlessEmpty(inserted, insertQueueRows),
-    ...insertFacts(facts),
-  ]
+  return [...unlessEmpty(updated, updateQueueRows), ...unlessEmpty(inserted, insertQueueRows), ...insertFacts(facts)]
 }
 
 /** What a change of a row may change: its state, the instants of that, and the visit. */

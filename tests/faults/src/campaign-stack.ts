@@ -7,7 +7,7 @@ import { freePort } from '@nextvisit/local-stack'
 import { type ConsumerName, consumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
-import { createCustomers, type Customer } from './customers.ts'
+import { createCampaignProjects, type CampaignProject } from './campaign-projects.ts'
 
 export type Consumer = ConsumerName
 export const CONSUMERS: readonly Consumer[] = consumers.map(({ name }) => name)
@@ -15,16 +15,16 @@ export const CONSUMERS: readonly Consumer[] = consumers.map(({ name }) => name)
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}` }
 
-/** A stack of its own with several customers in it; everyone reaches Kafka through a proxy. */
+/** A stack with several projects, in which every process reaches Kafka through a proxy. */
 export interface CampaignStack extends ThrowAwayStack {
-  readonly customers: readonly Customer[]
+  readonly projects: readonly CampaignProject[]
   readonly proxy: FaultProxy
-  /** Each consumer's own. */
+  /** By consumer. */
   readonly readModels: ReadonlyMap<Consumer, ReadModel>
 }
 
 export async function startCampaignStack(): Promise<CampaignStack> {
-  const { customers, workspaceFile } = createCustomers()
+  const { projects, workspaceFile } = createCampaignProjects()
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const file = path.join(folder, 'workspace.yaml')
   await writeFile(file, workspaceFile)
@@ -38,7 +38,7 @@ export async function startCampaignStack(): Promise<CampaignStack> {
       await stack.remove()
       await proxy.stop()
     }
-    return { ...stack, remove, customers, proxy, readModels: readModelsOf(stack) }
+    return { ...stack, remove, projects, proxy, readModels: readModelsOf(stack) }
   } catch (error) {
     await proxy.stop()
     throw error
@@ -57,7 +57,7 @@ function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<Consumer, R
   )
 }
 
-/** Everything counted again, with nothing left to read. */
+/** Runs the audit. It expects that every consumer has read everything. */
 export function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   return audit({ connection, readModels: [...stack.readModels.values()], ledger, isAtRest: true })

@@ -31,7 +31,7 @@ export interface ProjectionSuiteOptions {
   readonly catalog?: CatalogView
 }
 
-/** ada's and bob's facts are in two of them. */
+/** With this number, ada's and bob's facts are in different partitions. */
 const PARTITIONS = 5
 
 /**
@@ -50,7 +50,7 @@ export function describeProjection(
   let template: TestDatabase
   let database: TestDatabase
   let db: Db
-  /** The rows of an undisturbed fold, a record at a time. */
+  /** The rows of an undisturbed fold, one record at a time. */
   let expected: unknown
 
   const foldOn = async (
@@ -93,13 +93,13 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('folds what overlapping batches share once', async () => {
+    it('folds records in overlapping batches once', async () => {
       const fold = await foldOn(db)
       for (let to = 1; to <= records.length; to++) await foldAll(fold, [batchOf(records, Math.max(0, to - 3), to)])
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('has written nothing when it crashes before the commit, and goes on', async () => {
+    it('writes nothing when it crashes before the commit, and continues after a restart', async () => {
       const half = Math.ceil(records.length / 2)
       await foldAll(await foldOn(db), [batchOf(records, 0, half)])
       const before = await readRows(db)
@@ -110,7 +110,7 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('folds once when it crashes after the commit, before it knows', async () => {
+    it('folds a batch once when it crashes after the commit, before it gets the answer', async () => {
       const fold = await foldOn(losingTheFirstAnswer(db))
       await expect(fold.fold(batchOf(records))).rejects.toThrow('Connection terminated')
       expect(await fold.fold(batchOf(records))).toEqual({ outcome: 'stale' })
@@ -153,7 +153,7 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(before)
     })
 
-    it('keeps what it cannot parse as a dead letter and folds the rest', async () => {
+    it('keeps a record that it cannot parse as a dead letter and folds the rest', async () => {
       const poisoned = withPoison(records)
       await foldAll(await foldOn(db), batchesOf(poisoned, 4))
       expect(await readRows(db)).toEqual(expected)
@@ -168,12 +168,12 @@ export function describeProjection(
       const doubled = factsAsRecords(
         options.facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),
       )
-      expect(doubled.length, 'some of the facts are keyed').toBeGreaterThan(records.length)
+      expect(doubled.length, 'some of the facts are idempotent').toBeGreaterThan(records.length)
       await foldAll(await foldOn(db), batchesOf(doubled, 3))
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('says of every table where its rows come from, so that a replay neither loses nor doubles any', async () => {
+    it('declares where the rows of every table come from, so that a replay neither loses nor doubles any', async () => {
       const rows = await db.$queryRaw<{ tablename: string }[]>(
         sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
       )
@@ -226,13 +226,13 @@ async function foldAll(fold: PartitionFold, batches: readonly FetchedBatch[]): P
   for (const batch of batches) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded' })
 }
 
-/** Its commit fails with its last statement. */
+/** A projection whose commit fails in its last statement. */
 function failingAtTheEnd<Fact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
   const save = (draft: Draft): readonly Statement[] => [...projection.save(draft), sql`SELECT 1 / 0`]
   return { ...projection, save }
 }
 
-/** A connection that dies between the first COMMIT and its answer. */
+/** A database whose connection dies between the first COMMIT and its answer. */
 function losingTheFirstAnswer(db: Db): Db {
   let isLost = false
   return interceptCommits(db, async (commit) => {
@@ -243,7 +243,7 @@ function losingTheFirstAnswer(db: Db): Db {
   })
 }
 
-/** A record that holds no JSON at offset 1; the others move up. */
+/** Inserts a record that is not JSON at offset 1; later records move up. */
 function withPoison(records: readonly FetchedRecord[]): FetchedRecord[] {
   const poison = { ...records[0], value: Buffer.from('{"broken') } as FetchedRecord
   return records.toSpliced(1, 0, poison).map((record, index) => ({ ...record, offset: BigInt(index) }))

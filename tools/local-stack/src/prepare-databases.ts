@@ -11,7 +11,7 @@ export function needsNoPostgres(external: ExternalParts): boolean {
   )
 }
 
-/** How to reach the databases. */
+/** Addresses of the databases. */
 export interface DatabaseAddresses {
   /** Each consumer's own, by its variable. */
   readonly databaseUrls: ReadonlyMap<string, string>

@@ -10,7 +10,7 @@ import type { StackSecrets } from './stack-secrets.ts'
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
-  /** Of its internal port. */
+  /** URL of its internal port. */
   readonly internalUrl: string
   /** Whether a request would succeed. */
   readonly isReady: () => Promise<boolean>
@@ -20,7 +20,7 @@ export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
   readonly secrets: StackSecrets
-  /** Over what the services inherit. */
+  /** Overrides what the services inherit. */
   readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
 }
@@ -28,7 +28,7 @@ export interface ServicesOptions extends Connection {
 export interface ServiceProcesses {
   readonly gateway: ServiceProcess
   readonly consumers: readonly ServiceProcess[]
-  /** Of the consumers' internal servers, by the variable that who asks them takes them from. */
+  /** Of the consumers' internal servers, by the variable that their clients read. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
@@ -51,7 +51,7 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   return { gateway, consumers, serviceUrls }
 }
 
-/** Another process of a service, called `name`, on ports of its own, with `own` over the environment of the first. */
+/** Another process of a service, called `name`, on ports of its own. `own` overrides the first one's environment. */
 export async function replicaOf(
   { plan }: ServiceProcess,
   name: string,

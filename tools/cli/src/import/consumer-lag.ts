@@ -16,7 +16,7 @@ export interface ConsumerLagOptions {
   readonly onPause: (because: string) => void
 }
 
-/** Returns once no consumer is further than `maxLag` records behind the log: live traffic comes first. */
+/** Waits until no consumer lags by more than `maxLag` records, because live traffic comes first. */
 export type AwaitRoom = () => Promise<void>
 
 export function createAwaitRoom({ admin, databases, maxLag, onPause }: ConsumerLagOptions): AwaitRoom {
@@ -36,7 +36,7 @@ export function createAwaitRoom({ admin, databases, maxLag, onPause }: ConsumerL
       const waitMs = await furthestBehind().then(
         ({ service, records }) => {
           if (records <= maxLag) return 0
-          onPause(`Waiting for ${service}, which is ${records} records behind`)
+          onPause(`Waiting for ${service}, which lags by ${records} records`)
           return LOOK_AGAIN_AFTER_MS
         },
         (error: unknown) => {

@@ -7,19 +7,19 @@ import type { ProjectOption } from '../options.ts'
 import { readCheckpoints } from '../status/read-consumer.ts'
 
 const CAUGHT_UP_WITHIN_MS = 60_000
-/** A set takes only 16 million entries. */
+/** A Set holds at most 16 million entries. */
 const SETS = 256
 
 export interface KnownUsers {
-  /** A line identifies this user. */
+  /** Records that a line identifies this user. */
   readonly add: (userId: string) => void
-  /** Whether an earlier line does, or a look-up has found them. */
+  /** Whether an earlier line identifies the user, or a look-up has found them. */
   readonly has: (userId: string) => boolean
-  /** Which of these users were identified before the import. */
+  /** The users among these that were identified before the import. */
   readonly lookUp: (userIds: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
-/** Users whom the file identifies, and those whom the user projector knows. */
+/** Users that the file identifies or that the user projector knows. */
 export function createKnownUsers(
   { organization, project }: ProjectOption,
   projector: ConsumerDatabase,
@@ -62,7 +62,7 @@ async function awaitCaughtUp(projector: ConsumerDatabase, admin: Pick<LogAdmin, 
     if (!isBehind) return
     if (performance.now() > giveUpAt)
       throw new CliError(
-        'user-projector is behind, so who exists cannot be told: see nextvisit status, and run this again.',
+        'user-projector lags, so the existing users are not known yet: see nextvisit status, and run this again.',
       )
     await sleep(100)
   }

@@ -2,16 +2,16 @@ import type { LedgerEntry, TopicRecord } from '@nextvisit/testing/black-box'
 import { LIMIT } from './race-families.ts'
 import type { Race } from './run-race.ts'
 
-/** The figures of one race: what its callers were told, and what is in the log. */
-export interface Tally {
+/** The result of one race: the answers that callers got, and what is in the log. */
+export interface RaceResult {
   readonly asked: number
   readonly passed: number
   readonly refused: number
-  /** 503, or the connection broke: the caller can't know. 408: too slow a caller, on a machine that has too much to do. */
+  /** Outcome unknown to the caller: 503, or the connection broke. Also 408: the caller was too slow, on an overloaded machine. */
   readonly unknown: number
   /** Units under the limit that are in the log. */
   readonly inLog: number
-  /** Those among them that only unchecked records brought in. */
+  /** Units that are only in unchecked records. */
   readonly uncheckedUnits: number
   /** Records that say this limit was not checked. */
   readonly unchecked: number
@@ -23,13 +23,13 @@ const idOf = ({ requestId = '' }: LedgerEntry) => requestId
 
 type Value = TopicRecord['value']
 
-/** The race's own records, in an organization that nobody else uses. */
+/** The records of a race's organization. No other race uses it. */
 export function recordsOf({ organization }: Race, records: readonly TopicRecord[]): readonly Value[] {
   return records.map(({ value }) => value).filter((value) => value['organization'] === organization)
 }
 
-/** Counts from answers and log alone; it shares no code with the services. */
-export function tallyRace(race: Race, records: readonly TopicRecord[]): Tally {
+/** Computes the result from answers and log alone; it shares no code with the services. */
+export function raceResult(race: Race, records: readonly TopicRecord[]): RaceResult {
   const { entries, family } = race
   const own = recordsOf(race, records)
   const isUnchecked = (value: Value) => checksMissing(value).includes(family.check)
@@ -52,18 +52,16 @@ export function tallyRace(race: Race, records: readonly TopicRecord[]): Tally {
 const checksMissing = (value: Value) => (value['unchecked'] ?? []) as readonly string[]
 const isStripped = (value: Value) => ((value['strippedTraits'] ?? []) as readonly string[]).length > 0
 
-/** What is wrong with a race; nothing where all is well. */
-export function faultsIn(race: Race, records: readonly TopicRecord[]): string[] {
+/** Everything that is wrong with a race; empty if nothing is. */
+export function raceErrors(race: Race, records: readonly TopicRecord[]): string[] {
   const own = recordsOf(race, records)
-  return [
-    ...faultsInAnswers(race, own),
-    ...faultsInSums(race, tallyRace(race, records)),
-    ...faultsInNewEvents(race, own),
-  ].map((what) => `${race.organization}: ${what}`)
+  return [...answerErrors(race, own), ...sumErrors(race, raceResult(race, records)), ...newEventErrors(race, own)].map(
+    (what) => `${race.organization}: ${what}`,
+  )
 }
 
-/** Whoever passed is in the log once, whoever was refused is not, and nobody was told anything else. */
-function faultsInAnswers({ entries, family }: Race, own: readonly Value[]): string[] {
+/** A passed request is in the log once, a refused one is not, and there is no other kind of answer. */
+function answerErrors({ entries, family }: Race, own: readonly Value[]): string[] {
   const inLog = Map.groupBy(own, (value) => value['id'])
   return entries.flatMap((entry) => {
     const times = inLog.get(idOf(entry))?.length ?? 0
@@ -74,8 +72,8 @@ function faultsInAnswers({ entries, family }: Race, own: readonly Value[]): stri
   })
 }
 
-/** Never more than there is room for but by who was not checked; and no room is lost. */
-function faultsInSums({ fault }: Race, { inLog, uncheckedUnits, unchecked }: Tally): string[] {
+/** Only unchecked records may exceed the room, and no room is lost. */
+function sumErrors({ fault }: Race, { inLog, uncheckedUnits, unchecked }: RaceResult): string[] {
   const checked = inLog - uncheckedUnits
   return [
     ...(checked > LIMIT ? [`${checked} were checked and passed: more than ${LIMIT}`] : []),
@@ -84,14 +82,14 @@ function faultsInSums({ fault }: Race, { inLog, uncheckedUnits, unchecked }: Tal
   ]
 }
 
-/** `newEvent` once a slug, in log and answers alike; at most once where the first's publish failed, or was not checked. */
-function faultsInNewEvents({ entries }: Race, own: readonly Value[]): string[] {
+/** `newEvent` is true once per slug, in log and answers; at most once if the first publish failed or was not checked. */
+function newEventErrors({ entries }: Race, own: readonly Value[]): string[] {
   const tracked = own.filter((value) => value['type'] === 'EventTracked')
-  const toldNew = new Set(entries.filter(({ answer }) => answer['newEvent'] === true).map(idOf))
+  const answeredNew = new Set(entries.filter(({ answer }) => answer['newEvent'] === true).map(idOf))
   const mayBeLess = entries.some(isUnknown) || own.some((value) => checksMissing(value).includes('event-name'))
   return [...Map.groupBy(tracked, (value) => String(value['slug']))].flatMap(([slug, carrying]) => {
     const inLog = carrying.filter((value) => value['newEvent'] === true).length
-    const inAnswers = carrying.filter((value) => toldNew.has(String(value['id']))).length
+    const inAnswers = carrying.filter((value) => answeredNew.has(String(value['id']))).length
     const isRight = inLog === 1 && inAnswers === 1
     return isRight || (mayBeLess && inLog <= 1 && inAnswers <= inLog)
       ? []

@@ -1,8 +1,8 @@
 import type { LedgerEntry } from '@nextvisit/audit'
 import { callGateway, type GatewayAnswer } from '@nextvisit/testing/black-box'
-import type { Customer } from './customers.ts'
+import type { CampaignProject } from './campaign-projects.ts'
 
-/** One request with its answer, as its caller wrote them down. Times in ms of this process' clock. */
+/** One request with its answer, as the caller recorded it. Times in ms of this process' clock. */
 export interface Call extends LedgerEntry {
   readonly route: Request['route']
   readonly sentAt: number
@@ -15,21 +15,20 @@ export interface Request {
   readonly idempotencyKey?: string
 }
 
-/** Sends requests as customers' back ends and pages would, and writes down every one of them. */
-export interface Callers {
-  readonly send: (customer: Customer, request: Request) => Promise<Call>
+/** Sends requests like projects' back ends and pages, and records each one with its answer. */
+export interface RecordingClient {
+  readonly send: (project: CampaignProject, request: Request) => Promise<Call>
   readonly calls: () => readonly Call[]
 }
 
-export function createCallers(gatewayUrl: string): Callers {
+export function createRecordingClient(gatewayUrl: string): RecordingClient {
   const calls: Call[] = []
   return {
     calls: () => calls,
-    send: async (customer, { route, body, idempotencyKey }) => {
-      const apiKey = route.startsWith('/v2/sdk/') ? customer.sdkKey : customer.adminKey
+    send: async ({ organization, project, adminKey, sdkKey }, { route, body, idempotencyKey }) => {
+      const apiKey = route.startsWith('/v2/sdk/') ? sdkKey : adminKey
       const keyed = idempotencyKey !== undefined
       const sent = await callGateway({ gatewayUrl, route, apiKey, body, ...(keyed && { idempotencyKey }) })
-      const { organization, project } = customer
       const { userName, eventName } = body
       const { answer, ...known } = sent
       const call: Call = {
@@ -39,7 +38,7 @@ export function createCallers(gatewayUrl: string): Callers {
         userName,
         keyed,
         ...(typeof eventName === 'string' && { eventName }),
-        ...told(answer),
+        ...eventAnswerOf(answer),
         ...known,
       }
       calls.push(call)
@@ -48,8 +47,8 @@ export function createCallers(gatewayUrl: string): Callers {
   }
 }
 
-/** What was told of an event. Where its triggers are evaluated later, nobody was told how many forms it queues. */
-function told({
+/** What the answer says about an event. If triggers are evaluated later, the answer does not count the queued forms. */
+function eventAnswerOf({
   newEvent,
   triggersEvaluated,
   formsQueued,

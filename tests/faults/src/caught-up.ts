@@ -8,8 +8,8 @@ interface Checkpoint {
   readonly next: string
 }
 
-/** Whether every consumer has folded what is in the log: cheap to ask, again and again, where an audit is not. */
-export async function isAtRest(stack: CampaignStack): Promise<boolean> {
+/** Whether every consumer has folded the whole log. Unlike an audit, it is cheap enough to poll. */
+export async function isCaughtUp(stack: CampaignStack): Promise<boolean> {
   try {
     const checkpoints = await checkpointsOf(stack)
     const topics = new Set(checkpoints.map(({ topic }) => topic))

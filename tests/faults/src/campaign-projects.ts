@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 
-/** A project with its keys, as its back end and its pages have them. */
-export interface Customer {
+/** A project and the keys of its back end and its pages. */
+export interface CampaignProject {
   readonly organization: string
   readonly project: string
   readonly adminKey: string
   readonly sdkKey: string
 }
 
-/** Two projects of one organization and one of another; their users' names and their slugs are the same. */
+/** Two projects of one organization and one of another. They use the same user names and slugs. */
 const PROJECTS = [
   { organization: 'acme', project: 'shop' },
   { organization: 'acme', project: 'app' },
@@ -19,8 +19,8 @@ const PROJECTS = [
 const NEVER_LIMITED = { perSecond: 10_000, burst: 20_000 }
 
 /**
- * What each event sets off: one form a user, one at every event, one that waits behind the others and expires; and what
- * only the user's history sets off: a count in a window, a session's, a visit.
+ * Forms that react to one event: once per user, at every event, and one that waits behind the others and expires. Forms
+ * that depend on the user's history: a count in a window, a count in a session, a visit.
  */
 const FORMS = [
   { id: 'once', triggers: [{ event: 'signed_in' }], priority: 1 },
@@ -44,19 +44,22 @@ const FORMS = [
   { id: 'back-again', triggers: [{ visit: {} }, { firstSeen: { after: '1m' } }], sample: 50, delay: '1h' },
 ]
 
-/** Fresh keys, and the workspace file that knows their hashes. JSON is YAML. */
-export function createCustomers(): { readonly customers: readonly Customer[]; readonly workspaceFile: string } {
-  const customers = PROJECTS.map((place) => ({
-    ...place,
+/** Creates new keys and a workspace file with their hashes. JSON is YAML. */
+export function createCampaignProjects(): {
+  readonly projects: readonly CampaignProject[]
+  readonly workspaceFile: string
+} {
+  const projects = PROJECTS.map((ref) => ({
+    ...ref,
     adminKey: createApiKey('admin', 'P', randomBytes(32)),
     sdkKey: createApiKey('sdk', 'P', randomBytes(32)),
   }))
-  const organizations = Map.groupBy(customers, ({ organization }) => organization)
+  const organizations = Map.groupBy(projects, ({ organization }) => organization)
   const file = {
-    organizations: [...organizations].map(([id, projects]) => ({
+    organizations: [...organizations].map(([id, members]) => ({
       id,
       plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
-      projects: projects.map(({ project, adminKey, sdkKey }) => ({
+      projects: members.map(({ project, adminKey, sdkKey }) => ({
         id: project,
         rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED },
         keys: [
@@ -68,5 +71,5 @@ export function createCustomers(): { readonly customers: readonly Customer[]; re
       })),
     })),
   }
-  return { customers, workspaceFile: JSON.stringify(file, null, 2) }
+  return { projects, workspaceFile: JSON.stringify(file, null, 2) }
 }

@@ -2,15 +2,15 @@ import { createCallerLedger, eventually } from '@nextvisit/testing/black-box'
 import type { RaceStack } from './race-stack.ts'
 import { keyOf, PROBE } from './race-workspace.ts'
 
-/** Records that were admitted unchecked, as the gateways count them: one for each check. */
+/** The gateways' counters of unchecked records: one for each check that was not made. */
 export async function uncheckedByMetrics({ gatewayMetrics }: RaceStack): Promise<number> {
   const texts = await Promise.all(gatewayMetrics.map(async (url) => (await fetch(url)).text()))
   const counts = texts.flatMap((text) => [...text.matchAll(/^nextvisit_gateway_unchecked_total\{.*\} (\d+)$/gm)])
   return counts.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** Waits until both gateways check every limit again: their breakers let calls through once in a while only. */
-export async function untilChecked(stack: RaceStack): Promise<void> {
+/** Waits until both gateways check every limit again. An open breaker lets a call through only from time to time. */
+export async function waitUntilChecked(stack: RaceStack): Promise<void> {
   let probes = 0
   const isChecked = async () => {
     const before = await uncheckedByMetrics(stack)
@@ -20,7 +20,7 @@ export async function untilChecked(stack: RaceStack): Promise<void> {
   if (!(await eventually(isChecked, Boolean, 60_000))) throw new Error('Admission is still unchecked')
 }
 
-/** A user, a trait and an event that are new: every owner is asked. */
+/** Sends a new user, trait and event, so that admission asks every service. */
 async function probe(gatewayUrl: string, word: string): Promise<number | undefined> {
   const { send } = createCallerLedger(gatewayUrl, keyOf(PROBE))
   await send('identify-user', { userName: word, userAttributes: { $set: { [word]: 1 } } })
