@@ -20,8 +20,9 @@ export type Row = Readonly<Record<string, unknown>>
 export function mergeRows(rows: readonly Row[], key: readonly string[], rules: MergeRules): readonly Row[] {
   const merged = new Map<string, Row>()
   for (const row of rows) {
+    let id = ''
     // No text of Postgres holds U+0000.
-    const id = key.map((property) => String(row[property])).join('\u0000')
+    for (const property of key) id += `${String(row[property])}\u0000`
     const before = merged.get(id)
     merged.set(id, before ? mergeRow(before, row, rules) : row)
   }
