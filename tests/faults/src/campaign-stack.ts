@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
-import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
 import { freePort } from '@nextvisit/local-stack'
+import { type ConsumerName, consumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCampaignProjects, type CampaignProject } from './campaign-projects.ts'
 
-export type Consumer = ServiceDatabase['service']
-export const CONSUMERS: readonly Consumer[] = serviceDatabases.map(({ service }) => service)
+export type Consumer = ConsumerName
+export const CONSUMERS: readonly Consumer[] = consumers.map(({ name }) => name)
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}` }
@@ -49,8 +49,8 @@ export async function startCampaignStack(): Promise<CampaignStack> {
 
 function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<Consumer, ReadModel> {
   return new Map(
-    serviceDatabases.map(({ service, schema, environmentVariable }) => {
-      const url = databaseUrls.get(environmentVariable)
+    consumers.map(({ name: service, schema, databaseVariable }) => {
+      const url = databaseUrls.get(databaseVariable)
       if (url === undefined) throw new Error(`The stack has no database of ${service}`)
       return [service, { service, schema, url }]
     }),

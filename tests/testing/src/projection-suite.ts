@@ -1,4 +1,5 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import { type Consumer, rebuildParts, unknownTables } from '@nextvisit/consumer'
 import { type Db, type Statement, sql } from '@nextvisit/database'
 import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import {
@@ -8,7 +9,6 @@ import {
   type PartitionFold,
   type Projection,
 } from '@nextvisit/projection'
-import { type TableRoles, unknownTables } from '@nextvisit/projection/replay'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
@@ -21,32 +21,28 @@ interface SuiteFact {
   readonly userId: string
 }
 
-export interface ProjectionSuiteOptions<Fact extends SuiteFact, Draft> {
-  readonly schema: string
-  /** Folder of the service's migrations. */
-  readonly migrations: string
-  readonly createProjection: () => Projection<Fact, Draft>
-  readonly openDb: (url: string) => Db
+export interface ProjectionSuiteOptions {
   /** In log order, all of one partition. A dozen or more, covering everything that the fold handles. */
-  readonly facts: readonly Fact[]
+  readonly facts: readonly SuiteFact[]
   /** Everything that the fold wrote, in a comparable form. */
   readonly readRows: (db: Db) => Promise<unknown>
   /** The part of it that a rebuild writes. Default: all of it. */
   readonly readRebuiltRows?: (db: Db) => Promise<unknown>
   readonly catalog?: CatalogView
-  /** Where the rows of each table come from. */
-  readonly roles: TableRoles
 }
 
 /** With this number, ada's and bob's facts are in different partitions. */
 const PARTITIONS = 5
 
-/** The suite for every projection, on real Postgres: whatever happens to a batch, no record is lost or counted twice. */
-export function describeProjection<Fact extends SuiteFact, Draft>(
-  name: string,
-  options: ProjectionSuiteOptions<Fact, Draft>,
+/** The suite for every consumer's projection, on real Postgres: whatever happens to a batch, no record is lost or counted twice. */
+export function describeProjection(
+  consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'openDb' | 'projection' | 'tables'>,
+  options: ProjectionSuiteOptions,
 ): void {
-  const { schema, migrations, openDb, readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
+  const { schema } = consumer
+  const { readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
+  const openDb = (url: string) => consumer.openDb({ url, schema, applicationName: 'spec' })
+  const createProjection = () => consumer.projection(rebuildParts(() => Promise.resolve(1)))
   const records = factsAsRecords(options.facts)
   let template: TestDatabase
   let database: TestDatabase
@@ -56,7 +52,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
 
   const foldOn = async (
     target: Db,
-    { projection = options.createProjection(), isRebuild = false, partition = 0 } = {},
+    { projection = createProjection(), isRebuild = false, partition = 0 } = {},
   ): Promise<PartitionFold> => {
     const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', isRebuild }
     const fold = createPartitionFold({ projection, db: target, ...place })
@@ -64,9 +60,9 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     return fold
   }
 
-  describe(`the projection ${name}`, () => {
+  describe(`the projection ${consumer.name}`, () => {
     beforeAll(async () => {
-      template = await createTestDatabase(inject('databaseUrl'), { schema, migrations })
+      template = await createTestDatabase(inject('databaseUrl'), consumer)
       await onClone(async (target) => {
         await foldAll(await foldOn(target), batchesOf(records, 1))
         expected = await readRows(target)
@@ -75,7 +71,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     afterAll(() => template?.drop())
     beforeEach(async () => {
       database = await template.clone()
-      db = openDb(database.url)
+      db = await openDb(database.url)
     })
     afterEach(async () => {
       await db?.$disconnect()
@@ -104,7 +100,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       const half = Math.ceil(records.length / 2)
       await foldAll(await foldOn(db), [batchOf(records, 0, half)])
       const before = await readRows(db)
-      const failing = await foldOn(db, { projection: failingAtTheEnd(options.createProjection()) })
+      const failing = await foldOn(db, { projection: failingAtTheEnd(createProjection()) })
       await expect(failing.fold(batchOf(records, half))).rejects.toThrow(FoldFailedError)
       expect(await readRows(db)).toEqual(before)
       await foldAll(await foldOn(db), [batchOf(records, half)])
@@ -120,7 +116,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     })
 
     it('lets only one of two racing owners commit', async () => {
-      const other = openDb(database.url)
+      const other = await openDb(database.url)
       try {
         const owners = [await foldOn(db), await foldOn(other)]
         for (const batch of batchesOf(records, 4)) {
@@ -135,7 +131,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     })
 
     it('lets a zombie owner write nothing after a takeover', async () => {
-      const other = openDb(database.url)
+      const other = await openDb(database.url)
       try {
         const zombie = await foldOn(other)
         await foldAll(await foldOn(db), [batchOf(records)])
@@ -165,7 +161,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     })
 
     it('drops the duplicate of an idempotent record', async () => {
-      const projection = options.createProjection()
+      const projection = createProjection()
       const doubled = factsAsRecords(
         options.facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),
       )
@@ -179,7 +175,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
         sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
       )
       const names = rows.map(({ tablename }) => tablename)
-      expect(unknownTables(names, options.roles)).toEqual({ withoutRole: [], missing: [] })
+      expect(unknownTables(names, consumer.tables)).toEqual({ withoutRole: [], missing: [] })
     })
 
     it('gives the same rows when it is rebuilt', async () => {
@@ -213,7 +209,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
 
   async function onClone(work: (target: Db) => Promise<void>): Promise<void> {
     const own = await template.clone()
-    const target = openDb(own.url)
+    const target = await openDb(own.url)
     try {
       await work(target)
     } finally {

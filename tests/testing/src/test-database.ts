@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { applyMigrations } from '@nextvisit/database'
+import { applyMigrations, type ServiceSchemaOptions } from '@nextvisit/database'
 import { coreMigrations } from '@nextvisit/projection'
 import { Client } from 'pg'
 
 export interface TestDatabaseOptions {
-  /** The service's schema. */
   readonly schema: string
-  /** Folder of the service's own migrations, applied after the core's. */
-  readonly migrations?: string
+  /** Default: the core's. */
+  readonly migrations?: ServiceSchemaOptions['migrations']
 }
+
+const CORE = [{ directory: coreMigrations, table: '_core_migrations' }]
 
 /** A database for one spec, with `test` in its name. */
 export interface TestDatabase {
@@ -18,12 +19,11 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>
 }
 
-/** Creates a database with one service's schema. The role in `adminUrl` must be allowed to create databases. */
+/** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
-  const { schema, migrations } = options
+  const { schema, migrations = CORE } = options
   const database = await createDatabase(adminUrl)
-  await applyMigrations({ url: database.url, schema, directory: coreMigrations, table: '_core_migrations' })
-  if (migrations) await applyMigrations({ url: database.url, schema, directory: migrations })
+  for (const own of migrations) await applyMigrations({ url: database.url, schema, ...own })
   return database
 }
 

@@ -9,8 +9,8 @@ interface Definition {
   firstRecordId: string
   lastSeenAt: string
   count: number
-  /** The least of those that were told "new". */
-  broughtBy: string | null
+  /** The smallest id of those that got the verdict "new". */
+  registeredBy: string | null
 }
 
 interface DefinitionRow extends Omit<Definition, 'firstSeenAt' | 'lastSeenAt' | 'count'> {
@@ -37,7 +37,7 @@ export function createRegistryModel(): Model {
       firstRecordId: id,
       lastSeenAt: received,
       count: 0,
-      broughtBy: null,
+      registeredBy: null,
     }
     definitions.set(key, known)
     known.count += 1
@@ -45,7 +45,7 @@ export function createRegistryModel(): Model {
     if (received < known.firstSeenAt || (received === known.firstSeenAt && id < known.firstRecordId)) {
       Object.assign(known, { name, firstSeenAt: received, firstRecordId: id })
     }
-    if (isNew && (known.broughtBy === null || id < known.broughtBy)) known.broughtBy = id
+    if (isNew && (known.registeredBy === null || id < known.registeredBy)) known.registeredBy = id
   }
 
   return {
@@ -64,17 +64,17 @@ export function createRegistryModel(): Model {
         cellsOf: (definition) => ({ ...definition }),
         rows: snapshot.rows<DefinitionRow>(
           `SELECT organization, project, kind, slug, name, first_seen_at AS "firstSeenAt",
-             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, brought_by AS "broughtBy"
+             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, registered_by AS "registeredBy"
            FROM definitions`,
         ),
         keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,
-        foundIn: ({ name, firstSeenAt, firstRecordId, lastSeenAt, count, broughtBy }) => ({
+        foundIn: ({ name, firstSeenAt, firstRecordId, lastSeenAt, count, registeredBy }) => ({
           name,
           firstSeenAt: isoOf(firstSeenAt),
           firstRecordId,
           lastSeenAt: isoOf(lastSeenAt),
           count: Number(count),
-          broughtBy,
+          registeredBy,
         }),
         findings,
       }),

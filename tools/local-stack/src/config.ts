@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
 /** The root folder of the checkout. */
@@ -31,9 +31,9 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
   const kafkaBrokers = given('KAFKA_BROKERS')
   const databaseUrl = given('DATABASE_URL')
   const redisUrl = given('REDIS_URL')
-  const databaseUrls = serviceDatabases.flatMap(({ environmentVariable }): [string, string][] => {
-    const url = given(environmentVariable)
-    return url === undefined ? [] : [[environmentVariable, url]]
+  const databaseUrls = consumers.flatMap(({ databaseVariable }): [string, string][] => {
+    const url = given(databaseVariable)
+    return url === undefined ? [] : [[databaseVariable, url]]
   })
   return {
     gatewayPort: portOf(given('GATEWAY_PORT') ?? '8080'),

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import type { StackSecrets } from './stack-secrets.ts'
 
 /** How to reach a running stack. */
@@ -25,9 +25,9 @@ export async function writeConnectionFile(
   connection: RunningConnection,
   secrets: StackSecrets,
 ): Promise<void> {
-  const databaseUrls = serviceDatabases.map(({ service, environmentVariable }) => [
-    service,
-    connection.databaseUrls.get(environmentVariable),
+  const databaseUrls = consumers.map(({ name, databaseVariable }) => [
+    name,
+    connection.databaseUrls.get(databaseVariable),
   ])
   const content = {
     pid: process.pid,

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { serviceDatabases } from '@nextvisit/database'
 import { type LogAdmin, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
 const JOINED_WITHIN_MS = 60_000
 const ASK_EVERY_MS = 200
-const GROUPS = serviceDatabases.map(({ service }) => `nextvisit.${service}`)
+const GROUPS = consumers.map(({ name }) => `nextvisit.${name}`)
 
 /**
  * The member ids of the consumers' groups. Members of killed services stay until their session ends, and until then new

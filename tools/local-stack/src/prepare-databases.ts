@@ -1,26 +1,25 @@
-import path from 'node:path'
-import { prepareAllSchemas, serviceDatabases } from '@nextvisit/database'
-import { coreMigrations } from '@nextvisit/projection'
-import { CHECKOUT, type ExternalParts } from './config.ts'
+import { asRole, prepareServiceSchema, rolePassword } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
+import type { ExternalParts } from './config.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** Whether the environment names a database for every service. */
+/** Whether the environment names a database for every consumer. */
 export function needsNoPostgres(external: ExternalParts): boolean {
   return (
     external.databaseUrl !== undefined ||
-    serviceDatabases.every(({ environmentVariable }) => external.databaseUrls?.has(environmentVariable))
+    consumers.every(({ databaseVariable }) => external.databaseUrls?.has(databaseVariable))
   )
 }
 
 /** Addresses of the databases. */
 export interface DatabaseAddresses {
-  /** Each service's URL, by variable. */
+  /** Each consumer's URL, by variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
   /** URL with the role that created the schemas. */
   readonly adminUrl: string
 }
 
-/** Prepares every service's schema and role. `postgresUrl` is the URL of the Postgres that we started, if any. */
+/** Prepares every consumer's schema and role. `postgresUrl` is the URL of the Postgres that we started, if any. */
 export async function prepareDatabases(
   postgresUrl: string | undefined,
   external: ExternalParts,
@@ -29,15 +28,17 @@ export async function prepareDatabases(
   const ownAdminUrls = external.databaseUrls ?? new Map<string, string>()
   const [anOwnUrl] = ownAdminUrls.values()
   const adminUrl = external.databaseUrl ?? (postgresUrl && databaseOf(postgresUrl)) ?? anOwnUrl ?? ''
-  const databaseUrls = await prepareAllSchemas({
-    adminUrl,
-    ownAdminUrls,
-    // Roles belong to the server. So every checkout that uses the same server must derive the same passwords.
-    passwordSecret:
-      (external.databaseUrl && decodeURIComponent(new URL(external.databaseUrl).password)) || secrets.databasePassword,
-    coreMigrations,
-    servicesDirectory: path.join(CHECKOUT, 'services'),
-  })
+  // Roles belong to the server. So every checkout that uses the same server must derive the same passwords.
+  const secret =
+    (external.databaseUrl && decodeURIComponent(new URL(external.databaseUrl).password)) || secrets.databasePassword
+  const databaseUrls = new Map<string, string>()
+  for (const consumer of consumers) {
+    const { role, databaseVariable } = consumer
+    const url = ownAdminUrls.get(databaseVariable) ?? adminUrl
+    const password = rolePassword(secret, role)
+    await prepareServiceSchema({ ...consumer, adminUrl: url, password })
+    databaseUrls.set(databaseVariable, asRole(url, role, password))
+  }
   return { databaseUrls, adminUrl }
 }
 

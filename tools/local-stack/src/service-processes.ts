@@ -1,12 +1,12 @@
 import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers as allConsumers } from '@nextvisit/services'
 import { CHECKOUT, inheritedEnvironment } from './config.ts'
 import type { Connection } from './connection-file.ts'
 import { freePort } from './free-port.ts'
 import type { ProcessPlan } from './owned-process.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** One of the five services as a process. */
+/** The gateway or a consumer as a process. */
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
@@ -32,15 +32,15 @@ export interface ServiceProcesses {
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** The gateway and the four consumers. Each gets only the settings that it needs: a consumer knows only its own database. */
+/** The gateway and the consumers. Each gets only the settings that it needs: a consumer knows only its own database. */
 export async function serviceProcesses(options: ServicesOptions): Promise<ServiceProcesses> {
   const serviceUrls = new Map<string, string>()
   const consumers: ServiceProcess[] = []
-  for (const { service, environmentVariable } of serviceDatabases) {
+  for (const { name, databaseVariable, addressesVariable } of allConsumers) {
     const internalPort = await freePort()
-    const url = options.databaseUrls.get(environmentVariable)
-    const consumer = serviceProcess(service, internalPort, options, { [environmentVariable]: url })
-    serviceUrls.set(environmentVariable.replace('DATABASE_URL', 'URLS'), consumer.internalUrl)
+    const url = options.databaseUrls.get(databaseVariable)
+    const consumer = serviceProcess(name, internalPort, options, { [databaseVariable]: url })
+    serviceUrls.set(addressesVariable, consumer.internalUrl)
     consumers.push(consumer)
   }
   const gateway = serviceProcess('gateway', await freePort(), options, {
@@ -83,7 +83,7 @@ function serviceProcess(
 ): ServiceProcess {
   const inherited = { ...inheritedEnvironment(), ...options.environment }
   delete inherited['DATABASE_URL']
-  for (const { environmentVariable } of serviceDatabases) delete inherited[environmentVariable]
+  for (const { databaseVariable } of allConsumers) delete inherited[databaseVariable]
   return {
     name,
     ...onInternalPort(internalPort),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createTopics } from '@nextvisit/cli/create-topics'
 import type { OrganizationConfig } from '@nextvisit/contracts'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers as allConsumers } from '@nextvisit/services'
 import { CHECKOUT, type ExternalParts } from './config.ts'
 import { type Connection, removeConnectionFile, writeConnectionFile } from './connection-file.ts'
 import { groupMembers, waitUntilConsumed } from './consumer-groups.ts'
@@ -70,7 +70,7 @@ export interface Stack {
 
 export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
 
-const CONSUMERS = serviceDatabases.map(({ service }) => service)
+const CONSUMERS = allConsumers.map(({ name }) => name)
 /** The order of stopping: services with their replicas first, then the parts that they use. */
 const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
 const PORT_FREE_WITHIN_MS = 3_000

@@ -1,8 +1,8 @@
 import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
-import { serviceDatabases } from '@nextvisit/database'
-import type { Environment } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
+import { consumerUrl } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print, styled } from '../output.ts'
 import { createProgress } from '../progress.ts'
@@ -49,7 +49,11 @@ async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
   const env = readEnvironment()
   const connection = logConnection(env)
   const progress = createProgress()
-  const options = { connection, readModels: readModelsOf(env), isAtRest: atRest === true }
+  const readModels = consumers.map((consumer): ReadModel => {
+    const { name: service, schema } = consumer
+    return { service, schema, url: consumerUrl(env, consumer) }
+  })
+  const options = { connection, readModels, isAtRest: atRest === true }
   const report = await audit({
     ...options,
     ...(usersAPass !== undefined && { usersAPass }),
@@ -62,14 +66,6 @@ async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
   if (json) print(JSON.stringify(report, null, 2))
   else printReport(report)
   if (report.findings.length > 0) process.exitCode = EXIT.failed
-}
-
-function readModelsOf(env: Environment): ReadModel[] {
-  return serviceDatabases.map(({ service, schema, environmentVariable }) => {
-    const url = env[environmentVariable] ?? env['DATABASE_URL']
-    if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL`, EXIT.usage)
-    return { service, schema, url }
-  })
 }
 
 /** The message must not contain a database's address, because that contains its password. */

@@ -1,9 +1,7 @@
-import { serviceDatabases } from '@nextvisit/database'
 import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
+import { CONSUMER_NAMES } from '../consumer-database.ts'
 import { discardLetters, listLetters, retryLetters, showLetter } from '../dead-letters/dead-letter-actions.ts'
-
-const SERVICES = serviceDatabases.map(({ service }) => service).join(', ')
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
@@ -29,7 +27,7 @@ Example:
 function listCommand(): Command {
   return new Command('list')
     .description('Show how many dead letters there are, by consumer and cause.')
-    .option('--service <name>', `only of this consumer: ${SERVICES}`)
+    .option('--service <name>', `only of this consumer: ${CONSUMER_NAMES}`)
     .option('--all', 'also those that were retried or discarded')
     .option('--json', 'for scripts')
     .addHelpText(
@@ -86,7 +84,7 @@ function discardCommand(): Command {
 
 function selecting(command: Command): Command {
   return command
-    .requiredOption('--service <name>', `the consumer: ${SERVICES}`)
+    .requiredOption('--service <name>', `the consumer: ${CONSUMER_NAMES}`)
     .option('--id <id>', 'this letter; may be repeated', (id: string, ids?: string[]) => [...(ids ?? []), id])
     .option('--cause <cause>', 'all letters with this cause, as shown by list')
     .option('--all', 'all letters')

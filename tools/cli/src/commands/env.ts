@@ -1,4 +1,4 @@
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
 import { readEnvironment, requireLog } from '../config.ts'
 import { print } from '../output.ts'
@@ -7,7 +7,7 @@ const NAMES = [
   'KAFKA_BROKERS',
   'REDIS_URL',
   'NEXTVISIT_SECRET_KEY',
-  ...serviceDatabases.map(({ environmentVariable }) => environmentVariable),
+  ...consumers.map(({ databaseVariable }) => databaseVariable),
 ]
 
 export function envCommand(): Command {

@@ -3,8 +3,10 @@ import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { ImportPolicy } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogConnection } from '@nextvisit/log'
+import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
+import { consumerNamed, openConsumerDatabase } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { createAwaitRoom } from '../import/consumer-lag.ts'
@@ -12,7 +14,6 @@ import { createKnownUsers } from '../import/known-users.ts'
 import { lockFile } from '../import/lock-file.ts'
 import { readFirstRejects } from '../import/rejects.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
-import { openSessions, type ServiceSession } from '../import/service-session.ts'
 import { parseProject, type ProjectOption } from '../options.ts'
 import { complain, print } from '../output.ts'
 import { count, createProgress } from '../progress.ts'
@@ -63,7 +64,8 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
   await requireReadable(file)
   const env = readEnvironment()
   const connection = logConnection(env)
-  const sessions = openSessions(env)
+  const databases = new Map(consumers.map((consumer) => [consumer.name, openConsumerDatabase(env, consumer)]))
+  const projector = openConsumerDatabase(env, consumerNamed('user-projector'))
   const admin = createLogAdmin(connection)
   const publisher = createPublisher(connection, { requestTimeoutMs: REQUEST_TIMEOUT_MS })
   const progress = createProgress()
@@ -78,10 +80,10 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
       stateFile: `${file}.import-state.json`,
       rejectsFile: rejectsOf(file),
       policy,
-      users: createKnownUsers(project, projectorOf(sessions), admin),
+      users: createKnownUsers(project, projector, admin),
       log: { connection, publisher, partitions: marks.size },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
-      awaitRoom: createAwaitRoom({ admin, sessions, maxLag, onPause: progress.pause }),
+      awaitRoom: createAwaitRoom({ admin, databases, maxLag, onPause: progress.pause }),
       isDryRun: dryRun,
       onProgress: progress.report,
     })
@@ -93,7 +95,8 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
       release(),
       publisher.stop(1_000),
       admin.disconnect(),
-      ...[...sessions.values()].map((one) => one.close()),
+      projector.close(),
+      ...[...databases.values()].map((database) => database.close()),
     ])
   }
 }
@@ -130,12 +133,6 @@ async function readPolicy(connection: LogConnection, { organization, project }: 
   const policy = lookupsOf(state).project(organization, project)
   if (policy) return policy
   throw new CliError(`There is no project ${organization}/${project}: create it with nextvisit apply.`, EXIT.usage)
-}
-
-function projectorOf(sessions: ReadonlyMap<string, ServiceSession>): ServiceSession {
-  const session = sessions.get('user-projector')
-  if (!session) throw new Error('user-projector has no database')
-  return session
 }
 
 function parseRecords(text: string): number {

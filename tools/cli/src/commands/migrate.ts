@@ -1,12 +1,9 @@
-import path from 'node:path'
-import { prepareServiceSchema, serviceDatabases, serviceMigrations } from '@nextvisit/database'
-import { coreMigrations } from '@nextvisit/projection'
+import { prepareServiceSchema } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
 import { addressesOf } from '../database-addresses.ts'
 import { print } from '../output.ts'
-
-const SERVICES = path.resolve(import.meta.dirname, '../../../../services')
 
 export interface MigrateFlags {
   readonly printAddresses?: true
@@ -32,19 +29,11 @@ Example:
 
 export async function migrate({ printAddresses }: MigrateFlags): Promise<void> {
   const env = readEnvironment()
-  for (const database of serviceDatabases) {
-    const { adminUrl, ownUrl } = addressesOf(database, env)
-    await prepareServiceSchema({
-      adminUrl,
-      schema: database.schema,
-      role: database.role,
-      password: decodeURIComponent(new URL(ownUrl).password),
-      migrations: serviceMigrations(database.service, coreMigrations, SERVICES),
-    })
-    print(
-      printAddresses
-        ? `${database.environmentVariable}=${ownUrl}`
-        : `${database.service}: schema ${database.schema} is ready`,
-    )
+  for (const consumer of consumers) {
+    const { name, schema, databaseVariable } = consumer
+    const { adminUrl, ownUrl } = addressesOf(consumer, env)
+    const password = decodeURIComponent(new URL(ownUrl).password)
+    await prepareServiceSchema({ ...consumer, adminUrl, password })
+    print(printAddresses ? `${databaseVariable}=${ownUrl}` : `${name}: schema ${schema} is ready`)
   }
 }

@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
 import { Command } from 'commander'
-import { readEnvironment, requireLog } from '../config.ts'
-import { consumerNamed } from '../consumer-database.ts'
+import { logConnection, readEnvironment, requireLog } from '../config.ts'
+import { CONSUMER_NAMES, consumerNamed } from '../consumer-database.ts'
 import { addressesOf } from '../database-addresses.ts'
 import { EXIT } from '../errors.ts'
-
-const SERVICES = path.resolve(import.meta.dirname, '../../../../services')
+import { complain } from '../output.ts'
+import { describeFailure, runReplay } from '../replay/run-replay.ts'
 
 export interface ReplayFlags {
   readonly dryRun?: true
@@ -20,7 +16,7 @@ export function replayCommand(): Command {
   return new Command('replay')
     .summary("Rebuild a consumer's read models from the log.")
     .description("Rebuild a consumer's read models from the log beside the live ones, compare, and swap them.")
-    .argument('<service>', serviceDatabases.map(({ service }) => service).join(', '))
+    .argument('<service>', CONSUMER_NAMES)
     .option('--dry-run', 'compare and swap nothing')
     .option('--accept-differences', 'swap even if the rebuilt rows differ from the live ones')
     .option('--restart', 'start over after an interrupted replay')
@@ -43,23 +39,23 @@ Example:
     .action(replay)
 }
 
-/** The fold belongs to the service, so the service's own code runs it, in a separate process. */
 async function replay(service: string, flags: ReplayFlags): Promise<void> {
   const env = readEnvironment()
-  const database = consumerNamed(service)
+  const consumer = consumerNamed(service)
   requireLog(env)
-  const { adminUrl } = addressesOf(database, env)
-  const given = [
-    ...(flags.dryRun ? ['--dry-run'] : []),
-    ...(flags.acceptDifferences ? ['--accept-differences'] : []),
-    ...(flags.restart ? ['--restart'] : []),
-  ]
-  const child = spawn(process.execPath, [path.join(SERVICES, service, 'src/replay.ts'), ...given], {
-    env: { ...env, REPLAY_DATABASE_URL: adminUrl },
-    stdio: 'inherit',
-  })
-  // Ctrl-C in a terminal also reaches the child. This process waits until the child has ended.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
-  const [code] = (await once(child, 'exit')) as [number | null]
-  process.exitCode = code ?? EXIT.failed
+  const { adminUrl } = addressesOf(consumer, env)
+  const connection = { ...logConnection(env), clientId: `nextvisit-replay-${service}` }
+  const request = {
+    isDryRun: flags.dryRun === true,
+    acceptsDifferences: flags.acceptDifferences === true,
+    restart: flags.restart === true,
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.failed))
+  try {
+    const isFine = await runReplay({ consumer, request, adminUrl, connection })
+    process.exitCode = isFine ? EXIT.done : EXIT.failed
+  } catch (error) {
+    complain(`\n${describeFailure(error)}`)
+    process.exitCode = EXIT.failed
+  }
 }

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOPICS } from '@nextvisit/contracts'
 import type { LogAdmin } from '@nextvisit/log'
+import type { ConsumerDatabase } from '../consumer-database.ts'
 import { CliError } from '../errors.ts'
 import type { ProjectOption } from '../options.ts'
-import type { ServiceSession } from './service-session.ts'
+import { readCheckpoints } from '../status/read-consumer.ts'
 
 const CAUGHT_UP_WITHIN_MS = 60_000
 /** A Set holds at most 16 million entries. */
@@ -21,7 +22,7 @@ export interface KnownUsers {
 /** Users that the file identifies or that the user projector knows. */
 export function createKnownUsers(
   { organization, project }: ProjectOption,
-  projector: ServiceSession,
+  projector: ConsumerDatabase,
   admin: Pick<LogAdmin, 'watermarks'>,
 ): KnownUsers {
   const sets = Array.from({ length: SETS }, () => new Set<string>())
@@ -34,9 +35,11 @@ export function createKnownUsers(
     if (userIds.length === 0) return new Set()
     caughtUp ??= awaitCaughtUp(projector, admin)
     await caughtUp
-    const rows = await projector.query<{ user_id: string }>(
-      'SELECT user_id FROM users WHERE organization = $1 AND project = $2 AND user_id = ANY($3::uuid[])',
-      [organization, project, [...new Set(userIds)]],
+    const { rows } = await projector.run((client) =>
+      client.query<{ user_id: string }>(
+        'SELECT user_id FROM users WHERE organization = $1 AND project = $2 AND user_id = ANY($3::uuid[])',
+        [organization, project, [...new Set(userIds)]],
+      ),
     )
     const found = rows.map((row) => row.user_id)
     for (const userId of found) add(userId)
@@ -47,11 +50,11 @@ export function createKnownUsers(
 }
 
 /** Waits until the read model contains every user that was identified before the import began. */
-async function awaitCaughtUp(projector: ServiceSession, admin: Pick<LogAdmin, 'watermarks'>): Promise<void> {
+async function awaitCaughtUp(projector: ConsumerDatabase, admin: Pick<LogAdmin, 'watermarks'>): Promise<void> {
   const ends = await admin.watermarks(TOPICS.userEvents)
   const giveUpAt = performance.now() + CAUGHT_UP_WITHIN_MS
   for (;;) {
-    const checkpoints = await projector.checkpoints()
+    const checkpoints = await projector.run((client) => readCheckpoints(client, 'user-projector'))
     const isBehind = [...ends].some(([partition, { low, high }]) => {
       const folded = checkpoints.find((checkpoint) => checkpoint.partition === partition)?.nextOffset ?? low
       return folded < high
