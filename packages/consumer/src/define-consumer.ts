@@ -3,7 +3,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import { type AdapterOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
 import { type Barrier, coreMigrations, type Projection } from '@nextvisit/projection'
 import type { InternalRoute, Logger, RedisConnection } from '@nextvisit/service-kit'
-import { Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { SettledUntil, TableRoles } from './table-roles.ts'
 
 /** What a projection may use beside the database that it folds into. */

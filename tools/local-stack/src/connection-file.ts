@@ -7,9 +7,9 @@ import type { StackSecrets } from './stack-secrets.ts'
 export interface Connection {
   readonly kafkaBrokers: string
   readonly redisUrl: string
-  /** Each service's URL, by variable. */
+  /** Each consumer's own, by its variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
-  /** URL with a role that may create schemas: for `nextvisit migrate` and `nextvisit replay`, not for services. */
+  /** Of a role that may create schemas: for `nextvisit migrate` and `nextvisit replay`, not for services. */
   readonly adminDatabaseUrl: string
 }
 
@@ -19,7 +19,7 @@ export interface RunningConnection extends Connection {
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** Writes the file. `nextvisit` commands read it for variables that the environment does not set (tools/cli, config.ts). */
+/** For `nextvisit` commands, which read it if the environment does not say where the parts are (tools/cli, config.ts). */
 export async function writeConnectionFile(
   folder: string,
   connection: RunningConnection,
@@ -43,7 +43,7 @@ export async function writeConnectionFile(
   await writeFile(fileIn(folder), `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Removes the file when the stack stops. */
+/** Removed when the stack stops, because it can no longer be reached. */
 export async function removeConnectionFile(folder: string): Promise<void> {
   await rm(fileIn(folder), { force: true })
 }

@@ -20,7 +20,7 @@ export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
   readonly secrets: StackSecrets
-  /** Additional environment; it overrides what the services inherit. */
+  /** Overrides what the services inherit. */
   readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
 }
@@ -28,7 +28,7 @@ export interface ServicesOptions extends Connection {
 export interface ServiceProcesses {
   readonly gateway: ServiceProcess
   readonly consumers: readonly ServiceProcess[]
-  /** URLs of the consumers' internal servers, by the variable that callers read. */
+  /** Of the consumers' internal servers, by the variable that their clients read. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
@@ -51,7 +51,7 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   return { gateway, consumers, serviceUrls }
 }
 
-/** Another process of a service, called `name`, with its own ports. `own` overrides the environment of the first process. */
+/** Another process of a service, called `name`, on ports of its own. `own` overrides the first one's environment. */
 export async function replicaOf(
   { plan }: ServiceProcess,
   name: string,

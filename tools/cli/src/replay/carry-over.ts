@@ -3,7 +3,7 @@ import type { Schemas } from './compare-tables.ts'
 import { ReplayError } from './replay-error.ts'
 import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
 
-/** Brings what no log gives from the live schema into the rebuilt one. The live tables are locked. */
+/** Copies or moves what is not in the log from the live schema into the rebuilt one. The live tables are locked. */
 export async function carryOver(client: Client, schemas: Schemas, roles: TableRoles): Promise<void> {
   const { live, rebuilt } = schemas
   await carrySequences(client, schemas)
@@ -15,7 +15,7 @@ export async function carryOver(client: Client, schemas: Schemas, roles: TableRo
   await carryCheckpoints(client, schemas)
 }
 
-/** However many rows it has: with its rights, indexes and the sequence that it owns. The live schema goes with the swap. */
+/** Takes no longer for many rows. The rights, the indexes and the table's own sequence move with it. */
 async function moveTable(client: Client, { live, rebuilt }: Schemas, table: string): Promise<void> {
   await client.query(`DROP TABLE ${rebuilt}.${table}`)
   await client.query(`ALTER TABLE ${live}.${table} SET SCHEMA ${rebuilt}`)
@@ -38,7 +38,7 @@ async function readColumns(client: Client, schema: string, table: string): Promi
   return rows.map(({ name }) => name).join(', ')
 }
 
-/** Numbers go on where they were: a drain that is under way deletes outbox rows by theirs. */
+/** Numbers must continue where they were: a drain that is under way deletes outbox rows by their numbers. */
 async function carrySequences(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'S'`,
@@ -50,8 +50,8 @@ async function carrySequences(client: Client, { live, rebuilt }: Schemas): Promi
 }
 
 /**
- * All that the live schema has. One that was retried there but cannot be folded here is dead again; one that only the
- * rebuild could not parse is added.
+ * Copies all dead letters of the live schema. A letter that was retried there but cannot be folded here becomes dead again.
+ * A letter that only the rebuild has is added.
  */
 async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void> {
   const { live, rebuilt } = schemas
@@ -71,16 +71,13 @@ async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void>
     ON CONFLICT (${place}) DO NOTHING`)
 }
 
-/**
- * The live ones with a version of their own: a batch that was loaded from the live rows is stale, and is loaded again
- * from the rebuilt ones.
- */
+/** With a new version, so a batch that was loaded from the live rows is stale. It is loaded again from the rebuilt rows. */
 async function carryCheckpoints(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   await copyTable(client, { live, rebuilt }, 'checkpoints')
   await client.query(`UPDATE ${rebuilt}.checkpoints SET version = version + 1`)
 }
 
-/** Both have folded the same records, and the rebuild has published nothing. */
+/** Throws unless both have folded the same records and the rebuild has published nothing. */
 export async function requireLevel(client: Client, { live, rebuilt }: Schemas): Promise<void> {
   const { rows } = await client.query<{ projection: string; topic: string; partition: number }>(`
     SELECT projection, topic, partition FROM ${live}.checkpoints AS theirs

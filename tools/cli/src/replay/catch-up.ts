@@ -1,13 +1,13 @@
 import type { RebuildSource } from './rebuild-source.ts'
 import { ReplayError } from './replay-error.ts'
 
-/** So few records are folded while the live folds wait. */
+/** Few enough to fold while the live folds wait. */
 const NEARLY_LEVEL_RECORDS = 1_000
 const MAX_ROUNDS = 30
 
 /**
- * Folds until few records are left. The live rows move on meanwhile, but each round is shorter than the one before; throws
- * where it is not.
+ * Folds until few records are left. The live rows change meanwhile, but each round is usually shorter than the one before.
+ * Throws a {@link ReplayError} if too many rounds do not suffice.
  */
 export async function catchUp(sources: readonly RebuildSource[]): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round++) {

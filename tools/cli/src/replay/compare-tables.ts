@@ -1,12 +1,12 @@
 import type { Client } from '@nextvisit/database'
 import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
 
-/** How a table of the live schema and the rebuilt one differ. */
+/** How a table differs between the live schema and the rebuilt one. */
 export interface TableComparison {
   readonly table: string
   readonly liveRows: number
   readonly rebuiltRows: number
-  /** Rows that only one of them has; one that differs in a column is in both. */
+  /** Rows that only one of them has. A row that differs in a column counts in both. */
   readonly onlyLive: number
   readonly onlyRebuilt: number
   /** Some of those rows: their keys, and the columns that differ. No values. */
@@ -27,7 +27,7 @@ export interface Schemas {
 
 const EXAMPLES = 20
 
-/** Compares what the log gives, whole rows, in one snapshot; `client` is in a transaction of that isolation. */
+/** Compares what comes from the log, row by row, in one snapshot: `client` is in a REPEATABLE READ transaction. */
 export async function compareTables(
   client: Client,
   schemas: Schemas,

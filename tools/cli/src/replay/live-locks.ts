@@ -2,18 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, isConnectionFailure, isRetryable } from '@nextvisit/database'
 import { ReplayError } from './replay-error.ts'
 
-/** The live folds wait behind whoever waits for a lock: the first tries are short, and most of the time goes to pauses. */
+/** Live folds queue behind a waiting lock. So the first attempts are short, and the pauses are longer than the attempts. */
 const SHORT_WAIT_MS = 50
 const SHORT_ATTEMPTS = 8
 /**
- * Shorter than Postgres waits before it looks for deadlocks: where a replay and a service wait for each other, it is the
- * replay that gives up and begins again.
+ * Shorter than Postgres' deadlock_timeout: if a replay and a service wait for each other, the replay gives up and tries
+ * again.
  */
 const LONG_WAIT_MS = 500
 const ATTEMPTS = 50
 /** Pauses are two to three times as long as the wait before them. */
 const PAUSE = 2
-/** A replay that is stopped, or cut off, in the middle of its work must not keep the locks. */
+/** A replay that hangs in the middle of its work must not keep the locks. */
 const WORK_LIMITS = "SET LOCAL idle_in_transaction_session_timeout = '15s'; SET LOCAL statement_timeout = '30s'"
 
 export interface LiveLocks {
@@ -24,7 +24,7 @@ export interface LiveLocks {
   readonly attempts?: number
 }
 
-/** Runs `work` in a transaction that holds these locks; one that is not to be had soon is tried for again, and again. */
+/** Runs `work` in a transaction that holds these locks. Tries again if a lock is not free soon. Throws LIVE_IS_BUSY. */
 export async function withLocks<Result>(
   client: Client,
   locks: LiveLocks,
@@ -61,7 +61,7 @@ async function beginWithLocks(client: Client, { schema, locks, attempts = ATTEMP
   )
 }
 
-/** Who has used these tables longest, in a transaction that is still open. */
+/** The oldest open transactions that use these tables. */
 async function readHolders(client: Client, schema: string): Promise<string> {
   const { rows } = await client.query<{ holder: string }>(
     `SELECT format('%s (process %s, since %s)', coalesce(nullif(application_name, ''), usename), pid, xact_start) AS holder

@@ -2,11 +2,11 @@ const BAR_WIDTH = 30
 const DRAW_EVERY_MS = 200
 const TELL_EVERY_MS = 5_000
 
-/** How far a rebuild is, for a person who waits. */
+/** Shows how far a rebuild is. */
 export interface Progress {
-  /** More of it is done. */
+  /** So many more records are folded. */
   readonly add: (records: number) => void
-  /** What it comes to by now. */
+  /** Removes the bar. Returns a summary: records, seconds, records per second. */
   readonly end: () => string
 }
 
@@ -16,7 +16,7 @@ export interface ProgressOptions {
   readonly now?: () => number
 }
 
-/** A bar where somebody sees it move, a line now and then elsewhere. */
+/** A moving bar on a terminal; elsewhere one line every few seconds. */
 export function createProgress({ total, stream, now = () => performance.now() }: ProgressOptions): Progress {
   const startedAt = now()
   const everyMs = stream.isTTY ? DRAW_EVERY_MS : TELL_EVERY_MS

@@ -6,7 +6,7 @@ import { createPartitionFold, executeAll, parseRecords, type Projection, rebuild
 import type { Schemas } from './compare-tables.ts'
 import { ReplayError } from './replay-error.ts'
 
-/** Many more than a partition's users need. */
+/** Many more than the users of one partition need. */
 const MAX_TICKS = 10_000
 
 export interface RebuildContext {
@@ -23,15 +23,15 @@ export interface RebuildContext {
   readonly settledUntil?: SettledUntil | undefined
 }
 
-/** Something that a replay folds, up to where the live rows are. */
+/** Records that a replay folds, up to where the live rows are. */
 export interface RebuildSource {
   /** Offsets that are not folded yet. */
   readonly remaining: () => Promise<number>
-  /** Folds up to where the live rows are now; exactly level while the live checkpoints are locked. Resumable. */
+  /** Folds up to where the live rows are now. Can be called again, also after a failure. */
   readonly foldUp: () => Promise<void>
 }
 
-/** A topic that the service folds live: never past the live checkpoints, and without what is a dead letter there. */
+/** A topic that the consumer folds live. Stops at the live checkpoints, and leaves out the live dead letters. */
 export function liveTopic<Fact, Draft>(
   context: RebuildContext,
   projection: Projection<Fact, Draft>,
@@ -42,7 +42,7 @@ export function liveTopic<Fact, Draft>(
 
   const readUntil = async (): Promise<ReadonlyMap<number, bigint>> => readOffsets(client, live, projection.name, topic)
 
-  /** Marked once they are folded there; those that wait for an operator, or were given up, are held back here too. */
+  /** The live dead letters that are not folded there: they wait for an operator, or were discarded. */
   const readUnfolded = async (): Promise<ReadonlySet<string>> => {
     const { rows } = await client.query<{ place: string }>(
       `SELECT partition || '/' || "offset" AS place FROM ${live}.dead_letters
@@ -52,7 +52,7 @@ export function liveTopic<Fact, Draft>(
     return new Set(rows.map(({ place }) => place))
   }
 
-  /** What was folded late there since it was held back here. */
+  /** Folds the dead letters that were retried there after they were left out here. */
   const foldRetried = async (): Promise<void> => {
     const partitions = await db.$queryRaw<{ partition: number }[]>(sql`
       UPDATE dead_letters AS own SET state = 'retry' FROM ${raw(`${live}.dead_letters`)} AS theirs
@@ -71,7 +71,7 @@ export function liveTopic<Fact, Draft>(
     }
   }
 
-  /** What time has done to the live rows since their last records. */
+  /** Ticks until the rebuilt rows have changed with time as far as the live ones. */
   const settle = async (): Promise<void> => {
     if (!context.settledUntil) return
     const { rows } = await client.query<{ partition: number; instant: Date }>(context.settledUntil(live))
@@ -92,7 +92,7 @@ export function liveTopic<Fact, Draft>(
     foldUp: async () => {
       await requireBeginning(connection, topic)
       const until = await readUntil()
-      // Read behind the checkpoints: a dead letter is committed with the checkpoint that passes it.
+      // Read after the checkpoints: a dead letter is committed together with the checkpoint that passes it.
       const unfolded = await readUnfolded()
       const isHeldBack = (record: FetchedRecord): boolean => unfolded.has(`${record.partition}/${record.offset}`)
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, isHeldBack, onProgress })
@@ -103,8 +103,8 @@ export function liveTopic<Fact, Draft>(
 }
 
 /**
- * A topic that the service itself publishes: all of it, and then what waits in the live outbox. Folding a fact twice, or
- * again after later ones, must change nothing: the outbox publishes at least once.
+ * A topic that the consumer itself publishes: all of it, then the records that wait in the live outbox. The outbox publishes
+ * at least once, so it must change nothing to fold a fact twice, even after later facts.
  */
 export function publishedTopic<Fact, Draft>(
   context: RebuildContext,
@@ -141,7 +141,7 @@ export function publishedTopic<Fact, Draft>(
       remainingIn(await readEnds(), await readOffsets(client, schemas.rebuilt, projection.name, topic)),
     foldUp: async () => {
       await requireBeginning(connection, topic)
-      // Before the ends: what is gone from the outbox by then is in the log.
+      // Read before the ends: a record that leaves the outbox after this is in the log by then.
       const waiting = await readOutbox()
       const until = await readEnds()
       await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, onProgress })

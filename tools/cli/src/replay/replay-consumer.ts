@@ -27,11 +27,11 @@ export interface ReplayEnvironment {
   readonly onPause: (error: Error) => void
 }
 
-/** "NVRP": with a hash of the schema's name, the lock of its one replay. */
+/** "NVRP". Together with a hash of the schema's name it is the lock that allows one replay of a schema. */
 const REPLAY_LOCK = 0x4e_56_52_50
 
 const PAUSE_MS = 3_000
-/** In a row, without a record folded in between. */
+/** One after another, with no record folded in between. */
 const MAX_PAUSES = 20
 
 /**
@@ -110,7 +110,7 @@ async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<r
   return [...live, ...published.topics.map((topic) => publishedTopic(context, published, topic))]
 }
 
-/** The lock goes with the connection, however the process ends. */
+/** The lock ends with the connection, however the process ends. */
 async function requireAlone(client: Client, schema: string): Promise<void> {
   const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS alone', [
     REPLAY_LOCK,
@@ -121,8 +121,8 @@ async function requireAlone(client: Client, schema: string): Promise<void> {
 }
 
 /**
- * A rebuild's commits need not reach the disk one by one: rows and checkpoint are lost together, and the swap's commit
- * brings all before it to the disk.
+ * The commits of a rebuild do not wait for the disk. A crash loses rows and checkpoint together, and the commit of the swap
+ * flushes everything before it.
  */
 function withoutFlush(url: string): string {
   const own = new URL(url)

@@ -8,13 +8,13 @@ import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } fro
 import { coreTableRoles } from '@nextvisit/consumer'
 
 export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'roles' | 'migrations'> {
-  /** Of the schemas' owner; holds the replay's own lock. */
+  /** Of the owner of the schemas. Its connection holds the replay's lock. */
   readonly client: Client
   readonly schemas: Schemas
   readonly sources: readonly RebuildSource[]
   /** Compare and swap nothing. */
   readonly isDryRun: boolean
-  /** Swap also where the rebuilt rows are not the live ones. */
+  /** Swap even if the rebuilt rows differ from the live ones. */
   readonly acceptsDifferences: boolean
   readonly onStep: (step: 'compare' | 'swap') => void | Promise<void>
 }
@@ -27,8 +27,8 @@ export type ReplayOutcome = {
 }
 
 /**
- * Rebuilds the read models beside the live ones, which go on serving; compares; and swaps the two in one transaction
- * (docs/design.md, The core). Interrupted at any point, it leaves the live ones as they were.
+ * Rebuilds the read models beside the live ones, which continue to serve. Compares both, and swaps them in one transaction
+ * (docs/design.md, The core). If it is interrupted at any point, the live ones are unchanged.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
   const { client, schemas, isDryRun, acceptsDifferences, onStep } = options
@@ -42,19 +42,19 @@ export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
     return { outcome: isDryRun ? 'compared' : 'refused', comparisons, lockedMs: 0 }
   }
   await onStep('swap')
-  // What came in during the comparison is folded before anybody waits for it.
+  // Folds the records that came during the comparison, so that the swap holds its locks only briefly.
   await catchUp(options.sources)
   const lockedMs = await swap(options)
   await dropSchema(client, replacedOf(schemas.live))
   return { outcome: 'swapped', comparisons, lockedMs }
 }
 
-/** Rows that came in bulk: without this the live queries would have to guess. */
+/** The rows were written in bulk: without statistics, the live queries would get bad plans. */
 async function analyze({ client, schemas, roles }: ReplayOptions): Promise<void> {
   for (const table of Object.keys(roles)) await client.query(`ANALYZE ${schemas.rebuilt}.${table}`)
 }
 
-/** The live folds wait until both are level and the snapshot is taken; the comparison itself holds nobody up. */
+/** The live folds wait until both are level and the snapshot is taken. They do not wait for the comparison itself. */
 async function compareLevel(options: ReplayOptions): Promise<readonly TableComparison[]> {
   const { adminUrl, client, schemas, sources, roles } = options
   return withClient(adminUrl, async (snapshot) => {
@@ -70,8 +70,8 @@ async function compareLevel(options: ReplayOptions): Promise<readonly TableCompa
 }
 
 /**
- * One transaction. A batch that has passed its fence is waited for, and none can pass it before the names are swapped:
- * otherwise its later statements would find, by name, the rebuilt tables.
+ * One transaction. It waits for batches that have passed their fence, and no other batch can pass before the names are
+ * swapped. Otherwise the later statements of a batch would write to the rebuilt tables, which they find by name.
  */
 async function swap(options: ReplayOptions): Promise<number> {
   const { client, schemas, sources, roles, migrations } = options
@@ -79,7 +79,7 @@ async function swap(options: ReplayOptions): Promise<number> {
   const locks = [
     `LOCK TABLE ${live}.checkpoints IN ACCESS EXCLUSIVE MODE`,
     `LOCK TABLE ${live}.dead_letters IN SHARE ROW EXCLUSIVE MODE`,
-    // What is moved is locked as moving it will, now that there is a limit to the wait.
+    // Moving a table takes this lock anyway. Here the wait for it is limited.
     ...Object.entries({ ...coreTableRoles, ...roles }).map(
       ([table, role]) =>
         `LOCK TABLE ${live}.${table} IN ${role === 'carried' ? 'ACCESS EXCLUSIVE' : 'SHARE ROW EXCLUSIVE'} MODE`,

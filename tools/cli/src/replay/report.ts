@@ -2,7 +2,7 @@ import type { TableComparison } from './compare-tables.ts'
 import type { ReplayOutcome } from './replay.ts'
 import type { TableRole, TableRoles } from '@nextvisit/consumer'
 
-/** What a comparison found, as a table, and which rows differ: by key and column, never by value. What it left out, too. */
+/** A comparison as lines: a table, then the rows that differ (key and column, never a value), then what was left out. */
 export function reportComparisons(comparisons: readonly TableComparison[], roles: TableRoles): readonly string[] {
   const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'LIVE UNMATCHED', 'REBUILT UNMATCHED']
   const rows = comparisons.map((one) => [one.table, one.liveRows, one.rebuiltRows, one.onlyLive, one.onlyRebuilt])

@@ -7,23 +7,23 @@ export interface ShadowOptions extends Pick<ServiceSchemaOptions, 'adminUrl' | '
   readonly live: string
   readonly serviceVersion: string
   readonly roles: TableRoles
-  /** Begin anew, whatever an interrupted replay has left. */
+  /** Begin again, and discard what an interrupted replay has left. */
   readonly restart: boolean
 }
 
-/** Where a replay rebuilds. */
+/** The schema that a replay rebuilds into. */
 export function shadowOf(live: string): string {
   return `${live}_replay`
 }
 
-/** What the live schema is called after the swap, until it is dropped. */
+/** The name of the old live schema after the swap, until it is dropped. */
 export function replacedOf(live: string): string {
   return `${live}_replaced`
 }
 
 /**
- * Makes the schema beside the live one, with the same migrations and rights, or finds what an interrupted replay has
- * left. Returns when that one began.
+ * Creates the schema beside the live one, with the same migrations and rights, or continues with the one that an interrupted
+ * replay has left. Returns when that replay began.
  */
 export async function openShadow(client: Client, options: ShadowOptions): Promise<string | undefined> {
   const { live, restart, serviceVersion } = options
@@ -42,12 +42,11 @@ export async function openShadow(client: Client, options: ShadowOptions): Promis
   return found?.startedAt
 }
 
-/** Without what an unfinished replay has rebuilt. */
 export async function dropSchema(client: Client, schema: string): Promise<void> {
   await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
 }
 
-/** On the schema itself, once it is complete: who began it, and when. */
+/** A comment on the schema, written once the schema is complete. */
 interface Note {
   readonly startedAt: string
   readonly serviceVersion: string
@@ -71,7 +70,7 @@ async function readNote(client: Client, schema: string): Promise<Note | undefine
   return note ? (JSON.parse(note) as Note) : undefined
 }
 
-/** The same tables and functions, or the swap would take some away. */
+/** Throws unless both schemas have the same migrations: otherwise the swap would remove tables or functions. */
 export async function requireSameMigrations(
   client: Client,
   live: string,
@@ -87,7 +86,7 @@ export async function requireSameMigrations(
   }
 }
 
-/** A name is there twice where both have it, with other contents. */
+/** A name that comes twice is in both schemas, with different contents. */
 function describeMigrations(names: readonly string[]): string {
   const changed = names.filter((name, index) => names.indexOf(name) < index)
   return changed.length > 0
