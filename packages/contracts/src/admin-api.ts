@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from './device-info.ts'
 import { FormsReadModel } from './form-decisions.ts'
-import { Definition, SegmentMember, UserReadModel, WaitingForm } from './internal-api.ts'
+import { Definition, SegmentMember, UserReadModel } from './internal-api.ts'
 import { Instant, Month, SlugId, Uuid } from './primitives.ts'
+import { WaitingForm } from './queue-row.ts'
 import { TraitValue } from './traits.ts'
 
 /**

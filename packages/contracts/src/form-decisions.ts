@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ConditionLeaf } from './condition.ts'
 import { Frequency, Trigger } from './organization-config.ts'
 import { Instant, SlugId, Uuid } from './primitives.ts'
+import { QueuedForm } from './queue-row.ts'
 import { TraitValue } from './traits.ts'
 
 /** Why a form did, or did not, reach a user: what each gate compared, and what became of it (forms.md, Gates). */
@@ -17,72 +18,52 @@ export const GateReason = z.enum([
 ])
 export type GateReason = z.infer<typeof GateReason>
 
-const passed = z.boolean()
+function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, compared: Compared) {
+  return z.strictObject({ gate: z.literal(name), passed: z.boolean(), compared: z.strictObject(compared) })
+}
 
-/** A gate's outcome: in the order of forms.md, up to the first that did not pass. */
+/** What a gate compared, and whether it passed. Gates stand in the order of forms.md. */
 export const GateOutcome = z.discriminatedUnion('gate', [
-  z.strictObject({
-    gate: z.literal('live'),
-    passed,
-    compared: z.strictObject({
-      enabled: z.boolean(),
-      startsAt: Instant.nullable(),
-      endsAt: Instant.nullable(),
-      now: Instant.describe('When the record was received.'),
-    }),
+  gate('live', {
+    enabled: z.boolean(),
+    startsAt: Instant.nullable(),
+    endsAt: Instant.nullable(),
+    now: Instant.describe('When the record was received.'),
   }),
-  z.strictObject({
-    gate: z.literal('audience'),
-    passed,
-    compared: z.strictObject({
-      leaf: ConditionLeaf.nullable().describe('The condition that decided; null: there is none, the form is for all.'),
-      negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
-      actual: TraitValue.optional().describe(
-        'What the user had there: a value, a count, a membership; absent: nothing.',
-      ),
-    }),
+  gate('audience', {
+    leaf: ConditionLeaf.nullable().describe('The condition that decided; null: there is none, the form is for all.'),
+    negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
+    actual: TraitValue.optional().describe('What the user had there: a value, a count, a membership; absent: nothing.'),
   }),
-  z.strictObject({
-    gate: z.literal('sample'),
-    passed,
-    compared: z.strictObject({
-      bucket: z.number().int().nullable().describe('What was drawn, 0 to 9,999; null: nobody is left out.'),
-      threshold: z.number().describe('Passes below this: percent times 100.'),
-    }),
+  gate('sample', {
+    bucket: z.number().int().nullable().describe('What was drawn, 0 to 9,999; null: nobody is left out.'),
+    threshold: z.number().describe('Passes below this: percent times 100.'),
   }),
-  z.strictObject({
-    gate: z.literal('repeat'),
-    passed,
-    compared: z.strictObject({
-      rule: Frequency.shape.repeat.unwrap(),
-      timesQueued: z.number().int().describe('Waiting or delivered.'),
-      lastShownAt: Instant.nullable().describe('Of this form.'),
-    }),
+  gate('repeat', {
+    rule: Frequency.shape.repeat.unwrap(),
+    timesQueued: z.number().int().describe('Waiting or delivered.'),
+    lastShownAt: Instant.nullable().describe('Of this form.'),
   }),
-  z.strictObject({
-    gate: z.literal('cooldown'),
-    passed,
-    compared: z.strictObject({
-      cooldownSeconds: z.number().int().describe('0: this form keeps none, and nothing was looked up.'),
-      lastShown: z
-        .strictObject({
-          formId: SlugId,
-          at: Instant,
-          openOffer: z.boolean().describe('Offered, and not yet confirmed: it counts as shown.'),
-        })
-        .nullable()
-        .describe('Of all forms the one that was shown last.'),
-    }),
+  gate('cooldown', {
+    cooldownSeconds: z.number().int().describe('0: this form keeps none, and nothing was looked up.'),
+    lastShown: z
+      .strictObject({
+        formId: SlugId,
+        at: Instant,
+        openOffer: z.boolean().describe('Offered, and not yet confirmed: it counts as shown.'),
+      })
+      .nullable()
+      .describe('Of all forms the one that was shown last.'),
   }),
-  z.strictObject({
-    gate: z.literal('slot'),
-    passed,
-    compared: z.strictObject({
-      waiting: z.strictObject({ state: z.enum(['waiting', 'offered']), queuedAt: Instant }).nullable(),
-    }),
+  gate('slot', {
+    waiting: z.strictObject({ state: z.enum(['waiting', 'offered']), queuedAt: Instant }).nullable(),
   }),
 ])
 export type GateOutcome = z.infer<typeof GateOutcome>
+export type GateName = GateOutcome['gate']
+
+/** In the order in which they are checked; the first that fails is the recorded reason. */
+export const GATE_NAMES: readonly GateName[] = GateOutcome.options.map(({ shape }) => shape.gate.value)
 
 /** The last decision on a form for a user. */
 export const FormDecision = z.strictObject({
@@ -96,20 +77,6 @@ export const FormDecision = z.strictObject({
   gates: z.array(GateOutcome),
 })
 export type FormDecision = z.infer<typeof FormDecision>
-
-/** What became of a form that was queued. */
-export const QueuedForm = z.strictObject({
-  queuedId: Uuid,
-  formId: SlugId,
-  state: z.enum(['waiting', 'offered', 'delivered', 'expired', 'cancelled']),
-  queuedAt: Instant,
-  showFrom: Instant,
-  expiresAt: Instant.nullable(),
-  offeredAt: Instant.nullable().describe('While it is offered.'),
-  deliveredAt: Instant.nullable(),
-  requestId: Uuid.describe('The record that queued it.'),
-})
-export type QueuedForm = z.infer<typeof QueuedForm>
 
 /** The evaluator's answer on one user. */
 export const FormsReadModel = z.strictObject({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DeviceFacts } from './device-info.ts'
 import { Instant, Month, SlugId, Uuid } from './primitives.ts'
+import { WaitingForm } from './queue-row.ts'
 import { slugMap, TraitValue } from './traits.ts'
 
 /**
@@ -35,15 +36,15 @@ export const INTERNAL_ROUTES = {
 } as const
 
 const place = { organization: SlugId, project: SlugId }
-/** Where the record will be: its id, and its partition of `user-events`, whose owner settles what never lands. */
-const rider = { recordId: Uuid, partition: z.number().int().min(0) }
+/** A record that is not published yet: its id, and its partition of `user-events`, whose owner cleans up if it never arrives. */
+const recordRef = { recordId: Uuid, partition: z.number().int().min(0) }
 
 const room = {
   ...place,
   month: Month,
   limit: z.number().int(),
-  /** Tells how it is, and reserves nothing. */
-  onlyLooks: z.literal(true).optional(),
+  /** Answers whether there is room, and reserves nothing. */
+  dryRun: z.literal(true).optional(),
 }
 
 export const ReserveRequest = z.object({
@@ -51,9 +52,9 @@ export const ReserveRequest = z.object({
     .array(
       z.discriminatedUnion('kind', [
         /** One tracked event under the organization's `eventsPerMonth`. */
-        z.object({ kind: z.literal('event'), ...rider, ...room }),
+        z.object({ kind: z.literal('event'), ...recordRef, ...room }),
         /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
-        z.object({ kind: z.literal('mau'), ...rider, ...room, userId: Uuid }),
+        z.object({ kind: z.literal('mau'), ...recordRef, ...room, userId: Uuid }),
       ]),
     )
     .max(1_000),
@@ -77,7 +78,7 @@ export const ClaimRequest = z.object({
     .array(
       z.object({
         kind: z.enum(['trait', 'event']),
-        ...rider,
+        ...recordRef,
         ...place,
         /** In the order in which new ones are to be admitted. */
         slugs: z.array(z.object({ slug: z.string(), name: z.string() })).min(1),
@@ -156,17 +157,6 @@ export const SegmentMember = z.object({ userId: Uuid, userName: z.string(), sinc
 export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
 export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
 
-/** A row of the evaluator's queue that waits. An offered one is on its way to the user. */
-export const WaitingForm = z.object({
-  queuedId: Uuid,
-  formId: SlugId,
-  state: z.literal('waiting'),
-  queuedAt: Instant,
-  showFrom: Instant,
-  expiresAt: Instant.nullable(),
-  priority: z.number().int(),
-})
-export type WaitingForm = z.infer<typeof WaitingForm>
 export const QueueAnswer = z.object({ waiting: z.array(WaitingForm) })
 
 export const UsageQuery = z.object({ ...place, month: Month })

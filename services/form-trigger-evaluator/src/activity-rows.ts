@@ -1,10 +1,8 @@
 import { sql, type Statement } from '@nextvisit/database'
 import type { EventHistory } from '@nextvisit/domain'
 import type { Decision, DraftUser } from './forms-draft.ts'
-import { gateOutcomeOf } from './gate-outcome.ts'
-import { isoOf } from './queue-rows.ts'
 
-/** Whole rows: what a partition's owner has read and folded, nobody else writes. */
+/** Whole rows: nobody but the partition's owner, who has read and folded them, writes them. */
 export function upsertUsers(users: readonly DraftUser[]): Statement {
   return sql`
     INSERT INTO users
@@ -66,10 +64,14 @@ export function upsertDecisions(decisions: readonly Decision[]): Statement {
       ${decisions.map((decision) => decision.decidedAt)}::timestamptz[],
       ${decisions.map((decision) => decision.catalogRevision)}::int[],
       ${decisions.map((decision) => JSON.stringify(decision.trigger))}::jsonb[],
-      ${decisions.map((decision) => JSON.stringify(decision.checks.map(gateOutcomeOf)))}::jsonb[]
+      ${decisions.map((decision) => JSON.stringify(decision.gates))}::jsonb[]
     )
     ORDER BY 1, 2, 3, 4
     ON CONFLICT (organization, project, user_id, form_id) DO UPDATE SET
       outcome = excluded.outcome, record_id = excluded.record_id, decided_at = excluded.decided_at,
       catalog_revision = excluded.catalog_revision, trigger = excluded.trigger, gates = excluded.gates`
+}
+
+function isoOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
 }

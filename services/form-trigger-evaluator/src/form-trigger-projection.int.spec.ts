@@ -4,9 +4,9 @@ import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } 
 import { sql } from '@nextvisit/database'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { at, contextOf, MINUTE, nps, PARTITION, SECOND } from './evaluator-fixtures.ts'
-import { type GivenEvaluator, givenEvaluator } from './given-evaluator.ts'
-import { readQueue } from './queries.ts'
+import { at, contextOf, MINUTE, nps, PARTITION, SECOND } from '../test/evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
+import { readQueue } from './read-forms.ts'
 
 let given: GivenEvaluator
 beforeAll(async () => {

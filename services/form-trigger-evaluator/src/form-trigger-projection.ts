@@ -1,8 +1,16 @@
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { foldEvent, foldIdentify, idempotentRecordOf } from '@nextvisit/domain'
+import { confirm, foldEvent, foldIdentify, idempotentRecordOf, momentOf } from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
-import { confirmOffer, evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
-import { type AddressedReply, type DraftUser, emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
+import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
+import {
+  type AddressedReply,
+  changeQueue,
+  type DraftUser,
+  emptyDraft,
+  type FormsDraft,
+  newUser,
+  userKeyOf,
+} from './forms-draft.ts'
 import { readRepliesTo } from './keyed-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { findDueQueues, tickQueue } from './queue-tick.ts'
@@ -32,7 +40,7 @@ export function createFormTriggerProjection({
       const user = userOf(draft, record)
       if (fact.type === 'IdentifyRequested') evolveIdentify(draft, user, { ...record, fact }, context)
       if (fact.type === 'EventTracked') evolveEvent(draft, user, { ...record, fact }, context)
-      if (fact.type === 'VisitAnswered' && !context.isRebuild) confirmOffer(draft, user, fact)
+      if (fact.type === 'VisitAnswered' && !context.isRebuild) changeQueue(draft, user, confirm(user.queue, fact))
       return draft
     },
     save: saveDraft,
@@ -50,12 +58,12 @@ export function createFormTriggerProjection({
 
 function userOf({ users }: FormsDraft, { fact, partition }: Recorded<UserFact>): DraftUser {
   const key = userKeyOf(fact)
-  const user = users.get(key) ?? newUser({ ...fact, partition })
+  const user = users.get(key) ?? newUser(fact, partition)
   users.set(key, user)
   return user
 }
 
-/** An admin identify evaluates nothing and shows nothing. A visit nobody waits for is offered nothing. */
+/** An admin identify evaluates nothing and shows nothing. A visit is offered a form only where a gateway waits for the reply. */
 function evolveIdentify(
   draft: FormsDraft,
   user: DraftUser,
@@ -66,23 +74,26 @@ function evolveIdentify(
   const startsSession = foldIdentify(user, fact)
   user.isChanged = true
   if (fact.source === 'admin' || context.isRebuild) return
-  const occasion = { kind: 'visit', startsSession, receivedAt: Date.parse(fact.received) } as const
-  evaluateRecord(draft, user, { fact, occasion }, context)
+  const visit = { kind: 'visit', startsSession, received: momentOf(fact.received) } as const
+  evaluateRecord(draft, user, { fact, context: visit }, context)
   reply(draft, record, replyTo ? offerForm(user, fact, context) : offerNothing(fact))
 }
 
-/** What was too old when it was received only counts. */
+/** An event that was too old when it was received only counts. */
 function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
+  const { slug, source, evaluateTriggers } = fact
   foldEvent(user, fact)
-  user.changedSlugs.add(fact.slug)
-  user.isChanged ||= fact.source === 'sdk'
+  user.changedSlugs.add(slug)
+  user.isChanged ||= source === 'sdk'
   if (context.isRebuild) return
-  const formsQueued = fact.evaluateTriggers ? evaluateEvent(draft, user, fact, context) : 0
+  const received = momentOf(fact.received)
+  const event = { kind: 'event', slug, source, received, occurredAt: Date.parse(fact.occurredAt) } as const
+  const formsQueued = evaluateTriggers ? evaluateRecord(draft, user, { fact, context: event }, context) : 0
   reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })
 }
 
-/** To the gateway that waits, if one does; a copy of a keyed record gets the same (decisions.md, Retries). */
+/** To the gateway that waits, if one does. A duplicate of an idempotent record gets the same reply (decisions.md, Retries). */
 function reply(
   draft: FormsDraft,
   { fact: { id, keyed, received }, partition, replyTo }: Recorded<EventTracked | IdentifyRequested>,
@@ -90,12 +101,4 @@ function reply(
 ): void {
   if (replyTo) draft.replies.push({ channel: replyTo, reply: given })
   if (keyed) draft.outcomes.set(id, { partition, received, reply: given })
-}
-
-function evaluateEvent(draft: FormsDraft, user: DraftUser, fact: EventTracked, context: FoldContext): number {
-  const { slug, source } = fact
-  const receivedAt = Date.parse(fact.received)
-  const occurredAt = Date.parse(fact.occurredAt)
-  const occasion = { kind: 'event', slug, source, receivedAt, occurredAt } as const
-  return evaluateRecord(draft, user, { fact, occasion }, context)
 }

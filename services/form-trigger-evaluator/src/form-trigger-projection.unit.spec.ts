@@ -3,17 +3,20 @@ import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } 
 import type { FoldContext, Recorded } from '@nextvisit/projection'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from './evaluator-fixtures.ts'
+import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from '../test/evaluator-fixtures.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import type { FormsDraft } from './forms-draft.ts'
 
 const projection = createFormTriggerProjection({ publishReplies: async () => {} })
+
+const rowsOf = ({ users }: FormsDraft) => [...users.values()].flatMap(({ queue }) => [...queue.rows.values()])
 
 /** One user's story, told in one batch; the fold is pure, so no database is needed. */
 function fold(context: FoldContext, ...records: (UserFact | Recorded<UserFact>)[]) {
   const draft = records
     .map((record) => ('fact' in record ? record : recorded(record)))
     .reduce((before, record) => projection.evolve(before, record, context), projection.empty())
-  const rows = [...draft.users.values()].flatMap((user) => [...user.rows.values()])
+  const rows = rowsOf(draft).map((row) => ({ ...row, shownAt: row.shownAt === null ? null : Date.parse(row.shownAt) }))
   return {
     queue: rows.map(({ formId, state }) => `${formId} ${state}`),
     rows,
@@ -222,7 +225,7 @@ describe('a rebuild', () => {
       .reduce((d, r) => projection.evolve(d, r, context), projection.empty())
     const [user] = draft.users.values()
     expect(user?.events.get('checkout_completed')?.total).toBe(1)
-    expect([user?.rows.size, draft.facts, draft.replies, draft.decisions.size]).toEqual([0, [], [], 0])
+    expect([user?.queue.rows.size, draft.facts, draft.replies, draft.decisions.size]).toEqual([0, [], [], 0])
   })
 })
 
@@ -278,7 +281,7 @@ describe('whatever happens', () => {
     fc.assert(
       fc.property(steps, (story) => {
         const draft = tell(context, story)
-        const rows = [...draft.users.values()].flatMap((user) => [...user.rows.values()])
+        const rows = rowsOf(draft)
         const open = rows.filter(({ state }) => state === 'waiting' || state === 'offered')
         expect(new Set(open.map(({ formId }) => formId)).size).toBe(open.length)
         expect(rows.filter(({ formId }) => formId === 'nps').length).toBeLessThan(2)
@@ -292,8 +295,9 @@ describe('whatever happens', () => {
     const context = contextOf([always, { ...always, id: 'other' }], { formCooldown: '1m' })
     fc.assert(
       fc.property(steps, (story) => {
-        const [user] = tell(context, story).users.values()
-        const shown = [...(user?.rows.values() ?? [])].flatMap(({ shownAt }) => shownAt ?? []).toSorted((a, b) => a - b)
+        const shown = rowsOf(tell(context, story))
+          .flatMap(({ shownAt }) => (shownAt === null ? [] : Date.parse(shownAt)))
+          .toSorted((a, b) => a - b)
         const gaps = shown.slice(1).map((instant, n) => instant - (shown[n] ?? 0))
         expect(Math.min(MINUTE, ...gaps)).toBe(MINUTE)
       }),

@@ -1,22 +1,21 @@
-import type { EvaluatorReply, FormFact, GateReason, Trigger } from '@nextvisit/contracts'
-import type { GateCheck, Shown, UserActivity } from '@nextvisit/domain'
-import { isOpen, type OpenRow, type Owner, ownerOf, type QueueRow } from './queue-row.ts'
+import type { EvaluatorReply, FormFact, GateOutcome, GateReason, Trigger, UserRef } from '@nextvisit/contracts'
+import { EMPTY_QUEUE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
 
-/** A user as a batch finds and changes them; it is the `UserState` that the rules look at. Instants in ms. */
-export interface DraftUser extends Owner, UserActivity {
-  readonly open: Map<string, OpenRow>
-  readonly shown: Map<string, Shown>
-  /** By id: the open rows, and those that this batch's records name or caused. */
-  readonly rows: Map<string, QueueRow>
-  /** What of it must be written. */
+/** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
+export interface DraftUser extends UserRef, UserActivity {
+  /** Of `user-events`: all facts of a user share it. */
+  readonly partition: number
+  queue: Queue
+  /** The queue as it was stored: rows that differ from it must be written. */
+  storedQueue: Queue
+  /** Whether anything but the queue and the counts of events must be written. */
   isChanged: boolean
+  /** The events whose counts must be written. */
   readonly changedSlugs: Set<string>
-  readonly changedRows: Set<string>
-  readonly newRows: Set<string>
 }
 
 /** Why a form did, or did not, reach a user. */
-export interface Decision extends Owner {
+export interface Decision extends UserRef {
   readonly formId: string
   readonly outcome: 'queued' | GateReason
   readonly recordId: string
@@ -24,7 +23,7 @@ export interface Decision extends Owner {
   readonly decidedAt: string
   readonly catalogRevision: number
   readonly trigger: Trigger
-  readonly checks: readonly GateCheck[]
+  readonly gates: readonly GateOutcome[]
 }
 
 export interface AddressedReply {
@@ -32,7 +31,7 @@ export interface AddressedReply {
   readonly reply: EvaluatorReply
 }
 
-/** The reply to a record whose request had an `Idempotency-Key`, for its copies. */
+/** The reply to a record whose request had an `Idempotency-Key`, for its duplicates. */
 export interface KeyedOutcome {
   readonly partition: number
   /** ISO, of the record. */
@@ -57,31 +56,28 @@ export function emptyDraft(): FormsDraft {
 }
 
 /** Ids of organizations, projects and forms hold no `/`. */
-export function userKeyOf({ organization, project, userId }: Omit<Owner, 'partition'>): string {
+export function userKeyOf({ organization, project, userId }: UserRef): string {
   return `${organization}/${project}/${userId}`
 }
 
-export function newUser(owner: Owner): DraftUser {
+export function newUser({ organization, project, userId }: UserRef, partition: number): DraftUser {
   return {
-    ...ownerOf(owner),
+    organization,
+    project,
+    userId,
+    partition,
     traits: new Map(),
     device: {},
     events: new Map(),
-    open: new Map(),
-    shown: new Map(),
-    rows: new Map(),
+    queue: EMPTY_QUEUE,
+    storedQueue: EMPTY_QUEUE,
     isChanged: false,
     changedSlugs: new Set(),
-    changedRows: new Set(),
-    newRows: new Set(),
   }
 }
 
-/** Adds a row to the queue, or replaces it there. What is new in this batch is inserted as it ends up. */
-export function putRow(user: DraftUser, row: QueueRow): void {
-  if (!user.rows.has(row.id)) user.newRows.add(row.id)
-  else if (!user.newRows.has(row.id)) user.changedRows.add(row.id)
-  user.rows.set(row.id, row)
-  if (isOpen(row)) user.open.set(row.formId, row)
-  else if (user.open.get(row.formId)?.id === row.id) user.open.delete(row.formId)
+/** Moves a user's queue on, and publishes what happened to it. */
+export function changeQueue({ facts }: FormsDraft, user: DraftUser, change: QueueChange): void {
+  user.queue = change.queue
+  facts.push(...change.facts)
 }

@@ -1,7 +1,7 @@
 import { eventTracked, visit } from '@nextvisit/contracts/fixtures'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
-import { at, contextOf, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
-import { type GivenEvaluator, givenEvaluator } from './given-evaluator.ts'
+import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
 
 const HOUR = 60 * MINUTE
 
@@ -13,7 +13,7 @@ afterEach(() => given.clear())
 afterAll(() => given.stop())
 
 async function kept(): Promise<string[]> {
-  return (await given.prisma.keyedOutcome.findMany()).map(({ recordId }) => recordId)
+  return (await given.prisma.idempotentOutcome.findMany()).map(({ recordId }) => recordId)
 }
 
 describe('the copy of a keyed record (decisions.md, Retries)', () => {

@@ -1,14 +1,12 @@
-import type { DeviceFacts, TraitValue, UserFact } from '@nextvisit/contracts'
+import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql } from '@nextvisit/database'
+import { queueOf, type ShownForm } from '@nextvisit/domain'
 import { readTogether, type Recorded } from '@nextvisit/projection'
-import { type DraftUser, emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
-import { isOpen } from './queue-row.ts'
-import { msOf, QUEUE_COLUMNS, type StoredQueueRow, toQueueRow } from './queue-rows.ts'
-
-type UserKey = Pick<DraftUser, 'organization' | 'project' | 'userId'>
+import { emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
+import { isoOf, QUEUE_COLUMNS, type StoredQueueRow, toQueueRow } from './queue-rows.ts'
 
 /** `traits` and `device` come as text: slugs such as `__proto__` become keys of a map at once. */
-type StoredUser = UserKey & {
+type StoredUser = Readonly<UserRef> & {
   readonly traits: string
   readonly device: string
   readonly firstSeenAt: string | null
@@ -16,7 +14,7 @@ type StoredUser = UserKey & {
   readonly lastSdkContactAt: string | null
 }
 
-type StoredOccurrences = UserKey & {
+type StoredOccurrences = Readonly<UserRef> & {
   readonly slug: string
   readonly total: number
   readonly latest: readonly number[]
@@ -24,11 +22,7 @@ type StoredOccurrences = UserKey & {
   readonly sessionCount: number
 }
 
-type StoredShown = UserKey & {
-  readonly formId: string
-  readonly times: number
-  readonly lastAt: string
-}
+type StoredShown = Readonly<UserRef & ShownForm> & { readonly formId: string }
 
 interface Stored {
   readonly users: StoredUser
@@ -40,7 +34,7 @@ interface Stored {
 /** All that is known of the users that a batch touches: one question, however large the batch. */
 export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): Promise<FormsDraft> {
   const draft = emptyDraft()
-  for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser({ ...fact, partition }))
+  for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
   const stored = await readTogether<Stored>(db, askedFor([...draft.users.values()]), {
     users: USERS,
     occurrences: OCCURRENCES,
@@ -49,12 +43,11 @@ export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): P
   })
   addUsers(draft, stored.users)
   addOccurrences(draft, stored.occurrences)
-  addQueue(draft, stored.queue)
-  addShown(draft, stored.shown)
+  addQueues(draft, stored.queue, stored.shown)
   return draft
 }
 
-function askedFor(users: readonly UserKey[]): Sql {
+function askedFor(users: readonly UserRef[]): Sql {
   return sql`SELECT * FROM unnest(
     ${users.map((user) => user.organization)}::text[],
     ${users.map((user) => user.project)}::text[],
@@ -102,14 +95,6 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
     WHERE state IN ('waiting', 'offered') OR id = ANY(${named}::uuid[]) OR cause_id = ANY(${causes}::uuid[])`
 }
 
-function addQueue({ users }: FormsDraft, rows: readonly StoredQueueRow[]): void {
-  for (const row of rows.map(toQueueRow)) {
-    const user = users.get(userKeyOf(row))
-    user?.rows.set(row.id, row)
-    if (isOpen(row)) user?.open.set(row.formId, row)
-  }
-}
-
 /** The clocks that frequency and cooldown go by. */
 const SHOWN = sql`
   SELECT organization, project, user_id AS "userId", form_id AS "formId", count(*) AS times, max(shown_at) AS "lastAt"
@@ -117,8 +102,19 @@ const SHOWN = sql`
   WHERE state = 'delivered'
   GROUP BY organization, project, user_id, form_id`
 
-function addShown({ users }: FormsDraft, rows: readonly StoredShown[]): void {
-  for (const { times, lastAt, ...row } of rows) {
-    users.get(userKeyOf(row))?.shown.set(row.formId, { times, lastAt: Date.parse(lastAt) })
+function addQueues({ users }: FormsDraft, rows: readonly StoredQueueRow[], shown: readonly StoredShown[]): void {
+  const rowsOf = Map.groupBy(rows.map(toQueueRow), userKeyOf)
+  const shownOf = Map.groupBy(shown, userKeyOf)
+  for (const [key, user] of users) {
+    user.storedQueue = queueOf(rowsOf.get(key) ?? [], new Map((shownOf.get(key) ?? []).map(toShown)))
+    user.queue = user.storedQueue
   }
+}
+
+function toShown({ formId, times, lastAt }: StoredShown): [string, ShownForm] {
+  return [formId, { times, lastAt: isoOf(lastAt) }]
+}
+
+function msOf(instant: string | null): number | undefined {
+  return instant === null ? undefined : Date.parse(instant)
 }

@@ -1,10 +1,10 @@
 import { readCampaign } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { givenRunningEvaluator, type RunningEvaluator } from './given-running-evaluator.ts'
-import { queueCommands } from './queue-model-commands.ts'
-import { workspaces } from './queue-model-workspaces.ts'
-import { beginStory } from './queue-story.ts'
+import { givenRunningEvaluator, type RunningEvaluator } from '../test/given-running-evaluator.ts'
+import { queueCommands } from '../test/queue-model-commands.ts'
+import { workspaces } from '../test/queue-model-workspaces.ts'
+import { beginStory } from '../test/queue-story.ts'
 
 const campaign = readCampaign(12)
 let evaluator: RunningEvaluator

@@ -1,26 +1,39 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { type Db, sql, type Statement, unlessEmpty } from '@nextvisit/database'
-import { compileForms, OFFER_HOLDS_MS } from '@nextvisit/domain'
+import type { ProjectRef, QueueRow } from '@nextvisit/contracts'
+import { type Db, sql, type Statement } from '@nextvisit/database'
+import {
+  cancel,
+  compileForms,
+  expireDue,
+  isOpen,
+  type Moment,
+  momentOf,
+  OFFER_HOLDS_MS,
+  type QueueChange,
+  queueOf,
+} from '@nextvisit/domain'
 import type { DueContext, FoldContext } from '@nextvisit/projection'
-import { formFactsToOutbox } from './form-fact-outbox.ts'
-import { formFactOf, isOpen, lapsed, type OpenRow, type QueueRow } from './queue-row.ts'
-import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, updateQueueRows } from './queue-rows.ts'
+import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, writeQueues } from './queue-rows.ts'
 
 /** Of each kind. The rest waits for the next tick. */
 const MAX_ROWS_A_TICK = 1_000
 
 /** A form that has rows waiting in a partition. */
-interface WaitingForm {
+interface FormOfPartition extends ProjectRef {
   readonly partition: number
-  readonly organization: string
-  readonly project: string
   readonly formId: string
 }
 
 /** One that the workspace has disabled or no longer has, alone or with its project or organization. */
-interface GoneForm extends WaitingForm {
-  /** Of the catalog that says so. Rows queued under a later one are somebody's who knew better. */
+interface RemovedForm extends FormOfPartition {
+  /** Of the catalog that says so. A row queued under a later one is left to an evaluator that knows that catalog. */
   readonly revision: number
+}
+
+interface DueRow {
+  readonly row: QueueRow
+  /** It waits. Offers of removed forms must lapse first: the tick after that cancels them. */
+  readonly isOfRemovedForm: boolean
 }
 
 /** Those of these partitions that have rows for {@link tickQueue}: two questions, however many there are. */
@@ -29,14 +42,14 @@ export async function findDueQueues(
   instant: Date,
   { partitions, catalog }: DueContext,
 ): Promise<readonly number[]> {
-  const [due, gone] = await Promise.all([
+  const [due, removed] = await Promise.all([
     db.$queryRaw<{ partition: number }[]>(sql`
       SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
       WHERE EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(instant)})
          OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(instant)})`),
-    readGoneForms(db, partitions, catalog),
+    readRemovedForms(db, partitions, catalog),
   ])
-  return [...due, ...gone].map(({ partition }) => partition)
+  return [...due, ...removed].map(({ partition }) => partition)
 }
 
 /**
@@ -45,37 +58,25 @@ export async function findDueQueues(
  */
 export async function tickQueue(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
   if (context.isRebuild) return []
-  const gone = await readGoneForms(db, [context.partition], context.catalog)
-  const rows = await readDueRows(db, { instant, gone, partition: context.partition })
-  const changed = rows.flatMap((row) => {
-    const next = ticked(row, instant.getTime(), gone)
-    return next === row ? [] : next
+  const removed = await readRemovedForms(db, [context.partition], context.catalog)
+  const due = await readDueRows(db, { instant, removed, partition: context.partition })
+  const now = momentOf(instant.toISOString())
+  const changes = due.map((one) => tickRow(one, now))
+  return writeQueues({
+    updated: changes.flatMap(({ queue }) => [...queue.rows.values()]),
+    facts: changes.flatMap(({ facts }) => facts),
   })
-  const facts = changed.flatMap((row) =>
-    row.state === 'expired' || row.state === 'cancelled'
-      ? formFactOf({ ...row, state: row.state }, instant.getTime())
-      : [],
-  )
-  return [...unlessEmpty(changed, updateQueueRows), ...unlessEmpty(facts, formFactsToOutbox)]
 }
 
-function ticked(row: OpenRow, instant: number, gone: readonly GoneForm[]): QueueRow {
-  const next = lapsed(row, instant)
-  return next.state === 'waiting' && gone.some((form) => isOfForm(next, form)) ? { ...next, state: 'cancelled' } : next
-}
-
-function isOfForm(row: QueueRow, form: GoneForm): boolean {
-  return (
-    row.organization === form.organization &&
-    row.project === form.project &&
-    row.formId === form.formId &&
-    row.catalogRevision <= form.revision
-  )
+/** A row alone is as much of its queue as this needs. */
+function tickRow({ row, isOfRemovedForm }: DueRow, now: Moment): QueueChange {
+  const queue = queueOf([row])
+  return isOfRemovedForm && isOpen(row) ? cancel(queue, row, now) : expireDue(queue, now)
 }
 
 /** Leaps from form to form through the index, so that it costs the same whether ten rows wait or a million. */
-async function readGoneForms(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<GoneForm[]> {
-  const forms = await db.$queryRaw<WaitingForm[]>(sql`
+async function readRemovedForms(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<RemovedForm[]> {
+  const forms = await db.$queryRaw<FormOfPartition[]>(sql`
     WITH RECURSIVE waiting AS (
       SELECT first.* FROM unnest(${partitions}::int[]) AS owned (partition), LATERAL (
         SELECT partition, organization, project, form_id FROM queue
@@ -90,40 +91,39 @@ async function readGoneForms(db: Db, partitions: readonly number[], catalog: Cat
         ORDER BY organization, project, form_id LIMIT 1) AS next
     )
     SELECT partition, organization, project, form_id AS "formId" FROM waiting`)
-  return forms.flatMap((form) => goneIn(catalog, form) ?? [])
+  return forms.flatMap((form) => {
+    const project = catalog.project(form.organization, form.project)
+    const isEnabled = project && compileForms(project.config).byId.get(form.formId)?.isEnabled
+    // Of an organization that the catalog does not hold, this is 0: nothing was queued under it.
+    return isEnabled ? [] : { ...form, revision: catalog.revision(form.organization) }
+  })
 }
 
-/** An organization that the catalog does not hold is at revision 0, under which nothing was queued: it says nothing. */
-function goneIn(catalog: CatalogView, form: WaitingForm): GoneForm | undefined {
-  const project = catalog.project(form.organization, form.project)
-  if (project && compileForms(project.config).byId.get(form.formId)?.isEnabled) return undefined
-  return { ...form, revision: catalog.revision(form.organization) }
-}
-
-/** One question an index: an `OR` over them would read the whole table. */
+/** One question for each index: an `OR` over them would read the whole table. */
 async function readDueRows(
   db: Db,
-  { instant, gone, partition }: { instant: Date; gone: readonly GoneForm[]; partition: number },
-): Promise<OpenRow[]> {
-  const rows = await db.$queryRaw<StoredQueueRow[]>(sql`
-    (SELECT ${QUEUE_COLUMNS} FROM queue
+  { instant, removed, partition }: { instant: Date; removed: readonly RemovedForm[]; partition: number },
+): Promise<readonly DueRow[]> {
+  const rows = await db.$queryRaw<(StoredQueueRow & Pick<DueRow, 'isOfRemovedForm'>)[]>(sql`
+    (SELECT ${QUEUE_COLUMNS}, false AS "isOfRemovedForm" FROM queue
      WHERE partition = ${partition} AND ${overdue(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
-    (SELECT ${QUEUE_COLUMNS} FROM queue
+    (SELECT ${QUEUE_COLUMNS}, false FROM queue
      WHERE partition = ${partition} AND ${expired(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
-    (SELECT ${QUEUE_COLUMNS} FROM queue
+    (SELECT ${QUEUE_COLUMNS}, true FROM queue
      JOIN unnest(
-       ${gone.map((form) => form.organization)}::text[],
-       ${gone.map((form) => form.project)}::text[],
-       ${gone.map((form) => form.formId)}::text[]
-     ) AS gone (organization, project, form_id) USING (organization, project, form_id)
-     WHERE partition = ${partition} AND state = 'waiting'
+       ${removed.map((form) => form.organization)}::text[],
+       ${removed.map((form) => form.project)}::text[],
+       ${removed.map((form) => form.formId)}::text[],
+       ${removed.map((form) => form.revision)}::int[]
+     ) AS removed (organization, project, form_id, revision) USING (organization, project, form_id)
+     WHERE partition = ${partition} AND state = 'waiting' AND catalog_revision <= removed.revision
        AND (expires_at IS NULL OR expires_at > ${instant.toISOString()}::timestamptz)
      LIMIT ${MAX_ROWS_A_TICK})`)
-  return rows.map(toQueueRow).filter(isOpen)
+  return rows.map(({ isOfRemovedForm, ...row }) => ({ row: toQueueRow(row), isOfRemovedForm }))
 }
 
 /** An offer that was not confirmed in time. */

@@ -2,8 +2,8 @@ import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisi
 import { sql } from '@nextvisit/database'
 import { queuedIdOf, userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { at, contextOf, MINUTE, nps, SECOND } from './evaluator-fixtures.ts'
-import { type GivenEvaluator, givenEvaluator } from './given-evaluator.ts'
+import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
 import { readForms } from './read-forms.ts'
 
 /** decisions.md, Beyond the document: why a form did, or did not, reach a user. */

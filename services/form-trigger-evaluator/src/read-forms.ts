@@ -1,31 +1,46 @@
-import { FormsReadModel, type QueuedForm, type UserQuery } from '@nextvisit/contracts'
+import { FormsReadModel, type QueueAnswer, queuedFormOf, type UserRef, waitingFormOf } from '@nextvisit/contracts'
+import type { z } from 'zod'
 import type { Decision, PrismaClient, QueueRow } from '../generated/prisma/client.ts'
+import { toQueueRow } from './queue-rows.ts'
 
 const MAX_QUEUED = 100
 
-/** Why forms did, or did not, reach a user, and their queue; none where nobody has identified them. */
-export async function readForms(prisma: PrismaClient, query: UserQuery): Promise<FormsReadModel | undefined> {
+/** What waits for one user, in the order in which visits take it. An offered form is on its way, and waits no more. */
+export async function readQueue(prisma: PrismaClient, user: UserRef): Promise<z.infer<typeof QueueAnswer>> {
+  const waiting = await readOpen(prisma, user, ['waiting'])
+  return { waiting: waiting.map((row) => waitingFormOf(toQueueRow(row))) }
+}
+
+/** Why forms did, or did not, reach a user, and their queue; undefined where nobody has identified them. */
+export async function readForms(prisma: PrismaClient, query: UserRef): Promise<FormsReadModel | undefined> {
   const { organization, project, userId } = query
   const where = { organization, project, userId }
   const [user, decisions, queue] = await Promise.all([
     prisma.user.findUnique({ where: { organization_project_userId: where }, select: { firstSeenAt: true } }),
     prisma.decision.findMany({ where, orderBy: { formId: 'asc' } }),
-    readLatest(prisma, query),
+    readLatest(prisma, where),
   ])
   // Activity of somebody who was let through unchecked has no first seen.
   if (!user?.firstSeenAt) return undefined
-  return FormsReadModel.parse({ forms: decisions.map(toDecision), queue: queue.map(toQueued) })
+  return FormsReadModel.parse({
+    forms: decisions.map(toDecision),
+    queue: queue.map((row) => queuedFormOf(toQueueRow(row))),
+  })
+}
+
+function readOpen(prisma: PrismaClient, user: UserRef, states: readonly string[]): Promise<QueueRow[]> {
+  const { organization, project, userId } = user
+  return prisma.queueRow.findMany({
+    where: { organization, project, userId, state: { in: [...states] } },
+    orderBy: [{ priority: 'desc' }, { queuedAt: 'asc' }, { formId: 'asc' }],
+  })
 }
 
 /** What is open, in the order in which visits take it, then what is over, the latest first. */
-async function readLatest(prisma: PrismaClient, { organization, project, userId }: UserQuery): Promise<QueueRow[]> {
-  const ofUser = { organization, project, userId }
-  const open = await prisma.queueRow.findMany({
-    where: { ...ofUser, state: { in: ['waiting', 'offered'] } },
-    orderBy: [{ priority: 'desc' }, { queuedAt: 'asc' }, { formId: 'asc' }],
-  })
+async function readLatest(prisma: PrismaClient, { organization, project, userId }: UserRef): Promise<QueueRow[]> {
+  const open = await readOpen(prisma, { organization, project, userId }, ['waiting', 'offered'])
   const over = await prisma.queueRow.findMany({
-    where: { ...ofUser, state: { notIn: ['waiting', 'offered'] } },
+    where: { organization, project, userId, state: { notIn: ['waiting', 'offered'] } },
     orderBy: [{ queuedAt: 'desc' }, { formId: 'asc' }],
     take: Math.max(0, MAX_QUEUED - open.length),
   })
@@ -43,19 +58,5 @@ function toDecision({ formId, outcome, recordId, decidedAt, catalogRevision, tri
     ...(trigger === null ? {} : { trigger }),
     catalogRevision,
     gates,
-  }
-}
-
-function toQueued(row: QueueRow): Record<keyof QueuedForm, unknown> {
-  return {
-    queuedId: row.id,
-    formId: row.formId,
-    state: row.state,
-    queuedAt: row.queuedAt.toISOString(),
-    showFrom: row.showFrom.toISOString(),
-    expiresAt: row.expiresAt?.toISOString() ?? null,
-    offeredAt: row.offeredAt?.toISOString() ?? null,
-    deliveredAt: row.shownAt?.toISOString() ?? null,
-    requestId: row.causeId,
   }
 }

@@ -1,40 +1,34 @@
 import { type Statement, unlessEmpty } from '@nextvisit/database'
-import { upsertDecisions, upsertOccurrences, upsertUsers } from './activity-rows.ts'
-import { formFactsToOutbox } from './form-fact-outbox.ts'
+import { type Occurrences, upsertDecisions, upsertOccurrences, upsertUsers } from './activity-rows.ts'
 import type { DraftUser, FormsDraft } from './forms-draft.ts'
 import { keepOutcomes } from './keyed-outcomes.ts'
-import { insertQueueRows, updateQueueRows } from './queue-rows.ts'
+import { writeQueues } from './queue-rows.ts'
 
-/** What a batch has changed: a statement a table, however many rows. */
+/** What a batch has changed: one statement for each table, however many rows. */
 export function saveDraft({ users, decisions, facts, outcomes }: FormsDraft): readonly Statement[] {
   const all = [...users.values()]
+  const changed = all.filter(({ isChanged }) => isChanged)
   return [
-    ...unlessEmpty(
-      all.filter(({ isChanged }) => isChanged),
-      upsertUsers,
-    ),
+    ...unlessEmpty(changed, upsertUsers),
     ...unlessEmpty(all.flatMap(changedOccurrences), upsertOccurrences),
-    ...unlessEmpty(
-      all.flatMap((user) => pick(user.rows, user.changedRows)),
-      updateQueueRows,
-    ),
-    ...unlessEmpty(
-      all.flatMap((user) => pick(user.rows, user.newRows)),
-      insertQueueRows,
-    ),
     ...unlessEmpty([...decisions.values()], upsertDecisions),
-    ...unlessEmpty(facts, formFactsToOutbox),
+    ...writeQueues({ updated: all.flatMap(changedRows), inserted: all.flatMap(newRows), facts }),
     ...keepOutcomes([...outcomes.values()]),
   ]
 }
 
-function changedOccurrences(user: DraftUser) {
+function changedOccurrences(user: DraftUser): readonly Occurrences[] {
   return [...user.changedSlugs].flatMap((slug) => {
     const history = user.events.get(slug)
     return history ? { ...history, user, slug } : []
   })
 }
 
-function pick<Value>(values: ReadonlyMap<string, Value>, keys: ReadonlySet<string>): Value[] {
-  return [...values].filter(([key]) => keys.has(key)).map(([, value]) => value)
+/** Rows are replaced, never changed: another object is another row. */
+function changedRows({ queue, storedQueue: { rows: stored } }: DraftUser) {
+  return [...queue.rows.values()].filter((row) => stored.has(row.id) && stored.get(row.id) !== row)
+}
+
+function newRows({ queue, storedQueue: { rows: stored }, partition }: DraftUser) {
+  return [...queue.rows.values()].flatMap((row) => (stored.has(row.id) ? [] : { ...row, partition }))
 }

@@ -2,19 +2,21 @@ import { type Condition, type EventTracked, type Form, ProjectConfig } from '@ne
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import {
   type EventHistory,
-  type Occasion,
-  type OpenForm,
+  momentOf,
+  type OpenRow,
   queuedIdOf,
-  type Shown,
+  queueOf,
+  type ShownForm,
+  type TriggerContext,
   type UserActivity,
   type UserState,
 } from '@nextvisit/domain'
 
-/** A record before a user in the state that it finds. */
+/** A record, and the user's state before it. */
 export interface Evaluation {
   readonly user: UserState & UserActivity
-  readonly occasion: Occasion
-  /** Absent: a visit. */
+  readonly context: TriggerContext
+  /** Absent for a visit. */
   readonly fact: EventTracked | undefined
 }
 
@@ -29,7 +31,7 @@ const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** The same on every machine: forms of every kind, users with a past, and a mix of events of which few matter most. */
+/** The load is equal on every machine: forms of every kind, users with a history, and a few frequent events among many. */
 export function evaluationLoad(): { readonly project: ProjectConfig; readonly evaluations: readonly Evaluation[] } {
   const random = createRandom(1)
   const users = Array.from({ length: USERS }, (_, at) => userOf(at, random))
@@ -99,11 +101,11 @@ function formOf(at: number): Partial<Form> {
 function userOf(at: number, random: () => number): Evaluation['user'] {
   const traits = Array.from({ length: 20 }, (_, trait): [string, number] => [`trait_${trait}`, trait])
   const slugs = Array.from({ length: 15 }, () => slugAtRandom(random))
-  const shown = Array.from({ length: Math.floor(random() * 6) }, (): [string, Shown] => [
+  const shown = Array.from({ length: Math.floor(random() * 6) }, (): [string, ShownForm] => [
     `form-${Math.floor(random() * FORMS)}`,
-    { times: 1, lastAt: NOW - random() * 10 * DAY },
+    { times: 1, lastAt: new Date(NOW - random() * 10 * DAY).toISOString() },
   ])
-  const open = Array.from({ length: Math.floor(random() * 3) }, () => openForm(`form-${Math.floor(random() * FORMS)}`))
+  const open = Array.from({ length: Math.floor(random() * 3) }, () => openRow(`form-${Math.floor(random() * FORMS)}`))
   return {
     userId: `${at.toString(16).padStart(8, '0')}-0000-5000-8000-000000000000`,
     traits: new Map<string, string | number | boolean>([
@@ -118,8 +120,7 @@ function userOf(at: number, random: () => number): Evaluation['user'] {
     sessionStartedAt: NOW - 20 * MINUTE,
     lastSdkContactAt: NOW - MINUTE,
     events: new Map(slugs.map((slug) => [slug, historyOf(Math.ceil(random() * 50))])),
-    open: new Map(open.map((row) => [row.formId, row])),
-    shown: new Map(shown),
+    queue: queueOf(open, new Map(shown)),
   }
 }
 
@@ -131,23 +132,39 @@ function historyOf(total: number): EventHistory {
   }
 }
 
-function openForm(formId: string): OpenForm {
-  const queuedAt = NOW - 60 * MINUTE
-  const id = queuedIdOf('00000000-0000-5000-8000-000000000000', new Date(queuedAt).toISOString(), formId)
-  return { id, formId, state: 'waiting', priority: 0, queuedAt, showFrom: queuedAt }
+function openRow(formId: string): OpenRow {
+  const causeId = '00000000-0000-5000-8000-000000000000'
+  const queuedAt = new Date(NOW - 60 * MINUTE).toISOString()
+  return {
+    organization: 'acme',
+    project: 'shop',
+    userId: causeId,
+    id: queuedIdOf(causeId, queuedAt, formId),
+    formId,
+    state: 'waiting',
+    priority: 0,
+    queuedAt,
+    showFrom: queuedAt,
+    expiresAt: null,
+    offeredAt: null,
+    shownAt: null,
+    visitId: null,
+    causeId,
+    catalogRevision: 1,
+  }
 }
 
 function evaluationOf(user: Evaluation['user'], random: () => number): Evaluation {
+  const received = momentOf(new Date(NOW).toISOString())
   if (random() < VISIT_SHARE) {
-    return { user, occasion: { kind: 'visit', startsSession: random() < 0.3, receivedAt: NOW }, fact: undefined }
+    return { user, context: { kind: 'visit', startsSession: random() < 0.3, received }, fact: undefined }
   }
   const slug = slugAtRandom(random)
-  const instant = new Date(NOW).toISOString()
-  const fact = eventTracked({ source: 'sdk', userId: user.userId, eventName: slug, slug, received: instant })
-  return { user, occasion: { kind: 'event', slug, source: 'sdk', receivedAt: NOW, occurredAt: NOW }, fact }
+  const fact = eventTracked({ source: 'sdk', userId: user.userId, eventName: slug, slug, received: received.iso })
+  return { user, context: { kind: 'event', slug, source: 'sdk', received, occurredAt: NOW }, fact }
 }
 
-/** Few names make up most events; which of them forms react to is left to chance. */
+/** A few names make up most events. Whether forms react to these is random. */
 function slugAtRandom(random: () => number): string {
   return slugOf((Math.floor(SLUGS * random() ** 2) * 37) % SLUGS)
 }

@@ -58,7 +58,7 @@ export function createRegistryModel(): Model {
         expected: definitions,
         rows: snapshot.rows<DefinitionRow>(
           `SELECT organization, project, kind, slug, name, first_seen_at AS "firstSeenAt",
-             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, brought_by AS "registeredBy"
+             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, registered_by AS "registeredBy"
            FROM definitions`,
         ),
         keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,

@@ -1,34 +1,38 @@
 import type { FormIndex } from './form-index.ts'
-import { audience, checkGates, cooldown, live, refusalOf } from './gates.ts'
-import { type OpenForm, stateAt } from './queue.ts'
+import { checkGates, GATES_OF_A_VISIT, refusalOf } from './gates.ts'
+import type { Moment } from './moment.ts'
+import { type OpenRow, stateAt } from './queue.ts'
 import type { UserState } from './user-state.ts'
 
 export interface Choice {
   /** The form to offer at this visit. */
-  readonly offer: OpenForm | undefined
-  /** Another live form waits, for this visit's successors. */
+  readonly offer: OpenRow | undefined
+  /** Another live form waits, for a later visit. */
   readonly moreWaiting: boolean
 }
 
-/** Checked again at the visit; sample, repeat and slot were settled when the form was queued. */
-const GATES_OF_A_VISIT = [live, audience, cooldown]
-
 /** At most one form for a visit at `now` (when it was received): forms.md, The queue. */
-export function chooseForm(index: FormIndex, user: UserState, now: number): Choice {
-  const waiting = [...user.open.values()].filter((row) => {
+export function chooseForm(index: FormIndex, user: UserState, now: Moment): Choice {
+  const waiting = [...user.queue.open.values()].filter((row) => {
     const form = index.byId.get(row.formId)
-    return form && stateAt(row, now) === 'waiting' && !live(form, user, now).reason
+    return form && stateAt(row, now.ms) === 'waiting' && form.gates.live.check(user, now).passed
   })
-  const [offer] = waiting.filter((row) => row.showFrom <= now && isPassing(index, row, user, now)).toSorted(byUrgency)
+  const [offer] = waiting
+    .filter((row) => Date.parse(row.showFrom) <= now.ms && isPassing(index, row, user, now))
+    .toSorted(byUrgency)
   return { offer, moreWaiting: waiting.some((row) => row !== offer) }
 }
 
-function isPassing(index: FormIndex, row: OpenForm, user: UserState, now: number): boolean {
-  const form = index.byId.get(row.formId)
-  return form !== undefined && refusalOf(checkGates(GATES_OF_A_VISIT, form, user, now)) === undefined
+function isPassing(index: FormIndex, row: OpenRow, user: UserState, now: Moment): boolean {
+  const gates = index.byId.get(row.formId)?.gates
+  return gates !== undefined && refusalOf(gates, checkGates(gates, GATES_OF_A_VISIT, user, now)) === undefined
 }
 
 /** The highest priority, then the earliest queued, then form id. */
-function byUrgency(one: OpenForm, other: OpenForm): number {
-  return other.priority - one.priority || one.queuedAt - other.queuedAt || (one.formId < other.formId ? -1 : 1)
+function byUrgency(one: OpenRow, other: OpenRow): number {
+  return (
+    other.priority - one.priority ||
+    Date.parse(one.queuedAt) - Date.parse(other.queuedAt) ||
+    (one.formId < other.formId ? -1 : 1)
+  )
 }

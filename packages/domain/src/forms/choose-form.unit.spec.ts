@@ -1,18 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { chooseForm } from './choose-form.ts'
-import { DAY, formIndex, HOUR, MINUTE, NOW, openForm, SECOND, userState } from './form-fixtures.ts'
-import type { OpenForm } from './queue.ts'
-import type { UserState } from './user-state.ts'
+import {
+  DAY,
+  formIndex,
+  HOUR,
+  MINUTE,
+  moment,
+  NOW,
+  type OpenFormInput,
+  openForm,
+  SECOND,
+  type UserInput,
+  userState,
+} from '../../test/form-fixtures.ts'
 
-const waitingFor = (...forms: Partial<OpenForm>[]): Partial<UserState> => ({
+const waitingFor = (...forms: OpenFormInput[]): UserInput => ({
   open: new Map(forms.map((form) => [form.formId ?? 'nps', openForm(form)])),
 })
 const threeForms = formIndex([{ id: 'a' }, { id: 'b' }, { id: 'c' }])
 
 const offeredFor = (ago: number) => waitingFor({ formId: 'a', state: 'offered', offeredAt: NOW - ago })
 
-function choose(index: ReturnType<typeof formIndex>, user: Partial<UserState>): [string | undefined, boolean] {
-  const { offer, moreWaiting } = chooseForm(index, userState(user), NOW)
+function choose(index: ReturnType<typeof formIndex>, user: UserInput): [string | undefined, boolean] {
+  const { offer, moreWaiting } = chooseForm(index, userState(user), moment(NOW))
   return [offer?.formId, moreWaiting]
 }
 

@@ -16,13 +16,13 @@ export type ConditionState = Pick<UserState, 'traits' | 'device' | 'events'>
 /** A condition made ready: whether it holds on a user's state at an instant (ms). */
 export type Predicate = (user: ConditionState, now: number) => boolean
 
-/** Whether a condition holds, and by what. */
+/** Whether a condition holds, and what decided that, as the outcome of the gate `audience` shows it. */
 export interface Finding {
   readonly holds: boolean
-  /** Of an `all` the first that fails, of an `any` the first that holds, else the last; absent where there is none. */
-  readonly leaf: ConditionLeaf | undefined
+  /** Of an `all` the first that fails, of an `any` the first that holds, else the last; null where there is none. */
+  readonly leaf: ConditionLeaf | null
   /** The leaf stands under an odd number of `not`: it must not hold. */
-  readonly isNegated: boolean
+  readonly negated: boolean
   /** What the user had there: a value, a count of events, membership of the segment; absent: nothing. */
   readonly actual: TraitValue | undefined
 }
@@ -37,15 +37,15 @@ export function compileCondition(condition: Condition, segment: (id: string) => 
   return (user, now) => find(user, now).holds
 }
 
-/** The same, for whoever wants to know what decided. */
+/** The same, with what decided. */
 export function compileFinder(condition: Condition, segment: (id: string) => Predicate): Finder {
   if ('all' in condition) return untilOne(false, condition.all, segment)
   if ('any' in condition) return untilOne(true, condition.any, segment)
   if ('not' in condition) {
     const find = compileFinder(condition.not, segment)
     return (user, now) => {
-      const { holds, leaf, isNegated, actual } = find(user, now)
-      return { holds: !holds, leaf, isNegated: !isNegated, actual }
+      const { holds, leaf, negated, actual } = find(user, now)
+      return { holds: !holds, leaf, negated: !negated, actual }
     }
   }
   if ('segment' in condition) return leafFinder(condition, segment(condition.segment), isTrue)
@@ -64,7 +64,7 @@ export function compileFinder(condition: Condition, segment: (id: string) => Pre
 /** Goes through the parts until one of them holds, or fails: it decides. Without parts, none does. */
 function untilOne(holds: boolean, conditions: readonly Condition[], segment: (id: string) => Predicate): Finder {
   const parts = conditions.map((condition) => compileFinder(condition, segment))
-  const none: Finding = { holds: !holds, leaf: undefined, isNegated: false, actual: undefined }
+  const none: Finding = { holds: !holds, leaf: null, negated: false, actual: undefined }
   return (user, now) => {
     let finding = none
     for (const find of parts) {
@@ -82,7 +82,7 @@ function leafFinder(
 ): Finder {
   return (user, now) => {
     const actual = valueOf(user, now)
-    return { holds: test(actual, now), leaf, isNegated: false, actual }
+    return { holds: test(actual, now), leaf, negated: false, actual }
   }
 }
 

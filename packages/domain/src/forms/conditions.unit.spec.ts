@@ -2,13 +2,20 @@ import type { Condition, TraitValue } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileCondition } from './conditions.ts'
-import { DAY, eventOccasion, formIndex, history, HOUR, NOW, userState } from './form-fixtures.ts'
+import {
+  DAY,
+  eventContext,
+  formIndex,
+  history,
+  HOUR,
+  NOW,
+  type UserInput,
+  userState,
+} from '../../test/form-fixtures.ts'
 import { evaluateForms } from './evaluate-forms.ts'
-import type { UserState } from './user-state.ts'
 
 const noSegments = () => () => false
-const holds = (condition: Condition, user: Partial<UserState>) =>
-  compileCondition(condition, noSegments)(userState(user), NOW)
+const holds = (condition: Condition, user: UserInput) => compileCondition(condition, noSegments)(userState(user), NOW)
 const withTrait = (value: TraitValue | undefined) => ({ traits: new Map(value === undefined ? [] : [['t', value]]) })
 
 type TraitRow = readonly [leaf: object, value: TraitValue | undefined, holds: boolean]
@@ -86,7 +93,7 @@ const occurred = (...times: number[]) => ({ events: new Map([['search_done', his
 describe('a condition on device, country and events', () => {
   const german = { device: { $countryCode: 'DE', $deviceOs: 'iOS' } as const }
   const searched = occurred(NOW - 8 * DAY, NOW - DAY, NOW)
-  const rows: readonly (readonly [Condition, Partial<UserState>, boolean])[] = [
+  const rows: readonly (readonly [Condition, UserInput, boolean])[] = [
     [{ device: '$deviceOs', is: 'iOS' }, german, true],
     [{ device: '$deviceOs', notIn: ['iOS'] }, german, false],
     [{ device: '$browser', exists: false }, german, true],
@@ -128,7 +135,7 @@ const decide = (segments: { id: string; where: Condition }[]) =>
   evaluateForms(
     formIndex([{ audience: { segment: 'payers' } }], { segments }),
     userState({ traits: new Map([['plan', 'pro']]) }),
-    eventOccasion(),
+    eventContext(),
   )[0]?.outcome
 
 describe('a condition on a segment', () => {

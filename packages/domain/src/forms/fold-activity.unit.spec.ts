@@ -2,7 +2,7 @@ import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { foldEvent, foldIdentify, type UserActivity } from './fold-activity.ts'
-import { DAY, MINUTE, NOW } from './form-fixtures.ts'
+import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
 
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 

@@ -1,23 +1,13 @@
-import { type Condition, durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
-import { compileFinder, type Finder } from './conditions.ts'
-import { compileSegments } from './segments.ts'
+import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
+import { compileGates, type FormGates } from './gates.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
 /** A form made ready for evaluation: text turned into ms and predicates once for each catalog revision. */
 export interface CompiledForm {
   readonly id: string
   readonly isEnabled: boolean
-  readonly startsAt: number
-  readonly endsAt: number
   readonly triggers: readonly CompiledTrigger[]
-  readonly audience: Finder
-  /** Percent. */
-  readonly sample: number
-  readonly repeat: 'always' | { readonly times: number } | { readonly everyMs: number }
-  /** {@link repeat} in the words of the workspace file. */
-  readonly repeatRule: Form['frequency']['repeat']
-  /** At least this since any form was last shown; 0 where the form ignores the project's. */
-  readonly cooldownMs: number
+  readonly gates: FormGates
   readonly priority: number
   readonly delayMs: number
   readonly expiresAfterMs?: number | undefined
@@ -48,11 +38,7 @@ export function compileForms(project: ProjectConfig): FormIndex {
 }
 
 function buildIndex(project: ProjectConfig): FormIndex {
-  const { holds: segment } = compileSegments(project)
-  const forms = project.forms.map((form): CompiledForm => {
-    const audience = compileFinder(form.audience ?? EVERYBODY, segment)
-    return compileForm(form, audience, durationMs(project.formCooldown))
-  })
+  const forms = project.forms.map((form) => compileForm(form, project))
   const slugs = forms.flatMap((form) =>
     form.triggers.flatMap(({ events }) => (typeof events === 'object' ? events.slug : [])),
   )
@@ -72,28 +58,14 @@ function isSetOffBy(form: CompiledForm, slug: string): boolean {
   return form.triggers.some(({ events }) => events === 'every' || (typeof events === 'object' && events.slug === slug))
 }
 
-function compileForm(form: Form, audience: Finder, formCooldownMs: number): CompiledForm {
+function compileForm(form: Form, project: ProjectConfig): CompiledForm {
   return {
     id: form.id,
     isEnabled: form.enabled,
-    startsAt: form.startsAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(form.startsAt),
-    endsAt: form.endsAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(form.endsAt),
     triggers: form.triggers.map((trigger) => compileTrigger(trigger)),
-    audience,
-    sample: form.sample,
-    repeat: compileRepeat(form.frequency.repeat),
-    repeatRule: form.frequency.repeat,
-    cooldownMs: form.cooldown.ignore ? 0 : formCooldownMs,
+    gates: compileGates(form, project),
     priority: form.priority,
     delayMs: durationMs(form.delay),
     expiresAfterMs: form.expiresAfter === undefined ? undefined : durationMs(form.expiresAfter),
   }
 }
-
-function compileRepeat(repeat: Form['frequency']['repeat']): CompiledForm['repeat'] {
-  if (repeat === 'always') return repeat
-  if (repeat === 'once') return { times: 1 }
-  return 'times' in repeat ? repeat : { everyMs: durationMs(repeat.every) }
-}
-
-const EVERYBODY: Condition = { all: [] }

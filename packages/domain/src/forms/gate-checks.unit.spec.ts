@@ -1,18 +1,28 @@
 import type { Condition } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { evaluateForms } from './evaluate-forms.ts'
-import { DAY, eventOccasion, formIndex, HOUR, NOW, openForm, SECOND, userState } from './form-fixtures.ts'
-import type { UserState } from './user-state.ts'
+import {
+  DAY,
+  eventContext,
+  formIndex,
+  HOUR,
+  iso,
+  NOW,
+  openForm,
+  SECOND,
+  type UserInput,
+  userState,
+} from '../../test/form-fixtures.ts'
 
 type FormInput = Parameters<typeof formIndex>[0][number]
 
-/** What the gates compared when `checkout` set off this form. */
-function checksOf(form: FormInput, user: Partial<UserState> = {}, formCooldown = '0s') {
-  const [decision] = evaluateForms(formIndex([form], { formCooldown }), userState(user), eventOccasion())
-  return decision?.checks ?? []
+/** The outcome of each gate when `checkout` set off this form. */
+function outcomesOf(form: FormInput, user: UserInput = {}, formCooldown = '0s') {
+  const [decision] = evaluateForms(formIndex([form], { formCooldown }), userState(user), eventContext())
+  return decision?.gates ?? []
 }
-const gatesOf = (...given: Parameters<typeof checksOf>) => checksOf(...given).map(({ gate }) => gate)
-const lastOf = (...given: Parameters<typeof checksOf>) => checksOf(...given).at(-1)
+const gatesOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given).map(({ gate }) => gate)
+const lastOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given).at(-1)
 
 describe('what each gate compared (forms.md, Gates)', () => {
   it('goes in the order of the table, up to the first that fails', () => {
@@ -20,7 +30,7 @@ describe('what each gate compared (forms.md, Gates)', () => {
     expect(gatesOf({})).toEqual(all)
     const waits = { open: new Map([['nps', openForm()]]) }
     const shown = { shown: new Map([['other', { times: 1, lastAt: NOW }]]) }
-    const failing: readonly Parameters<typeof checksOf>[] = [
+    const failing: readonly Parameters<typeof outcomesOf>[] = [
       [{ enabled: false }],
       [{ audience: { trait: 'plan', is: 'pro' } }],
       [{ sample: 0 }],
@@ -32,19 +42,22 @@ describe('what each gate compared (forms.md, Gates)', () => {
   })
 
   it('live: the dates and now', () => {
-    expect(lastOf({ startsAt: new Date(NOW + 1).toISOString() })).toEqual({
+    expect(lastOf({ startsAt: iso(NOW + 1) })).toEqual({
       gate: 'live',
-      reason: 'not-live',
-      compared: { isEnabled: true, startsAt: NOW + 1, endsAt: Number.POSITIVE_INFINITY, now: NOW },
+      passed: false,
+      compared: { enabled: true, startsAt: iso(NOW + 1), endsAt: null, now: iso(NOW) },
+    })
+    expect(outcomesOf({ endsAt: '2030-01-01T01:00:00+01:00' })[0]?.compared).toMatchObject({
+      endsAt: '2030-01-01T00:00:00.000Z',
     })
   })
 
   it('sample: what was drawn, and nothing where nobody is left out', () => {
-    expect(lastOf({ sample: 0.5 })).toMatchObject({ gate: 'sample', compared: { bucket: 5_099, below: 50 } })
-    expect(checksOf({ sample: 100 })).toContainEqual({
+    expect(lastOf({ sample: 0.5 })).toMatchObject({ gate: 'sample', compared: { bucket: 5_099, threshold: 50 } })
+    expect(outcomesOf({ sample: 100 })).toContainEqual({
       gate: 'sample',
-      reason: undefined,
-      compared: { bucket: undefined, below: 10_000 },
+      passed: true,
+      compared: { bucket: null, threshold: 10_000 },
     })
   })
 
@@ -53,11 +66,11 @@ describe('what each gate compared (forms.md, Gates)', () => {
     const rule = { times: 3 }
     expect(lastOf({ frequency: { repeat: rule } }, { ...shown, open: new Map([['nps', openForm()]]) })).toEqual({
       gate: 'repeat',
-      reason: 'repeat-exhausted',
-      compared: { rule, timesQueued: 3, lastShownAt: NOW - DAY },
+      passed: false,
+      compared: { rule, timesQueued: 3, lastShownAt: iso(NOW - DAY) },
     })
     expect(lastOf({ frequency: { repeat: { every: '30d' } } }, shown)).toMatchObject({
-      compared: { rule: { every: '30d' }, timesQueued: 2, lastShownAt: NOW - DAY },
+      compared: { rule: { every: '30d' }, timesQueued: 2, lastShownAt: iso(NOW - DAY) },
     })
   })
 
@@ -69,12 +82,15 @@ describe('what each gate compared (forms.md, Gates)', () => {
     ])
     expect(lastOf({}, { shown }, '1d')).toEqual({
       gate: 'cooldown',
-      reason: 'cooling-down',
-      compared: { cooldownMs: DAY, lastShown: { formId: 'late', at: NOW - SECOND, isOffer: false } },
+      passed: false,
+      compared: {
+        cooldownSeconds: DAY / SECOND,
+        lastShown: { formId: 'late', at: iso(NOW - SECOND), openOffer: false },
+      },
     })
     const offered = openForm({ formId: 'other', state: 'offered', offeredAt: NOW - 10 })
     expect(lastOf({}, { shown, open: new Map([['other', offered]]) }, '1d')).toMatchObject({
-      compared: { lastShown: { formId: 'other', at: NOW - 10, isOffer: true } },
+      compared: { lastShown: { formId: 'other', at: iso(NOW - 10), openOffer: true } },
     })
   })
 
@@ -82,8 +98,8 @@ describe('what each gate compared (forms.md, Gates)', () => {
     const open = new Map([['nps', openForm({ queuedAt: NOW - HOUR })]])
     expect(lastOf({ frequency: { repeat: 'always' } }, { open })).toEqual({
       gate: 'slot',
-      reason: 'already-waiting',
-      compared: { waiting: { state: 'waiting', queuedAt: NOW - HOUR } },
+      passed: false,
+      compared: { waiting: { state: 'waiting', queuedAt: iso(NOW - HOUR) } },
     })
   })
 })
@@ -91,37 +107,38 @@ describe('what each gate compared (forms.md, Gates)', () => {
 describe('which condition of an audience decided', () => {
   const pro: Condition = { trait: 'plan', is: 'pro' }
   const paid: Condition = { trait: 'paid', atLeast: 10 }
-  const none = { leaf: undefined, isNegated: false, actual: undefined }
+  const none = { leaf: null, negated: false, actual: undefined }
   const user = { traits: new Map<string, string | number>([['plan', 'free']]) }
   const found = (audience: Condition, traits = user.traits) =>
-    checksOf({ audience }, { traits }).find(({ gate }) => gate === 'audience')?.compared
+    outcomesOf({ audience }, { traits }).find(({ gate }) => gate === 'audience')
 
   it.each<[string, Condition, object]>([
-    ['a trait', pro, { holds: false, leaf: pro, isNegated: false, actual: 'free' }],
-    ['a missing trait', paid, { holds: false, leaf: paid, isNegated: false, actual: undefined }],
-    ['the first of all that fails', { all: [{ not: paid }, pro] }, { holds: false, leaf: pro, actual: 'free' }],
-    ['the last of all that hold', { all: [{ not: pro }, { not: paid }] }, { holds: true, leaf: paid, isNegated: true }],
-    ['the first of any that holds', { any: [pro, { not: pro }] }, { holds: true, leaf: pro, isNegated: true }],
-    ['the last of any that fail', { any: [pro, paid] }, { holds: false, leaf: paid }],
-    ['what must not hold', { not: { not: { not: { trait: 'plan', is: 'free' } } } }, { holds: false, isNegated: true }],
+    ['a trait', pro, { passed: false, leaf: pro, negated: false, actual: 'free' }],
+    ['a missing trait', paid, { passed: false, leaf: paid, negated: false, actual: undefined }],
+    ['the first of all that fails', { all: [{ not: paid }, pro] }, { passed: false, leaf: pro, actual: 'free' }],
+    ['the last of all that hold', { all: [{ not: pro }, { not: paid }] }, { passed: true, leaf: paid, negated: true }],
+    ['the first of any that holds', { any: [pro, { not: pro }] }, { passed: true, leaf: pro, negated: true }],
+    ['the last of any that fail', { any: [pro, paid] }, { passed: false, leaf: paid }],
+    ['what must not hold', { not: { not: { not: { trait: 'plan', is: 'free' } } } }, { passed: false, negated: true }],
     [
       'a count',
       { event: 'Checkout', atLeast: 2 },
-      { holds: false, leaf: { event: 'Checkout', atLeast: 2 }, actual: 1 },
+      { passed: false, leaf: { event: 'Checkout', atLeast: 2 }, actual: 1 },
     ],
-    ['a segment', { segment: 'gone' }, { holds: false, leaf: { segment: 'gone' }, actual: false }],
-    ['a country', { country: 'DE' }, { holds: false, leaf: { country: 'DE' }, actual: undefined }],
-    ['nothing, where all of nothing is asked', { all: [] }, { holds: true, ...none }],
-    ['nothing, where any of nothing is asked', { any: [] }, { holds: false, ...none }],
+    ['a segment', { segment: 'gone' }, { passed: false, leaf: { segment: 'gone' }, actual: false }],
+    ['a country', { country: 'DE' }, { passed: false, leaf: { country: 'DE' }, actual: undefined }],
+    ['nothing, where all of nothing is asked', { all: [] }, { passed: true, ...none }],
+    ['nothing, where any of nothing is asked', { any: [] }, { passed: false, ...none }],
   ])('%s', (_what, audience, expected) => {
-    expect(found(audience)).toMatchObject(expected)
+    const { passed, compared } = found(audience) ?? {}
+    expect({ passed, ...compared }).toMatchObject(expected)
   })
 })
 
 describe('a decision', () => {
   it('names the first trigger that matched', () => {
     const triggers = [{ event: 'checkout', count: 2 }, { firstSeen: { after: '1h' } }, { event: 'Checkout' }]
-    const [decision] = evaluateForms(formIndex([{ triggers }]), userState(), eventOccasion())
+    const [decision] = evaluateForms(formIndex([{ triggers }]), userState(), eventContext())
     expect(decision?.trigger).toEqual({ firstSeen: { after: '1h' } })
   })
 })

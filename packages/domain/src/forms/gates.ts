@@ -1,131 +1,170 @@
 import { createHash } from 'node:crypto'
-import type { GateReason } from '@nextvisit/contracts'
-import type { Finding } from './conditions.ts'
-import type { CompiledForm } from './form-index.ts'
-import { type OpenForm, stateAt } from './queue.ts'
+import {
+  type Condition,
+  durationMs,
+  type Form,
+  type GateName,
+  type GateOutcome,
+  type GateReason,
+  type ProjectConfig,
+} from '@nextvisit/contracts'
+import { compileFinder } from './conditions.ts'
+import type { Moment } from './moment.ts'
+import { type Queue, stateAt } from './queue.ts'
+import { compileSegments } from './segments.ts'
 import type { UserState } from './user-state.ts'
 
-/** The form that was shown last. */
-export interface LastShown {
-  readonly formId: string
-  readonly at: number
-  /** It was offered, and may yet be confirmed. */
-  readonly isOffer: boolean
+/** A gate made ready for one form (forms.md, Gates). */
+export interface Gate {
+  /** Whether the form may be queued for this user at `now`, when the record was received, and what was compared. */
+  readonly check: (user: UserState, now: Moment) => GateOutcome
+  /** What is recorded where it does not pass. */
+  readonly reason: GateReason
 }
 
-/** How a gate decided, and what it compared. Instants in ms. */
-interface Check<Name extends string, Compared> {
-  readonly gate: Name
-  /** Absent: it passes. */
-  readonly reason: GateReason | undefined
-  readonly compared: Compared
+export type FormGates = Readonly<Record<GateName, Gate>>
+
+/** Checked again when a visit takes a form from the queue; the others were settled when it was queued. */
+export const GATES_OF_A_VISIT: readonly GateName[] = ['live', 'audience', 'cooldown']
+
+/** All gates of a form. A gate that the contract has and this object lacks does not compile. */
+export function compileGates(form: Form, project: ProjectConfig): FormGates {
+  return {
+    live: live(form),
+    audience: audience(form, project),
+    sample: sample(form),
+    repeat: repeat(form),
+    cooldown: cooldown(form, project),
+    slot: slot(form),
+  }
 }
 
-export type GateCheck =
-  /** Without a date: an infinite one. */
-  | Check<'live', Readonly<{ isEnabled: boolean; startsAt: number; endsAt: number; now: number }>>
-  | Check<'audience', Finding>
-  /** In hundredths of a percent. Where nobody is left out, nothing is drawn. */
-  | Check<'sample', Readonly<{ bucket: number | undefined; below: number }>>
-  | Check<
-      'repeat',
-      Readonly<{ rule: CompiledForm['repeatRule']; timesQueued: number; lastShownAt: number | undefined }>
-    >
-  /** Where there is no cooldown, nothing is looked up. */
-  | Check<'cooldown', Readonly<{ cooldownMs: number; lastShown: LastShown | undefined }>>
-  | Check<'slot', Readonly<{ waiting: Pick<OpenForm, 'state' | 'queuedAt'> | undefined }>>
-
-/** Whether this form may be queued for this user at `now` (when the record was received). */
-export type Gate = (form: CompiledForm, user: UserState, now: number) => GateCheck
-
-export const live: Gate = ({ isEnabled, startsAt, endsAt }, _user, now) => ({
-  gate: 'live',
-  reason: isEnabled && now >= startsAt && now < endsAt ? undefined : 'not-live',
-  compared: { isEnabled, startsAt, endsAt, now },
-})
-
-export const audience: Gate = (form, user, now) => {
-  const compared = form.audience(user, now)
-  return { gate: 'audience', reason: compared.holds ? undefined : 'not-in-audience', compared }
+/** What each of these gates says, in this order, up to the first that fails: that one is the last. */
+export function checkGates(
+  gates: FormGates,
+  names: readonly GateName[],
+  user: UserState,
+  now: Moment,
+): readonly GateOutcome[] {
+  const outcomes: GateOutcome[] = []
+  for (const name of names) {
+    const outcome = gates[name].check(user, now)
+    outcomes.push(outcome)
+    if (!outcome.passed) break
+  }
+  return outcomes
 }
 
-/** Sticky for each form and user: a form never draws again. */
-export const sample: Gate = (form, user) => {
-  const below = form.sample * 100
-  const bucket = form.sample >= 100 ? undefined : bucketOf(form.id, user.userId)
-  const isDrawn = bucket === undefined || bucket < below
-  return { gate: 'sample', reason: isDrawn ? undefined : 'sampled-out', compared: { bucket, below } }
+/** The reason of the gate that failed; undefined: all of them pass. */
+export function refusalOf(gates: FormGates, outcomes: readonly GateOutcome[]): GateReason | undefined {
+  const last = outcomes.at(-1)
+  return last && !last.passed ? gates[last.gate].reason : undefined
+}
+
+function live({ enabled, startsAt, endsAt }: Form): Gate {
+  const startsAtMs = startsAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(startsAt)
+  const endsAtMs = endsAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(endsAt)
+  const dates = { startsAt: utcOf(startsAt), endsAt: utcOf(endsAt) }
+  return {
+    reason: 'not-live',
+    check: (_user, now) => ({
+      gate: 'live',
+      passed: enabled && now.ms >= startsAtMs && now.ms < endsAtMs,
+      compared: { enabled, ...dates, now: now.iso },
+    }),
+  }
+}
+
+const EVERYBODY: Condition = { all: [] }
+
+function audience({ audience: condition = EVERYBODY }: Form, project: ProjectConfig): Gate {
+  const find = compileFinder(condition, compileSegments(project).holds)
+  return {
+    reason: 'not-in-audience',
+    check: (user, now) => {
+      const { holds, leaf, negated, actual } = find(user, now.ms)
+      return { gate: 'audience', passed: holds, compared: { leaf, negated, actual } }
+    },
+  }
+}
+
+/** Sticky for each form and user: a form never draws again. Where nobody is left out, nothing is drawn. */
+function sample({ id, sample: percent }: Form): Gate {
+  const threshold = percent * 100
+  return {
+    reason: 'sampled-out',
+    check: ({ userId }) => {
+      const bucket = percent >= 100 ? null : bucketOf(id, userId)
+      return { gate: 'sample', passed: bucket === null || bucket < threshold, compared: { bucket, threshold } }
+    },
+  }
 }
 
 function bucketOf(formId: string, userId: string): number {
   return createHash('sha256').update(`${formId}:${userId}`).digest().readUInt32BE(0) % 10_000
 }
 
-/** This form's clock. What waits and what was delivered counts; cancelled and expired ones give it back. */
-export const repeat: Gate = ({ id, repeat: limit, repeatRule: rule }, user, now) => {
-  const shown = user.shown.get(id)
-  const timesQueued = (shown?.times ?? 0) + (user.open.has(id) ? 1 : 0)
-  const compared = { rule, timesQueued, lastShownAt: shown?.lastAt }
-  if (limit === 'always') return { gate: 'repeat', reason: undefined, compared }
-  if ('everyMs' in limit) {
-    const isOver = isSince(shown?.lastAt, limit.everyMs, now)
-    return { gate: 'repeat', reason: isOver ? undefined : 'too-soon', compared }
+/** This form's clock. What waits and what was delivered counts; cancelled and expired rows give it back. */
+function repeat({ id, frequency: { repeat: rule } }: Form): Gate {
+  const everyMs = typeof rule === 'object' && 'every' in rule ? durationMs(rule.every) : undefined
+  const times = rule === 'once' ? 1 : typeof rule === 'object' && 'times' in rule ? rule.times : Infinity
+  return {
+    reason: everyMs === undefined ? 'repeat-exhausted' : 'too-soon',
+    check: ({ queue: { shown, open } }, now) => {
+      const shownForm = shown.get(id)
+      const timesQueued = (shownForm?.times ?? 0) + (open.has(id) ? 1 : 0)
+      const lastShownAt = shownForm?.lastAt ?? null
+      const passed = everyMs === undefined ? timesQueued < times : isSince(lastShownAt, everyMs, now)
+      return { gate: 'repeat', passed, compared: { rule, timesQueued, lastShownAt } }
+    },
   }
-  return { gate: 'repeat', reason: timesQueued < limit.times ? undefined : 'repeat-exhausted', compared }
 }
 
-/** Any form's clock. */
-export const cooldown: Gate = ({ cooldownMs }, user, now) => {
-  const lastShown = cooldownMs === 0 ? undefined : findLastShown(user, now)
-  const isOver = cooldownMs === 0 || isSince(lastShown?.at, cooldownMs, now)
-  return { gate: 'cooldown', reason: isOver ? undefined : 'cooling-down', compared: { cooldownMs, lastShown } }
+/** Any form's clock. Where there is no cooldown, nothing is looked up. */
+function cooldown({ cooldown: { ignore } }: Form, { formCooldown }: ProjectConfig): Gate {
+  const cooldownMs = ignore ? 0 : durationMs(formCooldown)
+  return {
+    reason: 'cooling-down',
+    check: ({ queue }, now) => {
+      const lastShown = cooldownMs === 0 ? null : findLastShown(queue, now)
+      const passed = lastShown === null || isSince(lastShown.at, cooldownMs, now)
+      return { gate: 'cooldown', passed, compared: { cooldownSeconds: cooldownMs / 1_000, lastShown } }
+    },
+  }
 }
+
+type LastShown = Extract<GateOutcome, { gate: 'cooldown' }>['compared']['lastShown']
 
 /** Which form was last shown to this user, and when; an open offer counts as shown. */
-function findLastShown(user: UserState, now: number): LastShown | undefined {
-  let last: LastShown | undefined
-  for (const [formId, { lastAt }] of user.shown) {
-    if (!last || lastAt > last.at) last = { formId, at: lastAt, isOffer: false }
+function findLastShown({ shown, open }: Queue, now: Moment): LastShown {
+  let last: LastShown = null
+  for (const [formId, { lastAt }] of shown) {
+    if (!last || lastAt > last.at) last = { formId, at: lastAt, openOffer: false }
   }
-  for (const form of user.open.values()) {
-    if (stateAt(form, now) !== 'offered') continue
-    const at = form.offeredAt ?? now
-    if (!last || at > last.at) last = { formId: form.formId, at, isOffer: true }
+  for (const row of open.values()) {
+    if (row.offeredAt === null || stateAt(row, now.ms) !== 'offered') continue
+    if (!last || row.offeredAt > last.at) last = { formId: row.formId, at: row.offeredAt, openOffer: true }
   }
   return last
 }
 
-function isSince(instant: number | undefined, atLeastMs: number, now: number): boolean {
-  return instant === undefined || now - instant >= atLeastMs
+function isSince(instant: string | null, atLeastMs: number, now: Moment): boolean {
+  return instant === null || now.ms - Date.parse(instant) >= atLeastMs
 }
 
-/** One row a user and form. */
-export const slot: Gate = (form, user) => {
-  const open = user.open.get(form.id)
-  const waiting = open && { state: open.state, queuedAt: open.queuedAt }
-  return { gate: 'slot', reason: waiting && 'already-waiting', compared: { waiting } }
-}
-
-/** In this order; the first that fails is the recorded reason (forms.md, Gates). */
-export const GATES: readonly Gate[] = [live, audience, sample, repeat, cooldown, slot]
-
-/** What each of `gates` says, up to the first that fails: it is the last, and its reason is why. */
-export function checkGates(
-  gates: readonly Gate[],
-  form: CompiledForm,
-  user: UserState,
-  now: number,
-): readonly GateCheck[] {
-  const checks: GateCheck[] = []
-  for (const gate of gates) {
-    const check = gate(form, user, now)
-    checks.push(check)
-    if (check.reason) break
+/** One open row for each user and form. */
+function slot({ id }: Form): Gate {
+  return {
+    reason: 'already-waiting',
+    check: ({ queue }) => {
+      const row = queue.open.get(id)
+      const waiting = row ? { state: row.state, queuedAt: row.queuedAt } : null
+      return { gate: 'slot', passed: waiting === null, compared: { waiting } }
+    },
   }
-  return checks
 }
 
-/** The reason of the first gate that failed; undefined: all of them pass. */
-export function refusalOf(checks: readonly GateCheck[]): GateReason | undefined {
-  return checks.at(-1)?.reason
+/** A date of the workspace file, which may have any offset, as answers show it. */
+function utcOf(date: string | undefined): string | null {
+  return date === undefined ? null : new Date(date).toISOString()
 }

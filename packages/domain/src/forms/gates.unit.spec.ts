@@ -1,15 +1,25 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { evaluateForms } from './evaluate-forms.ts'
-import { DAY, eventOccasion, formIndex, HOUR, MINUTE, NOW, openForm, SECOND, userState } from './form-fixtures.ts'
-import type { UserState } from './user-state.ts'
+import {
+  DAY,
+  eventContext,
+  formIndex,
+  HOUR,
+  MINUTE,
+  NOW,
+  openForm,
+  SECOND,
+  type UserInput,
+  userState,
+} from '../../test/form-fixtures.ts'
 
 type FormInput = Parameters<typeof formIndex>[0][number]
 type Row = readonly [
   gate: string,
   what: string,
   form: FormInput,
-  user: Partial<UserState>,
+  user: UserInput,
   expected: string,
   formCooldown?: string,
 ]
@@ -87,7 +97,7 @@ const rows: readonly Row[] = [
 describe('the gates of forms.md', () => {
   for (const [gate, what, form, user, expected, formCooldown = '0s'] of rows) {
     it(`${gate}: ${what}`, () => {
-      const [decision] = evaluateForms(formIndex([form], { formCooldown }), userState(user), eventOccasion())
+      const [decision] = evaluateForms(formIndex([form], { formCooldown }), userState(user), eventContext())
       expect(decision?.outcome === 'refused' ? decision.reason : decision?.outcome).toBe(expected)
     })
   }
@@ -110,7 +120,7 @@ describe('the gates of forms.md', () => {
     const user = userState({ ...delivered(NOW), ...open() })
     for (let step = 0; step <= mended.length; step += 1) {
       const index = formIndex([Object.assign({}, form, ...mended.slice(0, step))], { formCooldown: '1h' })
-      const [decision] = evaluateForms(index, user, eventOccasion())
+      const [decision] = evaluateForms(index, user, eventContext())
       reasons.push(decision?.outcome === 'refused' ? decision.reason : decision?.outcome)
     }
     expect(reasons).toEqual([
@@ -127,7 +137,7 @@ describe('the gates of forms.md', () => {
     const users = Array.from({ length: 2_000 }, (_, n) => `user-${n}`)
     const index = formIndex([{ sample: 25 }])
     const drawn = users.filter(
-      (userId) => evaluateForms(index, userState({ userId }), eventOccasion())[0]?.outcome === 'queued',
+      (userId) => evaluateForms(index, userState({ userId }), eventContext())[0]?.outcome === 'queued',
     )
     const expected = users.filter(
       (userId) => createHash('sha256').update(`nps:${userId}`).digest().readUInt32BE(0) % 10_000 < 2_500,
@@ -141,14 +151,14 @@ describe('the gates of forms.md', () => {
 describe('a queued form', () => {
   it('is shown after its delay and before it expires, both from when the event was received', () => {
     const index = formIndex([{ delay: '2h', expiresAfter: '30d', priority: 10 }])
-    const decisions = evaluateForms(index, userState(), eventOccasion({ occurredAt: NOW - 10 * MINUTE }))
+    const decisions = evaluateForms(index, userState(), eventContext({ occurredAt: NOW - 10 * MINUTE }))
     expect(decisions).toMatchObject([
       { outcome: 'queued', formId: 'nps', priority: 10, showFrom: NOW + 2 * HOUR, expiresAt: NOW + 30 * DAY },
     ])
   })
 
   it('never expires unless it says so', () => {
-    const [decision] = evaluateForms(formIndex([{}]), userState(), eventOccasion())
+    const [decision] = evaluateForms(formIndex([{}]), userState(), eventContext())
     expect(decision).toMatchObject({ showFrom: NOW, expiresAt: undefined })
   })
 })

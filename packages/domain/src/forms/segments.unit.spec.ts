@@ -2,7 +2,7 @@ import { type Condition, ProjectConfig, type Segment } from '@nextvisit/contract
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConditionState } from './conditions.ts'
-import { DAY, history, NOW, SECOND } from './form-fixtures.ts'
+import { DAY, history, NOW, SECOND } from '../../test/form-fixtures.ts'
 import { compileSegments, NO_SEGMENTS } from './segments.ts'
 
 function indexOf(segments: readonly Segment[]) {

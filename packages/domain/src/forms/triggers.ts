@@ -1,17 +1,19 @@
 import { durationMs, type KeyKind, type Trigger } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
+import type { Moment } from './moment.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
-/** What is evaluated: a tracked event, or a visit. Instants in ms. */
-export type Occasion =
+/** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */
+export type TriggerContext = { readonly received: Moment } & (
   | {
       readonly kind: 'event'
       readonly slug: string
       readonly source: KeyKind
-      readonly receivedAt: number
+      /** Ms since the epoch. */
       readonly occurredAt: number
     }
-  | { readonly kind: 'visit'; readonly startsSession: boolean; readonly receivedAt: number }
+  | { readonly kind: 'visit'; readonly startsSession: boolean }
+)
 
 /** A trigger made ready. Levels, not edges: it matches whenever the count is reached, this occurrence included. */
 export interface CompiledTrigger {
@@ -21,7 +23,7 @@ export interface CompiledTrigger {
   readonly events: { readonly slug: string } | 'every' | 'none'
   readonly onVisits: boolean
   /** `user` is the state after the record. */
-  readonly matches: (user: UserState, occasion: Occasion) => boolean
+  readonly matches: (user: UserState, context: TriggerContext) => boolean
 }
 
 /** (forms.md, A form: triggers) */
@@ -31,7 +33,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       source: trigger,
       events: 'none',
       onVisits: true,
-      matches: (_user, occasion) => occasion.kind === 'visit' && occasion.startsSession,
+      matches: (_user, context) => context.kind === 'visit' && context.startsSession,
     }
   }
   if ('firstSeen' in trigger) {
@@ -40,7 +42,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       source: trigger,
       events: 'every',
       onVisits: true,
-      matches: ({ firstSeenAt }, { receivedAt }) => firstSeenAt !== undefined && receivedAt - firstSeenAt >= afterMs,
+      matches: ({ firstSeenAt }, { received }) => firstSeenAt !== undefined && received.ms - firstSeenAt >= afterMs,
     }
   }
   const slug = eventSlug(trigger.event)
@@ -53,13 +55,13 @@ function eventMatches(
   { count = 1, within, since }: Extract<Trigger, { event: string }>,
 ): CompiledTrigger['matches'] {
   const windowMs = within === undefined ? undefined : durationMs(within)
-  return (user, occasion) => {
-    if (occasion.kind !== 'event' || occasion.slug !== slug) return false
+  return (user, context) => {
+    if (context.kind !== 'event' || context.slug !== slug) return false
     const history = user.events.get(slug)
     if (since === 'session') {
-      if (occasion.source === 'admin' || countOfSession(history, user.sessionStartedAt) < count) return false
+      if (context.source === 'admin' || countOfSession(history, user.sessionStartedAt) < count) return false
     }
     if (windowMs === undefined) return (history?.total ?? 0) >= count
-    return countWithin(history, Math.max(occasion.receivedAt, occasion.occurredAt), windowMs) >= count
+    return countWithin(history, Math.max(context.received.ms, context.occurredAt), windowMs) >= count
   }
 }

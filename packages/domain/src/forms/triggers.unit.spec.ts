@@ -1,9 +1,20 @@
 import type { Trigger } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { DAY, eventOccasion, formIndex, history, HOUR, MINUTE, NOW, userState, visitOccasion } from './form-fixtures.ts'
+import {
+  DAY,
+  eventContext,
+  formIndex,
+  history,
+  HOUR,
+  MINUTE,
+  NOW,
+  type UserInput,
+  userState,
+  visitContext,
+} from '../../test/form-fixtures.ts'
 import { evaluateForms } from './evaluate-forms.ts'
-import type { Occasion } from './triggers.ts'
-import { startsSession, type UserState } from './user-state.ts'
+import type { TriggerContext } from './triggers.ts'
+import { startsSession } from './user-state.ts'
 
 const checkouts = (...times: number[]) => ({ events: new Map([['checkout', history(times)]]) })
 const inSession = (count: number, startedAt: number) => ({
@@ -22,83 +33,83 @@ const longSession = {
   events: new Map([['checkout', history([NOW - 2 * HOUR, NOW], NOW - 3 * HOUR)]]),
   sessionStartedAt: NOW - 3 * HOUR,
 }
-const sdk = eventOccasion({ source: 'sdk' })
+const sdk = eventContext({ source: 'sdk' })
 const weekly: Trigger = { event: 'checkout', count: 3, within: '7d' }
 const sessional: Trigger = { event: 'checkout', count: 2, since: 'session' }
 const threeDays: Trigger = { firstSeen: { after: '3d' } }
 
-type Row = readonly [what: string, trigger: Trigger, user: Partial<UserState>, occasion: Occasion, matches: boolean]
+type Row = readonly [what: string, trigger: Trigger, user: UserInput, context: TriggerContext, matches: boolean]
 
 /** forms.md, A form (triggers) and When a record is evaluated. `user` is the state after the record. */
 const rows: readonly Row[] = [
-  ['this event', { event: 'checkout' }, checkouts(NOW), eventOccasion(), true],
-  ['this event by its name', { event: 'Checkout!' }, checkouts(NOW), eventOccasion(), true],
-  ['another event', { event: 'checkout' }, checkouts(NOW), eventOccasion({ slug: 'search' }), false],
-  ['a visit is no event', { event: 'checkout' }, checkouts(NOW), visitOccasion(), false],
-  ['count reached in the window', weekly, checkouts(NOW - 7 * DAY + 1, NOW - HOUR, NOW), eventOccasion(), true],
-  ['a window is open at its start', weekly, checkouts(NOW - 7 * DAY, NOW - HOUR, NOW), eventOccasion(), false],
+  ['this event', { event: 'checkout' }, checkouts(NOW), eventContext(), true],
+  ['this event by its name', { event: 'Checkout!' }, checkouts(NOW), eventContext(), true],
+  ['another event', { event: 'checkout' }, checkouts(NOW), eventContext({ slug: 'search' }), false],
+  ['a visit is no event', { event: 'checkout' }, checkouts(NOW), visitContext(), false],
+  ['count reached in the window', weekly, checkouts(NOW - 7 * DAY + 1, NOW - HOUR, NOW), eventContext(), true],
+  ['a window is open at its start', weekly, checkouts(NOW - 7 * DAY, NOW - HOUR, NOW), eventContext(), false],
   [
     'a window is closed at its end: what lies ahead of it is outside',
     { event: 'checkout', count: 2, within: '1h' },
     checkouts(NOW, NOW + 1),
-    eventOccasion(),
+    eventContext(),
     false,
   ],
   [
     'more than the count: a level, not an edge',
     weekly,
     checkouts(NOW - 3, NOW - 2, NOW - 1, NOW),
-    eventOccasion(),
+    eventContext(),
     true,
   ],
   [
     'the window of an event ahead of the clock ends at its own time',
     { event: 'checkout', count: 2, within: '1h' },
     checkouts(NOW - MINUTE, NOW + MINUTE),
-    eventOccasion({ occurredAt: NOW + MINUTE }),
+    eventContext({ occurredAt: NOW + MINUTE }),
     true,
   ],
   [
     'the window of a late event ends when it was received',
     { event: 'checkout', count: 2, within: '10m' },
     checkouts(NOW - 12 * MINUTE, NOW - 11 * MINUTE),
-    eventOccasion({ occurredAt: NOW - 11 * MINUTE }),
+    eventContext({ occurredAt: NOW - 11 * MINUTE }),
     false,
   ],
   [
     'no window: backdated ones count',
     { event: 'checkout', count: 2 },
     checkouts(NOW - 300 * DAY, NOW),
-    eventOccasion(),
+    eventContext(),
     true,
   ],
-  ['no window: count not reached', { event: 'checkout', count: 2 }, checkouts(NOW), eventOccasion(), false],
+  ['no window: count not reached', { event: 'checkout', count: 2 }, checkouts(NOW), eventContext(), false],
   ['this session', sessional, inSession(2, NOW - MINUTE), sdk, true],
   ['this session, too few', sessional, inSession(1, NOW - MINUTE), sdk, false],
   ['an earlier session', sessional, inSession(2, NOW - HOUR), sdk, false],
-  ['an admin event never fires since: session', sessional, inSession(2, NOW - MINUTE), eventOccasion(), false],
+  ['an admin event never fires since: session', sessional, inSession(2, NOW - MINUTE), eventContext(), false],
   ['this session and a window, each reached', { ...sessional, within: '1h' }, inSession(2, NOW - MINUTE), sdk, true],
   ['a window, but not this session', { ...sessional, within: '1h' }, inSession(1, NOW - MINUTE), sdk, false],
   ['this session, but not a window', { ...sessional, within: '1h' }, longSession, sdk, false],
   ['no session yet', sessional, { ...inSession(2, NOW), sessionStartedAt: undefined }, sdk, false],
-  ['first seen, exactly that long ago', threeDays, { firstSeenAt: NOW - 3 * DAY }, eventOccasion(), true],
-  ['first seen, by a visit', threeDays, { firstSeenAt: NOW - 3 * DAY }, visitOccasion({ startsSession: false }), true],
-  ['first seen, a moment less ago', threeDays, { firstSeenAt: NOW - 3 * DAY + 1 }, eventOccasion(), false],
-  ['never seen', threeDays, { firstSeenAt: undefined }, eventOccasion(), false],
-  ['a visit that starts a session', { visit: {} }, {}, visitOccasion(), true],
-  ['a visit within a session', { visit: {} }, {}, visitOccasion({ startsSession: false }), false],
+  ['first seen, exactly that long ago', threeDays, { firstSeenAt: NOW - 3 * DAY }, eventContext(), true],
+  ['first seen, by a visit', threeDays, { firstSeenAt: NOW - 3 * DAY }, visitContext({ startsSession: false }), true],
+  ['first seen, a moment less ago', threeDays, { firstSeenAt: NOW - 3 * DAY + 1 }, eventContext(), false],
+  ['never seen', threeDays, { firstSeenAt: undefined }, eventContext(), false],
+  ['a visit that starts a session', { visit: {} }, {}, visitContext(), true],
+  ['a visit within a session', { visit: {} }, {}, visitContext({ startsSession: false }), false],
   ['an event is no visit', { visit: {} }, {}, sdk, false],
 ]
 
 describe('the triggers of forms.md', () => {
-  it.each(rows)('%s', (_what, trigger, user, occasion, matches) => {
-    const decisions = evaluateForms(formIndex([{ triggers: [trigger] }]), userState(user), occasion)
+  it.each(rows)('%s', (_what, trigger, user, context, matches) => {
+    const decisions = evaluateForms(formIndex([{ triggers: [trigger] }]), userState(user), context)
     expect(decisions.length > 0).toBe(matches)
   })
 
   it('are alternatives: any one is enough, and two queue once', () => {
     const index = formIndex([{ triggers: [{ event: 'checkout' }, threeDays] }])
-    expect(evaluateForms(index, userState({ firstSeenAt: 0, ...checkouts(NOW) }), eventOccasion())).toHaveLength(1)
+    expect(evaluateForms(index, userState({ firstSeenAt: 0, ...checkouts(NOW) }), eventContext())).toHaveLength(1)
   })
 })
 

@@ -1,7 +1,7 @@
 import { type DeviceFacts, KEPT_OCCURRENCES, type TraitValue } from '@nextvisit/contracts'
-import type { OpenForm } from './queue.ts'
+import type { Queue } from './queue.ts'
 
-/** All instants of the form rules are ms since the epoch: they come from records, never from a clock. */
+/** What is known of a user's activity. All instants come from records, never from a clock: here ms since the epoch. */
 
 /** What is kept of one event of one user. */
 export interface EventHistory {
@@ -10,12 +10,6 @@ export interface EventHistory {
   readonly latest: readonly number[]
   /** SDK track events of this slug in the session that began at `startedAt`. */
   readonly session?: { readonly startedAt: number; readonly count: number } | undefined
-}
-
-/** How often and when last a form was shown to a user. */
-export interface Shown {
-  readonly times: number
-  readonly lastAt: number
 }
 
 /** What the rules know of a user, after everything that was answered before (forms.md, When a record is evaluated). */
@@ -29,10 +23,7 @@ export interface UserState {
   readonly lastSdkContactAt?: number | undefined
   /** By slug. */
   readonly events: ReadonlyMap<string, EventHistory>
-  /** Waiting and offered forms, by form id: there is one slot for each. */
-  readonly open: ReadonlyMap<string, OpenForm>
-  /** Delivered forms, by form id. */
-  readonly shown: ReadonlyMap<string, Shown>
+  readonly queue: Queue
 }
 
 const SESSION_GAP_MS = 30 * 60_000

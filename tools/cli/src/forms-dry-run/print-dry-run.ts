@@ -1,13 +1,13 @@
 import { print, printTable, styled } from '../output.ts'
 import type { ReadPast } from './read-past.ts'
-import type { Period, RehearsedProject } from './rehearse-forms.ts'
+import type { Period, SimulatedProject } from './simulate-forms.ts'
 import { type FormTally, topRefusals } from './tally.ts'
 
 /** What a dry run found. */
 export interface DryRun extends ReadPast {
   readonly period: Period
   readonly users: number
-  readonly projects: readonly RehearsedProject[]
+  readonly projects: readonly SimulatedProject[]
 }
 
 const REFUSALS_SHOWN = 3
@@ -28,7 +28,7 @@ export function printDryRun({ records, unreadable, users, period, projects }: Dr
   print('Nothing was changed: this was a dry run.')
 }
 
-function printProject({ tallies: { proposed, today } }: RehearsedProject): void {
+function printProject({ tallies: { proposed, today } }: SimulatedProject): void {
   const forms = [...new Set([...proposed.keys(), ...(today?.keys() ?? [])])]
   if (forms.length === 0) return print('No forms.')
   printTable(

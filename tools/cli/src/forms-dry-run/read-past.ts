@@ -2,7 +2,7 @@ import { decodeRecord, FormFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import type { ZodType } from 'zod'
 import { createProgress } from '../progress.ts'
-import type { Rehearsal } from './rehearse-forms.ts'
+import type { Simulation } from './simulate-forms.ts'
 
 /** The log's topics, others in specs. */
 export type Topics =
@@ -17,10 +17,10 @@ export interface ReadPast {
 }
 
 /**
- * Tells a rehearsal everything that is in the log now, by a reader of its own: no group, nothing committed, nothing
+ * Gives a simulation everything that is in the log now, by a reader of its own: no group, nothing committed, nothing
  * published. `form-events` comes first, as it says how the queue stood.
  */
-export async function readPast(connection: LogConnection, topics: Topics, rehearsal: Rehearsal): Promise<ReadPast> {
+export async function readPast(connection: LogConnection, topics: Topics, simulation: Simulation): Promise<ReadPast> {
   const forms = await readWatermarks(connection, topics.formEvents)
   const users = await readWatermarks(connection, topics.userEvents)
   const whole = sizeOf(forms) + sizeOf(users)
@@ -49,8 +49,8 @@ export async function readPast(connection: LogConnection, topics: Topics, rehear
   }
 
   try {
-    await readTopic(topics.formEvents, forms, FormFact, rehearsal.takeFormFact)
-    await readTopic(topics.userEvents, users, UserFact, rehearsal.takeUserFact)
+    await readTopic(topics.formEvents, forms, FormFact, simulation.takeFormFact)
+    await readTopic(topics.userEvents, users, UserFact, simulation.takeUserFact)
   } finally {
     progress.end()
   }

@@ -1,15 +1,48 @@
-import type { ConditionLeaf, FormDecision, GateOutcome, QueuedForm, Trigger } from '@nextvisit/contracts'
+import {
+  type ConditionLeaf,
+  type FormDecision,
+  GATE_NAMES,
+  type GateName,
+  type GateOutcome,
+  type QueuedForm,
+  type Trigger,
+} from '@nextvisit/contracts'
 import { styled } from '../output.ts'
 
-const GATES: readonly GateOutcome['gate'][] = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot']
+type Compared<Gate extends GateName> = Extract<GateOutcome, { gate: Gate }>['compared']
 
-const WIDTH = Math.max(...GATES.map((gate) => gate.length))
+/** What a gate compared, in words. A gate that has no entry shows its members as they are. */
+const SENTENCES: { readonly [Gate in GateName]?: (compared: Compared<Gate>) => string } = {
+  live: ({ enabled, startsAt, endsAt, now }) =>
+    inOrder(
+      [enabled ? 'enabled' : 'disabled', startsAt && `from ${startsAt}`, endsAt && `until ${endsAt}`, `at ${now}`],
+      ', ',
+    ),
+  audience: ({ leaf, negated, actual }) => {
+    if (!leaf) return 'no condition decides'
+    const had = actual === undefined ? 'nothing' : JSON.stringify(actual)
+    return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; the user has ${had}`
+  },
+  sample: ({ bucket, threshold }) =>
+    bucket === null ? 'everybody' : `drew ${bucket} of 10000; in below ${threshold} (${threshold / 100} %)`,
+  repeat: ({ rule, timesQueued, lastShownAt }) =>
+    `${inWords(rule)}; queued ${times(timesQueued)} before, last shown ${lastShownAt ?? 'never'}`,
+  cooldown: ({ cooldownSeconds, lastShown }) => {
+    if (cooldownSeconds === 0) return 'none'
+    if (!lastShown) return `${cooldownSeconds} s since any form; none was shown before`
+    const how = lastShown.openOffer ? 'offered' : 'shown'
+    return `${cooldownSeconds} s since any form; ${lastShown.formId} was ${how} ${lastShown.at}`
+  },
+  slot: ({ waiting }) => (waiting ? `${waiting.state} since ${waiting.queuedAt}` : 'free'),
+}
+
+const WIDTH = Math.max(...GATE_NAMES.map((gate) => gate.length))
 
 /** A decision for people: what became of the form, and each gate in order. */
 export function decisionLines(decision: FormDecision, userName: string): readonly string[] {
   const { formId, reason, at, requestId, trigger, catalogRevision, gates } = decision
   const setOffBy = trigger ? ` (${triggerInWords(trigger)})` : ''
-  const rest = GATES.slice(gates.length)
+  const rest = GATE_NAMES.slice(gates.length)
   return [
     styled('bold', `${formId} was ${reason ? `not queued for ${userName}: ${reason}` : `queued for ${userName}`}`),
     `  at ${at}, by record ${requestId}${setOffBy}, under revision ${catalogRevision}`,
@@ -24,43 +57,14 @@ function gateLine(outcome: GateOutcome): string {
   return `  ${mark} ${outcome.gate.padEnd(WIDTH)}  ${comparedInWords(outcome)}`
 }
 
-function comparedInWords(outcome: GateOutcome): string {
-  switch (outcome.gate) {
-    case 'live': {
-      const { enabled, startsAt, endsAt, now } = outcome.compared
-      return inOrder(
-        [enabled ? 'enabled' : 'disabled', startsAt && `from ${startsAt}`, endsAt && `until ${endsAt}`, `at ${now}`],
-        ', ',
-      )
-    }
-    case 'audience':
-      return audienceInWords(outcome.compared)
-    case 'sample': {
-      const { bucket, threshold } = outcome.compared
-      return bucket === null ? 'everybody' : `drew ${bucket} of 10000; in below ${threshold} (${threshold / 100} %)`
-    }
-    case 'repeat': {
-      const { rule, timesQueued, lastShownAt } = outcome.compared
-      return `${inWords(rule)}; queued ${times(timesQueued)} before, last shown ${lastShownAt ?? 'never'}`
-    }
-    case 'cooldown': {
-      const { cooldownSeconds, lastShown } = outcome.compared
-      if (cooldownSeconds === 0) return 'none'
-      if (!lastShown) return `${cooldownSeconds} s since any form; none was shown before`
-      const how = lastShown.openOffer ? 'offered' : 'shown'
-      return `${cooldownSeconds} s since any form; ${lastShown.formId} was ${how} ${lastShown.at}`
-    }
-    case 'slot': {
-      const { waiting } = outcome.compared
-      return waiting ? `${waiting.state} since ${waiting.queuedAt}` : 'free'
-    }
-  }
-}
-
-function audienceInWords({ leaf, negated, actual }: Extract<GateOutcome, { gate: 'audience' }>['compared']): string {
-  if (!leaf) return 'no condition decides'
-  const had = actual === undefined ? 'nothing' : JSON.stringify(actual)
-  return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; the user has ${had}`
+function comparedInWords({ gate, compared }: GateOutcome): string {
+  const sentence = SENTENCES[gate] as ((compared: GateOutcome['compared']) => string) | undefined
+  return (
+    sentence?.(compared) ??
+    Object.entries(compared)
+      .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
+      .join(', ')
+  )
 }
 
 /** `{ trait: plan, is: pro }` → `trait plan is "pro"`. */
@@ -89,7 +93,7 @@ function triggerInWords(trigger: Trigger): string {
 }
 
 /** `{ every: 30d }` → `every 30d`. */
-function inWords(rule: Extract<GateOutcome, { gate: 'repeat' }>['compared']['rule']): string {
+function inWords(rule: Compared<'repeat'>['rule']): string {
   if (typeof rule === 'string') return rule
   return 'every' in rule ? `every ${rule.every}` : `at most ${times(rule.times)}`
 }

@@ -86,6 +86,14 @@ describe('a decision in words', () => {
     expect(decisionLines(decision({ gates: [gate] }), 'ada').join('\n')).toContain(expected)
   })
 
+  it('shows the members of a gate that has no sentence', () => {
+    const compared = { from: '22:00', until: '07:00', now: AT }
+    const gate = { gate: 'quiet-hours', passed: true, compared } as unknown as GateOutcome
+    expect(decisionLines(decision({ gates: [gate] }), 'ada').join('\n')).toContain(
+      `quiet-hours  from "22:00", until "07:00", now "${AT}"`,
+    )
+  })
+
   it('says so where a decision is older than what is kept of gates', () => {
     expect(decisionLines(decision({}), 'ada').at(-1)).toBe('  What the gates compared was not kept yet.')
   })

@@ -1,0 +1,92 @@
+import { type Form, ProjectConfig } from '@nextvisit/contracts'
+import { compileForms, type FormIndex } from '../src/forms/form-index.ts'
+import { type Moment, momentOf } from '../src/forms/moment.ts'
+import { type OpenRow, queueOf } from '../src/forms/queue.ts'
+import type { TriggerContext } from '../src/forms/triggers.ts'
+import { type EventHistory, type UserState, withOccurrence } from '../src/forms/user-state.ts'
+
+/** For the specs of the form rules: one call gives a valid part, the argument says what is special about it. */
+
+export const NOW = Date.parse('2026-11-02T10:00:00.000Z')
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** A user's state, with the queue in parts. When a form was last shown is in ms. */
+export interface UserInput extends Partial<Omit<UserState, 'queue'>> {
+  readonly open?: ReadonlyMap<string, OpenRow>
+  readonly shown?: ReadonlyMap<string, { readonly times: number; readonly lastAt: number }>
+}
+
+/** A user after one `checkout`. */
+export function userState({ open = new Map(), shown = new Map(), ...special }: UserInput = {}): UserState {
+  const clocks = [...shown].map(([formId, { times, lastAt }]) => [formId, { times, lastAt: iso(lastAt) }] as const)
+  return {
+    userId: '00000000-0000-5000-8000-000000000001',
+    traits: new Map(),
+    device: {},
+    firstSeenAt: NOW - DAY,
+    events: new Map([['checkout', history([NOW])]]),
+    queue: queueOf([...open.values()], new Map(clocks)),
+    ...special,
+  }
+}
+
+/** An instant of the log, ms since the epoch, as text. */
+export function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+export function moment(ms: number): Moment {
+  return momentOf(iso(ms))
+}
+
+/** A history of occurrences in this order of arrival, all of them SDK events of one session where one is named. */
+export function history(occurrences: readonly number[], sessionStartedAt?: number): EventHistory {
+  return occurrences.reduce<EventHistory>((before, at) => withOccurrence(before, at, sessionStartedAt), {
+    total: 0,
+    latest: [],
+  })
+}
+
+type QueueInstant = 'queuedAt' | 'showFrom' | 'expiresAt' | 'offeredAt'
+/** An open row with its instants in ms. */
+export type OpenFormInput = Partial<Omit<OpenRow, QueueInstant>> & Partial<Record<QueueInstant, number>>
+
+export function openForm(special: OpenFormInput = {}): OpenRow {
+  const { queuedAt = NOW - HOUR, showFrom = NOW - HOUR, expiresAt, offeredAt, ...members } = special
+  const formId = special.formId ?? 'nps'
+  return {
+    organization: 'acme',
+    project: 'shop',
+    userId: '00000000-0000-5000-8000-000000000001',
+    id: `row-${formId}`,
+    formId,
+    state: 'waiting',
+    priority: 0,
+    queuedAt: iso(queuedAt),
+    showFrom: iso(showFrom),
+    expiresAt: expiresAt === undefined ? null : iso(expiresAt),
+    offeredAt: offeredAt === undefined ? null : iso(offeredAt),
+    shownAt: null,
+    visitId: null,
+    causeId: '00000000-0000-7000-8000-000000000001',
+    catalogRevision: 1,
+    ...members,
+  }
+}
+
+export function eventContext(special: Partial<Extract<TriggerContext, { kind: 'event' }>> = {}): TriggerContext {
+  return { kind: 'event', slug: 'checkout', source: 'admin', received: moment(NOW), occurredAt: NOW, ...special }
+}
+
+export function visitContext(special: Partial<Extract<TriggerContext, { kind: 'visit' }>> = {}): TriggerContext {
+  return { kind: 'visit', startsSession: true, received: moment(NOW), ...special }
+}
+
+/** An index over forms that react to `checkout` unless they say otherwise. */
+export function formIndex(forms: readonly Partial<Form>[], project: Partial<ProjectConfig> = {}): FormIndex {
+  const complete = forms.map((form) => ({ id: 'nps', triggers: [{ event: 'checkout' }], ...form }))
+  return compileForms(ProjectConfig.parse({ id: 'shop', ...project, forms: complete }))
+}

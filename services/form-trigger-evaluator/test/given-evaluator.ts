@@ -1,0 +1,87 @@
+import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
+import { createAdapter, sql } from '@nextvisit/database'
+import { createPartitionFold, type FoldContext, type PartitionFold } from '@nextvisit/projection'
+import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { formTriggerEvaluator } from '../src/consumer.ts'
+import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
+import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
+
+export const { migrations } = formTriggerEvaluator
+
+export function openDb(url: string): PrismaClient {
+  return new PrismaClient({
+    adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec' }),
+  })
+}
+
+/** For specs: the projection on a database of its own, fed batch by batch through the core. */
+export async function givenEvaluator(databaseUrl: string) {
+  const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
+  const prisma = openDb(database.url)
+  let replies: EvaluatorReply[] = []
+  const projection = createFormTriggerProjection({
+    publishReplies: async (sent) => {
+      replies.push(...sent.map(({ reply }) => reply))
+    },
+  })
+
+  /** A catalog for each batch: stories change the workspace. */
+  async function openFold({ catalog, isRebuild, partition }: FoldContext): Promise<PartitionFold> {
+    const place = { topic: 'user-events', partition, serviceVersion: 'test' }
+    const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
+    await fold.open(0n)
+    return fold
+  }
+
+  async function foldBatch(
+    context: FoldContext,
+    facts: readonly UserFact[],
+    waiting: { readonly replyTo?: string },
+  ): Promise<readonly EvaluatorReply[]> {
+    const fold = await openFold(context)
+    const { nextOffset } = fold.checkpoint()
+    const records = factsAsRecords(facts, { partition: PARTITION, ...waiting })
+    const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + nextOffset })))
+    replies = []
+    await fold.fold({ ...batch, fetchedFrom: nextOffset, nextOffset: nextOffset + batch.nextOffset })
+    return replies
+  }
+
+  return {
+    prisma,
+    /** One batch, for each record of which a gateway waits; returns the replies. */
+    fold: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
+    /** One batch that nobody waits for. */
+    foldUnheard: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, {}),
+    /** A tick as of `ms` after the start of the story, if one is due, as the core does it. */
+    tick: async (context: FoldContext, ms: number): Promise<void> => {
+      const { catalog, partition } = context
+      const due = await projection.due?.(prisma, new Date(at(ms)), { catalog, partitions: [partition, 99] })
+      if (!due?.includes(partition)) return
+      const fold = await openFold(context)
+      await fold.tick(new Date(at(ms)))
+    },
+    queue: async () => {
+      const rows = await prisma.queueRow.findMany({ orderBy: [{ queuedAt: 'asc' }, { formId: 'asc' }] })
+      return rows.map(({ formId, state }) => `${formId} ${state}`)
+    },
+    outbox: () =>
+      prisma.$queryRaw<{ topic: string; key: string; value: string; headers: Record<string, string> }[]>(
+        sql`SELECT topic, key, value, headers FROM outbox ORDER BY sequence`,
+      ),
+    told: async () => {
+      const rows = await prisma.$queryRaw<{ value: string }[]>(sql`SELECT value FROM outbox ORDER BY sequence`)
+      return rows.map(({ value }) => JSON.parse(value) as FormFact).map(({ type, formId }) => `${type} ${formId}`)
+    },
+    /** Forgets everything but the checkpoint, for the next story. */
+    clear: () =>
+      prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, idempotent_outcomes`),
+    stop: async () => {
+      await prisma.$disconnect()
+      await database.drop()
+    },
+  }
+}
+
+export type GivenEvaluator = Awaited<ReturnType<typeof givenEvaluator>>

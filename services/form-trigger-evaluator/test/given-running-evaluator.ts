@@ -1,0 +1,101 @@
+import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import {
+  type EvaluatorReply,
+  FormFact,
+  OrganizationConfig,
+  type ProjectConfig,
+  type UserFact,
+} from '@nextvisit/contracts'
+import { sql } from '@nextvisit/database'
+import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
+import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
+import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
+import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
+import { migrations, openDb } from './given-evaluator.ts'
+
+export interface Sent {
+  readonly fact: UserFact
+  /** Whether a gateway waits for the reply. */
+  readonly isHeard: boolean
+}
+
+/**
+ * For specs: one evaluator that lives on from batch to batch, as the owner of a partition does, under a catalog that
+ * changes; until it is restarted.
+ */
+export async function givenRunningEvaluator(databaseUrl: string) {
+  const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
+  const prisma = openDb(database.url)
+  let replies: EvaluatorReply[] = []
+  let held: CatalogView = staticCatalog([])
+  const catalog: CatalogView = {
+    ...held,
+    project: (organization, project) => held.project(organization, project),
+    revision: (organization) => held.revision(organization),
+  }
+  const projection = createFormTriggerProjection({
+    publishReplies: async (sent) => void replies.push(...sent.map(({ reply }) => reply)),
+  })
+  let fold: PartitionFold
+  let log: ReturnType<typeof factsAsRecords> = []
+
+  const start = async (): Promise<void> => {
+    const place = { topic: 'user-events', partition: PARTITION, serviceVersion: 'test' }
+    fold = createPartitionFold({ projection, db: prisma, ...place, catalog })
+    await fold.open(0n)
+  }
+
+  const fetched = async (from: number): Promise<readonly EvaluatorReply[]> => {
+    replies = []
+    await fold.fold(batchOf(log, from))
+    return replies
+  }
+
+  return {
+    prisma,
+    apply: (project: ProjectConfig): void => {
+      held = staticCatalog([OrganizationConfig.parse({ id: 'acme', projects: [project] })])
+    },
+    /** Records as one batch; returns the replies to those that are heard. */
+    send: async (sent: readonly Sent[]): Promise<readonly EvaluatorReply[]> => {
+      const from = log.length
+      const records = sent.flatMap(({ fact, isHeard }) =>
+        factsAsRecords([fact], { partition: PARTITION, ...(isHeard ? { replyTo: GATEWAY } : {}) }),
+      )
+      log = [...log, ...records.map((record, index) => ({ ...record, offset: BigInt(from + index) }))]
+      return fetched(from)
+    },
+    /** Another process takes over, and is given the last `records` of the log again. */
+    restart: async (records: number): Promise<readonly EvaluatorReply[]> => {
+      await start()
+      return fetched(Math.max(0, log.length - records))
+    },
+    /** One of the runner's seconds, where it finds something due. */
+    tick: async (ms: number): Promise<void> => {
+      const instant = new Date(at(ms))
+      const due = await projection.due?.(prisma, instant, { catalog, partitions: [PARTITION] })
+      if (due?.includes(PARTITION)) await fold.tick(instant)
+    },
+    /** What `form-events` is told since it was last asked. */
+    takeTold: async (): Promise<readonly FormFact[]> => {
+      const rows = await prisma.$queryRaw<{ value: string }[]>(
+        sql`WITH taken AS (DELETE FROM outbox RETURNING *) SELECT value FROM taken ORDER BY sequence`,
+      )
+      return rows.map(({ value }) => FormFact.parse(JSON.parse(value)))
+    },
+    /** Everything forgotten, and a new log. */
+    begin: async (): Promise<void> => {
+      log = []
+      await prisma.$executeRaw(
+        sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, idempotent_outcomes, idempotent_records, checkpoints`,
+      )
+      await start()
+    },
+    stop: async (): Promise<void> => {
+      await prisma.$disconnect()
+      await database.drop()
+    },
+  }
+}
+
+export type RunningEvaluator = Awaited<ReturnType<typeof givenRunningEvaluator>>

@@ -1,0 +1,36 @@
+import type { UserFact } from '@nextvisit/contracts'
+import { idempotentRecordOf } from '@nextvisit/domain'
+import { isDuplicate } from '@nextvisit/projection'
+
+/** Longer than a duplicate can come after its first, and than one partition is read ahead of another. Consumers keep it as long. */
+const KEPT_MS = 48 * 3_600_000
+
+/** Knows duplicates of idempotent and imported records (decisions.md, Retries and Import), as the consumers' ledger does. */
+export function createDuplicatesLedger(): { readonly takeIsDuplicate: (fact: UserFact) => boolean } {
+  const imported = new Set<string>()
+  /** When it was received, by id. */
+  const keyed = new Map<string, number>()
+
+  const release = (before: number): void => {
+    for (const [id, received] of keyed) {
+      if (received >= before) return
+      keyed.delete(id)
+    }
+  }
+
+  return {
+    takeIsDuplicate: (fact) => {
+      const key = idempotentRecordOf(fact)
+      if (!key) return false
+      const predecessorMs = imported.has(key.id) ? Number.POSITIVE_INFINITY : keyed.get(key.id)
+      if (predecessorMs !== undefined && isDuplicate(key, predecessorMs)) return true
+      if (key.receivedMs === Number.POSITIVE_INFINITY) imported.add(key.id)
+      else {
+        keyed.delete(key.id)
+        keyed.set(key.id, key.receivedMs)
+        release(key.receivedMs - KEPT_MS)
+      }
+      return false
+    },
+  }
+}

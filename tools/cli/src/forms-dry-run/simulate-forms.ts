@@ -1,0 +1,194 @@
+import type {
+  EventTracked,
+  FormFact,
+  IdentifyRequested,
+  ProjectConfig,
+  ProjectRef,
+  UserFact,
+} from '@nextvisit/contracts'
+import {
+  type AskedFacts,
+  chooseForm,
+  compileForms,
+  confirm,
+  EMPTY_QUEUE,
+  enqueue,
+  evaluateForms,
+  evolve,
+  expireDue,
+  factsAskedBy,
+  foldEvent,
+  foldIdentify,
+  foldSdkContact,
+  type FormIndex,
+  momentOf,
+  type Queue,
+  queueOf,
+  type TriggerContext,
+  type UserActivity,
+} from '@nextvisit/domain'
+import { askedOf } from './asked-of.ts'
+import { createDuplicatesLedger } from './duplicates-ledger.ts'
+import { count, emptyTally, type FormTally } from './tally.ts'
+
+/** A project as the file has it, and as it is applied today. */
+export interface ComparedProject extends ProjectRef {
+  readonly proposed: ProjectConfig
+  readonly today: ProjectConfig | undefined
+}
+
+/** Which records are evaluated: those received in [from, to), ms since the epoch. */
+export interface Period {
+  readonly from: number
+  readonly to: number
+}
+
+/** What became of a project's forms under one catalog, by form id. */
+export type Tallies = ReadonlyMap<string, FormTally>
+export interface SimulatedProject extends ComparedProject {
+  readonly tallies: { readonly proposed: Tallies; readonly today: Tallies | undefined }
+}
+
+/** One of the catalogs that are compared. */
+interface Side {
+  readonly index: FormIndex
+  readonly tallies: Map<string, FormTally>
+}
+type SideName = 'proposed' | 'today'
+
+/** A project while its log is read. */
+interface ProjectState {
+  readonly compared: ComparedProject
+  readonly asked: AskedFacts
+  readonly sides: ReadonlyMap<SideName, Side>
+  readonly users: Map<string, SimulatedUser>
+}
+
+interface SimulatedUser extends UserActivity {
+  readonly userId: string
+  /** Both are what was really there when the period began; from then on they differ. */
+  queues: Readonly<Record<SideName, Queue>>
+  /** `<side>/<form>` of every form that was queued for them at least once. */
+  counted?: Set<string>
+}
+
+/**
+ * Evaluates forms over what is in the log, by the evaluator's own rules, in memory (forms.md). Queue and clocks begin as
+ * they were at the start of the period. From then on each catalog has a queue of its own: every visit is offered a form,
+ * whether its gateway asked for one or not (where no form was applied then, none did), and every offer is confirmed. Of a
+ * user's activity only what the forms ask about is kept.
+ */
+export function createSimulation(projects: readonly ComparedProject[], { from, to }: Period) {
+  const states = new Map(projects.map((compared) => [keyOf(compared), stateOf(compared)]))
+  const ledger = createDuplicatesLedger()
+
+  return {
+    /** To be called for all of `form-events` before the first record of `user-events`. */
+    takeFormFact: (fact: FormFact): void => {
+      const state = states.get(keyOf(fact))
+      if (!state || Date.parse(fact.at) >= from) return
+      const user = userOf(state, fact.userId)
+      const queue = evolve(user.queues.today, fact)
+      user.queues = { today: queue, proposed: queue }
+    },
+
+    takeUserFact: (fact: UserFact): void => {
+      const state = states.get(keyOf(fact))
+      if (!state || fact.type === 'VisitAnswered' || Date.parse(fact.received) >= to) return
+      if (ledger.takeIsDuplicate(fact)) return
+      const user = userOf(state, fact.userId)
+      const context = fact.type === 'EventTracked' ? foldTracked(state, user, fact) : foldIdentified(state, user, fact)
+      if (!context || context.received.ms < from) return
+      for (const [name, side] of state.sides) {
+        const queue = simulate(user, { name, side }, { fact, context })
+        if (queue !== user.queues[name]) user.queues = { ...user.queues, [name]: withoutOver(queue) }
+      }
+    },
+
+    users: (): number => [...states.values()].reduce((sum, { users }) => sum + users.size, 0),
+
+    result: (): readonly SimulatedProject[] =>
+      [...states.values()].map(({ compared, sides }) => ({
+        ...compared,
+        tallies: { proposed: sides.get('proposed')?.tallies ?? new Map(), today: sides.get('today')?.tallies },
+      })),
+  }
+}
+
+export type Simulation = ReturnType<typeof createSimulation>
+
+function keyOf({ organization, project }: ProjectRef): string {
+  return `${organization}/${project}`
+}
+
+function stateOf(compared: ComparedProject): ProjectState {
+  const { proposed, today } = compared
+  const sides = new Map<SideName, Side>([['proposed', sideOf(proposed)]])
+  if (today) sides.set('today', sideOf(today))
+  return { compared, asked: factsAskedBy(today ? [proposed, today] : [proposed]), sides, users: new Map() }
+}
+
+function sideOf(config: ProjectConfig): Side {
+  return { index: compileForms(config), tallies: new Map(config.forms.map(({ id }) => [id, emptyTally()])) }
+}
+
+function userOf({ users }: ProjectState, userId: string): SimulatedUser {
+  const known = users.get(userId)
+  if (known) return known
+  const queues = { proposed: EMPTY_QUEUE, today: EMPTY_QUEUE }
+  const user: SimulatedUser = { userId, traits: new Map(), device: {}, events: new Map(), queues }
+  users.set(userId, user)
+  return user
+}
+
+/** What triggers look at, where the record evaluates anything. */
+function foldTracked({ asked }: ProjectState, user: SimulatedUser, fact: EventTracked): TriggerContext | undefined {
+  if (asked.events.has(fact.slug)) foldEvent(user, fact)
+  else foldSdkContact(user, fact)
+  if (!fact.evaluateTriggers) return undefined
+  const { slug, source, received, occurredAt } = fact
+  return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt) }
+}
+
+function foldIdentified(
+  { asked }: ProjectState,
+  user: SimulatedUser,
+  fact: IdentifyRequested,
+): TriggerContext | undefined {
+  const startsSession = foldIdentify(user, askedOf(fact, asked))
+  if (fact.source === 'admin') return undefined
+  return { kind: 'visit', startsSession, received: momentOf(fact.received) }
+}
+
+/** One side's queue of the user after a record. */
+function simulate(
+  user: SimulatedUser,
+  { name, side }: { readonly name: SideName; readonly side: Side },
+  { fact, context }: { readonly fact: EventTracked | IdentifyRequested; readonly context: TriggerContext },
+): Queue {
+  const { received } = context
+  let { queue } = expireDue(user.queues[name], received)
+  for (const decision of evaluateForms(side.index, { ...user, queue }, context)) {
+    const isQueued = decision.outcome === 'queued'
+    const tally = side.tallies.get(decision.formId)
+    if (tally) count(tally, decision, isQueued && isFirstTime(user, `${name}/${decision.formId}`))
+    // Rows live as long as this simulation: nothing asks them for the revision.
+    const cause = { user: fact, recordId: fact.id, received, catalogRevision: 0 }
+    if (isQueued) ({ queue } = enqueue(queue, decision, cause))
+  }
+  if (context.kind !== 'visit') return queue
+  const { offer } = chooseForm(side.index, { ...user, queue }, received)
+  return offer ? confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso }).queue : queue
+}
+
+/** A simulated row that is over is not asked for again. */
+function withoutOver({ open, shown }: Queue): Queue {
+  return queueOf([...open.values()], shown)
+}
+
+function isFirstTime(user: SimulatedUser, key: string): boolean {
+  user.counted ??= new Set()
+  if (user.counted.has(key)) return false
+  user.counted.add(key)
+  return true
+}

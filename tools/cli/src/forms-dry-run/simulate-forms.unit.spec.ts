@@ -1,0 +1,75 @@
+import { FormFact, ProjectConfig, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, userIdFixture, visit } from '@nextvisit/contracts/fixtures'
+import { describe, expect, it } from 'vitest'
+import { createSimulation } from './simulate-forms.ts'
+
+const HOUR = 3_600_000
+const FROM = Date.parse('2026-11-20T12:00:00.000Z')
+const at = (hours: number) => new Date(FROM + hours * HOUR).toISOString()
+const ada = { userName: 'ada', userId: userIdFixture('ada') }
+const checkout = (hours: number) => eventTracked({ ...ada, eventName: 'checkout', received: at(hours) })
+const seen = (hours: number) => visit({ ...ada, received: at(hours) })
+
+type FormInput = Partial<ProjectConfig['forms'][number]>
+
+/** What becomes of a form that reacts to `checkout`, in a project that has none today. */
+function simulate(
+  form: FormInput,
+  { formFacts = [], userFacts }: { formFacts?: readonly FormFact[]; userFacts: readonly UserFact[] },
+  formCooldown = '0s',
+) {
+  const forms = [{ id: 'nps', triggers: [{ event: 'checkout' }], ...form }]
+  const proposed = ProjectConfig.parse({ id: 'shop', formCooldown, forms })
+  const simulation = createSimulation([{ organization: 'acme', project: 'shop', proposed, today: undefined }], {
+    from: FROM,
+    to: FROM + 100 * HOUR,
+  })
+  for (const fact of formFacts) simulation.takeFormFact(fact)
+  for (const fact of userFacts) simulation.takeUserFact(fact)
+  const tally = simulation.result()[0]?.tallies.proposed.get('nps')
+  return { queued: tally?.queued, refusals: Object.fromEntries(tally?.refusals ?? []) }
+}
+
+describe("a project's first form", () => {
+  const always: FormInput = { frequency: { repeat: 'always' } }
+
+  it('is shown at each visit, and can be queued again', () => {
+    const userFacts = [checkout(1), seen(2), checkout(3), checkout(4), seen(5), checkout(6)]
+    expect(simulate(always, { userFacts })).toEqual({ queued: 3, refusals: { 'already-waiting': 1 } })
+  })
+
+  it('starts the cooldown at the visit that shows it', () => {
+    const userFacts = [checkout(1), seen(2), checkout(3), checkout(26)]
+    expect(simulate(always, { userFacts }, '1d')).toEqual({ queued: 2, refusals: { 'cooling-down': 1 } })
+  })
+})
+
+function formFact(type: FormFact['type'], hours: number, row = 'one'): FormFact {
+  const queuedId = userIdFixture(row)
+  const common = { type, id: userIdFixture(`${type}/${row}`), organization: 'acme', project: 'shop', formId: 'nps' }
+  const causes = { causeId: queuedId, visitId: queuedId, catalogRevision: 1, priority: 0, showFrom: at(hours) }
+  return FormFact.parse({ ...common, ...causes, userId: ada.userId, queuedId, at: at(hours) })
+}
+
+describe('how often a form was really shown', () => {
+  const queued = formFact('FormQueued', -9)
+  const expired = formFact('FormExpired', -8)
+  const cancelled = formFact('FormCancelled', -8)
+  const delivered = formFact('FormDelivered', -7)
+  const queuedAnew = [formFact('FormQueued', -6, 'two'), formFact('FormDelivered', -5, 'two')]
+
+  it.each<[string, readonly FormFact[], number]>([
+    ['one that was delivered', [queued, delivered], 1],
+    ['one that expired', [queued, expired], 0],
+    ['one that expired, and whose answer was heard of late', [queued, expired, delivered], 1],
+    ['one that was cancelled, and whose answer was heard of late', [queued, cancelled, delivered], 1],
+    ['one that is told of twice', [queued, delivered, queued, delivered], 1],
+    ['one that expired, and is told of twice', [queued, expired, delivered, queued, expired, delivered], 1],
+    ['two', [queued, delivered, ...queuedAnew], 2],
+  ])('%s', (_what, formFacts, times) => {
+    const outcomes = [1, 2].map(
+      (limit) => simulate({ frequency: { repeat: { times: limit } } }, { formFacts, userFacts: [checkout(1)] }).queued,
+    )
+    expect(outcomes).toEqual([times < 1 ? 1 : 0, times < 2 ? 1 : 0])
+  })
+})
