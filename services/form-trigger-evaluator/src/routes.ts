@@ -18,7 +18,7 @@ export function createRoutes({ prisma, barrier, countPartitions }: RoutesOptions
   return [
     internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(prisma, query)),
     internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, { signal }) => {
-      // A decision that is not the last would be a wrong answer: without the barrier there is none.
+      // Without the barrier the answer might not be the last decision.
       await barrier([partitionForKey(query.userId, await countPartitions())], signal)
       return (await readForms(prisma, query)) ?? notFound()
     }),
