@@ -3,7 +3,7 @@ import { DEVICE_FIELDS } from './device-info.ts'
 import { Duration } from './duration.ts'
 import { SlugId } from './primitives.ts'
 
-/** Window counts are exact up to this many occurrences, so a higher `count` is refused on applying (forms.md). */
+/** The number of latest times that are kept of each event. So `apply` refuses a higher `count` (forms.md, Conditions). */
 export const KEPT_OCCURRENCES = 50
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -11,8 +11,7 @@ const dateOperand = z.union(
   [z.iso.datetime({ offset: true }), z.string().regex(/^-\d{1,6}[smhd]$/)],
   'must be an ISO instant or an age such as -30d',
 )
-/** Said where a count is higher than can be answered exactly. */
-export const COUNT_TOO_HIGH = `must be at most ${KEPT_OCCURRENCES}: no more times of an event are kept`
+export const COUNT_TOO_HIGH = `must be at most ${KEPT_OCCURRENCES}: no more than ${KEPT_OCCURRENCES} times of an event are kept`
 const count = z.number().int().min(0).max(KEPT_OCCURRENCES, COUNT_TOO_HIGH)
 
 const oneOperator = (keys: readonly string[]) => (leaf: object) =>
@@ -120,7 +119,7 @@ const BRANCHES: readonly [string, () => z.ZodType<Condition>][] = [
   ['segment', () => SegmentLeaf],
 ]
 
-/** Chooses the branch by its key first, so that a fault is told of the leaf that was meant, not of all of them. */
+/** Chooses the branch by its key first. So an error names the leaf that was meant, not every kind of leaf. */
 export const Condition: z.ZodType<Condition> = z.unknown().transform((input, context): Condition => {
   const keys = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.keys(input) : []
   const branch = BRANCHES.find(([key]) => keys.includes(key))
@@ -133,7 +132,7 @@ export const Condition: z.ZodType<Condition> = z.unknown().transform((input, con
   }
   const parsed = branch[1]().safeParse(input)
   if (parsed.success) return parsed.data
-  // Passed on whole, so that who reports them can name an unknown member's own place.
+  // Issues keep their path, so that an error can name the exact place of an unknown member.
   context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
   return z.NEVER
 })

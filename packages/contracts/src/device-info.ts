@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The 16 members of `$deviceInfo`, by the name they have on the wire (the contract's Device info table). */
+/** The 16 members of `$deviceInfo`, by their names in requests and records (the contract, Device info table). */
 export const DEVICE_FIELDS = [
   '$countryCode',
   '$timezone',
@@ -21,7 +21,7 @@ export const DEVICE_FIELDS = [
 ] as const
 export type DeviceField = (typeof DEVICE_FIELDS)[number]
 
-/** Members whose values are a closed list. */
+/** Members with a fixed list of values. */
 export const DEVICE_FIELD_VALUES: Partial<Record<DeviceField, readonly string[]>> = {
   $deviceOs: ['iOS', 'Android', 'Windows'],
   $deviceType: ['web', 'native'],
@@ -29,7 +29,7 @@ export const DEVICE_FIELD_VALUES: Partial<Record<DeviceField, readonly string[]>
   $preferredTheme: ['light', 'dark'],
 }
 
-/** Known personal fields; with the device fields they are what a project's `allowedFields` chooses from. */
+/** Known personal fields. A project's `allowedFields` chooses from these and the device fields. */
 export const PII_FIELDS = [
   'email',
   'phone',
@@ -43,7 +43,7 @@ export const PII_FIELDS = [
 ] as const
 
 export const KNOWN_FIELDS: readonly string[] = [...DEVICE_FIELDS, ...PII_FIELDS]
-/** What a project keeps where it says nothing (decisions.md, Identify, allow-list). */
+/** The fields that a project keeps by default (decisions.md, Identify, allow-list). */
 export const DEFAULT_ALLOWED_FIELDS: readonly string[] = [...DEVICE_FIELDS, 'email', 'name']
 
 /** Device facts in a record: already checked and filtered; `$countryCode` upper case. */

@@ -36,15 +36,15 @@ export const INTERNAL_ROUTES = {
 } as const
 
 const place = { organization: SlugId, project: SlugId }
-/** Where the record will be: its id, and its partition of `user-events`, whose owner settles what never lands. */
-const rider = { recordId: Uuid, partition: z.number().int().min(0) }
+/** A record that is not published yet: its id, and its partition of `user-events`, whose owner cleans up if it never arrives. */
+const recordRef = { recordId: Uuid, partition: z.number().int().min(0) }
 
 const room = {
   ...place,
   month: Month,
   limit: z.number().int(),
-  /** Tells how it is, and reserves nothing. */
-  onlyLooks: z.literal(true).optional(),
+  /** Answers whether there is room, and reserves nothing. */
+  dryRun: z.literal(true).optional(),
 }
 
 export const ReserveRequest = z.object({
@@ -52,9 +52,9 @@ export const ReserveRequest = z.object({
     .array(
       z.discriminatedUnion('kind', [
         /** One tracked event under the organization's `eventsPerMonth`. */
-        z.object({ kind: z.literal('event'), ...rider, ...room }),
+        z.object({ kind: z.literal('event'), ...recordRef, ...room }),
         /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
-        z.object({ kind: z.literal('mau'), ...rider, ...room, userId: Uuid }),
+        z.object({ kind: z.literal('mau'), ...recordRef, ...room, userId: Uuid }),
       ]),
     )
     .max(1_000),
@@ -78,7 +78,7 @@ export const ClaimRequest = z.object({
     .array(
       z.object({
         kind: z.enum(['trait', 'event']),
-        ...rider,
+        ...recordRef,
         ...place,
         /** In the order in which new ones are to be admitted. */
         slugs: z.array(z.object({ slug: z.string(), name: z.string() })).min(1),

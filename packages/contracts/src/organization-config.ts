@@ -8,9 +8,9 @@ const limit = z.number().int().min(0).optional()
 const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
 
 export const Plan = z.strictObject({
-  /** The organization's, environment `P`, each month. Absent: unlimited; likewise below. */
+  /** Per organization and month, environment `P` only. Absent means unlimited, for every limit of a plan. */
   eventsPerMonth: limit,
-  /** Each project's own, as the two below. */
+  /** Per project, as are the two limits below. */
   monthlyActiveUsers: limit,
   uniqueEvents: limit,
   uniqueTraits: limit,
@@ -61,7 +61,7 @@ export const Form = z.strictObject({
   endsAt: anyInstant.optional(),
   triggers: z.array(Trigger).default([]),
   audience: Condition.optional(),
-  /** Percent, sticky for each form and user. */
+  /** Percent. The choice is fixed for each form and user. */
   sample: z.number().min(0).max(100).default(100),
   frequency: Frequency.default({ repeat: 'once' }),
   cooldown: z.strictObject({ ignore: z.boolean() }).default({ ignore: false }),
@@ -78,13 +78,13 @@ export const Segment = z.strictObject({ id: SlugId, name: z.string().optional(),
 export type Segment = z.infer<typeof Segment>
 
 const keyCommon = { name: z.string().min(1), kind: KeyKind, environment: Environment }
-/** A key as the catalog holds it: never the key, only its SHA-256 in hex. */
+/** A key in the catalog: never the key itself, only its SHA-256 in hex. */
 export const KeyEntry = z.strictObject({
   ...keyCommon,
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex characters'),
 })
 export type KeyEntry = z.infer<typeof KeyEntry>
-/** A key as the workspace file may write it: by hash, or by the name of an environment variable, `$NAME`. */
+/** A key in the workspace file: its hash, or the name of an environment variable, `$NAME`. */
 export const KeyInFile = z.union(
   [
     KeyEntry,
@@ -98,10 +98,10 @@ export const KeyInFile = z.union(
 
 const projectCommon = {
   id: SlugId,
-  /** May an SDK key bring new trait slugs (event names) into the project? */
+  /** Whether an SDK key may add new trait slugs (event names) to the project. */
   clientCreatedTraits: z.boolean().default(true),
   clientCreatedEvents: z.boolean().default(true),
-  /** Which of the known device and PII fields are kept. */
+  /** The known device and personal fields that the project keeps. */
   allowedFields: z.array(z.enum(KNOWN_FIELDS)).default([...DEFAULT_ALLOWED_FIELDS]),
   requireUserSignature: z.boolean().default(false),
   formCooldown: Duration.default('0s'),
@@ -121,7 +121,7 @@ const projectCommon = {
   forms: z.array(Form).default([]),
 }
 
-/** A project as the catalog holds it. `signingSecret` is AES-256-GCM under NEXTVISIT_SECRET_KEY, base64. */
+/** A project in the catalog. `signingSecret` is encrypted with NEXTVISIT_SECRET_KEY (AES-256-GCM), in base64. */
 export const ProjectConfig = z.strictObject({
   ...projectCommon,
   signingSecret: z.string().optional(),
@@ -136,7 +136,7 @@ export const OrganizationConfig = z.strictObject({
 })
 export type OrganizationConfig = z.infer<typeof OrganizationConfig>
 
-/** A project as the workspace file writes it: secrets by the name of an environment variable. */
+/** A project in the workspace file. Secrets are given as names of environment variables. */
 export const ProjectInFile = z.strictObject({
   ...projectCommon,
   signingSecret: z
@@ -155,22 +155,24 @@ export const WorkspaceFile = z.strictObject({ organizations: z.array(Organizatio
 export type WorkspaceFile = z.infer<typeof WorkspaceFile>
 
 /**
- * One record an organization and revision on the topic `catalog`. Of two that follow the same revision the first in
- * the log wins: a record counts only where `revision` is one more than what the reader holds. `config: null` removes.
+ * One revision of an organization, on the topic `catalog`. A record counts only if its `revision` is one more than the
+ * reader's. So the first of two records with the same revision wins. `config: null` removes the organization.
  */
 export const OrganizationConfigured = z.object({
   type: z.literal('OrganizationConfigured').describe('As in `ce_type`.'),
-  id: z.uuid().describe('As in `ce_id`. Repeats are dropped by it.'),
-  organization: SlugId.describe('Whose configuration it is. The Kafka key.'),
+  id: z.uuid().describe('As in `ce_id`. Readers drop duplicates by it.'),
+  organization: SlugId.describe('The organization that is configured. The Kafka key.'),
   revision: z
     .number()
     .int()
     .min(1)
-    .describe('Counts only where it is one more than the last that counted; the first in the log wins.'),
+    .describe(
+      'The record counts only if this is one more than the last revision that counted; the first in the log wins.',
+    ),
   config: OrganizationConfig.nullable().describe(
-    'All of it, as in the workspace file (docs/spec/decisions.md), keys by their SHA-256 only; null removes the organization.',
+    'The whole configuration, as in the workspace file (docs/spec/decisions.md), keys as SHA-256 only; null removes the organization.',
   ),
   appliedAt: Instant.describe('When it was applied.'),
-  appliedBy: z.string().describe('Who applied it, as the operating system names them.'),
+  appliedBy: z.string().describe('The operating system user who applied it.'),
 })
 export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>

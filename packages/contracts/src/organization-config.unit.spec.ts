@@ -4,7 +4,7 @@ import { durationMs } from './duration.ts'
 import { Form, OrganizationConfig, WorkspaceFile } from './organization-config.ts'
 
 describe('the configuration of an organization', () => {
-  it('is whole with nothing but ids (decisions.md: only ids are required)', () => {
+  it('needs only ids and fills in every default (decisions.md: only ids are required)', () => {
     const config = OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms: [{ id: 'nps' }] }] })
     expect(config.plan).toEqual({})
     expect(config.projects[0]).toMatchObject({
@@ -28,7 +28,7 @@ describe('the configuration of an organization', () => {
     })
   })
 
-  it('refuses an unknown member, naming where it stands', () => {
+  it('refuses an unknown member and names its place', () => {
     const parsed = WorkspaceFile.safeParse({
       organizations: [{ id: 'acme', projects: [{ id: 'shop', colour: 'red' }] }],
     })
@@ -42,7 +42,7 @@ describe('the configuration of an organization', () => {
     expect(OrganizationConfig.safeParse({ id }).success).toBe(false)
   })
 
-  it('takes every kind of trigger that forms.md shows', () => {
+  it('accepts every kind of trigger in forms.md', () => {
     const triggers = [
       { event: 'checkout_completed' },
       { event: 'search_done', count: 3, within: '7d' },
@@ -66,21 +66,21 @@ describe('a condition', () => {
     { event: 'export_done', atLeast: 2, within: '7d' },
     { event: 'export_done', exactly: 0 },
     { trait: 'renewal', before: '-30d' },
-  ])('is read as it stands: %j', (condition) => {
+  ])('is parsed unchanged: %j', (condition) => {
     expect(Condition.parse(condition)).toEqual(condition)
   })
 
   it.each([
-    ['no leaf that is known', { colour: 'red' }, [], 'must be one of all, any, not, trait'],
+    ['an unknown kind of leaf', { colour: 'red' }, [], 'must be one of all, any, not, trait'],
     ['two operators', { trait: 'plan', is: 'pro', isNot: 'free' }, [], 'needs exactly one of'],
     ['no operator', { event: 'x' }, [], 'needs exactly one of'],
     [
-      'a fault deep inside',
+      'an error deep inside',
       { all: [{ not: { trait: 'a', atLeast: 'many' } }] },
       ['all', 0, 'not', 'atLeast'],
       'expected number',
     ],
-  ])('with %s is refused where the fault stands', (_name, condition, path, message) => {
+  ])('with %s is refused at the place of the error', (_name, condition, path, message) => {
     const issue = Condition.safeParse(condition).error?.issues[0]
     expect(issue?.path).toEqual(path)
     expect(issue?.message).toContain(message)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Organization, project, form, segment ids: chosen by whoever writes the workspace file (decisions.md, Words). */
+/** Id of an organization, project, form or segment, chosen in the workspace file (decisions.md, Words). */
 export const SlugId = z.string().regex(/^[a-z0-9-]{1,63}$/, 'must be 1 to 63 of the characters a-z, 0-9 and -')
 
 export const Uuid = z.uuid()

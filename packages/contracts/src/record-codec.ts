@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** Names of the headers, after CloudEvents' Kafka binding. */
+/** Header names, from CloudEvents' Kafka binding. */
 export const HEADERS = {
   id: 'ce_id',
   type: 'ce_type',
@@ -10,11 +10,11 @@ export const HEADERS = {
   contentType: 'content-type',
   schemaVersion: 'schema-version',
   traceparent: 'traceparent',
-  /** Redis channel of the gateway that waits for the evaluator's answer. Not a fact, so not in the value. */
+  /** Redis channel of the gateway that waits for the evaluator's reply. It is not a fact, so it is not in the value. */
   replyTo: 'reply-to',
 } as const
 
-/** The version that is written today, for each type of record. */
+/** The schema version that is written now, for each type of record. */
 export const SCHEMA_VERSIONS: Readonly<Record<string, number>> = {
   IdentifyRequested: 1,
   EventTracked: 1,
@@ -26,8 +26,9 @@ export const SCHEMA_VERSIONS: Readonly<Record<string, number>> = {
   OrganizationConfigured: 1,
 }
 
-/** From version n of a type to n + 1; old bytes are never rewritten. Empty until a second version exists. */
+/** Converts version n of a type to n + 1. The bytes in the log are never rewritten. */
 type Upcaster = (value: Readonly<Record<string, unknown>>) => Record<string, unknown>
+/** Empty until a type has a second version. */
 const UPCASTERS: Readonly<Record<string, readonly Upcaster[]>> = {}
 
 export interface EncodedRecord {
@@ -36,7 +37,7 @@ export interface EncodedRecord {
 }
 
 export interface EncodeOptions {
-  /** Which service writes: `gateway`, `form-trigger-evaluator`, `cli`. */
+  /** The writer: `gateway`, `form-trigger-evaluator`, `import` or `cli`. */
   readonly source: string
   /** ISO instant for `ce_time`. */
   readonly time: string
@@ -44,7 +45,7 @@ export interface EncodeOptions {
   readonly replyTo?: string | undefined
 }
 
-/** A fact as value and headers of a Kafka message. */
+/** Encodes a fact as the value and headers of a Kafka message. */
 export function encodeRecord(
   fact: { readonly id: string; readonly type: string },
   options: EncodeOptions,
@@ -68,10 +69,10 @@ export type Decoded<Fact> =
   | { readonly outcome: 'rejected'; readonly reason: string }
 
 /**
- * The fact in a Kafka message, or why there is none. Never throws: a consumer turns a rejection into a dead letter.
- * Refused: null values, missing or unknown `schema-version`, what is not JSON, what does not fit the schema,
- * strings that Postgres cannot store (U+0000, lone surrogates), and what is nested so deep that looking for them
- * overflows the stack.
+ * The fact in a Kafka message, or the reason why it is rejected. Never throws for data: a consumer turns a rejection into
+ * a dead letter. Rejected are: null values, a missing or unknown `schema-version`, values that are not JSON or do not fit
+ * the schema, strings that Postgres cannot store (U+0000, lone surrogates), and nesting so deep that the search for such
+ * strings overflows the stack.
  */
 export function decodeRecord<Fact>(
   schema: z.ZodType<Fact>,
@@ -102,7 +103,7 @@ function decode<Fact>(
   } catch {
     return rejected('value is not JSON')
   }
-  // Escapes are the only way such a character gets through JSON and UTF-8; look closer only where one may be.
+  // Only an escape sequence can bring such a character through JSON and UTF-8, so values without one are not searched.
   if (/\\u(0000|[dD][89a-fA-F])/.test(text) && !isStorable(json))
     return rejected('value holds U+0000 or a lone surrogate')
   const current = upcast(json, version)
@@ -123,7 +124,7 @@ function upcast(json: unknown, version: number): Decoded<unknown> {
   return { outcome: 'ok', fact: value }
 }
 
-/** Whether every string in a JSON value, keys included, can be stored by Postgres. */
+/** Whether Postgres can store every string in a JSON value, including keys. */
 export function isStorable(json: unknown): boolean {
   if (typeof json === 'string') return json.isWellFormed() && !json.includes('\u0000')
   if (typeof json !== 'object' || json === null) return true

@@ -37,10 +37,10 @@ describe('the record codec', () => {
   it.each([
     ['a null value', null, version1, 'value is null'],
     ['no headers', whole, {}, 'header schema-version is missing or not a number'],
-    ['what is not JSON', '{"type":', version1, 'value is not JSON'],
-    ['JSON that is no object', '7', version1, 'type is unknown'],
+    ['text that is not JSON', '{"type":', version1, 'value is not JSON'],
+    ['JSON that is not an object', '7', version1, 'type is unknown'],
     ['an unknown type', '{"type":"Nonsense"}', version1, 'type is unknown'],
-    ['a version from the future', whole, { [HEADERS.schemaVersion]: '2' }, /^schema-version 2 is newer/],
+    ['a newer version', whole, { [HEADERS.schemaVersion]: '2' }, /^schema-version 2 is newer/],
     ['a missing member', '{"type":"EventTracked"}', version1, /^id: /],
     ['U+0000', whole.replace('Checkout', 'Check\\u0000out'), version1, /^value holds U\+0000 or a lone surrogate$/],
     [
@@ -57,12 +57,12 @@ describe('the record codec', () => {
     })
   })
 
-  it('takes an escaped surrogate pair for what it is', () => {
+  it('decodes an escaped surrogate pair', () => {
     const value = whole.replace('Checkout', '\\ud83d\\ude00')
     expect(decode(value, version1)).toMatchObject({ outcome: 'ok', fact: { eventName: '😀 Completed' } })
   })
 
-  it('looks for what cannot be stored in keys and nested values too', () => {
+  it('searches keys and nested values for strings that cannot be stored', () => {
     expect(isStorable({ a: ['x', { b: 'ok' }] })).toBe(true)
     expect(isStorable({ a: ['x', { b: '\u0000' }] })).toBe(false)
     expect(isStorable({ '\ud800': 1 })).toBe(false)

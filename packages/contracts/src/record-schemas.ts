@@ -10,7 +10,7 @@ export interface RecordType {
   readonly description: string
   readonly schema: z.ZodType
   readonly topic: Topic
-  /** What its topic's consumers parse with. */
+  /** The schema that the topic's consumers parse with. */
   readonly topicSchema: z.ZodType
 }
 
@@ -18,7 +18,7 @@ const user = { topic: TOPICS.userEvents, topicSchema: UserFact }
 const form = { topic: TOPICS.formEvents, topicSchema: FormFact }
 const catalog = { topic: TOPICS.catalog, topicSchema: OrganizationConfigured }
 
-/** Every type of record that is on a topic. */
+/** Every type of record. */
 export const RECORD_TYPES: readonly RecordType[] = [
   {
     ...user,
@@ -50,7 +50,7 @@ export const RECORD_TYPES: readonly RecordType[] = [
   },
 ]
 
-/** The text of `docs/records/<type>.schema.json`. Readers ignore members that they do not know, so it allows them. */
+/** The text of `docs/records/<type>.schema.json`. The schema allows unknown members, because readers ignore them. */
 export function recordSchemaText({ type, description, schema }: RecordType): string {
   const { $schema, ...members } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',

@@ -7,14 +7,14 @@ import { RECORD_TYPES, recordSchemaText } from './record-schemas.ts'
 const DOCUMENTS = path.resolve(import.meta.dirname, '../../../docs/records')
 const SAMPLES = path.join(import.meta.dirname, '../test/samples')
 
-/** A record as it was published once: never edited, only added to. */
+/** A record exactly as it was published. Add samples, but never edit one. */
 interface Sample {
   readonly headers: Readonly<Record<string, string>>
   /** The bytes, as text. */
   readonly value: string
 }
 
-/** `IdentifyRequested.v1.imported.json` */
+/** File names look like `IdentifyRequested.v1.imported.json`. */
 const samples = readdirSync(SAMPLES).map((file) => {
   const [type = '', version = ''] = file.split('.')
   const sample = JSON.parse(readFileSync(path.join(SAMPLES, file), 'utf8')) as Sample
@@ -24,7 +24,7 @@ const samples = readdirSync(SAMPLES).map((file) => {
 const isDescribed = (member: object) => 'description' in member && /\w/.test(String(member.description))
 
 describe('docs/records', () => {
-  it('tells of every type of record', () => {
+  it('describes every type of record', () => {
     expect(RECORD_TYPES.map(({ type }) => type).toSorted()).toEqual(Object.keys(SCHEMA_VERSIONS).toSorted())
     expect(readdirSync(DOCUMENTS)).toEqual(RECORD_TYPES.map(({ type }) => `${type}.schema.json`).toSorted())
   })
@@ -34,7 +34,7 @@ describe('docs/records', () => {
     expect(committed).toBe(recordSchemaText(record))
   })
 
-  it.each(RECORD_TYPES)('says of every member of $type what it is', (record) => {
+  it.each(RECORD_TYPES)('describes every member of $type', (record) => {
     const { properties } = JSON.parse(recordSchemaText(record)) as { properties: Record<string, object> }
     expect(Object.keys(properties).filter((name) => !isDescribed(properties[name] ?? {}))).toEqual([])
   })
@@ -54,13 +54,13 @@ describe('records of every version (design.md, The log)', () => {
     expect(decode(type, sample)).toMatchObject({ outcome: 'ok', fact: { type } })
   })
 
-  const todays = samples.filter(({ type, version }) => version === SCHEMA_VERSIONS[type])
-  it.each(todays)('lose nothing that is in $file', ({ type, sample }) => {
+  const current = samples.filter(({ type, version }) => version === SCHEMA_VERSIONS[type])
+  it.each(current)('lose no member of $file', ({ type, sample }) => {
     expect(decode(type, sample)).toEqual({ outcome: 'ok', fact: JSON.parse(sample.value) })
   })
 })
 
-/** As the consumers of its topic read it. */
+/** Decodes a sample as the consumers of its topic do. */
 function decode(type: string, { value, headers }: Sample) {
   const topicSchema = RECORD_TYPES.find((record) => record.type === type)?.topicSchema
   if (!topicSchema) throw new Error(`No topic has ${type}`)

@@ -1,4 +1,4 @@
-/** The three topics. Settings are applied by `nextvisit` (or the local stack) when they are created. */
+/** The three topics. `nextvisit topics create` or the local stack sets their options when it creates them. */
 export const TOPICS = {
   /** Facts about users, keyed by userId: `IdentifyRequested`, `EventTracked`, `VisitAnswered`. */
   userEvents: 'user-events',
@@ -10,5 +10,5 @@ export const TOPICS = {
 
 export type Topic = (typeof TOPICS)[keyof typeof TOPICS]
 
-/** Default number of partitions of `user-events` and `form-events`. Never grown without a plan: order is per partition. */
+/** Default number of partitions of `user-events` and `form-events`. Adding partitions later would break order per user. */
 export const DEFAULT_PARTITIONS = 12

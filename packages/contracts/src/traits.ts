@@ -7,8 +7,8 @@ const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()])
 export const TraitValue: z.ZodType<TraitValue> = z.union([scalar, z.array(scalar)])
 
 /**
- * An object whose keys are a customer's own words, `__proto__` among them. `z.record` drops that key in silence, so
- * this checks values only and hands the parsed object on: an own property `__proto__` stays one.
+ * An object whose keys are a customer's own words and may include `__proto__`. `z.record` drops that key silently. So
+ * this schema checks only the values and passes the parsed object on, which keeps an own property `__proto__`.
  */
 export function slugMap<T>(value: z.ZodType<T>): z.ZodType<Readonly<Record<string, T>>> {
   const isSlugMap = (input: unknown): boolean =>
@@ -27,12 +27,14 @@ export function slugMap<T>(value: z.ZodType<T>): z.ZodType<Readonly<Record<strin
  * (decisions.md, Identify). Absent members are empty.
  */
 export const TraitOperations = z.object({
-  set: slugMap(TraitValue).optional().describe('Overwritten with these.'),
-  setOnce: slugMap(TraitValue).optional().describe('Set to these where they are not set; `null` is set.'),
+  set: slugMap(TraitValue).optional().describe('Traits that are overwritten.'),
+  setOnce: slugMap(TraitValue)
+    .optional()
+    .describe('Traits that are set unless they are set already; `null` counts as set.'),
   increment: slugMap(z.number())
     .optional()
-    .describe('Raised by these; an unset trait begins at 0, one that is not a number stays.'),
-  decrement: slugMap(z.number()).optional().describe('Lowered by these, likewise.'),
-  unset: z.array(z.string()).optional().describe('Removed.'),
+    .describe('Amounts that are added; an unset trait starts at 0, and a trait that is not a number stays.'),
+  decrement: slugMap(z.number()).optional().describe('Amounts that are subtracted, by the same rules.'),
+  unset: z.array(z.string()).optional().describe('Traits that are removed.'),
 })
 export type TraitOperations = z.infer<typeof TraitOperations>

@@ -3,41 +3,43 @@ import { DeviceFacts } from './device-info.ts'
 import { Environment, Instant, KeyKind, SlugId, Uuid } from './primitives.ts'
 import { TraitOperations } from './traits.ts'
 
-/** What every fact about a user carries. */
+/** The members of every fact about a user. */
 const common = {
   id: Uuid.describe(
     "The record's id, as in `ce_id`; equal to the answer's `X-Request-Id`. UUIDv7, or UUIDv5 where an `Idempotency-Key` " +
-      'was given or the record was imported. Repeats are dropped by it.',
+      'was given or the record was imported. Readers drop duplicates by it.',
   ),
   organization: SlugId.describe('Whose project it is.'),
   project: SlugId.describe('Where it happened.'),
   userId: Uuid.describe("UUIDv5 of the userName in the project's namespace. The Kafka key."),
   received: Instant.describe(
-    "The gateway's clock when it had read the request; an import's when it had read the line.",
+    "The gateway's clock when it had read the request; for an import, its clock when it had read the line.",
   ),
 }
 
-/** What admission could not decide because an owner did not answer in time (decisions.md, Busy and broken). */
+/** What admission could not decide because a service did not answer in time (decisions.md, Busy and broken). */
 export const Unchecked = z.enum(['user', 'mau', 'event-limit', 'event-name', 'traits'])
 export type Unchecked = z.infer<typeof Unchecked>
 
-/** What is known of the request of an identify or a tracked event. */
+/** What identify and tracked events say about their request. */
 const request = {
-  environment: Environment.describe("The key's: P is production, T is test. Only metering differs."),
-  source: KeyKind.describe('By which kind of key it came: admin (secret) or sdk (publishable, an app or a page).'),
-  keyed: z.boolean().describe('An `Idempotency-Key` was given: the record may come twice, less than 24 h apart.'),
+  environment: Environment.describe("The key's environment: P is production, T is test. Only metering differs."),
+  source: KeyKind.describe('The kind of key: admin (secret) or sdk (publishable, for an app or a page).'),
+  keyed: z
+    .boolean()
+    .describe('An `Idempotency-Key` was given: the record may be in the log twice, less than 24 h apart.'),
   userName: z.string().describe("The customer's own name for the user, exactly as given."),
   unchecked: z
     .array(Unchecked)
     .describe(
-      'What could not be decided in time, so that the record was admitted without: no limit was enforced there.',
+      'The checks that could not be made in time. The record was admitted without them, so these limits were not enforced.',
     ),
   imported: z
     .literal(true)
     .optional()
     .describe(
-      'History that `nextvisit import` brought in: it fills in what is not known and sets nothing off. Left out of ' +
-        'every other record.',
+      'History from `nextvisit import`: it fills in what is not known and triggers nothing. Absent in every other ' +
+        'record.',
     ),
 }
 
@@ -47,17 +49,17 @@ export const IdentifyRequested = z.object({
   ...common,
   ...request,
   operations: TraitOperations.describe(
-    'What becomes of the traits: set, setOnce, increment, decrement, unset, in this order.',
+    'The changes to traits: set, setOnce, increment, decrement, unset, in this order.',
   ),
-  device: DeviceFacts.describe('Device facts, checked and filtered; laid over what was known.'),
-  registeredTraits: z.array(z.string()).describe('Slugs that this record brought into the project.'),
+  device: DeviceFacts.describe('Device facts, checked and filtered; they overwrite what was known.'),
+  registeredTraits: z.array(z.string()).describe('Slugs that this record registered in the project.'),
   strippedTraits: z.array(z.string()).describe('Slugs over the unique-traits cap; their values never reach the log.'),
-  droppedTraits: z.array(z.string()).describe('Slugs that are marked disabled; likewise.'),
+  droppedTraits: z.array(z.string()).describe('Disabled slugs; their values never reach the log.'),
   filteredFields: z
     .array(z.string())
-    .describe('Known device and personal fields that the project does not keep; likewise.'),
+    .describe('Known device and personal fields that the project does not keep; their values never reach the log.'),
   occurredAt: Instant.optional().describe(
-    'When they said so, where the record was imported and its line knows; else it is `received`.',
+    'When it happened, if the record was imported and its line says so; otherwise use `received`.',
   ),
 })
 export type IdentifyRequested = z.infer<typeof IdentifyRequested>
@@ -67,14 +69,14 @@ export const EventTracked = z.object({
   type: z.literal('EventTracked').describe('As in `ce_type`.'),
   ...common,
   ...request,
-  eventName: z.string().describe('As the caller wrote it.'),
-  slug: z.string().describe("The event's identity: two names with one slug are one event."),
-  occurredAt: Instant.describe('When it happened, as the caller says; else `received`.'),
-  newEvent: z.boolean().describe('This record brought the event into the project.'),
+  eventName: z.string().describe('The name as the caller wrote it.'),
+  slug: z.string().describe("The event's identity: two names with the same slug are one event."),
+  occurredAt: Instant.describe('When it happened, as the caller says; by default `received`.'),
+  newEvent: z.boolean().describe('This record registered the event in the project.'),
   metered: z.boolean().describe("Counts toward the organization's event limit: environment P, and not imported."),
   evaluateTriggers: z
     .boolean()
-    .describe('Not older than 15 minutes when it was received, so it may set off forms. Nobody judges this again.'),
+    .describe('Not older than 15 minutes when it was received, so it may trigger forms. This is never decided again.'),
 })
 export type EventTracked = z.infer<typeof EventTracked>
 
@@ -83,9 +85,9 @@ export const VisitAnswered = z.object({
   type: z.literal('VisitAnswered').describe('As in `ce_type`.'),
   ...common,
   received: Instant.describe("The visit's own `received`."),
-  visitId: Uuid.describe("The visit's own record."),
+  visitId: Uuid.describe("The id of the visit's record."),
   formId: SlugId.describe('The form that was shown.'),
-  queuedId: Uuid.describe('The row of the queue that was offered.'),
+  queuedId: Uuid.describe('The offered row of the queue.'),
 })
 export type VisitAnswered = z.infer<typeof VisitAnswered>
 

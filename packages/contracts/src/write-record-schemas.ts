@@ -1,4 +1,4 @@
-/** Writes docs/records: run it after a change of a record's schema. */
+/** Writes docs/records. Run it after you change a record's schema. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { RECORD_TYPES, recordSchemaText } from './record-schemas.ts'

@@ -3,7 +3,7 @@ import { OrganizationConfig } from '../src/organization-config.ts'
 import type { z } from 'zod'
 import type { EventTracked, IdentifyRequested, VisitAnswered } from '../src/user-facts.ts'
 
-/** Records for tests: one call gives a valid fact, the argument says what is special about it. */
+/** Records for tests. Each function returns a valid fact; its argument overrides members. */
 
 const INSTANT = '2026-11-02T10:00:00.000Z'
 
@@ -12,7 +12,7 @@ function stableUuid(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** A stand-in for the real derivation, for tests that only need ids that are equal for equal names. */
+/** A replacement for the real derivation, for tests that only need equal ids for equal names. */
 export function userIdFixture(userName: string): string {
   return stableUuid(`user/${userName}`)
 }
@@ -74,7 +74,7 @@ export function visitAnswered(
   return { type: 'VisitAnswered', ...facts, ...special }
 }
 
-/** An organization `acme` with the project `shop`, everything else by default. */
+/** An organization `acme` with the project `shop` and defaults for everything else. */
 export function organizationConfig(special?: z.input<typeof OrganizationConfig>): OrganizationConfig {
   return OrganizationConfig.parse(special ?? { id: 'acme', projects: [{ id: 'shop' }] })
 }

@@ -66,6 +66,27 @@ describe('applyMigrations', () => {
     expect(await database.run(`SELECT to_regclass('${schema}.later') AS later`)).toEqual([{ later: null }])
   })
 
+  it('refuses a schema of an earlier layout, says what to do, and applies nothing', async () => {
+    await apply()
+    await rm(path.join(directory, '0002_more'), { recursive: true })
+    await write('0001_things', 'CREATE TABLE things (n int PRIMARY KEY, name text);')
+    await write('0003_later', 'CREATE TABLE later (n int);')
+    await expect(apply()).rejects.toMatchObject({
+      code: 'MIGRATION_UNKNOWN',
+      retryable: false,
+      message: expect.stringMatching(
+        /schema own_\d+ .* earlier layout.* 0002_more\. Nothing was changed.*remove/,
+      ) as string,
+    })
+    expect(await database.run(`SELECT to_regclass('${schema}.later') AS later`)).toEqual([{ later: null }])
+  })
+
+  it('runs on a schema to which a newer version has added migrations', async () => {
+    await apply()
+    await rm(path.join(directory, '0002_more'), { recursive: true })
+    expect(await apply()).toEqual([])
+  })
+
   it('leaves nothing of one that fails, and goes on once it is mended', async () => {
     await write('0002_more', 'CREATE TABLE half (n int); SELECT nonsense;')
     await expect(apply()).rejects.toMatchObject({ code: 'MIGRATION_FAILED', cause: { code: '42703' } })

@@ -9,11 +9,11 @@ import { withClient, withLock } from './with-client.ts'
 export interface MigrationsOptions {
   /** Of a role that may create what the migrations create. */
   readonly url: string
-  /** Made where it is missing. Migrations name their tables without it. */
+  /** Created if it is missing. Migrations name their tables without it. */
   readonly schema: string
   /** Holds `<0001_name>/migration.sql`, as Prisma lays them out; applied in the order of their names. */
   readonly directory: string
-  /** Remembers what was applied, in Prisma's own format. One for each directory that goes into a schema. */
+  /** Lists what was applied, in Prisma's own format. Each directory of a schema has its own. */
   readonly table?: string
 }
 
@@ -23,15 +23,15 @@ interface Migration {
   readonly checksum: string
 }
 
-/** The lock that Prisma's own CLI takes. */
+/** The lock that Prisma's own CLI uses. */
 const PRISMA_LOCK = 72_707_369
 
 /**
  * Applies the migrations that were not applied yet, each in one transaction, and returns their names. Several processes
- * may do so at once. Throws {@link MigrationError} for one that was edited after it was applied, or that fails.
+ * may do this at once. Throws {@link MigrationError} if a migration fails, if one was edited after it was applied, or if
+ * the schema was made by an earlier layout.
  *
- * Instead of `prisma migrate deploy`, which needs an engine that has to be downloaded; the two understand each other's
- * bookkeeping.
+ * Replaces `prisma migrate deploy`, which has to download an engine. Both understand each other's bookkeeping.
  */
 export async function applyMigrations(options: MigrationsOptions): Promise<readonly string[]> {
   const { url, directory } = options
@@ -43,6 +43,7 @@ export async function applyMigrations(options: MigrationsOptions): Promise<reado
       await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
       await client.query(createTable(table))
       const applied = await readApplied(client, table)
+      requireThisLayout(schema, migrations, applied)
       const waiting = migrations.filter((migration) => isWaiting(migration, applied))
       for (const migration of waiting) await applyMigration(client, { migration, schema, table })
       return waiting.map(({ name }) => name)
@@ -94,6 +95,28 @@ async function readApplied(client: Client, table: string): Promise<ReadonlyMap<s
     `SELECT migration_name, checksum, finished_at FROM ${table} WHERE rolled_back_at IS NULL`,
   )
   return new Map(rows.map((row) => [row.migration_name, row]))
+}
+
+/**
+ * A newer version adds migrations and leaves these as they are, so an older one may run on its schema. In an earlier layout
+ * some of these are missing or different.
+ */
+function requireThisLayout(
+  schema: string,
+  migrations: readonly Migration[],
+  applied: ReadonlyMap<string, AppliedRow>,
+): void {
+  const known = new Set(migrations.map(({ name }) => name))
+  const unknown = [...applied.keys()].filter((name) => !known.has(name))
+  const hasAllOfThese = migrations.every(({ name, checksum }) => applied.get(name)?.checksum === checksum)
+  if (unknown.length === 0 || hasAllOfThese) return
+  throw new MigrationError(
+    'MIGRATION_UNKNOWN',
+    `The schema ${schema} was made by an earlier layout of Nextvisit: this version does not have its migrations ` +
+      `${unknown.join(', ')}. Nothing was changed. The log is still good, so remove the old schemas and let the consumers ` +
+      'read it again. Local stack: remove the folder postgres in its data directory (.nextvisit/postgres) and start it ' +
+      "again. On a server: stop the consumers, drop every consumer's schema, run nextvisit migrate, start the consumers.",
+  )
 }
 
 function isWaiting({ name, checksum }: Migration, applied: ReadonlyMap<string, AppliedRow>): boolean {

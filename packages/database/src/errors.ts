@@ -1,10 +1,17 @@
-/** A migration that can't be applied. Nothing of it was applied: each runs in a transaction. */
+export type MigrationErrorCode =
+  | 'MIGRATION_EDITED'
+  | 'MIGRATION_FAILED'
+  | 'MIGRATION_INCOMPLETE'
+  | 'MIGRATION_MISSING'
+  | 'MIGRATION_UNKNOWN'
+
+/** A migration cannot be applied. Nothing of it was applied: each runs in a transaction. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
-  readonly code: 'MIGRATION_EDITED' | 'MIGRATION_INCOMPLETE' | 'MIGRATION_FAILED' | 'MIGRATION_MISSING'
+  readonly code: MigrationErrorCode
   readonly retryable = false
 
-  constructor(code: MigrationError['code'], message: string, options?: ErrorOptions) {
+  constructor(code: MigrationErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
   }

@@ -6,28 +6,28 @@ import { plainIdentifier } from './plain-identifier.ts'
 import { ensureDatabase, withClient, withLock } from './with-client.ts'
 
 export interface ServiceSchemaOptions {
-  /** Of a role that may create schemas and roles. Where its database does not exist, it is created. */
+  /** Of a role that may create schemas and roles. The database is created if it does not exist. */
   readonly adminUrl: string
   readonly schema: string
   /** The service's login role. Roles are shared by all databases of a server, and so is the password. */
   readonly role: string
-  /** Left out: the role is there, and stays as it is. */
+  /** Left out: the role exists and stays as it is. */
   readonly password?: string
-  /** In this order, each with its own table of what was applied. */
+  /** Applied in this order, each with its own table of what was applied. */
   readonly migrations: readonly { readonly directory: string; readonly table: string }[]
 }
 
-/** "NVGR": serializes the changes of rights in a database. Not the migrations' lock, which is taken inside. */
+/** "NVGR": only one process changes rights in a database. The migrations' own lock is taken while this one is held. */
 const GRANTS_LOCK = 0x4e_56_47_52
-/** Roles are shared by all databases, a lock is not: somebody else made or changed the role at the same moment. */
+/** All databases of a server share the roles, but not the lock: another process changed the role at the same moment. */
 const ROLE_RACES = ['23505', '42710', 'XX000']
 const ROLE_ATTEMPTS = 10
 const ROLE_PAUSE_MS = 50
 
 /**
- * Makes a service's schema, its login role and that role's rights, and applies its migrations. The role reads and
- * writes rows of this schema; it creates nothing and sees no other schema. May be run again at any time, and for several
- * services at once.
+ * Creates a service's schema, its login role and the rights of that role, and applies its migrations. The role reads and
+ * writes the rows of this schema. It creates nothing and sees no other schema. Can be run again at any time, and for
+ * several services at once.
  */
 export async function prepareServiceSchema(options: ServiceSchemaOptions): Promise<void> {
   const { adminUrl, migrations } = options
@@ -56,7 +56,7 @@ async function prepareRole(client: Client, role: string, password: string, attem
   }
 }
 
-/** One string, so one transaction: a service that runs meanwhile never lacks a right it had. */
+/** One string, so one transaction: a service that is running never loses a right in between. */
 function grants({ schema, role, bookkeeping }: { schema: string; role: string; bookkeeping: string[] }): string {
   const rows = 'SELECT, INSERT, UPDATE, DELETE'
   return `

@@ -4,5 +4,10 @@ import type { Db } from '../src/sql.ts'
 
 /** A real client without models, for specs of packages that have no Prisma schema of their own. */
 export function openTestDb(url: string, schema: string): Db {
-  return new PrismaClient({ adapter: createAdapter({ url, schema, applicationName: 'spec' }) })
+  return openTestClient(createAdapter({ url, schema, applicationName: 'spec' }))
+}
+
+/** The same over an adapter of the caller's. */
+export function openTestClient(adapter: ReturnType<typeof createAdapter>): Db {
+  return new PrismaClient({ adapter })
 }

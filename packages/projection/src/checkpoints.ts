@@ -1,4 +1,5 @@
 import { type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
+import { checkpoints } from './tables.ts'
 
 /** Which partition of which topic a projection has folded. */
 export interface CheckpointKey {
@@ -54,13 +55,8 @@ export async function createCheckpoints(
   { projection, topic }: Omit<CheckpointKey, 'partition'>,
   begins: ReadonlyMap<number, bigint>,
 ): Promise<void> {
-  const partitions = [...begins].toSorted(([one], [other]) => one - other)
-  await db.$executeRaw(sql`
-    INSERT INTO checkpoints (projection, topic, partition, next_offset)
-    SELECT ${projection}, ${topic}, partition, next_offset
-    FROM unnest(${partitions.map(([partition]) => partition)}::int[], ${partitions.map(([, low]) => low)}::bigint[])
-      AS given (partition, next_offset)
-    ON CONFLICT DO NOTHING`)
+  const rows = Array.from(begins, ([partition, nextOffset]) => ({ projection, topic, partition, nextOffset }))
+  for (const insertion of checkpoints.insertMissing(rows)) await db.$executeRaw(insertion)
 }
 
 /** The first statement of every commit. Raises NV001 unless the checkpoint is still `read`. */

@@ -2,6 +2,7 @@ import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { CheckpointKey } from './checkpoints.ts'
 import { recordTimeOf } from './record-time.ts'
+import { deadLetters } from './tables.ts'
 
 /** A record that could not be parsed. */
 export interface DeadLetter {
@@ -14,23 +15,17 @@ export function insertDeadLetters(
   projection: string,
   serviceVersion: string,
   letters: readonly DeadLetter[],
-): Statement {
-  return sql`
-    INSERT INTO dead_letters
-      (projection, topic, partition, "offset", key, value, headers, record_time, reason, service_version)
-    SELECT ${projection}, topic, partition, "offset", decode(key, 'base64'), decode(value, 'base64'), headers::json,
-      record_time, reason, ${serviceVersion}
-    FROM unnest(
-      ${letters.map(({ record }) => record.topic)}::text[],
-      ${letters.map(({ record }) => record.partition)}::int[],
-      ${letters.map(({ record }) => record.offset)}::bigint[],
-      ${letters.map(({ record }) => record.key?.toString('base64') ?? null)}::text[],
-      ${letters.map(({ record }) => record.value?.toString('base64') ?? null)}::text[],
-      ${letters.map(({ record }) => JSON.stringify(record.headers))}::text[],
-      ${letters.map(({ record }) => recordTimeOf(record))}::timestamptz[],
-      ${letters.map(({ reason }) => reason)}::text[]
-    ) AS given (topic, partition, "offset", key, value, headers, record_time, reason)
-    ON CONFLICT (projection, topic, partition, "offset") DO NOTHING`
+): Statement[] {
+  return deadLetters.insertMissing(
+    letters.map(({ record, reason }) => ({
+      ...record,
+      projection,
+      headers: JSON.stringify(record.headers),
+      recordTime: recordTimeOf(record),
+      reason,
+      serviceVersion,
+    })),
+  )
 }
 
 const RETRIES_PER_COMMIT = 100
@@ -43,7 +38,7 @@ interface RetryRow {
   readonly record_time: Date
 }
 
-/** Partitions, of those given, with dead letters that an operator wants tried again. */
+/** The partitions, of those given, that have dead letters which an operator wants retried. */
 export async function findRetries(
   db: Db,
   { projection, topic }: Omit<CheckpointKey, 'partition'>,
@@ -55,7 +50,7 @@ export async function findRetries(
   return rows.map((row) => row.partition)
 }
 
-/** Dead letters of a partition that an operator wants tried again, oldest first. */
+/** Dead letters of a partition that an operator wants retried, oldest first. */
 export async function readRetries(db: Db, { projection, topic, partition }: CheckpointKey): Promise<FetchedRecord[]> {
   const rows = await db.$queryRaw<RetryRow[]>(sql`
     SELECT "offset", key, value, headers, record_time FROM dead_letters
@@ -72,7 +67,7 @@ export async function readRetries(db: Db, { projection, topic, partition }: Chec
   }))
 }
 
-/** After a retry: folded ones are `retried`, the others `dead` again with what is wrong with them now. */
+/** After a retry: folded letters are `retried`. The others are `dead` again, with the reason of this retry. */
 export function settleRetries(
   { projection, topic, partition }: CheckpointKey,
   serviceVersion: string,

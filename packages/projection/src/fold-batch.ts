@@ -25,7 +25,7 @@ export async function foldBatch<Fact, Draft>(
   const unfolded = batch.records.filter(({ offset }) => offset >= nextOffset)
   const { recorded, deadLetters } = parseRecords(projection.schema, unfolded, isHeldBack)
   const { draft, records, duplicates, statements } = await foldRecords(scope, recorded)
-  const letters = deadLetters.length > 0 ? [insertDeadLetters(projection.name, serviceVersion, deadLetters)] : []
+  const letters = insertDeadLetters(projection.name, serviceVersion, deadLetters)
   const last = batch.records.at(-1)
   const stale = await position.commit([...letters, ...statements], {
     nextOffset: batch.nextOffset,

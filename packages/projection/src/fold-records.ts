@@ -29,8 +29,7 @@ export async function foldRecords<Fact, Draft>(
 ): Promise<FoldedRecords<Fact, Draft>> {
   const { partition } = context
   const { records, duplicates, seen } = await dropDuplicates(db, projection.idempotencyOf, recorded)
-  const ledger =
-    seen.length > 0 ? [insertIdempotentRecords(partition, seen), ...pruneIdempotentRecords(partition, seen)] : []
+  const ledger = [...insertIdempotentRecords(partition, seen), ...pruneIdempotentRecords(partition, seen)]
   if (records.length === 0) return { draft: projection.empty(), records: 0, duplicates, statements: ledger }
   const loaded = projection.load ? await projection.load(db, records, context) : projection.empty()
   const draft = records.reduce((so, record) => projection.evolve(so, record, context), loaded)

@@ -63,7 +63,9 @@ describe.each([1, 10])('the ledger of idempotent records, in batches of %i', (ba
     const fold = await givenVisitsFold(db)
     const facts = [duplicatesAfter(0), duplicatesAfter(DAY_MS), duplicatesAfter(2 * DAY_MS + 1)].flat()
     for (const batch of batchesOf(factsAsRecords(facts), 1)) await fold.fold(batch)
-    const kept = await db.$queryRaw<{ record_id: string }[]>(sql`SELECT record_id FROM keyed_records ORDER BY received`)
+    const kept = await db.$queryRaw<{ record_id: string }[]>(
+      sql`SELECT record_id FROM idempotent_records ORDER BY received`,
+    )
     expect(kept.map((row) => row.record_id)).toEqual(facts.slice(1).map(({ id }) => id))
   })
 })

@@ -1,5 +1,6 @@
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { IdempotentRecord, Projection, Recorded } from './projection.ts'
+import { idempotentRecords } from './tables.ts'
 
 /** A duplicate is dropped where its predecessor was received less than this before it (decisions.md, Retries). */
 const DUPLICATE_WINDOW_MS = 24 * 3_600_000
@@ -50,20 +51,13 @@ export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: num
 async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.$queryRaw<{ record_id: string; received: Date | null }[]>(sql`
     SELECT record_id, CASE WHEN isfinite(received) THEN received END AS received
-    FROM keyed_records WHERE record_id = ANY(${ids}::uuid[])`)
+    FROM idempotent_records WHERE record_id = ANY(${ids}::uuid[])`)
   return new Map(rows.map((row) => [row.record_id, row.received?.getTime() ?? Infinity]))
 }
 
-export function insertIdempotentRecords(partition: number, seen: readonly IdempotentRecord[]): Statement {
-  const sorted = seen.toSorted((one, other) => (one.id < other.id ? -1 : 1))
-  return sql`
-    INSERT INTO keyed_records (record_id, partition, received)
-    SELECT record_id, ${partition}::int, received
-    FROM unnest(
-      ${sorted.map(({ id }) => id)}::uuid[],
-      ${sorted.map(({ receivedMs }) => instantOf(receivedMs))}::timestamptz[]
-    ) AS given (record_id, received)
-    ON CONFLICT (record_id) DO UPDATE SET received = excluded.received`
+export function insertIdempotentRecords(partition: number, seen: readonly IdempotentRecord[]): Statement[] {
+  const rows = seen.map(({ id, receivedMs }) => ({ recordId: id, partition, received: instantOf(receivedMs) }))
+  return idempotentRecords.upsert(rows)
 }
 
 /**
@@ -74,7 +68,7 @@ export function pruneIdempotentRecords(partition: number, seen: readonly Idempot
   const earliestMs = Math.min(...seen.map(({ receivedMs }) => receivedMs))
   if (earliestMs === Infinity) return []
   const before = instantOf(earliestMs - 2 * DUPLICATE_WINDOW_MS)
-  return [sql`DELETE FROM keyed_records WHERE partition = ${partition} AND received < ${before}::timestamptz`]
+  return [sql`DELETE FROM idempotent_records WHERE partition = ${partition} AND received < ${before}::timestamptz`]
 }
 
 function instantOf(receivedMs: number): string {

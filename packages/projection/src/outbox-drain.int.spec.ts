@@ -6,13 +6,13 @@ import { executeAll } from './execute-all.ts'
 import { givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
-import { outboxStatement } from './outbox.ts'
+import { outboxStatements } from './outbox.ts'
 
 async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, values: readonly string[]): Promise<void> {
   const rows = values.map((value) => ({ topic: `${topic}.out`, key: 'ada', value, headers: {} }))
   await executeAll(db, [
     sql`SELECT set_config('nextvisit.partition', ${String(partition)}, true)`,
-    outboxStatement(rows),
+    ...outboxStatements(rows),
   ])
 }
 

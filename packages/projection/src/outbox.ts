@@ -1,6 +1,7 @@
-import { sql, type Statement } from '@nextvisit/database'
+import type { Statement } from '@nextvisit/database'
+import { outbox } from './tables.ts'
 
-/** What must be published, once the commit that decided it stands. */
+/** What must be published once its commit has succeeded. */
 export interface OutboxRow {
   readonly topic: string
   readonly key: string
@@ -8,15 +9,7 @@ export interface OutboxRow {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Puts rows into the outbox, in this order. Only in a commit: the fence says whose partition they are of. */
-export function outboxStatement(rows: readonly OutboxRow[]): Statement {
-  return sql`
-    INSERT INTO outbox (topic, key, value, headers)
-    SELECT topic, key, value, headers FROM unnest(
-      ${rows.map(({ topic }) => topic)}::text[],
-      ${rows.map(({ key }) => key)}::text[],
-      ${rows.map(({ value }) => value)}::text[],
-      ${rows.map(({ headers }) => JSON.stringify(headers))}::jsonb[]
-    ) WITH ORDINALITY AS given (topic, key, value, headers, place)
-    ORDER BY place`
+/** Puts rows into the outbox, in this order. Only in a commit: its fence says which partition they belong to. */
+export function outboxStatements(rows: readonly OutboxRow[]): Statement[] {
+  return outbox.insert(rows.map((row) => ({ ...row, headers: JSON.stringify(row.headers) })))
 }

@@ -62,8 +62,8 @@ export interface Projection<Fact, Draft> {
   /** Pure and synchronous: no I/O, no clock, no randomness. May mutate and return the draft it was given. */
   readonly evolve: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
   /**
-   * The statements for the transaction that moves the checkpoint: rows and outbox. They are sorted by key, and so are
-   * the rows inside each `unnest`, so that two owners never deadlock.
+   * The statements for the transaction that moves the checkpoint: rows and outbox. Those of `defineTable` lock their rows
+   * by key. Always write the tables in the same order, and two owners never deadlock.
    */
   readonly save: (draft: Draft) => readonly Statement[]
   /** May be lost in a crash: replies, cache eviction, metrics. Not called in a rebuild. */

@@ -1,11 +1,12 @@
-import { fileURLToPath } from 'node:url'
+import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished } from 'vitest'
 import { createPartitionFold, type PartitionFold } from '../src/partition-fold.ts'
-import { createVisitsProjection } from './visits-projection.ts'
+import { coreMigrations } from '../src/index.ts'
+import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts'
 
 export interface GivenDatabase {
   readonly name: string
@@ -18,7 +19,10 @@ export interface GivenDatabase {
 export async function givenVisitsDatabase(): Promise<GivenDatabase> {
   const database: TestDatabase = await createTestDatabase(inject('databaseUrl'), {
     schema: 'visits',
-    migrations: fileURLToPath(new URL('migrations', import.meta.url)),
+    migrations: [
+      { directory: coreMigrations, table: '_core_migrations' },
+      { directory: path.join(VISITS_DIRECTORY, 'prisma/migrations'), table: '_prisma_migrations' },
+    ],
   })
   const opened: Db[] = []
   const openDb = (): Db => {

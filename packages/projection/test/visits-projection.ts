@@ -1,7 +1,12 @@
 import { encodeRecord, TOPICS, UserFact } from '@nextvisit/contracts'
-import { type Db, sql } from '@nextvisit/database'
-import { outboxStatement } from '../src/outbox.ts'
+import { type Db, defineTable, sql } from '@nextvisit/database'
+import { outboxStatements } from '../src/outbox.ts'
 import type { Projection } from '../src/projection.ts'
+
+/** Holds the example's migrations, in `prisma/migrations`. */
+export const VISITS_DIRECTORY = import.meta.dirname
+
+const visits = defineTable('visits', { userId: 'uuid', count: 'int', lastEvent: 'text' }, ['userId'])
 
 export interface VisitsDraft {
   readonly users: Map<string, { count: number; lastEvent: string }>
@@ -19,13 +24,13 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Proje
       return 'keyed' in fact && fact.keyed ? { id: fact.id, receivedMs: Date.parse(fact.received) } : undefined
     },
     empty: () => ({ users: new Map(), events: [] }),
-    load: async (db, batch) => ({
-      users: await readUsers(
+    load: async (db, batch) => {
+      const rows = await visits.selectByKeys(
         db,
-        batch.map(({ fact }) => fact.userId),
-      ),
-      events: [],
-    }),
+        batch.map(({ fact }) => fact),
+      )
+      return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [] }
+    },
     evolve: (draft, { fact }, { isRebuild }) => {
       if (fact.type !== 'EventTracked') return draft
       if (fact.slug === 'a_bug') throw new TypeError('a bug')
@@ -34,33 +39,21 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Proje
       if (!isRebuild) draft.events.push(fact)
       return draft
     },
-    save: ({ users, events }) => {
-      const rows = [...users].toSorted(([one], [other]) => (one < other ? -1 : 1))
-      const upsert = sql`
-        INSERT INTO visits SELECT * FROM unnest(
-          ${rows.map(([userId]) => userId)}::uuid[],
-          ${rows.map(([, { count }]) => count)}::int[],
-          ${rows.map(([, { lastEvent }]) => lastEvent)}::text[])
-        ON CONFLICT (user_id) DO UPDATE SET count = excluded.count, last_event = excluded.last_event`
-      const outbox = events.map((fact) => ({
-        topic: `${topic}.out`,
-        key: fact.userId,
-        ...encodeRecord(fact, { source: 'visits', time: fact.received }),
-      }))
-      return outbox.length > 0 ? [upsert, outboxStatement(outbox)] : [upsert]
-    },
+    save: ({ users, events }) => [
+      ...visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),
+      ...outboxStatements(
+        events.map((fact) => ({
+          topic: `${topic}.out`,
+          key: fact.userId,
+          ...encodeRecord(fact, { source: 'visits', time: fact.received }),
+        })),
+      ),
+    ],
     tick: async (_db, instant) => [
       sql`INSERT INTO visits VALUES ('00000000-0000-4000-8000-000000000000', 1, ${instant.toISOString()})
         ON CONFLICT (user_id) DO UPDATE SET count = visits.count + 1, last_event = excluded.last_event`,
     ],
   }
-}
-
-async function readUsers(db: Db, ids: readonly string[]): Promise<VisitsDraft['users']> {
-  const rows = await db.$queryRaw<{ user_id: string; count: number; last_event: string }[]>(
-    sql`SELECT user_id, count, last_event FROM visits WHERE user_id = ANY(${ids}::uuid[])`,
-  )
-  return new Map(rows.map((row) => [row.user_id, { count: row.count, lastEvent: row.last_event }]))
 }
 
 /** Everything but what ticks write. */

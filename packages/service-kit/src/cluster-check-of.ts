@@ -3,7 +3,7 @@ import { type ClusterCheck, type ClusterCheckOptions, createClusterCheck, type L
 
 export interface ServiceClusterCheckOptions extends Pick<ClusterCheckOptions, 'logger' | 'onUnsafe'> {
   readonly mode: 'production' | 'local'
-  /** Outside production. Default: `ignore`, since one service that warns is enough. */
+  /** Outside production. Default: `ignore`, because one service that warns is enough. */
   readonly locally?: 'warn' | 'ignore'
   /** Default: all that services use. */
   readonly topics?: readonly string[]

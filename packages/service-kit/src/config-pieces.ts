@@ -126,8 +126,3 @@ export const modeConfig = z
     }
     return { mode }
   })
-
-/** What every consumer service needs: `kafka`, `databaseUrl`, `internalServer`, `logLevel`, `mode`. */
-export function consumerConfig(databaseVariable: string) {
-  return kafkaConfig.and(databaseConfig(databaseVariable)).and(internalServerConfig).and(logConfig).and(modeConfig)
-}

@@ -1,6 +1,5 @@
 export { clusterCheckOf } from './cluster-check-of.ts'
 export {
-  consumerConfig,
   databaseConfig,
   internalServerConfig,
   internalTokenConfig,

@@ -16,10 +16,10 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
+import { formTriggerEvaluator } from './consumer.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { migrations, openDb } from '../test/given-evaluator.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
-import { createRoutes } from './routes.ts'
 
 /** As a gateway sees it: records go into the log, replies come over Redis. */
 const logger = createLogger('test', 'silent')
@@ -110,6 +110,12 @@ describe('the evaluator, asked over the log', () => {
   })
 })
 
+const routeParts = {
+  catalog: contextOf([nps]).catalog,
+  now: () => new Date(),
+  countPartitions: () => Promise.resolve(1),
+}
+
 describe('who asks why, of an event that was just answered', () => {
   const ofAda = identifyRequested()
   const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
@@ -117,7 +123,7 @@ describe('who asks why, of an event that was just answered', () => {
   function askWhy(withinMs: number): Promise<FormsReadModel> {
     return withLogAdmin(connection, async (logAdmin) => {
       const barrier = createBarrier({ db: prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
-      const routes = createRoutes({ prisma, barrier, countPartitions: () => Promise.resolve(1) })
+      const routes = formTriggerEvaluator.routes({ ...routeParts, db: prisma, barrier })
       const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
       const answer = await route?.handle(user, { signal: AbortSignal.timeout(withinMs) })
       return FormsReadModel.parse(answer)

@@ -5,9 +5,7 @@ import { type Db, sql } from '@nextvisit/database'
 import { queuedIdOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
 import { at, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
-import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { migrations, openDb } from '../test/given-evaluator.ts'
-import { tableRoles } from './table-roles.ts'
+import { formTriggerEvaluator } from './consumer.ts'
 
 const forms = [
   { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },
@@ -51,7 +49,9 @@ async function readRows(db: Db): Promise<unknown> {
     ...(await readRebuiltRows(db)),
     queue: await db.$queryRaw(sql`SELECT to_jsonb(queue)::text FROM queue ORDER BY organization, project, user_id, id`),
     decisions: await db.$queryRaw(sql`SELECT to_jsonb(decisions)::text FROM decisions ORDER BY user_id, form_id`),
-    outcomes: await db.$queryRaw(sql`SELECT to_jsonb(keyed_outcomes)::text FROM keyed_outcomes ORDER BY record_id`),
+    outcomes: await db.$queryRaw(
+      sql`SELECT to_jsonb(idempotent_outcomes)::text FROM idempotent_outcomes ORDER BY record_id`,
+    ),
     outbox: await db.$queryRaw(sql`SELECT topic, key, value, headers::text FROM outbox ORDER BY sequence`),
   }
 }
@@ -66,14 +66,4 @@ async function readRebuiltRows(db: Db) {
   }
 }
 
-describeProjection('form-trigger-evaluator', {
-  roles: tableRoles,
-  schema: 'forms',
-  migrations,
-  createProjection: () => createFormTriggerProjection({ publishReplies: async () => {} }),
-  openDb,
-  facts,
-  readRows,
-  readRebuiltRows,
-  catalog,
-})
+describeProjection(formTriggerEvaluator, { facts, readRows, readRebuiltRows, catalog })

@@ -13,7 +13,7 @@ afterEach(() => given.clear())
 afterAll(() => given.stop())
 
 async function kept(): Promise<string[]> {
-  return (await given.prisma.keyedOutcome.findMany()).map(({ recordId }) => recordId)
+  return (await given.prisma.idempotentOutcome.findMany()).map(({ recordId }) => recordId)
 }
 
 describe('the copy of a keyed record (decisions.md, Retries)', () => {

@@ -15,7 +15,7 @@ export function keepOutcomes(outcomes: readonly KeyedOutcome[]): readonly Statem
   const deletedBefore = new Date(oldestMs - KEPT_MS).toISOString()
   return [
     sql`
-      INSERT INTO keyed_outcomes (record_id, partition, received, reply)
+      INSERT INTO idempotent_outcomes (record_id, partition, received, reply)
       SELECT record_id, ${first.partition}::int, received, reply
       FROM unnest(
         ${sorted.map(({ reply }) => reply.recordId)}::uuid[],
@@ -23,7 +23,7 @@ export function keepOutcomes(outcomes: readonly KeyedOutcome[]): readonly Statem
         ${sorted.map(({ reply }) => JSON.stringify(reply))}::jsonb[]
       ) AS given (record_id, received, reply)
       ON CONFLICT (record_id) DO UPDATE SET received = excluded.received, reply = excluded.reply`,
-    sql`DELETE FROM keyed_outcomes
+    sql`DELETE FROM idempotent_outcomes
       WHERE partition = ${first.partition}::int AND received < ${deletedBefore}::timestamptz`,
   ]
 }
@@ -36,7 +36,7 @@ export async function readRepliesTo(
   const waiting = duplicates.filter(({ replyTo }) => replyTo !== undefined)
   if (waiting.length === 0) return []
   const rows = await db.$queryRaw<{ reply: unknown }[]>(sql`
-    SELECT reply FROM keyed_outcomes WHERE record_id = ANY(${waiting.map(({ fact }) => fact.id)}::uuid[])`)
+    SELECT reply FROM idempotent_outcomes WHERE record_id = ANY(${waiting.map(({ fact }) => fact.id)}::uuid[])`)
   const replies = new Map(rows.map((row) => EvaluatorReply.parse(row.reply)).map((reply) => [reply.recordId, reply]))
   return waiting.flatMap(({ fact, replyTo: channel }) => {
     const reply = replies.get(fact.id)

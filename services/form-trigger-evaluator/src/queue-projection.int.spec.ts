@@ -7,8 +7,8 @@ import { batchesOf } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { givenEvaluator, type GivenEvaluator } from '../test/given-evaluator.ts'
+import { formTriggerEvaluator } from './consumer.ts'
 import { createQueueProjection } from './queue-projection.ts'
-import { tableRoles } from './table-roles.ts'
 
 const context = contextOf([
   { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },
@@ -59,7 +59,7 @@ async function tellStory(): Promise<void> {
 
 /** As a replay compares them; the story's partition is not that of its users. */
 function comparedRows({ prisma }: GivenEvaluator): Promise<unknown> {
-  const role = tableRoles['queue']
+  const role = formTriggerEvaluator.tables['queue']
   const folded = typeof role === 'object' ? role.folded('queue') : ''
   return prisma.$queryRaw(
     raw(`SELECT to_jsonb(rows) - 'partition' AS row FROM (${folded}) AS rows ORDER BY user_id, id`),

@@ -1,6 +1,6 @@
 import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
 import { sql, type Statement, unlessEmpty } from '@nextvisit/database'
-import { outboxStatement } from '@nextvisit/projection'
+import { outboxStatements } from '@nextvisit/projection'
 
 /** An instant as a column brings it: a date in a row, text of Postgres in JSON. */
 type StoredInstant = Date | string
@@ -49,11 +49,7 @@ export function isoOf(instant: StoredInstant): string {
 
 /** Rows before facts; updated rows before new ones, as the slot of a form must be free first. */
 export function writeQueues({ updated = [], inserted = [], facts = [] }: QueueWrites): readonly Statement[] {
-  return [
-    ...unlessEmpty(updated, updateQueueRows),
-    ...unlessEmpty(inserted, insertQueueRows),
-    ...unlessEmpty(facts, insertFacts),
-  ]
+  return [...unlessEmpty(updated, updateQueueRows), ...unlessEmpty(inserted, insertQueueRows), ...insertFacts(facts)]
 }
 
 /** What a change of a row may change: its state, the instants of that, and the visit. */
@@ -105,8 +101,8 @@ function insertQueueRows(rows: readonly NewQueueRow[]): Statement {
 }
 
 /** To `form-events`, in this order. */
-function insertFacts(facts: readonly FormFact[]): Statement {
-  return outboxStatement(
+function insertFacts(facts: readonly FormFact[]): Statement[] {
+  return outboxStatements(
     facts.map((fact) => ({
       topic: TOPICS.formEvents,
       key: fact.userId,

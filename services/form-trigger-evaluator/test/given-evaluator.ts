@@ -2,12 +2,12 @@ import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
 import { createAdapter, sql } from '@nextvisit/database'
 import { createPartitionFold, type FoldContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
-import path from 'node:path'
 import { PrismaClient } from '../generated/prisma/client.ts'
+import { formTriggerEvaluator } from '../src/consumer.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
 
-export const migrations = path.join(import.meta.dirname, '../prisma/migrations')
+export const { migrations } = formTriggerEvaluator
 
 export function openDb(url: string): PrismaClient {
   return new PrismaClient({
@@ -75,7 +75,8 @@ export async function givenEvaluator(databaseUrl: string) {
       return rows.map(({ value }) => JSON.parse(value) as FormFact).map(({ type, formId }) => `${type} ${formId}`)
     },
     /** Forgets everything but the checkpoint, for the next story. */
-    clear: () => prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, keyed_outcomes`),
+    clear: () =>
+      prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, idempotent_outcomes`),
     stop: async () => {
       await prisma.$disconnect()
       await database.drop()

@@ -87,7 +87,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
     begin: async (): Promise<void> => {
       log = []
       await prisma.$executeRaw(
-        sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, keyed_outcomes, keyed_records, checkpoints`,
+        sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, idempotent_outcomes, idempotent_records, checkpoints`,
       )
       await start()
     },

@@ -19,13 +19,12 @@ import { createReplies } from './log/replies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import { createSharedRateLimiter } from './rate-limit/shared-rate-limiter.ts'
 import type { CountryOf } from './routes/caller-country.ts'
-import { createIdentifyUser } from './routes/identify-user.ts'
+import { createIdentifyUser, createVisit } from './routes/identify-user.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
 import { createRecordRequest } from './routes/record-request.ts'
 import { createTrackEvent } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
-import { createVisit } from './routes/visit.ts'
 
 export interface GatewayParts extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'trustedProxies'> {
   /** Names this process among gateways: the channel of its replies. */

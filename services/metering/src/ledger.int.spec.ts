@@ -56,7 +56,7 @@ describe('reserving (design.md, Metering)', () => {
     const asked = event(place, 1)
     await ledger.fold([eventTracked({ ...place, id: asked.recordId, keyed: true })])
     await ledger.prisma.$executeRaw(
-      sql`INSERT INTO keyed_records VALUES (${asked.recordId}::uuid, 0, ${RECEIVED}::timestamptz)`,
+      sql`INSERT INTO idempotent_records VALUES (${asked.recordId}::uuid, 0, ${RECEIVED}::timestamptz)`,
     )
     expect(await reserve(ledger.prisma, [asked, event(place, 1)], later(86_399_999))).toEqual(['counted', 'exhausted'])
     expect(await ledger.counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })

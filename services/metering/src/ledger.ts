@@ -1,25 +1,41 @@
-import { type Reservation, ReserveVerdict } from '@nextvisit/contracts'
+import { type ProjectRef, type Reservation, ReserveVerdict } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import { executeAll } from '@nextvisit/projection'
-import { type CounterKey, counterOf } from './counter.ts'
+import { mauMembers, reservations } from './tables.ts'
 
-/** A reservation that nobody folded or gave back for so long is dropped. */
+/** A reservation that nobody folded or released for so long is dropped. */
 export const RESERVATION_LIFETIME_MS = 60_000
+
+/** Names a row of `counters`: the organization's events of a month (`project` is ''), or a project's active users. */
+export interface CounterKey extends ProjectRef {
+  readonly kind: 'event' | 'mau'
+  readonly month: string
+}
 
 /** A unit of a counter: a record's id for an event, a user's id for an active user. */
 export interface Unit extends CounterKey {
   readonly unit: string
 }
 
+/** Whose limits: event tracking is the organization's, active users are each project's own (decisions.md, Track event). */
+export function counterOf(kind: CounterKey['kind'], { organization, project }: ProjectRef, month: string): CounterKey {
+  return { organization, project: kind === 'event' ? '' : project, kind, month }
+}
+
+/** The UTC calendar month of an instant as records carry it: `2026-11`. */
+export function monthOf(received: string): string {
+  return received.slice(0, 7)
+}
+
 /** Reserves in order, atomically; one verdict a reservation (the SQL function `reserve_room`). */
-export async function reserve(db: Db, reservations: readonly Reservation[], at: Date): Promise<ReserveVerdict[]> {
-  const questions = reservations.map((asked) => ({
-    ...counterOf(asked.kind, asked, asked.month),
-    unit: asked.kind === 'event' ? asked.recordId : asked.userId,
-    record_id: asked.recordId,
-    partition: asked.partition,
-    limit: asked.limit,
-    only_looks: asked.onlyLooks === true,
+export async function reserve(db: Db, asked: readonly Reservation[], at: Date): Promise<ReserveVerdict[]> {
+  const questions = asked.map((reservation) => ({
+    ...counterOf(reservation.kind, reservation, reservation.month),
+    unit: reservation.kind === 'event' ? reservation.recordId : reservation.userId,
+    record_id: reservation.recordId,
+    partition: reservation.partition,
+    limit: reservation.limit,
+    dry_run: reservation.dryRun === true,
   }))
   const rows = await db.$queryRaw<{ verdict: string }[]>(
     sql`SELECT verdict FROM reserve_room(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)`,
@@ -27,7 +43,7 @@ export async function reserve(db: Db, reservations: readonly Reservation[], at: 
   return rows.map((row) => ReserveVerdict.parse(row.verdict))
 }
 
-/** Gives back what certainly was not published. Records that hold nothing are passed over. */
+/** Releases what certainly was not published. Records that hold nothing are passed over. */
 export async function release(db: Db, recordIds: readonly string[]): Promise<void> {
   const held = sql`holders && ${recordIds}::uuid[]`
   await executeAll(db, [
@@ -40,7 +56,7 @@ export async function release(db: Db, recordIds: readonly string[]): Promise<voi
   ])
 }
 
-/** Those of these partitions that have reservations of `deadline` and before. */
+/** The partitions, of those given, that have reservations of `deadline` and before. */
 export async function findUnfolded(db: Db, partitions: readonly number[], deadline: Date): Promise<number[]> {
   const rows = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
@@ -58,65 +74,34 @@ function unfoldedIn(partition: Statement, deadline: Date): Statement {
   return sql`reservations.partition = ${partition} AND reserved_at <= ${deadline.toISOString()}::timestamptz`
 }
 
-/** Adds metered events to their counters, and locks every counter that the batch may touch, in one pass. */
-export function countEvents(counters: readonly (CounterKey & { readonly events: number })[]): Statement {
-  return sql`
-    INSERT INTO counters AS known (organization, project, kind, month, count)
-    SELECT * FROM unnest(
-      ${counters.map((counter) => counter.organization)}::text[],
-      ${counters.map((counter) => counter.project)}::text[],
-      ${counters.map((counter) => counter.kind)}::text[],
-      ${counters.map((counter) => counter.month)}::text[],
-      ${counters.map((counter) => counter.events)}::bigint[]
-    )
-    ORDER BY 1, 2, 3, 4
-    ON CONFLICT (organization, project, kind, month) DO UPDATE SET count = known.count + excluded.count`
-}
-
-/** Makes users members of their month; those who were not yet raise its counter. */
-export function countMembers(users: readonly Unit[]): Statement {
-  return sql`
-    WITH joined AS (
-      INSERT INTO mau_members (organization, project, month, user_id)
-      SELECT organization, project, month, unit FROM ${unitsOf(users)} ORDER BY 1, 2, 3, 4
-      ON CONFLICT DO NOTHING
-      RETURNING organization, project, month
-    )
-    UPDATE counters SET count = count + more.users
-    FROM (SELECT organization, project, month, count(*) AS users FROM joined GROUP BY 1, 2, 3) AS more
-    WHERE (counters.organization, counters.project, counters.kind, counters.month)
-        = (more.organization, more.project, 'mau', more.month)`
+/** Makes users members of their month. Users who were not yet raise its counter. */
+export function countMembers(users: readonly Unit[]): Statement[] {
+  return mauMembers.insertMissing(users.map(({ unit, ...counter }) => ({ ...counter, userId: unit }))).map(
+    (insertion) => sql`
+      WITH joined AS (${insertion} RETURNING organization, project, month)
+      UPDATE counters SET count = count + more.users
+      FROM (SELECT organization, project, month, count(*) AS users FROM joined GROUP BY 1, 2, 3) AS more
+      WHERE (counters.organization, counters.project, counters.kind, counters.month)
+          = (more.organization, more.project, 'mau', more.month)`,
+  )
 }
 
 /** Deletes the reservations of units that are folded now. */
-export function settle(units: readonly Unit[]): Statement {
-  return lowerPending(sql`
-    DELETE FROM reservations USING ${unitsOf(units)}
-    WHERE (reservations.organization, reservations.project, reservations.kind, reservations.month, reservations.unit)
-        = (folded.organization, folded.project, folded.kind, folded.month, folded.unit)`)
-}
-
-function unitsOf(units: readonly Unit[]): Statement {
-  return sql`unnest(
-    ${units.map((unit) => unit.organization)}::text[],
-    ${units.map((unit) => unit.project)}::text[],
-    ${units.map((unit) => unit.kind)}::text[],
-    ${units.map((unit) => unit.month)}::text[],
-    ${units.map((unit) => unit.unit)}::uuid[]
-  ) AS folded (organization, project, kind, month, unit)`
+export function settle(units: readonly Unit[]): Statement[] {
+  return reservations.deleteByKeys(units).map(lowerPending)
 }
 
 /** In key order, as everyone does who touches reservations (see the migration). */
-function lockCountersOf(reservations: Statement): Statement {
+function lockCountersOf(which: Statement): Statement {
   return sql`
     SELECT FROM counters
     WHERE (organization, project, kind, month) IN
-      (SELECT organization, project, kind, month FROM reservations WHERE ${reservations})
+      (SELECT organization, project, kind, month FROM reservations WHERE ${which})
     ORDER BY organization, project, kind, month
     FOR UPDATE`
 }
 
-/** Runs a `DELETE FROM reservations …` and takes what it deleted off the counters. */
+/** Runs a deletion of reservations and takes what it deleted off the counters. */
 function lowerPending(deletion: Statement): Statement {
   return sql`
     WITH gone AS (

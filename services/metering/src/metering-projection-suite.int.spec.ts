@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
-import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
-import { meteringProjection } from './metering-projection.ts'
-import { tableRoles } from './table-roles.ts'
+import { metering } from './consumer.ts'
 
-describeProjection('metering', {
-  roles: tableRoles,
-  schema: 'metering',
-  migrations: path.join(import.meta.dirname, '../prisma/migrations'),
-  createProjection: () => meteringProjection,
-  openDb: (url) => openTestDb(url, 'metering'),
+describeProjection(metering, {
   facts: [
     identifyRequested({ operations: { set: { plan: 'pro' } } }),
     eventTracked({}),

@@ -1,30 +1,32 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { unlessEmpty } from '@nextvisit/database'
+import { type NewRow, sql } from '@nextvisit/database'
 import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
-import { type CounterKey, counterOf, monthOf } from './counter.ts'
 import {
-  countEvents,
+  type CounterKey,
   countMembers,
+  counterOf,
   dropUnfolded,
   findUnfolded,
+  monthOf,
   RESERVATION_LIFETIME_MS,
   settle,
   type Unit,
 } from './ledger.ts'
-import { addUniqueNames, addUsage, type UsageDelta, type UsedName } from './usage-rows.ts'
+import { counters, uniqueNames, usage } from './tables.ts'
 
-/** What a batch adds. Keys are the rows' own, joined. */
+/** What a batch adds. Rows of the same key are merged when they are written. */
 export interface MeteringDraft {
-  readonly counters: Map<string, CounterKey & { readonly events: number }>
+  /** Every counter that the batch may touch, with what metered events add to it. */
+  readonly counted: (CounterKey & { readonly count: number })[]
   readonly eventUnits: Unit[]
-  readonly memberUnits: Map<string, Unit>
-  readonly usage: Map<string, UsageDelta>
-  readonly names: Map<string, UsedName>
+  readonly memberUnits: Unit[]
+  readonly used: NewRow<typeof usage>[]
+  readonly names: NewRow<typeof uniqueNames>[]
 }
 
 /**
- * The ledger behind the limits: folding a record deletes its reservation, lowers `pending` and raises `count` in the
+ * The ledger behind the limits. Folding a record deletes its reservation, lowers `pending` and raises `count` in the
  * transaction that moves the checkpoint, so nothing is counted twice or lost. Counters are shared by all partitions:
  * everything here adds, nothing is read first.
  */
@@ -32,9 +34,9 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   name: 'metering',
   topics: [TOPICS.userEvents],
   schema: UserFact,
-  // Of what was imported only names count here, and each counts once by itself.
+  // Only names count of imported records, and each name counts once anyway.
   idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
-  empty: () => ({ counters: new Map(), eventUnits: [], memberUnits: new Map(), usage: new Map(), names: new Map() }),
+  empty: () => ({ counted: [], eventUnits: [], memberUnits: [], used: [], names: [] }),
 
   evolve: (draft, { fact }) => {
     if (fact.type === 'EventTracked') foldEvent(draft, fact)
@@ -42,17 +44,14 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
     return draft
   },
 
-  // The counters come first: their rows are the locks of the reservations below.
-  save: ({ counters, eventUnits, memberUnits, usage, names }) => {
-    const members = [...memberUnits.values()]
-    return [
-      ...unlessEmpty([...counters.values()], countEvents),
-      ...unlessEmpty(members, countMembers),
-      ...unlessEmpty([...eventUnits, ...members], settle),
-      ...unlessEmpty([...usage.values()], addUsage),
-      ...unlessEmpty([...names.values()], addUniqueNames),
-    ]
-  },
+  // The counters come first, in one pass: their rows are the locks of the reservations below.
+  save: ({ counted, eventUnits, memberUnits, used, names }) => [
+    ...counters.upsert(counted),
+    ...countMembers(memberUnits),
+    ...settle([...eventUnits, ...memberUnits]),
+    ...usage.upsert(used),
+    ...uniqueNames.upsert(names, { where: IS_NEW_NAME }),
+  ],
 
   due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
 
@@ -60,78 +59,45 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
     isRebuild ? [] : dropUnfolded(partition, deadlineAt(instant)),
 }
 
+/** Nearly all names are known already: their rows are neither written nor locked. */
+const IS_NEW_NAME = sql`NOT EXISTS (
+  SELECT FROM unique_names AS before
+  WHERE (before.organization, before.project, before.kind, before.slug)
+      = (given.organization, given.project, given.kind, given.slug) AND before.first_month <= given.first_month
+)`
+
 /** What was reserved then or before and is not folded as of `instant` never will be. */
 function deadlineAt(instant: Date): Date {
   return new Date(instant.getTime() - RESERVATION_LIFETIME_MS)
 }
 
 /**
- * Counts toward the organization's limit only where the gateway said so; an event is never an active user. Of what was
- * imported only its names count: they are registered, and take room (decisions.md, Import).
+ * Counts toward the organization's limit only where the gateway said so; an event is never an active user. Of imported
+ * events only the names count: they are registered, and take room (decisions.md, Import).
  */
 function foldEvent(draft: MeteringDraft, fact: EventTracked): void {
-  addName(draft, fact, 'event', fact.slug)
-  if (fact.imported) return
-  addToUsage(draft, fact, { events: 1 })
-  if (!fact.metered) return
-  const counter = counterOf('event', fact, monthOf(fact.received))
-  addToCounter(draft, counter, 1)
-  draft.eventUnits.push({ ...counter, unit: fact.id })
-}
-
-/** A user counts once a project and month, by either key, in both environments (decisions.md, Identify). */
-function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested): void {
-  for (const slug of customTraitSlugs(fact.operations)) addName(draft, fact, 'trait', slug)
-  if (fact.imported) return
-  addToUsage(draft, fact, fact.source === 'sdk' ? { visits: 1 } : { identifies: 1 })
-  const counter = counterOf('mau', fact, monthOf(fact.received))
-  addToCounter(draft, counter, 0)
-  draft.memberUnits.set(joined(...rowOf(counter), fact.userId), { ...counter, unit: fact.userId })
-}
-
-function addToCounter(draft: MeteringDraft, counter: CounterKey, events: number): void {
-  const key = joined(...rowOf(counter))
-  draft.counters.set(key, { ...counter, events: (draft.counters.get(key)?.events ?? 0) + events })
-}
-
-function addToUsage(
-  draft: MeteringDraft,
-  fact: EventTracked | IdentifyRequested,
-  added: Partial<Pick<UsageDelta, 'events' | 'identifies' | 'visits'>>,
-): void {
-  const { organization, project, environment, received } = fact
+  const { organization, project, environment, received, slug, id } = fact
   const month = monthOf(received)
-  const key = joined(organization, project, month, environment)
-  const { events = 0, identifies = 0, visits = 0 } = draft.usage.get(key) ?? {}
-  draft.usage.set(key, {
-    organization,
-    project,
-    month,
-    environment,
-    events: events + (added.events ?? 0),
-    identifies: identifies + (added.identifies ?? 0),
-    visits: visits + (added.visits ?? 0),
-  })
+  draft.names.push({ organization, project, kind: 'event', slug, firstMonth: month })
+  if (fact.imported) return
+  draft.used.push({ organization, project, month, environment, events: 1, identifies: 0, visits: 0 })
+  if (!fact.metered) return
+  const counter = counterOf('event', fact, month)
+  draft.counted.push({ ...counter, count: 1 })
+  draft.eventUnits.push({ ...counter, unit: id })
 }
 
-function addName(
-  draft: MeteringDraft,
-  fact: EventTracked | IdentifyRequested,
-  kind: UsedName['kind'],
-  slug: string,
-): void {
-  const { organization, project } = fact
-  const month = monthOf(fact.received)
-  const key = joined(organization, project, kind, slug)
-  const before = draft.names.get(key)
-  if (!before || month < before.month) draft.names.set(key, { organization, project, kind, slug, month })
-}
-
-function rowOf({ organization, project, kind, month }: CounterKey): string[] {
-  return [organization, project, kind, month]
-}
-
-/** The parts of a key hold no `/`, but for a slug, which comes last. */
-function joined(...parts: readonly string[]): string {
-  return parts.join('/')
+/** A user counts once a project and month, with either key, in both environments (decisions.md, Identify). */
+function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested): void {
+  const { organization, project, environment, received, userId } = fact
+  const month = monthOf(received)
+  for (const slug of customTraitSlugs(fact.operations)) {
+    draft.names.push({ organization, project, kind: 'trait', slug, firstMonth: month })
+  }
+  if (fact.imported) return
+  const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
+  draft.used.push({ organization, project, month, environment, events: 0, identifies, visits })
+  const counter = counterOf('mau', fact, month)
+  draft.counted.push({ ...counter, count: 0 })
+  draft.memberUnits.push({ ...counter, unit: userId })
 }

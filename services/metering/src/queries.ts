@@ -1,10 +1,10 @@
 import type { UsageAnswer, UsageQuery } from '@nextvisit/contracts'
 import type { PrismaClient } from '../generated/prisma/client.ts'
-import { counterOf } from './counter.ts'
+import { counterOf } from './ledger.ts'
 
 /**
- * A month's counters as the plan's limits see them: events are the organization's, the others the project's own. Unique
- * names are those in use up to that month; traits without the `disabledTraits`, which take no room under the cap.
+ * A month's counters as the plan's limits see them: events are the organization's, the others are the project's own.
+ * Unique names are those in use up to that month. `disabledTraits` take no room under the cap, and are not counted.
  */
 export async function readUsage(
   prisma: PrismaClient,

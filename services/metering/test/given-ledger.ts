@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
@@ -8,6 +7,7 @@ import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
+import { metering } from '../src/consumer.ts'
 import { meteringProjection } from '../src/metering-projection.ts'
 
 export const RECEIVED = '2026-11-02T10:00:00.000Z'
@@ -19,8 +19,7 @@ export function givenLedger() {
   let database: TestDatabase
   let prisma: PrismaClient
   beforeAll(async () => {
-    const migrations = path.join(import.meta.dirname, '../prisma/migrations')
-    database = await createTestDatabase(inject('databaseUrl'), { schema: 'metering', migrations })
+    database = await createTestDatabase(inject('databaseUrl'), metering)
     const adapter = createAdapter({ url: database.url, schema: 'metering', applicationName: 'spec', maxConnections: 8 })
     prisma = new PrismaClient({ adapter })
   })
@@ -79,7 +78,7 @@ export function event(place: Place, limit: number, recordId: string = randomUUID
   return { kind: 'event', ...place, recordId, partition: 0, month: '2026-11', limit }
 }
 
-export const look = (place: Place, limit: number): Reservation => ({ ...event(place, limit), onlyLooks: true })
+export const look = (place: Place, limit: number): Reservation => ({ ...event(place, limit), dryRun: true })
 
 export function mau(place: Place, limit: number, userName: string, recordId: string = randomUUID()): Reservation {
   return { kind: 'mau', ...place, recordId, partition: 0, month: '2026-11', userId: userIdFixture(userName), limit }

@@ -6,12 +6,11 @@ import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { claimNames } from './claim-rows.ts'
-import { findRoom } from './find-room.ts'
-import { readDefinitions } from './queries.ts'
+import { claimNames } from './claims.ts'
+import { traitRegistry } from './consumer.ts'
+import { findRoom, readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
@@ -22,8 +21,7 @@ const catalog = staticCatalog([])
 let database: TestDatabase
 let prisma: PrismaClient
 beforeAll(async () => {
-  const migrations = path.join(import.meta.dirname, '../prisma/migrations')
-  database = await createTestDatabase(inject('databaseUrl'), { schema: 'registry', migrations })
+  database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
   const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec', maxConnections: 8 })
   prisma = new PrismaClient({ adapter })
 })

@@ -4,10 +4,10 @@ import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { createAdapter } from '@nextvisit/database'
 import { createPartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords, type TestDatabase } from '@nextvisit/testing'
-import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { claimNames } from './claim-rows.ts'
+import { claimNames } from './claims.ts'
+import { traitRegistry } from './consumer.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const RECEIVED = new Date('2026-11-02T10:00:00.000Z')
@@ -16,8 +16,7 @@ const DAY_MS = 24 * 3_600_000
 let database: TestDatabase
 let prisma: PrismaClient
 beforeAll(async () => {
-  const migrations = path.join(import.meta.dirname, '../prisma/migrations')
-  database = await createTestDatabase(inject('databaseUrl'), { schema: 'registry', migrations })
+  database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
   const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec' })
   prisma = new PrismaClient({ adapter })
 })

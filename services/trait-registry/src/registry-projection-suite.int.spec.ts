@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
-import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
-import { createRegistryProjection } from './registry-projection.ts'
-import { tableRoles } from './table-roles.ts'
+import { traitRegistry } from './consumer.ts'
 
-describeProjection('trait-registry', {
-  roles: tableRoles,
-  schema: 'registry',
-  migrations: path.join(import.meta.dirname, '../prisma/migrations'),
-  createProjection: () => createRegistryProjection({ countPartitions: () => Promise.resolve(1) }),
-  openDb: (url) => openTestDb(url, 'registry'),
+describeProjection(traitRegistry, {
   facts: [
     eventTracked({ eventName: 'Signed Up', received: '2026-11-02T10:00:00.000Z' }),
     eventTracked({ eventName: 'signed up', received: '2026-11-02T09:00:00.000Z', keyed: true }),

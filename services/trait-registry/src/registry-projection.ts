@@ -1,20 +1,21 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import type { NewRow } from '@nextvisit/database'
 import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
-import { CLAIM_LIFETIME_MS, deleteClaims, dropUnriddenClaims, hasClaimsUntil, markTick } from './claim-rows.ts'
-import { addDefinitions, type DefinitionDelta } from './definition-rows.ts'
+import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
+import { claims, definitions } from './tables.ts'
 
-/** What a batch adds, by the definition's key. */
-export type RegistryDraft = Map<string, DefinitionDelta>
+/** What a batch adds: a row for each name of each record. Rows of the same name are merged when they are written. */
+export type RegistryDraft = NewRow<typeof definitions>[]
 
 export interface RegistryProjectionOptions {
-  /** Of `user-events`: a claim is dropped only when every one of them has been looked at. */
+  /** Of `user-events`: a claim is dropped only when every partition is folded past its lifetime. */
   readonly countPartitions: () => Promise<number>
 }
 
 /**
  * The definitions of traits and events. Folding any record that carries a name registers it and ends its claim, whatever
- * that record's own verdict said. Rows are shared by partitions: everything here adds, nothing is read first.
+ * verdict that record got. Rows are shared by all partitions: everything here adds, nothing is read first.
  */
 export function createRegistryProjection(options: RegistryProjectionOptions): Projection<UserFact, RegistryDraft> {
   return {
@@ -22,24 +23,22 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     topics: [TOPICS.userEvents],
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
-    empty: () => new Map(),
+    empty: () => [],
 
     evolve: (draft, { fact }) => {
       if (fact.type === 'EventTracked') {
-        const { slug, eventName: name, newEvent: isNew } = fact
-        addName(draft, fact, { kind: 'event', slug, name, isNew })
+        draft.push(rowOf(fact, { kind: 'event', slug: fact.slug, name: fact.eventName, isNew: fact.newEvent }))
       }
       if (fact.type === 'IdentifyRequested') {
-        for (const slug of customTraitSlugs(fact.operations))
-          addName(draft, fact, { kind: 'trait', slug, name: slug, isNew: fact.registeredTraits.includes(slug) })
+        for (const slug of customTraitSlugs(fact.operations)) {
+          draft.push(rowOf(fact, { kind: 'trait', slug, name: slug, isNew: fact.registeredTraits.includes(slug) }))
+        }
       }
       return draft
     },
 
-    save: (draft) => {
-      const deltas = [...draft.values()]
-      return deltas.length > 0 ? [addDefinitions(deltas), deleteClaims(deltas)] : []
-    },
+    // Names that are registered now need no claim any more, whoever held it.
+    save: (draft) => [...definitions.upsert(draft), ...claims.deleteByKeys(draft)],
 
     due: async (db, instant, { partitions }) => {
       const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
@@ -47,29 +46,22 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     },
 
     tick: async (_db, instant, { partition, isRebuild }) =>
-      isRebuild ? [] : [markTick(partition, instant), dropUnriddenClaims(partition, await options.countPartitions())],
+      isRebuild ? [] : dropUnusedClaims(partition, instant, await options.countPartitions()),
   }
 }
 
-function addName(
-  draft: RegistryDraft,
-  fact: EventTracked | IdentifyRequested,
-  { kind, slug, name, isNew }: Pick<DefinitionDelta, 'kind' | 'slug' | 'name'> & { readonly isNew: boolean },
-): void {
-  const { organization, project, received, id } = fact
-  const key = `${organization}/${project}/${kind}/${slug}`
-  const before = draft.get(key)
-  const own = { organization, project, kind, slug, name, firstSeenAt: received, firstRecordId: id }
-  const earliest = before && isEarlier(before, own) ? before : own
-  // Of several, which can be where a publish was not heard of, any: the rows take the least.
-  const broughtBy = isNew && !(before?.broughtBy && before.broughtBy < id) ? id : before?.broughtBy
-  const lastSeenAt = before && before.lastSeenAt > received ? before.lastSeenAt : received
-  draft.set(key, { ...earliest, lastSeenAt, count: (before?.count ?? 0) + 1, broughtBy })
+interface CarriedName {
+  readonly kind: 'trait' | 'event'
+  readonly slug: string
+  readonly name: string
+  /** The record got the verdict `new` for it. */
+  readonly isNew: boolean
 }
 
-type Earliest = Pick<DefinitionDelta, 'firstSeenAt' | 'firstRecordId'>
-
-/** By (received, id), as the rows are. */
-function isEarlier(a: Earliest, b: Earliest): boolean {
-  return a.firstSeenAt === b.firstSeenAt ? a.firstRecordId < b.firstRecordId : a.firstSeenAt < b.firstSeenAt
+function rowOf(
+  { organization, project, received, id }: EventTracked | IdentifyRequested,
+  { isNew, ...name }: CarriedName,
+): RegistryDraft[number] {
+  const seen = { firstSeenAt: received, firstRecordId: id, lastSeenAt: received }
+  return { organization, project, ...name, ...seen, count: 1, registeredBy: isNew ? id : null }
 }

@@ -1,8 +1,8 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 
 /**
- * Segments of users in this partition follow a later catalog than the one at hand, which is on its way: until it is
- * here nothing is folded, so that they are neither turned back nor passed over.
+ * Users of this partition were computed with a later catalog than this process has. Nothing is folded until that catalog
+ * arrives, so that no user's segments go back to an older one.
  */
 export class CatalogBehindError extends Error {
   override readonly name = 'CatalogBehindError'

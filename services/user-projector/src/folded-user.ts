@@ -1,7 +1,7 @@
 import type { EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
 import { applyIdentify, identifiedAt, type ToldFacts } from '@nextvisit/domain'
 
-/** A row of `users`. Instants are ISO strings of one form, so they compare as text. */
+/** What identifies have said of a user. Instants are ISO strings of one form, so they compare as text. */
 export interface FoldedUser {
   readonly organization: string
   readonly project: string
@@ -15,15 +15,16 @@ export interface FoldedUser {
 }
 
 /**
- * The user after an identify, by either key: first and last seen the least and greatest *received* (decisions.md,
- * Identify). An imported one says when it was itself, and is no later sign of who is known already (decisions.md, Import).
+ * The user after an identify with either key. First and last seen are the least and the greatest *received* (decisions.md,
+ * Identify). An imported identify counts as of its own time, and does not move `lastSeenAt` of a known user (decisions.md,
+ * Import).
  */
 export function identified(
   before: FoldedUser | undefined,
   fact: IdentifyRequested,
 ): { readonly user: FoldedUser; readonly skippedIncrements: number } {
-  const told = before ? toldOf(before) : { traits: new Map<string, TraitValue>(), device: {} }
-  const { traits, device: facts, skippedIncrements } = applyIdentify(told, fact)
+  const known = before ? profileFactsOf(before) : { traits: new Map<string, TraitValue>(), device: {} }
+  const { traits, device: facts, skippedIncrements } = applyIdentify(known, fact)
   const { $countryCode, ...device } = facts
   const seenAt = identifiedAt(fact)
   const user: FoldedUser = {
@@ -40,8 +41,8 @@ export function identified(
   return { user, skippedIncrements: skippedIncrements.length }
 }
 
-/** The country, which has a column of its own, is a device fact like the others. */
-export function toldOf({ traits, country, device }: FoldedUser): ToldFacts {
+/** The facts that operations change. The country has a column of its own, but is a device fact like the others. */
+export function profileFactsOf({ traits, country, device }: FoldedUser): ToldFacts {
   return { traits, device: country === null ? device : { ...device, $countryCode: country } }
 }
 

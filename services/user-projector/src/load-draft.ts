@@ -1,15 +1,15 @@
-import type { EventTracked, IdentifyRequested, ProjectRef, UserFact } from '@nextvisit/contracts'
-import type { Db } from '@nextvisit/database'
+import type { EventTracked, IdentifyRequested, TraitValue, UserFact, UserQuery } from '@nextvisit/contracts'
+import { type Db, type RowOf, sql } from '@nextvisit/database'
 import type { FoldContext, Recorded } from '@nextvisit/projection'
-import { findMixedProjects } from './computed-users.ts'
-import { segmentsOf } from './project-segments.ts'
-import { readMemberships } from './segment-rows.ts'
-import { type DraftUser, emptyDraft, newUser, type ProjectSegments, type UserDraft, userKeyOf } from './user-draft.ts'
-import { type EventKey, type EventRow, readEvents, readEventsOf, readUsers, type StoredUser } from './user-rows.ts'
+import { type ProjectSegments, projectKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
+import { segmentMembers, userEvents, users } from './tables.ts'
+import { type DraftUser, emptyDraft, newUser, type UserDraft, userKeyOf } from './user-draft.ts'
 
 type ActivityFact = IdentifyRequested | EventTracked
+export type UserRow = RowOf<typeof users>
+type EventRow = RowOf<typeof userEvents>
 
-/** What is known of the users that a batch touches, as far as it matters: five questions at most. */
+/** What the rows say of the users that a batch touches, as far as the batch may need it: at most five queries. */
 export async function loadDraft(
   db: Db,
   batch: readonly Recorded<UserFact>[],
@@ -18,50 +18,30 @@ export async function loadDraft(
   const draft = emptyDraft()
   const facts = batch.flatMap(({ fact }) => (fact.type === 'VisitAnswered' ? [] : fact))
   if (facts.length === 0) return draft
-  const atHand = await findSegmentsAtHand(db, facts, context)
+  const segments = await readProjectSegments(db, facts, context)
   const profiles = new Set<DraftUser>()
   const followed = new Set<DraftUser>()
-  const events = new Map<string, EventKey>()
+  const events = new Map<string, UserQuery & { readonly slug: string }>()
   for (const fact of facts) {
+    const key = userKeyOf(fact)
     const user =
-      draft.users.get(userKeyOf(fact)) ??
-      newUser(fact, context.partition, atHand.get(projectKeyOf(fact)) ?? segmentsOf(context.catalog, fact))
-    draft.users.set(userKeyOf(fact), user)
-    if (fact.type === 'EventTracked') events.set(`${userKeyOf(user)}/${fact.slug}`, { ...keyOf(user), slug: fact.slug })
-    if (matters(fact, user.segments)) followed.add(user)
+      draft.users.get(key) ??
+      newUser(fact, context.partition, segments.get(projectKeyOf(fact)) ?? segmentsOf(context.catalog, fact))
+    draft.users.set(key, user)
+    if (fact.type === 'EventTracked') events.set(`${key}/${fact.slug}`, fact)
+    if (mayChangeSegments(fact, user.segments)) followed.add(user)
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
   await Promise.all([
-    readUsers(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),
-    readEvents(db, [...events.values()]).then((rows) => putEvents(draft, rows)),
+    users.selectByKeys(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),
+    userEvents.selectByKeys(db, [...events.values()]).then((rows) => rows.forEach((row) => putEvent(draft, row))),
     loadWhatSegmentsCount(db, draft, [...followed]),
   ])
   return draft
 }
 
-/** The segments of these facts' projects. Throws while the catalog is older than what their users were computed with. */
-async function findSegmentsAtHand(
-  db: Db,
-  facts: readonly ActivityFact[],
-  { catalog, partition }: Pick<FoldContext, 'catalog' | 'partition'>,
-): Promise<ReadonlyMap<string, ProjectSegments>> {
-  const places = new Map(facts.map((fact) => [projectKeyOf(fact), fact]))
-  const projects = Array.from(places.values(), ({ organization, project }) => ({
-    ...segmentsOf(catalog, { organization, project }),
-    organization,
-    project,
-  }))
-  const mixed = new Set((await findMixedProjects(db, partition, projects)).map(projectKeyOf))
-  return new Map(
-    projects.map(({ index, revision, ...place }) => {
-      const key = projectKeyOf(place)
-      return [key, { index, revision, isMixed: mixed.has(key) }]
-    }),
-  )
-}
-
 /** Whether a fact may change the segments that its user is in. */
-export function matters(fact: ActivityFact, { index, isMixed }: ProjectSegments): boolean {
+export function mayChangeSegments(fact: ActivityFact, { index, isMixed }: ProjectSegments): boolean {
   if (isMixed) return true
   return fact.type === 'IdentifyRequested' ? index.segments.length > 0 : index.eventSlugs.has(fact.slug)
 }
@@ -71,56 +51,56 @@ export function touchesProfile(fact: ActivityFact): boolean {
   return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
 }
 
-/** Users that were found by what must be done to them, with all that their segments go by. */
+/** These users, with everything that their segments depend on. */
 export async function loadFollowed(
   db: Db,
-  rows: readonly StoredUser[],
+  rows: readonly UserRow[],
   { catalog }: Pick<FoldContext, 'catalog'>,
 ): Promise<UserDraft> {
   const draft = emptyDraft()
   for (const row of rows) {
-    draft.users.set(userKeyOf(row.profile), newUser(row.profile, row.partition, segmentsOf(catalog, row.profile)))
+    draft.users.set(userKeyOf(row), newUser(row, row.partition, segmentsOf(catalog, row)))
     putProfile(draft, row)
   }
   await loadWhatSegmentsCount(db, draft, [...draft.users.values()])
   return draft
 }
 
-function putProfile(draft: UserDraft, { profile, clock }: StoredUser): void {
-  const user = draft.users.get(userKeyOf(profile))
+function putProfile(draft: UserDraft, { definitions: fingerprint, asOf, changesAt, ...row }: UserRow): void {
+  const user = draft.users.get(userKeyOf(row))
   if (!user) return
-  user.profile = profile
-  user.clock = clock
-  user.stored = { ...user.stored, definitions: clock.definitions }
+  user.profile = {
+    ...row,
+    traits: new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>)),
+    device: JSON.parse(row.device) as Record<string, string>,
+  }
+  user.clock = { fingerprint, asOf: msOf(asOf), changesAt: msOf(changesAt) }
+  user.stored = { ...user.stored, fingerprint }
+}
+
+function putEvent(draft: UserDraft, row: EventRow): void {
+  const { slug, count: total, latestMs: latest, firstAt, lastAt } = row
+  draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, firstAt, lastAt })
 }
 
 /** The events that these users' segments count, and the segments that they are in. */
-async function loadWhatSegmentsCount(db: Db, draft: UserDraft, users: readonly DraftUser[]): Promise<void> {
-  const projects = new Map(users.map((user) => [projectKeyOf(user), user]))
-  const events = [...projects.values()].flatMap(({ organization, project, segments }) =>
+async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonly DraftUser[]): Promise<void> {
+  const projects = new Map(followed.map((user) => [projectKeyOf(user), user]))
+  const slugs = [...projects.values()].flatMap(({ organization, project, segments }) =>
     Array.from(segments.index.eventSlugs, (slug) => ({ organization, project, slug })),
   )
-  await Promise.all([
-    readEventsOf(db, users, events).then((rows) => putEvents(draft, rows)),
-    loadMemberships(db, draft, users),
+  const counted = sql`FROM ${users.source('followed', followed)}
+    JOIN ${userEvents.source('counted', slugs, ['organization', 'project', 'slug'])} USING (organization, project)
+    JOIN user_events USING (organization, project, user_id, slug)`
+  const [events, memberships] = await Promise.all([
+    slugs.length === 0 ? [] : userEvents.select(db, counted),
+    segmentMembers.selectByKeys(db, followed, ['organization', 'project', 'userId']),
   ])
+  for (const row of events) putEvent(draft, row)
+  for (const row of memberships) draft.users.get(userKeyOf(row))?.memberships.set(row.segmentId, Date.parse(row.since))
+  for (const user of followed) user.stored = { ...user.stored, memberships: new Map(user.memberships) }
 }
 
-function putEvents({ users }: UserDraft, events: readonly EventRow[]): void {
-  for (const event of events) users.get(userKeyOf(event))?.events.set(event.slug, event)
-}
-
-async function loadMemberships(db: Db, { users }: UserDraft, of: readonly DraftUser[]): Promise<void> {
-  for (const { segmentId, since, ...key } of await readMemberships(db, of)) {
-    users.get(userKeyOf(key))?.memberships.set(segmentId, since)
-  }
-  for (const user of of) user.stored = { ...user.stored, memberships: new Map(user.memberships) }
-}
-
-function keyOf({ organization, project, userId }: DraftUser): Omit<EventKey, 'slug'> {
-  return { organization, project, userId }
-}
-
-function projectKeyOf({ organization, project }: ProjectRef): string {
-  return `${organization}/${project}`
+function msOf(instant: string | null): number | undefined {
+  return instant === null ? undefined : Date.parse(instant)
 }

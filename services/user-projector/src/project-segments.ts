@@ -1,13 +1,91 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
-import { compileSegments, NO_SEGMENTS } from '@nextvisit/domain'
-import type { ProjectSegments } from './user-draft.ts'
+import { type Db, sql } from '@nextvisit/database'
+import { compileSegments, NO_SEGMENTS, type SegmentIndex } from '@nextvisit/domain'
+import type { FoldContext } from '@nextvisit/projection'
+import { CatalogBehindError } from './errors.ts'
+import { segmentProgress } from './tables.ts'
 
-/** A project's segments as the catalog has them now; none where the project is gone. */
+/** A project's segments as one revision of the catalog has them. */
+export interface ProjectSegments {
+  readonly index: SegmentIndex
+  readonly revision: number
+  /** Some users of the partition were computed with another fingerprint: each fact brings its user up to date. */
+  readonly isMixed?: boolean
+}
+
+/** A project's segments as the catalog has them now; none where the project was removed. */
 export function segmentsOf(catalog: CatalogView, { organization, project }: ProjectRef): ProjectSegments {
   const found = catalog.project(organization, project)
   return {
     index: found ? compileSegments(found.config) : NO_SEGMENTS,
     revision: found?.revision ?? catalog.revision(organization),
   }
+}
+
+/** Ids of organizations and projects hold no `/`. */
+export function projectKeyOf({ organization, project }: ProjectRef): string {
+  return `${organization}/${project}`
+}
+
+/**
+ * The segments of these projects, by {@link projectKeyOf}. Throws {@link CatalogBehindError} where users of the partition
+ * were computed with a later catalog.
+ */
+export async function readProjectSegments(
+  db: Db,
+  projects: readonly ProjectRef[],
+  { catalog, partition }: Pick<FoldContext, 'catalog' | 'partition'>,
+): Promise<ReadonlyMap<string, ProjectSegments>> {
+  const unique = new Map(projects.map((project) => [projectKeyOf(project), project]))
+  const found = new Map(Array.from(unique, ([key, project]) => [key, segmentsOf(catalog, project)]))
+  const current = Array.from(unique.values(), (project) => currentOf(catalog, project))
+  const mixed = await db.$queryRaw<(ProjectRef & { computedWith: number })[]>(sql`
+    SELECT organization, project, max(revision) AS "computedWith"
+    FROM segment_progress
+    JOIN ${segmentProgress.source('current', current, ['organization', 'project', 'definitions'])}
+      USING (organization, project)
+    WHERE partition = ${partition} AND users > 0
+    GROUP BY organization, project
+    HAVING bool_or(segment_progress.definitions <> current.definitions)`)
+  for (const { computedWith, ...project } of mixed) {
+    const segments = found.get(projectKeyOf(project)) ?? segmentsOf(catalog, project)
+    if (computedWith > segments.revision) throw new CatalogBehindError(project, segments.revision, computedWith)
+    found.set(projectKeyOf(project), { ...segments, isMixed: true })
+  }
+  return found
+}
+
+function currentOf(catalog: CatalogView, { organization, project }: ProjectRef) {
+  return { organization, project, definitions: segmentsOf(catalog, { organization, project }).index.definitions }
+}
+
+/** A partition's users of a project that were computed with the same segments. */
+export interface ComputedUsers extends ProjectRef {
+  readonly partition: number
+  readonly definitions: string
+}
+
+/** Users that were computed with other segments than the catalog has. */
+export interface OtherUsers {
+  readonly stale: readonly ComputedUsers[]
+  /** Computed with a later catalog than this one, by a process that had it already. */
+  readonly ahead: readonly ComputedUsers[]
+}
+
+export async function findOtherUsers(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<OtherUsers> {
+  const current = Array.from(catalog.projects(), (project) => currentOf(catalog, project))
+  const rows = await db.$queryRaw<(ComputedUsers & { revision: number })[]>(sql`
+    SELECT partition, organization, project, computed.definitions, (
+      SELECT max(revision) FROM segment_progress AS other
+      WHERE (other.organization, other.project, other.partition)
+          = (computed.organization, computed.project, computed.partition) AND other.users > 0
+    ) AS revision
+    FROM segment_progress AS computed
+    LEFT JOIN ${segmentProgress.source('current', current, ['organization', 'project', 'definitions'])}
+      USING (organization, project)
+    WHERE partition = ANY(${partitions}::int[]) AND users > 0
+      AND computed.definitions <> coalesce(current.definitions, '')`)
+  const isAhead = ({ organization, revision }: (typeof rows)[number]) => revision > catalog.revision(organization)
+  return { stale: rows.filter((row) => !isAhead(row)), ahead: rows.filter(isAhead) }
 }

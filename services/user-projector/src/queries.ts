@@ -1,53 +1,86 @@
-import type { TraitValue, UserQuery, UserReadModel } from '@nextvisit/contracts'
+import type {
+  SegmentMembersAnswer,
+  SegmentMembersQuery,
+  SegmentsAnswer,
+  SegmentsQuery,
+  UserQuery,
+  UserReadModel,
+} from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import type { PrismaClient } from '../generated/prisma/client.ts'
-import { readMemberships } from './segment-rows.ts'
-import { readUsers } from './user-rows.ts'
+import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 
-/** One user's read model, or none where nobody has identified them. */
-export async function readUser(prisma: PrismaClient, query: UserQuery): Promise<UserReadModel | undefined> {
+/** One user's read model; undefined where nobody has identified them. */
+export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel | undefined> {
   const { organization, project, userId } = query
-  const [[found], events, memberships] = await Promise.all([
-    readUsers(prisma, [query]),
-    prisma.userEvent.findMany({
-      where: { organization, project, userId },
-      orderBy: { slug: 'asc' },
-      omit: { latestMs: true },
-    }),
-    readMemberships(prisma, [query]),
+  const [[user], events, memberships] = await Promise.all([
+    users.selectByKeys(db, [query]),
+    userEvents.select(
+      db,
+      sql`FROM user_events WHERE (organization, project, user_id) = (${organization}, ${project}, ${userId}::uuid)
+        ORDER BY slug`,
+    ),
+    segmentMembers.selectByKeys(db, [query], ['organization', 'project', 'userId']),
   ])
-  if (!found) return undefined
-  const { profile: user } = found
+  if (!user) return undefined
   return {
     userId,
     userName: user.userName,
-    traits: Object.fromEntries<TraitValue>(user.traits),
+    traits: JSON.parse(user.traits) as UserReadModel['traits'],
     country: user.country,
-    device: user.device,
+    device: JSON.parse(user.device) as UserReadModel['device'],
     firstSeenAt: user.firstSeenAt,
     lastSeenAt: user.lastSeenAt,
-    events: Object.fromEntries(
-      events.map(({ slug, count, firstAt, lastAt }) => [
-        slug,
-        { count: Number(count), firstAt: firstAt.toISOString(), lastAt: lastAt.toISOString() },
-      ]),
-    ),
+    events: Object.fromEntries(events.map(({ slug, count, firstAt, lastAt }) => [slug, { count, firstAt, lastAt }])),
     segments: memberships.map(({ segmentId }) => segmentId).toSorted(),
   }
 }
 
 /** For each user, in order, whether an identify of theirs has been folded. */
-export async function readExistence(db: Db, users: readonly UserQuery[]): Promise<boolean[]> {
+export async function readExistence(db: Db, queries: readonly UserQuery[]): Promise<boolean[]> {
   const rows = await db.$queryRaw<{ exists: boolean }[]>(sql`
     SELECT EXISTS (
       SELECT FROM users
-      WHERE (users.organization, users.project, user_id) = (asked.organization, asked.project, asked.id)
+      WHERE (users.organization, users.project, users.user_id) = (asked.organization, asked.project, asked.user_id)
     ) AS "exists"
-    FROM unnest(
-      ${users.map((user) => user.organization)}::text[],
-      ${users.map((user) => user.project)}::text[],
-      ${users.map((user) => user.userId)}::uuid[]
-    ) WITH ORDINALITY AS asked (organization, project, id, position)
+    FROM ${users.source('asked', queries)}
     ORDER BY position`)
   return rows.map((row) => row.exists)
+}
+
+/** How many users are in these segments, and how many were computed with each segment's fingerprint. */
+export async function readSegments(
+  db: Db,
+  { organization, project, segments }: SegmentsQuery,
+): Promise<SegmentsAnswer> {
+  const [counts, progress] = await Promise.all([
+    segmentCounts.selectByKeys(db, [{ organization, project }], ['organization', 'project']),
+    segmentProgress.selectByKeys(db, [{ organization, project }], ['organization', 'project']),
+  ])
+  return {
+    segments: segments.map(({ id, definition: fingerprint }) => ({
+      members: sum(counts.filter(({ segmentId }) => segmentId === id).map(({ members }) => members)),
+      usersComputed: sum(progress.filter((row) => row.segments.includes(fingerprint)).map((row) => row.users)),
+    })),
+    usersTotal: sum(progress.map((row) => row.users)),
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+/** A page of a segment's members by user id. Ask for `after: next` to get the page after it. */
+export async function readSegmentMembers(
+  db: Db,
+  { organization, project, segmentId, limit, after }: SegmentMembersQuery,
+): Promise<SegmentMembersAnswer> {
+  const rows = await db.$queryRaw<{ userId: string; userName: string; since: Date }[]>(sql`
+    SELECT user_id AS "userId", user_name AS "userName", since
+    FROM segment_members JOIN users USING (organization, project, user_id)
+    WHERE (organization, project, segment_id) = (${organization}, ${project}, ${segmentId})
+      AND user_id > coalesce(${after ?? null}::uuid, '00000000-0000-0000-0000-000000000000')
+    ORDER BY user_id
+    LIMIT ${limit + 1}`)
+  const page = rows.slice(0, limit).map(({ since, ...user }) => ({ ...user, since: since.toISOString() }))
+  return { users: page, next: rows.length > limit ? (page.at(-1)?.userId ?? null) : null }
 }

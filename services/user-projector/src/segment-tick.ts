@@ -1,42 +1,38 @@
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
 import type { DueContext, FoldContext } from '@nextvisit/projection'
-import { type ComputedUsers, findOtherUsers } from './computed-users.ts'
 import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
-import { loadFollowed } from './load-draft.ts'
+import { loadFollowed, type UserRow } from './load-draft.ts'
+import { type ComputedUsers, findOtherUsers, projectKeyOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
-import { dropEmptyCounts } from './segment-rows.ts'
-import { type StoredUser, toStoredUser, USER_COLUMNS, type UserRow } from './user-rows.ts'
+import { users } from './tables.ts'
 
 /** Of each kind. The rest waits for the next tick. */
 const MAX_USERS_A_TICK = 1_000
 
 /**
- * Facts are appended after they were received, by gateways whose clocks differ: ticks stay so far behind, lest they move
- * users past what a fact on its way still says of the time before.
+ * Facts are appended after they were received, by gateways whose clocks differ. Ticks stay this far behind, so that they
+ * never move users past an instant that a later fact still tells about.
  */
 export const FACTS_ARRIVE_WITHIN_MS = 5_000
 
-/** Those of these partitions that have users for {@link tickSegments}: two questions, however many there are. */
+/** The partitions, of those given, that have users for {@link tickSegments}: two queries, however many there are. */
 export async function findDueSegments(
   db: Db,
   instant: Date,
   { partitions, catalog }: DueContext,
 ): Promise<readonly number[]> {
-  const asOf = settledAt(instant)
   const { stale, ahead } = await findOtherUsers(db, partitions, catalog)
   const changing = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
     WHERE EXISTS (
-      SELECT FROM users
-      WHERE users.partition = owned.partition AND changes_at <= ${asOf.toISOString()}::timestamptz
-        AND ${isNoneOf(ahead)}
+      SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(settledAt(instant), ahead)}
     )`)
   return [...changing, ...stale].map(({ partition }) => partition)
 }
 
 /**
- * What time and a new catalog do to the segments of a partition's users (forms.md, Conditions): those that change by
- * themselves move, and who was computed with other definitions is computed anew, some at a time.
+ * What time and a new catalog do to the segments of a partition's users (forms.md, Conditions). Users whose segments
+ * change with time alone move; users that were computed with other segments are computed again, a part of them a tick.
  */
 export async function tickSegments(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
   const { partition, catalog, isRebuild } = context
@@ -45,71 +41,60 @@ export async function tickSegments(db: Db, instant: Date, context: FoldContext):
   const { stale, ahead } = await findOtherUsers(db, [partition], catalog)
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
   const draft = await loadFollowed(db, [...changing, ...old], context)
-  const isStale = new Set(stale.map(computedKeyOf))
+  const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))
   for (const user of draft.users.values()) {
-    const { clock, organization, project } = user
     if (isCurrent(user)) letTimePass(user, asOf.getTime())
-    else if (isStale.has(computedKeyOf({ organization, project, definitions: clock.definitions }))) {
-      computeSegments(user, Math.max(asOf.getTime(), clock.asOf ?? -Infinity))
+    else if (isStale.has(`${projectKeyOf(user)}/${user.clock.fingerprint}`)) {
+      computeSegments(user, Math.max(asOf.getTime(), user.clock.asOf ?? -Infinity))
     }
   }
   const statements = saveDraft(draft)
   return old.length > 0 ? [...statements, ...dropEmptyCounts(partition)] : statements
 }
 
-/** Stale ones among them: nobody who is due waits for them longer than for others. */
-async function readChanging(
-  db: Db,
-  partition: number,
-  asOf: Date,
-  ahead: readonly ComputedUsers[],
-): Promise<StoredUser[]> {
-  const rows = await db.$queryRaw<UserRow[]>(sql`
-    SELECT ${USER_COLUMNS} FROM users
-    WHERE partition = ${partition} AND changes_at <= ${asOf.toISOString()}::timestamptz AND ${isNoneOf(ahead)}
-    ORDER BY changes_at
-    LIMIT ${MAX_USERS_A_TICK}`)
-  return rows.map(toStoredUser)
+/** Some of them may be stale: a user who is due does not wait because of that. */
+function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly ComputedUsers[]): Promise<UserRow[]> {
+  return users.select(
+    db,
+    sql`FROM users WHERE partition = ${partition} AND ${changesUntil(asOf, ahead)}
+      ORDER BY changes_at LIMIT ${MAX_USERS_A_TICK}`,
+  )
 }
 
 /** In the order of an index, so that the last few of a million are found at once. */
-async function readStale(db: Db, partition: number, stale: readonly ComputedUsers[]): Promise<StoredUser[]> {
+async function readStale(db: Db, partition: number, stale: readonly ComputedUsers[]): Promise<UserRow[]> {
   if (stale.length === 0) return []
-  const rows = await db.$queryRaw<UserRow[]>(sql`
-    SELECT ${USER_COLUMNS}
-    FROM unnest(
-      ${stale.map((users) => users.organization)}::text[],
-      ${stale.map((users) => users.project)}::text[],
-      ${stale.map((users) => users.definitions)}::text[]
-    ) AS stale (of_organization, of_project, with_definitions)
-    CROSS JOIN LATERAL (
-      SELECT * FROM users
-      WHERE partition = ${partition}
-        AND (organization, project, definitions) = (of_organization, of_project, with_definitions)
-      ORDER BY user_id
+  return users.select(
+    db,
+    sql`FROM (
+      SELECT old.* FROM ${users.source('stale', stale, ['organization', 'project', 'definitions'])}
+      CROSS JOIN LATERAL (
+        SELECT * FROM users
+        WHERE partition = ${partition} AND (users.organization, users.project, users.definitions)
+          = (stale.organization, stale.project, stale.definitions)
+        ORDER BY user_id LIMIT ${MAX_USERS_A_TICK}
+      ) AS old
       LIMIT ${MAX_USERS_A_TICK}
-    ) AS old
-    LIMIT ${MAX_USERS_A_TICK}`)
-  return rows.map(toStoredUser)
+    ) AS old`,
+  )
 }
 
-/** Up to when facts are all in the log, at an instant. */
+/** Up to when every fact is in the log, at an instant. */
 function settledAt(instant: Date): Date {
   return new Date(instant.getTime() - FACTS_ARRIVE_WITHIN_MS)
 }
 
-/** A condition on rows of `users`. */
-function isNoneOf(computed: readonly ComputedUsers[]): Sql {
-  return sql`(users.partition, organization, project, definitions) NOT IN (
-    SELECT * FROM unnest(
-      ${computed.map((users) => users.partition)}::int[],
-      ${computed.map((users) => users.organization)}::text[],
-      ${computed.map((users) => users.project)}::text[],
-      ${computed.map((users) => users.definitions)}::text[]
-    )
+/** Rows of `users` whose segments change until then, but for those that were computed with a later catalog. */
+function changesUntil(asOf: Date, ahead: readonly ComputedUsers[]): Sql {
+  const columns = ['partition', 'organization', 'project', 'definitions'] as const
+  return sql`changes_at <= ${asOf.toISOString()}::timestamptz AND (partition, organization, project, definitions) NOT IN (
+    SELECT partition, organization, project, definitions FROM ${users.source('ahead', ahead, columns)}
   )`
 }
 
-function computedKeyOf({ organization, project, definitions }: Omit<ComputedUsers, 'partition'>): string {
-  return `${organization}/${project}/${definitions}`
+function dropEmptyCounts(partition: number): readonly Statement[] {
+  return [
+    sql`DELETE FROM segment_counts WHERE partition = ${partition} AND members = 0`,
+    sql`DELETE FROM segment_progress WHERE partition = ${partition} AND users = 0`,
+  ]
 }

@@ -5,9 +5,9 @@ import { readCampaign } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows } from '../test/given-projector.ts'
-import { readSegmentMembers } from './segment-queries.ts'
+import { userProjector } from './consumer.ts'
+import { readSegmentMembers } from './queries.ts'
 import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
-import { segmentsSettledUntil } from './table-roles.ts'
 
 const campaign = readCampaign(12)
 const MINUTE = 60_000
@@ -116,7 +116,9 @@ describe('segments, live and rebuilt', () => {
 
   /** What a replay brings the rebuilt rows to. */
   const readSettledUntil = async (): Promise<Date | undefined> => {
-    const [settled] = await given.prisma.$queryRaw<{ instant: Date }[]>(raw(segmentsSettledUntil('users')))
+    const [settled] = await given.prisma.$queryRaw<{ instant: Date }[]>(
+      raw(userProjector.settledUntil?.('users') ?? ''),
+    )
     return settled?.instant
   }
 

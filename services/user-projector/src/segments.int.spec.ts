@@ -3,7 +3,7 @@ import { compileSegments } from '@nextvisit/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows, type Turn, type WrittenSegment } from '../test/given-projector.ts'
 import { readUser } from './queries.ts'
-import { readSegmentMembers, readSegments } from './segment-queries.ts'
+import { readSegmentMembers, readSegments } from './queries.ts'
 import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
 
 const shop = { organization: 'acme', project: 'shop' }

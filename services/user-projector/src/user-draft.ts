@@ -1,27 +1,20 @@
 import type { UserQuery } from '@nextvisit/contracts'
-import type { EventHistory, SegmentIndex } from '@nextvisit/domain'
+import type { EventHistory } from '@nextvisit/domain'
 import type { FoldedUser } from './folded-user.ts'
+import type { ProjectSegments } from './project-segments.ts'
 
-/** What is kept of one event of one user, known or not. */
+/** What is kept of one event of one user, identified or not. */
 export interface FoldedEvent extends EventHistory {
   /** Least and greatest `occurredAt`, ISO. */
   readonly firstAt: string
   readonly lastAt: string
 }
 
-/** A project's segments as one revision of the catalog has them. */
-export interface ProjectSegments {
-  readonly index: SegmentIndex
-  readonly revision: number
-  /** Some users of the partition were computed with other definitions: each fact brings its user up to date. */
-  readonly isMixed?: boolean
-}
-
 /** What a user's segments were computed with, and for when. Instants in ms. */
 export interface SegmentClock {
-  /** Of the index; empty: none. */
-  readonly definitions: string
-  /** Absent: never yet. */
+  /** Of the project's segments; empty: none. */
+  readonly fingerprint: string
+  /** Absent: not computed yet. */
   readonly asOf: number | undefined
   /** The next instant at which time alone may change them; absent: never. */
   readonly changesAt: number | undefined
@@ -39,8 +32,8 @@ export interface DraftUser extends UserQuery {
   readonly events: Map<string, FoldedEvent>
   /** Since when they are in a segment, ms, by its id. */
   readonly memberships: Map<string, number>
-  /** As the rows had it; no definitions: there was no row. */
-  stored: { readonly definitions?: string; readonly memberships: ReadonlyMap<string, number> }
+  /** As the rows had it; without a fingerprint there was no row. */
+  stored: { readonly fingerprint?: string; readonly memberships: ReadonlyMap<string, number> }
   /** What of it must be written. */
   isChanged: boolean
   readonly changedSlugs: Set<string>
@@ -72,7 +65,7 @@ export function newUser(
     userId,
     partition,
     segments,
-    clock: { definitions: '', asOf: undefined, changesAt: undefined },
+    clock: { fingerprint: '', asOf: undefined, changesAt: undefined },
     events: new Map(),
     memberships: new Map(),
     stored: { memberships: new Map() },

@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { openTestDb } from '@nextvisit/database/testing'
 import { describeProjection } from '@nextvisit/testing'
 import { catalogOf, readAllRows } from '../test/given-projector.ts'
-import { createUserProjection } from './user-projection.ts'
-import { tableRoles } from './table-roles.ts'
+import { userProjector } from './consumer.ts'
 
-describeProjection('user-projector', {
-  roles: tableRoles,
-  schema: 'users',
-  migrations: path.join(import.meta.dirname, '../prisma/migrations'),
-  createProjection: () => createUserProjection(),
-  openDb: (url) => openTestDb(url, 'users'),
+describeProjection(userProjector, {
   catalog: catalogOf([
     { id: 'paying', where: { trait: 'plan', is: 'free' } },
     { id: 'active', where: { event: 'checkout_completed', atLeast: 1, within: '1h' } },

@@ -6,12 +6,11 @@ import { partitionForKey } from '@nextvisit/log'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
+import { userProjector } from './consumer.ts'
 import { readUser } from './queries.ts'
-import { createRoutes } from './routes.ts'
 import { type Barrier, executeAll } from '@nextvisit/projection'
 import { createUserProjection } from './user-projection.ts'
 
@@ -20,8 +19,7 @@ const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
 let database: TestDatabase
 let prisma: PrismaClient
 beforeAll(async () => {
-  const migrations = path.join(import.meta.dirname, '../prisma/migrations')
-  database = await createTestDatabase(inject('databaseUrl'), { schema: 'users', migrations })
+  database = await createTestDatabase(inject('databaseUrl'), userProjector)
   const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
   prisma = new PrismaClient({ adapter })
 })
@@ -162,7 +160,8 @@ const PARTITIONS = 12
 const countPartitions = () => Promise.resolve(PARTITIONS)
 
 function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal.timeout(5_000)) {
-  const asked = createRoutes({ prisma, barrier, countPartitions }).find((one) => one.path === route)
+  const parts = { db: prisma, barrier, countPartitions, catalog: context.catalog, now: () => new Date() }
+  const asked = userProjector.routes(parts).find((one) => one.path === route)
   return asked?.handle(body, { signal })
 }
 

@@ -3,19 +3,19 @@ import { idempotentRecordOf, withOccurrence } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { changeUser } from './follow-segments.ts'
 import { earlier, identified, later, seen } from './folded-user.ts'
-import { loadDraft, matters, touchesProfile } from './load-draft.ts'
+import { loadDraft, mayChangeSegments, touchesProfile } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { findDueSegments, tickSegments } from './segment-tick.ts'
 import { type DraftUser, emptyDraft, type UserDraft, userKeyOf } from './user-draft.ts'
 
 export interface UserProjectionOptions {
-  /** Told of increments that met a trait which is not a number, for a metric. */
+  /** Called with how many increments met a trait that is not a number, for a metric. */
   readonly onSkippedIncrements?: (count: number) => void
 }
 
 /**
  * Users with their traits, device facts and events, and the segments that they are in. All facts of a user share a
- * partition, so its owner reads, folds and writes whole rows.
+ * partition, so the partition's owner reads, folds and writes whole rows.
  */
 export function createUserProjection(options: UserProjectionOptions = {}): Projection<UserFact, UserDraft> {
   return {
@@ -31,7 +31,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
       if (!user || fact.type === 'VisitAnswered') return draft
       const change =
         fact.type === 'IdentifyRequested' ? () => foldIdentify(draft, user, fact) : () => foldEvent(user, fact)
-      if (matters(fact, user.segments)) changeUser(user, fact.received, change)
+      if (mayChangeSegments(fact, user.segments)) changeUser(user, fact.received, change)
       else change()
       return draft
     },
@@ -54,7 +54,7 @@ function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested
   draft.skippedIncrements += skippedIncrements
 }
 
-/** Events are kept of users nobody has identified yet, too; a user appears only by an identify. */
+/** Events of users that nobody has identified yet are kept, too. Only an identify makes the user. */
 function foldEvent(user: DraftUser, fact: EventTracked): void {
   const { slug, occurredAt } = fact
   if (user.profile && touchesProfile(fact)) {

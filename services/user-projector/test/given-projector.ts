@@ -4,11 +4,9 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { createAdapter, type Db, sql } from '@nextvisit/database'
 import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
-import path from 'node:path'
 import { PrismaClient } from '../generated/prisma/client.ts'
+import { userProjector } from '../src/consumer.ts'
 import { createUserProjection } from '../src/user-projection.ts'
-
-const migrations = path.join(import.meta.dirname, '../prisma/migrations')
 
 /** A segment as a workspace file writes it. */
 export interface WrittenSegment {
@@ -37,7 +35,7 @@ export interface Turn {
 
 /** For specs: the projection on a database of its own, fed batch by batch through the core. */
 export async function givenProjector(databaseUrl: string) {
-  const database = await createTestDatabase(databaseUrl, { schema: 'users', migrations })
+  const database = await createTestDatabase(databaseUrl, userProjector)
   const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
   const prisma = new PrismaClient({ adapter })
   const projection = createUserProjection()
@@ -80,7 +78,7 @@ export async function givenProjector(databaseUrl: string) {
     },
     clear: () =>
       prisma.$executeRaw(sql`
-      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints, keyed_records`),
+      TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints, idempotent_records`),
     stop: async () => {
       await prisma.$disconnect()
       await database.drop()

@@ -1,4 +1,4 @@
-/** What a reference server is told by its parent. */
+/** A reference server's configuration, set by its parent process. */
 export function readReferenceConfig(env: Readonly<Record<string, string | undefined>> = process.env) {
   return {
     kind: env['REFERENCE_KIND'] === 'express' ? ('express' as const) : ('http' as const),

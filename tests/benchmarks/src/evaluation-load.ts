@@ -12,11 +12,11 @@ import {
   type UserState,
 } from '@nextvisit/domain'
 
-/** A record before a user in the state that it finds. */
+/** A record, and the user's state before it. */
 export interface Evaluation {
   readonly user: UserState & UserActivity
   readonly context: TriggerContext
-  /** Absent: a visit. */
+  /** Absent for a visit. */
   readonly fact: EventTracked | undefined
 }
 
@@ -31,7 +31,7 @@ const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** The same on every machine: forms of every kind, users with a past, and a mix of events of which few matter most. */
+/** The load is equal on every machine: forms of every kind, users with a history, and a few frequent events among many. */
 export function evaluationLoad(): { readonly project: ProjectConfig; readonly evaluations: readonly Evaluation[] } {
   const random = createRandom(1)
   const users = Array.from({ length: USERS }, (_, at) => userOf(at, random))
@@ -164,7 +164,7 @@ function evaluationOf(user: Evaluation['user'], random: () => number): Evaluatio
   return { user, context: { kind: 'event', slug, source: 'sdk', received, occurredAt: NOW }, fact }
 }
 
-/** Few names make up most events; which of them forms react to is left to chance. */
+/** A few names make up most events. Whether forms react to these is random. */
 function slugAtRandom(random: () => number): string {
   return slugOf((Math.floor(SLUGS * random() ** 2) * 37) % SLUGS)
 }

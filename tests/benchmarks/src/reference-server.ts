@@ -1,6 +1,6 @@
 /**
- * What the gateway is measured against: the least that takes a tracked event into Kafka. It looks a key up in a map, parses,
- * checks two fields, publishes through the same batcher with `acks=all`, waits, answers. No limits, no users, no names, no forms.
+ * A minimal server to compare the gateway with. It looks up a key in a map, parses, checks two fields, publishes a tracked
+ * event through the same batcher with `acks=all`, waits and answers. It has no limits, users, names or forms.
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -57,6 +57,6 @@ function overExpress(): RequestListener {
 
 await publisher.start()
 const server = createServer(config.kind === 'express' ? overExpress() : overHttp())
-// It ends with the benchmark, however that ends.
+// The server ends when the benchmark ends, for any reason.
 process.on('disconnect', () => process.exit(0))
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))

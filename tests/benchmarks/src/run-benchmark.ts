@@ -1,6 +1,6 @@
 /**
- * `pnpm benchmark`: tracked events a second through the gateway, beside two minimal servers over the same broker, all up
- * at once and loaded in turn. The machine is shared and noisy: only the ratios within a round mean anything.
+ * `pnpm benchmark`: tracked events per second through the gateway and through two minimal servers with the same broker. All
+ * run at once and are loaded in turn. The machine is shared and noisy, so only the ratios within a round are meaningful.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ const SECONDS = 6
 const CONNECTIONS = 64
 const USERS = 1_000
 const TOPIC = 'reference-events'
-/** They share the cores with what is measured, and the references have none: they rest meanwhile. */
+/** Stopped during the measurement, because they share the cores with the gateway and the references have no consumers. */
 const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
 
 interface Program {
@@ -88,7 +88,7 @@ async function identify(name: string): Promise<void> {
   if (!response.ok) throw new Error(`identify answered ${response.status}`)
 }
 
-/** A known event of known users, that no form reacts to: the steady state. */
+/** The steady state: a known event of known users, to which no form reacts. */
 function measure({ url }: Program, seconds: number): Promise<autocannon.Result> {
   const requests = Array.from({ length: USERS }, (_, index) => ({
     method: 'POST' as const,

@@ -1,7 +1,7 @@
 /**
- * `pnpm benchmark:evaluations`: records evaluated against a project of 50 forms, a second of one core, by the index that
- * the evaluator uses and by a loop over all forms. It counts the processor's time, not the clock's, so that it says the
- * same on a busy machine. What each gate compared is part of it; reading and writing the database is not.
+ * `pnpm benchmark:evaluations`: records evaluated against a project of 50 forms, per second of one core, with the
+ * evaluator's index and with a loop over all forms. It measures CPU time, so a busy machine gives the same result. The
+ * record of what each gate compared is included; reading and writing the database is not.
  */
 import { compileForms, evaluateForms, type FormIndex, foldEvent } from '@nextvisit/domain'
 import { evaluationLoad, type Evaluation } from './evaluation-load.ts'
@@ -18,7 +18,7 @@ interface Measured {
 interface Program {
   readonly name: string
   readonly evaluations: readonly Evaluation[]
-  /** Returns how many forms came to a decision. */
+  /** Returns the number of decided forms. */
   readonly run: (one: Evaluation) => number
 }
 
@@ -34,7 +34,7 @@ const programs: readonly Program[] = [
     evaluations,
     run: ({ user, context }) => evaluateForms(unindexed, user, context).length,
   },
-  // It changes its users: they are its own.
+  // This program changes its users, so it has its own.
   { name: 'by the index, the event folded first', evaluations: evaluationLoad().evaluations, run: foldAndEvaluate },
 ]
 
@@ -47,7 +47,7 @@ function foldAndEvaluate({ user, context, fact }: Evaluation): number {
   return evaluateForms(index, user, context).length
 }
 
-/** How many a second of processor time, and how many forms came to a decision for each. */
+/** Evaluations per second of CPU time, and decided forms per evaluation. */
 function measure({ run, evaluations: load }: Program): Measured {
   let count = 0
   let decided = 0
@@ -64,7 +64,7 @@ function measure({ run, evaluations: load }: Program): Measured {
 
 function printTable(): void {
   console.log(
-    `| ${project.forms.length} forms, ${evaluations.length} records | a second of a core, by round | ratio | forms decided a record |`,
+    `| ${project.forms.length} forms, ${evaluations.length} records | per second of a core, by round | ratio | forms decided per record |`,
   )
   console.log('|---|---|---|---|')
   const base = median(rounds.map((round) => round[1]?.perSecond ?? 0))
@@ -76,7 +76,7 @@ function printTable(): void {
     )
   }
   const reached = median(rounds.map((round) => round[0]?.perSecond ?? 0)) >= GOAL
-  console.log(`\nThe goal is ${GOAL.toLocaleString('en-US')} a second of a core: ${reached ? 'reached' : 'MISSED'}.`)
+  console.log(`\nThe goal is ${GOAL.toLocaleString('en-US')} per second of a core: ${reached ? 'reached' : 'MISSED'}.`)
   if (!reached) process.exitCode = 1
 }
 

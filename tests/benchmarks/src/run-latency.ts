@@ -1,6 +1,6 @@
 /**
- * `pnpm benchmark:latency`: how long a tracked event takes at low load, end to end through Kafka, where no form reacts to it
- * and where one does: then the answer waits for the evaluator, too. Both are sent in turn, so both meet the same machine.
+ * `pnpm benchmark:latency`: the latency of a tracked event at low load, end to end through Kafka, with and without a form
+ * that reacts to it. With one, the answer also waits for the evaluator. Both kinds are sent in turn, under the same conditions.
  */
 import { Agent, request } from 'node:http'
 import path from 'node:path'
@@ -24,7 +24,7 @@ try {
   for (let index = 0; index < USERS; index++) await post('/v2/admin/identify-user', { userName: userName(index) })
   await measure(WARM_SECONDS)
   const measured = await measure(SECONDS)
-  console.log(`\nTracked events at ${PER_SECOND} a second, for ${SECONDS} s:\n`)
+  console.log(`\nTracked events at ${PER_SECOND} per second, for ${SECONDS} s:\n`)
   console.log('| event | requests | p50 ms | p90 ms | p99 ms |\n|---|---|---|---|---|')
   for (const [kind, took] of measured) {
     const columns = [50, 90, 99].map((percent) => percentile(took, percent).toFixed(1))
@@ -43,7 +43,7 @@ try {
   process.exit()
 }
 
-/** ms of each request, by kind. */
+/** The duration of each request in ms, by kind. */
 async function measure(seconds: number): Promise<ReadonlyMap<Kind, readonly number[]>> {
   const took = new Map<Kind, number[]>(KINDS.map((kind) => [kind, []]))
   await runPacedLoad(PER_SECOND, AbortSignal.timeout(seconds * 1_000), async (sequence) => {

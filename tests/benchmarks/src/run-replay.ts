@@ -1,6 +1,6 @@
 /**
- * `pnpm benchmark:replay [RECORDS] [USERS]`: how fast each consumer's read models are rebuilt from the log, by the command
- * that an operator runs. A dry run: nothing is swapped, and the rows must be equal.
+ * `pnpm benchmark:replay [RECORDS] [USERS]`: how fast each consumer's read models are rebuilt from the log, with the command
+ * that an operator uses. It is a dry run: nothing is swapped, and the rows must be equal.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,8 +22,8 @@ try {
   console.log(`Publishing ${records} records of ${users} users, and folding them live …`)
   await fillLog(stack.brokers, { organization: organization.id, project: project.id, facts: records, users })
   const isLevel = await eventually(isEveryoneLevel, Boolean, FOLDED_WITHIN_MS, 2_000)
-  if (!isLevel) throw new Error('The consumers did not fold it in time')
-  console.log(`\n${cpus().length} cores, with all of the stack on them.\n`)
+  if (!isLevel) throw new Error('The consumers did not fold the records in time')
+  console.log(`\n${cpus().length} cores, shared with the whole stack.\n`)
   console.log('| rebuilt | records/s | the command took s | load before |\n|---|---|---|---|')
   for (const service of SERVICES) {
     const load = loadavg()[0]?.toFixed(1)

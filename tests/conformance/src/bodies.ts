@@ -9,7 +9,7 @@ const MAX = 102_400
 const IDENTIFY = '/v2/admin/identify-user'
 const TRACK = '/v2/admin/track-event'
 
-/** A body of exactly this many bytes, all of it in a member that is ignored. */
+/** A body of exactly this many bytes, filled up with an ignored member. */
 function bodyOf(bytes: number, filling = 'x'): string {
   const empty = JSON.stringify({ userName: 'bodies', eventName: 'filled', filling: '' })
   const room = bytes - Buffer.byteLength(empty)
@@ -26,7 +26,7 @@ const send = (path: string, body: string | Buffer | AsyncIterable<Buffer>, ...he
   call({ path, headers: [...KEY, ...JSON_TYPE, ...headers], body })
 const gzip = ['content-encoding', 'gzip']
 
-/** Nested so deep, the object itself being the first. */
+/** A body nested to this depth; the object itself is level 1. */
 const nested = (depth: number, open: string, close: string) =>
   `{"userName":"bodies","ignored":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`
 
@@ -66,7 +66,7 @@ export function describeBodies(): void {
       'application/json; charset=UTF-8',
       'application/json; charset="utf-8"',
       'application/json ; charset=utf-8',
-    ])('takes %s', async (type) => {
+    ])('accepts %s', async (type) => {
       expect((await call({ path: IDENTIFY, headers: [...KEY, 'content-type', type], body: bodyOf(200) })).status).toBe(
         200,
       )
@@ -100,12 +100,12 @@ export function describeBodies(): void {
       expect((await send(TRACK, body(), ...headers)).status).toBe(tracked)
     })
 
-    it('by Content-Length, before the body was sent', async () => {
+    it('by Content-Length, before the body is sent', async () => {
       const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${KEY[1]}\r\nContent-Type: application/json\r\n`
       expect(await sendRaw(`${head}Content-Length: 102401\r\n\r\n`)).toMatchObject([errorOf(413)])
     })
 
-    it('arrives although the body goes on, and the connection can be used again', async () => {
+    it('arrives while the body is still being sent, and the connection can be used again', async () => {
       const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${KEY[1]}\r\nContent-Type: application/json\r\n`
       const large = `${head}Content-Length: 500000\r\n\r\n${'x'.repeat(500_000)}`
       const small = `${head}Content-Length: 21\r\n\r\n{"userName":"bodies"}`
@@ -120,13 +120,13 @@ export function describeBodies(): void {
     })
   })
 
-  it('400 for chunks that are none, in the error form', async () => {
+  it('400 for invalid chunks, in the error form', async () => {
     const head = `POST ${IDENTIFY} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${KEY[1]}\r\nContent-Type: application/json\r\n`
     expect(await sendRaw(`${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\n{}\r\n`)).toMatchObject([errorOf(400)])
   })
 
   describe('Content-Encoding', () => {
-    it.each(['gzip', 'GZIP', 'identity'])('takes %s', async (encoding) => {
+    it.each(['gzip', 'GZIP', 'identity'])('accepts %s', async (encoding) => {
       const body = encoding === 'identity' ? bodyOf(200) : gzipSync(bodyOf(200))
       expect((await send(IDENTIFY, body, 'content-encoding', encoding)).status).toBe(200)
     })
@@ -136,14 +136,14 @@ export function describeBodies(): void {
     })
 
     it.each([
-      ['no gzip', Buffer.from('{"userName":"bodies"}')],
+      ['not gzip', Buffer.from('{"userName":"bodies"}')],
       ['gzip that is cut off', gzipSync(bodyOf(200)).subarray(0, 60)],
       ['an empty body', Buffer.alloc(0)],
     ])('400 for %s under gzip', async (_name, body) => {
       expect(await send(IDENTIFY, body, ...gzip)).toMatchObject(errorOf(400))
     })
 
-    it('415 or 400, and nothing read as JSON, for gzip that does not say so', async () => {
+    it('415 or 400 for gzip without Content-Encoding', async () => {
       expect(await send(IDENTIFY, gzipSync(bodyOf(200)))).toMatchObject(errorOf(400))
     })
   })
@@ -178,7 +178,7 @@ export function describeBodies(): void {
     })
   })
 
-  describe('any string that holds U+0000 or a lone surrogate: 400', () => {
+  describe('any string that contains U+0000 or a lone surrogate: 400', () => {
     it.each([
       ['the userName', '{"userName":"a\\u0000"}'],
       ['the userName, a high surrogate', '{"userName":"\\ud83d"}'],
@@ -189,8 +189,8 @@ export function describeBodies(): void {
       ['a trait key', '{"userName":"bodies","userAttributes":{"$set":{"\\u0000":1}}}'],
       ['a trait key to unset', '{"userName":"bodies","userAttributes":{"$unset":["\\udc00"]}}'],
       ['a device member', '{"userName":"bodies","$deviceInfo":{"$app":"\\u0000"}}'],
-      ['a member that is ignored', '{"userName":"bodies","ignored":{"deep":["\\u0000"]}}'],
-      ['the name of a member that is ignored', '{"userName":"bodies","\\ud800":1}'],
+      ['an ignored member', '{"userName":"bodies","ignored":{"deep":["\\u0000"]}}'],
+      ['the name of an ignored member', '{"userName":"bodies","\\ud800":1}'],
     ])('in %s', async (_name, body) => {
       expect(await send(IDENTIFY, body)).toMatchObject(errorOf(400))
     })
@@ -214,12 +214,12 @@ export function describeBodies(): void {
       expect(await send(IDENTIFY, nested(10_000, open, close))).toMatchObject(errorOf(400))
     })
 
-    it('brackets in strings are no nesting', async () => {
+    it('brackets in strings do not count as nesting', async () => {
       expect((await send(IDENTIFY, `{"userName":"bodies","ignored":"${'[{\\"'.repeat(50)}"}`)).status).toBe(200)
     })
   })
 
-  it('unknown top-level properties are ignored, whatever they hold', async () => {
+  it('unknown top-level properties are ignored, whatever their value', async () => {
     const unknown = { id: 1, traits: { $set: 1 }, userId: null, constructor: 'x', $set: { a: {} } }
     expect((await send(IDENTIFY, JSON.stringify({ userName: 'bodies', ...unknown }))).status).toBe(200)
     expect((await send(IDENTIFY, '{"userName":"bodies","__proto__":{"userAttributes":1}}')).status).toBe(200)
@@ -228,7 +228,7 @@ export function describeBodies(): void {
     )
   })
 
-  it('of a member that comes twice, the last one counts, as JSON.parse has it', async () => {
+  it('if a member occurs twice, the last one counts, as in JSON.parse', async () => {
     expect(await send(IDENTIFY, '{"userName":"bodies","userName":""}')).toMatchObject(
       errorOf(401, 'userName not found'),
     )

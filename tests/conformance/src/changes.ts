@@ -4,7 +4,7 @@ import { type Answer, callerOf, errorOf } from './call.ts'
 import { applyWorkspaceFile } from './product.ts'
 import { settledUser } from './settled-user.ts'
 
-/** The project of the fixture, with other keys and whatever else is to change. */
+/** The fixture's project with other keys and other changes. */
 const changed = (keys: readonly string[], besides = '') => `
 organizations:
   - id: changing
@@ -17,14 +17,14 @@ organizations:
 
 const nothingWaits = ({ body }: Answer) => (body['waitingForms'] as unknown[]).length === 0
 
-/** decisions.md, Keys and The workspace file: what callers see of a file that is applied while they call. */
+/** decisions.md, Keys and The workspace file: what callers see when a file is applied while they send requests. */
 export function describeChanges(): void {
   const old = callerOf('CHANGING_OLD_ADMIN_P')
   const young = callerOf('CHANGING_NEW_ADMIN_P')
   const invalid = errorOf(401, 'Invalid or missing API key')
 
-  describe('a workspace file that is applied', () => {
-    it('rotates keys: two live ones, then the old one is revoked, with the one 401', async () => {
+  describe('applying a workspace file', () => {
+    it('rotates keys: both work, then the old one is revoked and gets the usual 401', async () => {
       const body = { userName: 'ada', userAttributes: { $set: { off: 1, on: 1 } } }
       expect((await old.identify(body)).status).toBe(200)
       expect(await young.identify(body)).toMatchObject(invalid)
@@ -49,7 +49,7 @@ export function describeChanges(): void {
       expect((await young.identify(body)).status).toBe(200)
     })
 
-    it('marks slugs disabled that are in use: what is there stays, what comes is dropped or refused', async () => {
+    it('disables slugs that are in use: existing values stay, new ones are dropped or refused', async () => {
       await young.identify({ userName: 'ada', userAttributes: { $set: { off: 2, on: 2 }, $unset: ['off'] } })
       await young.identify({ userName: 'bob', userAttributes: { $set: { off: 2, on: 2 } } })
       expect((await settledUser(young, 'ada'))['traits']).toEqual({ off: 1, on: 2 })
@@ -57,12 +57,12 @@ export function describeChanges(): void {
       expect(await young.track({ userName: 'ada', eventName: 'BOUGHT' })).toMatchObject(errorOf(400))
     })
 
-    it('cancels what waits of a form that it no longer has', async () => {
+    it('cancels the waiting rows of a removed form', async () => {
       const { body } = await eventually(() => young.readUser('ada'), nothingWaits, 10_000)
       expect(body['waitingForms']).toEqual([])
     })
 
-    it('has a new segment computed for the users that are there, and a removed one vanish', async () => {
+    it('computes a new segment for existing users, and no longer shows a removed one', async () => {
       const listed = async () => (await young.get('/v2/admin/segments')).body['segments']
       expect(await listed()).toEqual([])
       await applyWorkspaceFile(
@@ -77,7 +77,7 @@ export function describeChanges(): void {
       expect(await young.get('/v2/admin/segments/switched-on/users')).toMatchObject(errorOf(404, 'Segment not found'))
     })
 
-    it('leaves the organizations alone that it does not name', async () => {
+    it('does not change organizations that it does not name', async () => {
       expect((await callerOf('SHOP_ADMIN_P').identify({ userName: 'ada' })).status).toBe(200)
     })
   })

@@ -19,7 +19,7 @@ import { describeTrackBody } from './track-body.ts'
 import { describeTrackPolicy } from './track-policy.ts'
 import { describeUserLimits } from './user-limits.ts'
 
-/** Every row of the contract, over HTTP alone, against the whole product. Each table has a project of its own. */
+/** Every rule of the contract, over HTTP alone, against the whole product. Each table has its own project. */
 beforeAll(startProduct, 180_000)
 afterAll(stopProduct, 60_000)
 

@@ -41,7 +41,7 @@ export function describeDeviceInfo(): void {
       expect(await withDevice({ $countryCode })).toMatchObject(errorOf(400, 'invalid country passed'))
     })
 
-    it('inside a trait operation: checked as well', async () => {
+    it('is also checked inside a trait operation', async () => {
       expect(await withTraits({ $set: { $countryCode: 'fr' } })).toMatchObject(ok)
       expect(await withTraits({ $set: { $countryCode: 'XX' } })).toMatchObject(errorOf(400, 'invalid country passed'))
       expect(await withTraits({ $setOnce: { $countryCode: 'XX' } })).toMatchObject(
@@ -118,11 +118,11 @@ export function describeDeviceInfo(): void {
         expect(await withDevice({ [member]: value })).toMatchObject(errorOf(400, expect.stringContaining(member)))
     })
 
-    it('has no limit of length: a long address of a screen passes', async () => {
+    it('has no length limit: a long screen address passes', async () => {
       expect(await withDevice({ $urlOrScreenName: `https://shop.example/?q=${'x'.repeat(5_000)}` })).toMatchObject(ok)
     })
 
-    it('unknown members are dropped, whatever they hold', async () => {
+    it('unknown members are dropped, whatever their value', async () => {
       expect(await withDevice({ $unknown: 1, app: {}, $countrycode: 'XX', constructor: [] })).toMatchObject(ok)
       expect(await identify('{"userName":"a","$deviceInfo":{"__proto__":{"$countryCode":"XX"}}}')).toMatchObject(ok)
     })

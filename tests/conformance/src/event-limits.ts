@@ -11,7 +11,7 @@ const areFour = ({ body }: Answer) => (body['events'] as { count: number }).coun
 /** The contract, event tracking metering and unique tracked-events cap; decisions.md, Track event. */
 export function describeEventLimits(): void {
   describe('unique tracked-events cap of 3, in P only', () => {
-    it('a new name over the cap gets 400, in P; known names go on', async () => {
+    it('a new name over the cap gets 400 in P; known names still pass', async () => {
       const { identify, track } = callerOf('NAMES_IN_ORDER_ADMIN_P')
       await identify({ userName: 'ada' })
       for (const eventName of ['One', 'one', 'Two', 'ONE!', 'Three'])
@@ -26,7 +26,7 @@ export function describeEventLimits(): void {
       expect(await track({ userName: 'nobody', eventName: 'Four' }), '404 comes first').toMatchObject(errorOf(404))
     })
 
-    it('names registered with a T key count toward the cap that P checks; T goes on past it', async () => {
+    it('names registered with a T key count toward the cap that P checks; T may exceed it', async () => {
       const p = callerOf('NAMES_BOTH_ADMIN_P')
       const t = callerOf('NAMES_BOTH_ADMIN_T')
       await p.identify({ userName: 'ada' })
@@ -43,7 +43,7 @@ export function describeEventLimits(): void {
       })
     })
 
-    it('of 40 parallel requests with 20 new names exactly 3 names pass, admin and SDK', async () => {
+    it('of 40 parallel requests with 20 new names exactly 3 names pass, by admin and SDK key', async () => {
       const { identify, track, sdkTrack } = callerOf('NAMES_PARALLEL_ADMIN_P', 'NAMES_PARALLEL_SDK_P')
       await identify({ userName: 'ada' })
       const answers = await Promise.all(
@@ -61,13 +61,13 @@ export function describeEventLimits(): void {
   })
 
   describe("event tracking metering: 402, the organization's, P only", () => {
-    it('4 events of both projects pass, of either kind of key; T is not metered; the fifth gets 402', async () => {
+    it('4 events of both projects pass, by either kind of key; T is not metered; the fifth gets 402', async () => {
       const left = callerOf('LEFT_ADMIN_P', 'LEFT_SDK_P')
       const right = callerOf('RIGHT_ADMIN_P')
       const leftT = callerOf('LEFT_ADMIN_T')
       for (const { identify } of [left, right]) await identify({ userName: 'ada' })
       const event = { userName: 'ada', eventName: 'Metered' }
-      // None of these counts: refused, or T.
+      // None of these counts: they are refused or of environment T.
       expect((await left.track({ ...event, userName: 'nobody' })).status).toBe(404)
       expect((await left.track({ ...event, eventName: 'off' })).status).toBe(400)
       expect((await left.track({ ...event, eventName: 'form:x' })).status).toBe(400)
@@ -79,7 +79,7 @@ export function describeEventLimits(): void {
       for (const track of [left.track, right.track, left.sdkTrack]) expect(await track(event)).toMatchObject(EXHAUSTED)
       expect(await left.track({ ...event, occurredAt: old() }), 'old events too').toMatchObject(EXHAUSTED)
       expect((await leftT.track(event)).status).toBe(202)
-      // The order inside policy: 404, disabled, metering.
+      // The order of policy checks: 404, disabled, metering.
       expect(await left.track({ ...event, userName: 'nobody' })).toMatchObject(errorOf(404))
       expect(await left.track({ ...event, eventName: 'off' })).toMatchObject(errorOf(400))
       expect((await eventually(() => right.get('/v2/admin/usage'), areFour, 10_000)).body['events']).toEqual({
@@ -98,7 +98,7 @@ export function describeEventLimits(): void {
     })
   })
 
-  it('a limit of 0 is a limit: 402 in P, and what is refused leaves no name behind', async () => {
+  it('a limit of 0 refuses everything: 402 in P, and a refused request registers no name', async () => {
     const p = callerOf('NO_EVENTS_ADMIN_P')
     const t = callerOf('NO_EVENTS_ADMIN_T')
     await p.identify({ userName: 'ada' })

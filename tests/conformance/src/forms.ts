@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { callerOf } from './call.ts'
 
-/** The contract, matched forms; decisions.md, Track event: formsQueued and message; the visit that brings a form back. */
+/** The contract, matched forms; decisions.md, Track event: formsQueued and message; and the visit that returns a form. */
 export function describeForms(): void {
   const { identify, track, visit, sdkTrack, readUser } = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
   const none = { formsQueued: 0, triggersEvaluated: true, message: 'Event recorded.' }
 
   describe('matched forms are queued for the next visit', () => {
-    it('1 form, and the message says so', async () => {
+    it('1 form, also in the message', async () => {
       await identify({ userName: 'one' })
       expect(await track({ userName: 'one', eventName: 'One Form' })).toMatchObject({
         status: 202,
@@ -26,7 +26,7 @@ export function describeForms(): void {
       expect((await visit({ userName: 'twice' })).body).toMatchObject({ nextFeedbackId: 'one' })
     })
 
-    it('2 forms; a visit offers the one of higher priority, and says that more wait', async () => {
+    it('2 forms; a visit offers the one with higher priority, and says that more wait', async () => {
       await identify({ userName: 'two' })
       expect((await track({ userName: 'two', eventName: 'two forms' })).body).toMatchObject({
         formsQueued: 2,
@@ -47,12 +47,12 @@ export function describeForms(): void {
       expect(last).toMatchObject({ pingOnNextPageVisit: false })
     })
 
-    it('an event that no form reacts to queues none', async () => {
+    it('an event to which no form reacts queues none', async () => {
       await identify({ userName: 'none' })
       expect((await track({ userName: 'none', eventName: 'Nothing Reacts' })).body).toMatchObject(none)
     })
 
-    it('an old event queues none, and counts in the window of the next', async () => {
+    it('an old event queues none, but counts in the window of the next event', async () => {
       await identify({ userName: 'old' })
       const occurredAt = new Date(Date.now() - 3_600_000).toISOString()
       for (let i = 0; i < 2; i += 1) {
@@ -77,7 +77,7 @@ export function describeForms(): void {
       expect((await visit({ userName: 'newcomer' })).body).toMatchObject({ nextFeedbackId: 'first-seen' })
     })
 
-    it('a tracked event does not count toward the "user started session" trigger; a visit does, and shows its form', async () => {
+    it('a tracked event does not count toward the "user started session" trigger; a visit does, and shows the form', async () => {
       await identify({ userName: 'greeted', userAttributes: { $set: { greeted: true } } })
       expect((await track({ userName: 'greeted', eventName: 'Anything' })).body).toMatchObject(none)
       expect((await visit({ userName: 'greeted' })).body).toMatchObject({ nextFeedbackId: 'session' })
@@ -90,7 +90,7 @@ export function describeForms(): void {
       expect((await visit({ userName: 'waits' })).body).toMatchObject({ nextFeedbackId: 'one' })
     })
 
-    it('an SDK track event queues, too', async () => {
+    it('an SDK track event also queues forms', async () => {
       await identify({ userName: 'by-page' })
       expect(await sdkTrack({ userName: 'by-page', eventName: 'one_form' })).toMatchObject({
         status: 202,

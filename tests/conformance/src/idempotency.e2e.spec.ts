@@ -48,7 +48,7 @@ async function get(path: string): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>
 }
 
-/** The user's read model once everything that was answered before is folded: the last event is the witness. */
+/** The user's read model after everything answered before is folded. The last event shows that it is. */
 async function readUser(userName: string): Promise<Record<string, unknown>> {
   const witness = `witness-${crypto.randomUUID()}`
   expect((await trackUntilAnswered(witness, { userName, eventName: witness }))?.status).toBe(202)
@@ -60,7 +60,7 @@ async function readUser(userName: string): Promise<Record<string, unknown>> {
   )
 }
 
-/** As a caller does that wants to be sure. */
+/** Repeats a request until it is answered, like a careful caller. */
 function trackUntilAnswered(key: string, body: object): Promise<Answer | undefined> {
   return eventually(
     () => track(key, body).catch(() => undefined),
@@ -76,7 +76,7 @@ async function copiesOf({ requestId }: Answer): Promise<number> {
 const checkout = { userName: 'ada', eventName: 'Checkout Completed' }
 
 describe('Idempotency-Key, from request to read model (decisions.md, Retries)', () => {
-  it('counts a repeated request once, and answers it byte for byte', async () => {
+  it('counts a repeated request once, and answers it identically', async () => {
     const body = { userName: 'ada', userAttributes: { $set: { plan: 'pro' }, $increment: { visits: 1 } } }
     const pairs = [
       [await identify('i-1', body), await identify('i-1', body)],
@@ -96,7 +96,7 @@ describe('Idempotency-Key, from request to read model (decisions.md, Retries)', 
     })
   })
 
-  it('counts a second copy in the log nowhere, and answers it like the first', async () => {
+  it('does not count a duplicate in the log, and answers it like the first record', async () => {
     const before = ((await get('/v2/admin/usage'))['events'] as { count: number }).count
     const body = { userName: 'bea', userAttributes: { $set: { plan: 'pro' }, $increment: { visits: 1 } } }
     const event = { userName: 'bea', eventName: 'Checkout Completed', occurredAt: new Date().toISOString() }
@@ -109,7 +109,7 @@ describe('Idempotency-Key, from request to read model (decisions.md, Retries)', 
     expect(first.map(({ status }) => status)).toEqual([200, 202, 200])
     expect(first[1]?.body).toMatchObject({ formsQueued: 1 })
     expect(first[2]?.body).toMatchObject({ nextFeedbackId: 'nps-after-checkout' })
-    // Waits for the next visit: a copy of the first visit must not take it.
+    // This form waits for the next visit: a duplicate of the first visit must not take it.
     expect((await track('t-3', event)).body).toMatchObject({ formsQueued: 1 })
 
     await redis.flushall()
@@ -121,12 +121,12 @@ describe('Idempotency-Key, from request to read model (decisions.md, Retries)', 
       events: { checkout_completed: { count: 2 } },
       waitingForms: [{ formId: 'nps-after-checkout', state: 'waiting' }],
     })
-    // Two checkouts and the witness.
+    // Two checkouts and the last event.
     const usage = () => get('/v2/admin/usage').then(({ events }) => (events as { count: number }).count)
     expect(await eventually(usage, (count) => count >= before + 3, 30_000)).toBe(before + 3)
   })
 
-  it('answers 422 for another request under the same key, and 409 or the one answer to parallel ones', async () => {
+  it('answers 422 to another request with the same key, and 409 or the same answer to parallel ones', async () => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => track('t-4', checkout)))
     const statuses = new Set(answers.map(({ status }) => status))
     expect([...statuses].filter((status) => status !== 202 && status !== 409)).toEqual([])
@@ -136,7 +136,7 @@ describe('Idempotency-Key, from request to read model (decisions.md, Retries)', 
     expect(await copiesOf(answers[0] as Answer)).toBe(1)
   })
 
-  it('counts each request of a caller once that retries until it is answered, while the gateway is killed', async () => {
+  it('counts each request once if the caller retries while the gateway is killed', async () => {
     const keys = Array.from({ length: 200 }, (_, i) => `killed-${i}`)
     await identify('i-5', { userName: 'cleo' })
     const sending = keys.map((key) => trackUntilAnswered(key, { userName: 'cleo', eventName: 'Export Done' }))

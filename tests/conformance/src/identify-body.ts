@@ -48,20 +48,20 @@ export function describeIdentifyBody(): void {
       expect(await identify({ userName })).toMatchObject(ok)
     })
 
-    it('is taken exactly as given: no trimming, case kept, no normalizing', async () => {
+    it('is used exactly as given: not trimmed, case kept, not normalized', async () => {
       const names = ['Exact', 'exact', ' Exact', 'Exact ', 'E\u0301xact', '\u00c9xact']
       const ids = await Promise.all(names.map(async (userName) => (await identify({ userName })).body['userId']))
       expect(new Set(ids).size).toBe(names.length)
     })
   })
 
-  describe('success: 200, message ok, userId, and nothing of the SDK', () => {
+  describe('success: 200, message ok, userId, and no SDK members', () => {
     it('exactly { message, userId }', async () => {
       const { status, body } = await identify({ userName: 'ada', $deviceInfo: {}, userAttributes: {} })
       expect({ status, body }).toEqual(ok)
     })
 
-    it('userId is the same for ever, by either environment and key', async () => {
+    it('userId is always the same, in either environment and with either kind of key', async () => {
       const ids = []
       for (const variable of ['SHOP_ADMIN_P', 'SHOP_ADMIN_T', 'SHOP_ROTATED_ADMIN_P'])
         ids.push((await callerOf(variable).identify({ userName: 'same' })).body['userId'])
@@ -121,7 +121,7 @@ export function describeIdentifyBody(): void {
     it.each([
       ['a string of 501', 'x'.repeat(501)],
       ['a string of 501 code points', EMOJI.repeat(501)],
-      ['a string of 500 and white space, before any trimming', `${'x'.repeat(500)} `],
+      ['a string of 500 and white space, without trimming', `${'x'.repeat(500)} `],
       ['an object', {}],
       ['an object with members', { a: 1 }],
       ['an array of 101', Array.from({ length: 101 }, () => 1)],
@@ -215,7 +215,7 @@ export function describeIdentifyBody(): void {
     expect(await callerOf('SIGNED_ADMIN_P').identify({ userName: 'ada' })).toMatchObject(ok)
   })
 
-  it('an in-app form payload is not taken: ignored as any unknown property', async () => {
+  it('an in-app form payload is ignored like any unknown property', async () => {
     expect(await identify({ userName: 'ada', formId: 'nps', nextFeedbackId: 'nps' })).toMatchObject(ok)
   })
 }

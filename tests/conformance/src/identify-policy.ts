@@ -6,13 +6,13 @@ import { settledUser } from './settled-user.ts'
 const isRegistered = ({ text }: Answer) => text.includes('"brand_new"')
 const isFolded = ({ status }: Answer) => status === 200
 
-/** The contract, Trait policy and rules; decisions.md, Identify: what becomes of a user, read back over HTTP. */
+/** The contract, Trait policy and rules; decisions.md, Identify: the user's state, read over HTTP. */
 export function describeIdentifyPolicy(): void {
   const shop = callerOf('SHOP_ADMIN_P', 'SHOP_SDK_P')
   const closed = callerOf('CLOSED_ADMIN_P', 'CLOSED_SDK_P')
   let users = 0
 
-  /** The traits after these attributes, one request each. */
+  /** The traits after these attributes, sent in one request each. */
   async function traitsAfter(...requests: readonly unknown[]): Promise<Readonly<Record<string, unknown>>> {
     users += 1
     const userName = `traits-${users}`
@@ -33,7 +33,11 @@ export function describeIdentifyPolicy(): void {
         [{ $set: { a: 1 } }, { $setOnce: { a: 2, b: 3 } }, { $setOnce: { b: 4 } }],
         { a: 1, b: 3 },
       ],
-      ['$setOnce on a trait that holds null leaves null', [{ $set: { a: null } }, { $setOnce: { a: 1 } }], { a: null }],
+      [
+        '$setOnce on a trait whose value is null leaves null',
+        [{ $set: { a: null } }, { $setOnce: { a: 1 } }],
+        { a: null },
+      ],
       ['$setOnce after $unset sets again', [{ $set: { a: 1 } }, { $unset: ['a'] }, { $setOnce: { a: 2 } }], { a: 2 }],
       ['$increment of an unset trait starts at 0', [{ $increment: { a: 2.5 } }], { a: 2.5 }],
       ['$decrement of an unset trait starts at 0', [{ $decrement: { a: 2 } }], { a: -2 }],
@@ -111,7 +115,7 @@ export function describeIdentifyPolicy(): void {
       )
       await settledUser(shop, 'proto')
       const { text } = await shop.readUser('proto')
-      // As text: what parses it must not be trusted with __proto__.
+      // Compared as text, because parsing may lose __proto__.
       for (const slug of slugs) expect(text).toContain(`${JSON.stringify(slug)}:"x"`)
       await shop.identify(`{"userName":"proto","userAttributes":{"$unset":${JSON.stringify(slugs)}}}`)
       await settledUser(shop, 'proto')
@@ -147,7 +151,7 @@ export function describeIdentifyPolicy(): void {
       expect((await settledUser(closed, 'disabled-slug'))['traits']).toEqual({ kept: 1 })
     })
 
-    it('known fields are filtered by the allow-list, admin key or not; custom traits pass', async () => {
+    it('known fields are filtered by the allow-list for either kind of key; custom traits pass', async () => {
       const set = {
         email: 'e',
         phone: 'p',
@@ -172,7 +176,7 @@ export function describeIdentifyPolicy(): void {
       })
     })
 
-    it('filtered from every operator alike', async () => {
+    it('known fields are filtered from every operator', async () => {
       const userAttributes = {
         $set: { phone: 'p' },
         $setOnce: { lastName: 'l' },
@@ -183,7 +187,7 @@ export function describeIdentifyPolicy(): void {
       expect((await settledUser(shop, 'pii-operators'))['traits']).toEqual({})
     })
 
-    it('device fields: filtered from $deviceInfo and from trait operations alike', async () => {
+    it('device fields are filtered from $deviceInfo and from trait operations', async () => {
       await closed.identify({
         userName: 'device',
         $deviceInfo: { $countryCode: 'de', $browser: 'x', $timezone: 'UTC' },
@@ -194,7 +198,7 @@ export function describeIdentifyPolicy(): void {
       expect(body['device']).toEqual({ $deviceOs: 'iOS' })
     })
 
-    it('a device field inside a trait operation is kept as a device fact, no trait', async () => {
+    it('a device field inside a trait operation is kept as a device fact, not as a trait', async () => {
       await shop.identify({
         userName: 'device-trait',
         userAttributes: { $set: { $countryCode: 'fr', $browser: 'x', plan: 'pro' } },
@@ -212,7 +216,7 @@ export function describeIdentifyPolicy(): void {
       expect((await shop.identify({ userName: 'device-checked', userAttributes })).status).toBe(400)
     })
 
-    it('filtered and dropped slugs are no definitions of the project', async () => {
+    it('filtered and dropped slugs are not registered in the project', async () => {
       await settledUser(closed, 'pii')
       const { text } = await closed.get('/v2/admin/traits?limit=1000')
       for (const slug of ['internal_note', 'phone', 'firstName', '$browser', '$countryCode'])
@@ -221,7 +225,7 @@ export function describeIdentifyPolicy(): void {
   })
 
   describe('device facts, country, first and last seen', () => {
-    it('$countryCode is stored upper case, and kept until another comes', async () => {
+    it('$countryCode is stored in upper case, and kept until another one is sent', async () => {
       await shop.identify({ userName: 'country', $deviceInfo: { $countryCode: 'aT' } })
       await shop.identify({ userName: 'country', $deviceInfo: { $deviceOs: 'Windows' } })
       expect(await settledUser(shop, 'country')).toMatchObject({
@@ -235,7 +239,7 @@ export function describeIdentifyPolicy(): void {
       expect((await settledUser(shop, 'no-country'))['country']).toBeNull()
     })
 
-    it('first and last seen are the least and greatest received, of either key', async () => {
+    it('first and last seen are the earliest and latest received, with either kind of key', async () => {
       const before = Date.now()
       await shop.identify({ userName: 'seen' })
       await shop.visit({ userName: 'seen' })

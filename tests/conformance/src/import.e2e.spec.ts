@@ -33,7 +33,7 @@ function at(minute: number): string {
   return new Date(Date.UTC(2019, 0, 1) + minute * 60_000).toISOString()
 }
 
-/** Each user is identified and has 20 events, of which some lines are equal; three lines are wrong. */
+/** Each user is identified and has 20 events. Some lines are equal; three lines are wrong. */
 function history(): string {
   const users = Array.from({ length: USERS }, (_, n) => ({
     type: 'identify',
@@ -59,7 +59,7 @@ function history(): string {
 
 interface Started {
   readonly child: ChildProcess
-  /** All that it said, and what it ended with. */
+  /** Its whole output and its exit code. */
   readonly ended: Promise<string>
 }
 
@@ -68,10 +68,10 @@ const startImport = () => nextvisit('import', file, '--project', 'demo/shop')
 function nextvisit(...args: readonly string[]): Started {
   const env = { NEXTVISIT_DATA: stack.dataDirectory }
   const child = spawn(process.execPath, [CLI, ...args], { env })
-  let told = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (told += text.toString()))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()))
   const ended = new Promise<string>((resolve) => {
-    child.on('close', (code, signal) => resolve(`${told}${signal ?? code}`))
+    child.on('close', (code, signal) => resolve(`${output}${signal ?? code}`))
   })
   return { child, ended }
 }
@@ -83,7 +83,7 @@ async function lastLine(): Promise<number> {
   return (JSON.parse(text) as { lastLine: number }).lastLine
 }
 
-/** Kills an import somewhere behind a line: before, in or after the publishing of a chunk. */
+/** Kills an import at some point after a line: before, during or after publishing a chunk. */
 async function killBehind(line: number): Promise<void> {
   const { child, ended } = startImport()
   await eventually(lastLine, (reached) => reached > line || child.exitCode !== null, 60_000)
@@ -110,7 +110,7 @@ function checkoutsOf(user: Record<string, unknown>): number {
   return events?.['checkout_completed']?.count ?? 0
 }
 
-/** Of all users, what the read model has. */
+/** The read model of all users. */
 async function readUsers(): Promise<{ users: number; events: number; plans: Set<unknown>; imports: Set<unknown> }> {
   const users = await Promise.all(Array.from({ length: USERS }, (_, n) => call(`/v2/admin/users/user-${n}`)))
   const traits = users.map((user) => (user['traits'] ?? {}) as Record<string, unknown>)
@@ -122,15 +122,15 @@ async function readUsers(): Promise<{ users: number; events: number; plans: Set<
   }
 }
 
-/** Whether no consumer has anything left to fold. */
+/** Whether every consumer has folded everything. */
 function isFolded(status: string): boolean {
   return [...status.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records).join() === '0,0,0,0'
 }
 
 const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }
 
-describe('an import that is killed again and again, beside live traffic', () => {
-  it('brings in every line exactly once, and says so', async ({ annotate }) => {
+describe('an import that is killed repeatedly during live traffic', () => {
+  it('imports every line exactly once, and reports it', async ({ annotate }) => {
     await call('/v2/admin/identify-user', { userName: 'live' })
     const latenciesMs: number[] = []
     const stop = new AbortController()
@@ -161,7 +161,7 @@ describe('an import that is killed again and again, beside live traffic', () => 
     expect(rejects.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([501, 1_001, 1_501])
     expect(rejects).toHaveLength(REJECTED)
 
-    // Metered and active are the live ones alone.
+    // Only live users and events count as active and metered.
     const usage = { events: { count: sent }, monthlyActiveUsers: { count: 1 } }
     expect(await call('/v2/admin/usage')).toMatchObject(usage)
     const sorted = latenciesMs.toSorted((one, other) => one - other)
@@ -170,13 +170,13 @@ describe('an import that is killed again and again, beside live traffic', () => 
     )
   }, 400_000)
 
-  it('finds in the log what its state does not know of', async () => {
+  it('finds lines in the log that its state file does not know', async () => {
     await copyFile(`${file}.first-state`, stateFile())
     expect(await startImport().ended).toContain('2,103 read, 0 published, 2,100 already there, 3 rejected')
     expect(await importedIds()).toHaveLength(IMPORTED)
   })
 
-  it('changes nothing where the same is imported again from nothing', async () => {
+  it('changes nothing if the same file is imported again without a state file', async () => {
     await rm(stateFile())
     expect(await startImport().ended).toContain('2,103 read, 2,100 published, 0 already there, 3 rejected')
     await eventually(() => nextvisit('status', '--json').ended, isFolded, 30_000)
@@ -185,6 +185,6 @@ describe('an import that is killed again and again, beside live traffic', () => 
 
   it('refuses another file under the same name', async () => {
     await writeFile(file, gzipSync(history().replace('2019', '2020')))
-    expect(await startImport().ended).toMatch(/is not the file whose import was begun[^]*2$/)
+    expect(await startImport().ended).toMatch(/is not the file whose import was started[^]*2$/)
   })
 })

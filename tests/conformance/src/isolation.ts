@@ -4,12 +4,12 @@ import { settledUser } from './settled-user.ts'
 
 const PROJECTS = ['TWIN_A_ADMIN_P', 'TWIN_BLOG_ADMIN_P', 'TWIN_B_ADMIN_P']
 
-/** decisions.md, Words: a user is unique within an organization and project; ids of projects only in their organization. */
+/** decisions.md, Words: a user is unique within an organization and project; project ids are unique only within an organization. */
 export function describeIsolation(): void {
   describe('three projects with the same names', () => {
     const twins = PROJECTS.map((variable) => callerOf(variable))
 
-    it('each has users, traits and events of its own', async () => {
+    it('have separate users, traits and events', async () => {
       const ids = []
       for (const [index, { identify, track }] of twins.entries()) {
         expect(await track({ userName: `only-${index}`, eventName: 'x' })).toMatchObject(errorOf(404))

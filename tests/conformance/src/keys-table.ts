@@ -12,17 +12,17 @@ const identifyWith = (headers: readonly string[], path = '/v2/admin/identify-use
 
 /** The contract, Authentication; decisions.md, Keys. */
 export function describeKeys(): void {
-  describe('an invalid or missing API key gets 401, one message for all', () => {
+  describe('an invalid or missing API key gets 401, always with the same message', () => {
     it.each<readonly [string, readonly string[]]>([
       ['missing', []],
       ['empty', ['x-api-key', '']],
       ['not a key', ['x-api-key', 'secret']],
-      ['the key with a character too many', ['x-api-key', `${ADMIN}0`]],
+      ['the key with an extra character', ['x-api-key', `${ADMIN}0`]],
       ['the key with a character missing', ['x-api-key', ADMIN.slice(0, -1)]],
       ['a wrong checksum', ['x-api-key', ADMIN.slice(0, -1) + (ADMIN.endsWith('0') ? '1' : '0')]],
       ['a typo before the checksum', ['x-api-key', ADMIN.replace('P_', 'T_')]],
-      ['well-formed and unknown', ['x-api-key', withChecksum(`nv_admin_P_${'0'.repeat(32)}`)]],
-      ['well-formed, unknown, an SDK key', ['x-api-key', withChecksum(`nv_sdk_P_${'0'.repeat(32)}`)]],
+      ['well-formed but unknown', ['x-api-key', withChecksum(`nv_admin_P_${'0'.repeat(32)}`)]],
+      ['well-formed but unknown, an SDK key', ['x-api-key', withChecksum(`nv_sdk_P_${'0'.repeat(32)}`)]],
       ['lower case', ['x-api-key', ADMIN.toLowerCase()]],
       ['in quotes', ['x-api-key', `"${ADMIN}"`]],
       ['sent twice', ['x-api-key', ADMIN, 'x-api-key', ADMIN]],
@@ -71,7 +71,7 @@ export function describeKeys(): void {
       expect(await call({ method, path, headers: [...JSON_TYPE, 'x-api-key', key] })).toMatchObject(errorOf(403))
     })
 
-    it('also a publishable key of the environment T', async () => {
+    it('also a publishable key of environment T', async () => {
       expect(await identifyWith(['x-api-key', keyNamed('SHOP_SDK_T')])).toMatchObject(errorOf(403))
     })
   })
@@ -84,7 +84,7 @@ export function describeKeys(): void {
       },
     )
 
-    it('under a header name of any case, with white space around it', async () => {
+    it('in a header name of any case, with white space around it', async () => {
       expect((await identifyWith(['X-API-KEY', ` ${ADMIN} `])).status).toBe(200)
     })
   })

@@ -5,7 +5,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { eventually, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
-/** In every userName, trait value, key and URL that is sent: what must be in no log line. */
+/** A text in every userName, trait value, key and URL that is sent. It must not be in any log line. */
 const CANARY = `canary${randomBytes(8).toString('hex')}`
 const SERVICES = ['gateway', 'user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator'] as const
 const VICTIMS = [...SERVICES, 'redis', 'postgres', 'kafka'] as const
@@ -28,7 +28,7 @@ interface Sent {
   readonly body?: object | string
 }
 
-/** The status; 0 where there was no answer, as of a gateway that was killed. */
+/** The status; 0 if there was no answer, because the gateway was killed. */
 async function send({ method = 'POST', path: where, key = stack.keys.admin, headers, body }: Sent): Promise<number> {
   try {
     const response = await fetch(`${stack.gatewayUrl}${where}`, {
@@ -52,7 +52,7 @@ const visit = (body: object) =>
   send({ path: `/v2/sdk/identify-user?query=${CANARY}`, key: stack.keys.sdk, body: { userName, ...body } })
 const get = (where: string) => send({ method: 'GET', path: where })
 
-/** What is recorded, and read. */
+/** Accepted requests and reads. */
 function accepted(): Promise<readonly number[]> {
   return Promise.all([
     identify({ userAttributes: { $set: { plan: 'pro', secret: CANARY, list: [CANARY] }, $increment: { visits: 1 } } }),
@@ -65,7 +65,7 @@ function accepted(): Promise<readonly number[]> {
   ])
 }
 
-/** What is not. */
+/** Refused requests. */
 function refused(): Promise<readonly number[]> {
   return Promise.all([
     identify({ userAttributes: { $increment: { visits: CANARY } } }),
@@ -83,7 +83,7 @@ function refused(): Promise<readonly number[]> {
   ])
 }
 
-/** Records that no consumer can read: each becomes a dead letter, and a log line. */
+/** Records that no consumer can read. Each becomes a dead letter and a log line. */
 async function publishUnreadable(): Promise<void> {
   const kafka = new Kafka({ clientId: 'black-box', brokers: [...stack.brokers], logLevel: logLevel.NOTHING })
   const producer = kafka.producer()
@@ -107,7 +107,7 @@ async function logLines(): Promise<readonly { readonly file: string; readonly li
 }
 
 describe('no log line of any process', () => {
-  it('holds a userName, a trait value, a key or a URL, whatever breaks', { timeout: 300_000 }, async () => {
+  it('contains a userName, a trait value, a key or a URL, during any failure', { timeout: 300_000 }, async () => {
     expect(await accepted()).toEqual([200, 200, 202, 200, expect.any(Number), 404, 200])
     expect(await refused()).toEqual([400, 400, 400, 400, 401, 415, 400, 404, 400, 404, 400, 400])
     await publishUnreadable()

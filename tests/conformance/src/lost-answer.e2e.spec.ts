@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually, readTopic, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
-/** forms.md, The queue: an offer is confirmed by the answer; one that was never answered costs nobody a form. */
+/** forms.md, The queue: an offer is confirmed by the answer. If the answer is lost, the user still gets the form. */
 
 let stack: ThrowAwayStack
 beforeAll(async () => {
@@ -11,7 +11,7 @@ afterAll(() => stack?.remove(), 60_000)
 
 type Body = Readonly<Record<string, unknown>>
 
-/** An empty object where nobody answers. */
+/** The answer's body; an empty object if there is no answer. */
 async function call(path: string, key: string, body?: object): Promise<Body> {
   const response = await fetch(`${stack.gatewayUrl}${path}`, {
     method: body ? 'POST' : 'GET',
@@ -38,11 +38,11 @@ const isDelivered = (queue: readonly Body[]) => queue[0]?.['state'] === 'deliver
 const hasForm = (answer: Body) => 'nextFeedbackId' in answer
 
 describe('a gateway that dies between the offer and its answer', () => {
-  it('costs nobody a form: it comes at a later visit, once', { timeout: 180_000 }, async () => {
+  it('loses no form: a later visit shows it, once', { timeout: 180_000 }, async () => {
     await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
     expect(await track({ userName: 'ada', eventName: 'Checkout Completed' })).toMatchObject({ formsQueued: 1 })
 
-    // The visit is in the log, and nobody evaluates it before its gateway is gone: the offer reaches a dead channel.
+    // The visit is in the log, and is evaluated only after its gateway is killed: nobody receives the offer.
     stack.kill('form-trigger-evaluator', 'SIGSTOP')
     const lost = visit()
     expect(await eventually(visitsInLog, (count) => count === 1, 20_000)).toBe(1)

@@ -33,7 +33,7 @@ const track = (body: object) => post('/v2/admin/track-event', stack.keys.admin, 
 const visit = (body: object) => post('/v2/sdk/identify-user', stack.keys.sdk, body)
 
 describe('from a server-side event to a form at the next visit', () => {
-  it('hands out the form that an event set off, once', async () => {
+  it('shows the form that an event triggered, once', async () => {
     const identified = await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
     expect(identified).toEqual({ status: 200, body: { message: 'ok', userId: expect.any(String) } })
 
@@ -62,7 +62,7 @@ describe('from a server-side event to a form at the next visit', () => {
     expect((await visit({ userName: 'bob' })).body).not.toHaveProperty('nextFeedbackId')
   })
 
-  it('folds what was answered into the read model', async () => {
+  it('folds acknowledged requests into the read model', async () => {
     await identify({
       userName: 'eve',
       userAttributes: { $set: { plan: 'free' }, $increment: { logins: 2 } },
@@ -82,7 +82,7 @@ describe('from a server-side event to a form at the next visit', () => {
     })
   })
 
-  it('lists what became known and counts it, in the documented forms', async () => {
+  it('lists and counts new traits and events, in the documented form', async () => {
     const { traits } = await eventually(
       async () => TraitsPage.parse(await read('/v2/admin/traits')),
       (page) => page.traits.some(({ slug }) => slug === 'logins'),
@@ -104,7 +104,7 @@ describe('from a server-side event to a form at the next visit', () => {
     })
   })
 
-  it('answers 404 for an event of somebody who was never identified', async () => {
+  it('answers 404 for an event of a user who was never identified', async () => {
     expect(await track({ userName: 'nobody', eventName: 'Signed In' })).toEqual({
       status: 404,
       body: { status: 404, error: 'Not Found', message: 'User not found' },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { call, type Call, errorOf, JSON_TYPE } from './call.ts'
 import { keyNamed } from '@nextvisit/testing/black-box'
 
-/** Faults in the decided order: each row has the ones after it, too, and must answer with its own. */
+/** Errors in the decided order. Each request also contains later errors, and must be answered with the first one. */
 const KEY = ['x-api-key', keyNamed('SHOP_ADMIN_P')]
 const SDK_KEY = ['x-api-key', keyNamed('SHOP_SDK_P')]
 const WRONG_TYPE = ['content-type', 'text/plain']
@@ -19,7 +19,7 @@ async function* chunks(text: string) {
 
 /** decisions.md, Order of checks. */
 export function describeOrderOfChecks(): void {
-  describe('order of checks: the first fault answers, whatever else is wrong', () => {
+  describe('order of checks: the first error decides the answer', () => {
     it.each<readonly [string, number, Call]>([
       [
         'route before key, type, size and JSON',
@@ -48,7 +48,7 @@ export function describeOrderOfChecks(): void {
       ],
       ['type before JSON', 415, { path: TRACK, headers: [...KEY, ...WRONG_TYPE], body: BROKEN_JSON }],
       ['type before the body rules', 415, { path: IDENTIFY, headers: [...KEY, ...WRONG_TYPE], body: '{}' }],
-      ['type of no body at all', 415, { path: TRACK, headers: KEY }],
+      ['type before a missing body', 415, { path: TRACK, headers: KEY }],
       [
         'encoding before size',
         415,

@@ -12,7 +12,7 @@ const CLI = fileURLToPath(new URL('../../../tools/cli/src/main.ts', import.meta.
 
 let stack: Awaited<ReturnType<typeof startThrowAwayStack>> | undefined
 
-/** Brings up the one product that all tables ask. */
+/** Starts the one product that all tables test. */
 export async function startProduct(): Promise<void> {
   for (const [name, value] of workspaceVariables(await readFile(WORKSPACE_FILE, 'utf8'))) vi.stubEnv(name, value)
   stack = await startThrowAwayStack(WORKSPACE_FILE)
@@ -23,7 +23,7 @@ export async function stopProduct(): Promise<void> {
   await stack?.remove()
 }
 
-/** `nextvisit apply`, as a customer would: returns once every service has it. Keys are named as in the fixture. */
+/** Runs `nextvisit apply`. Resolves when every service has the file. Keys are named as in the fixture. */
 export async function applyWorkspaceFile(text: string): Promise<void> {
   for (const [name, value] of workspaceVariables(text)) vi.stubEnv(name, value)
   vi.stubEnv('KAFKA_BROKERS', stack?.brokers.join(','))
@@ -36,7 +36,7 @@ export async function applyWorkspaceFile(text: string): Promise<void> {
   }
 }
 
-/** Where it listens. */
+/** The gateway's host and port. */
 export function baseAddress(): URL {
   if (!stack) throw new Error('The product is not running: call startProduct first')
   return new URL(stack.gatewayUrl)

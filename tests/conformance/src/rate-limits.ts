@@ -5,7 +5,7 @@ import { keyNamed } from '@nextvisit/testing/black-box'
 
 const BODY = { userName: 'ada' }
 
-/** The contract, Limits (rate limits); decisions.md, Busy and broken: buckets of 3 (admin) and 2 (sdk) that hardly refill. */
+/** The contract, Limits (rate limits); decisions.md, Busy and broken. Buckets of 3 (admin) and 2 (sdk) that hardly refill. */
 export function describeRateLimits(): void {
   const slow = callerOf('SLOW_ADMIN_P', 'SLOW_SDK_P')
 
@@ -28,13 +28,13 @@ export function describeRateLimits(): void {
       ])
     })
 
-    it('SDK requests have a bucket of their own, counted apart from admin', async () => {
+    it('SDK requests have their own bucket, counted separately from admin', async () => {
       const statuses = []
       for (let i = 0; i < 3; i += 1) statuses.push((await slow.visit(BODY)).status)
       expect(statuses).toEqual([200, 200, 429])
     })
 
-    it('each key has its own, and of many at once exactly burst pass', async () => {
+    it('each key has its own bucket, and of many parallel requests exactly burst pass', async () => {
       const spare = callerOf('SLOW_SPARE_ADMIN_P')
       const answers = await Promise.all(Array.from({ length: 12 }, () => spare.identify(BODY)))
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(3)
@@ -52,7 +52,7 @@ export function describeRateLimits(): void {
       expect((await broken('/v2/admin/nothing')).status).toBe(404)
     })
 
-    it('holds for the routes that read, and their 401s and 404s of routes take nothing from anybody', async () => {
+    it('applies to read routes; 401 and unknown routes use up nothing', async () => {
       expect((await slow.get('/v2/admin/usage')).status).toBe(429)
       expect((await call({ path: '/v2/admin/identify-user', headers: JSON_TYPE, body: '{}' })).status).toBe(401)
     })
@@ -67,7 +67,7 @@ export function describeRateLimits(): void {
     expect((await identify(BODY)).status).toBe(200)
   })
 
-  it('defaults: 100 a second a key with a burst of 200', async () => {
+  it('defaults: 100 per second and key with a burst of 200', async () => {
     const { headers } = await callerOf('', 'REFILLED_SDK_P').visit(BODY)
     expect(headers['ratelimit-policy']).toMatch(/q=200;w=2/)
   })

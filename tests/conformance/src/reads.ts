@@ -9,7 +9,7 @@ type Definitions = readonly { readonly slug: string; readonly name: string }[]
 const isThere = ({ status }: Answer) => status === 200
 const hasThreeTraits = ({ body }: Answer) => (body['uniqueTraits'] as { count: number }).count === 3
 
-/** decisions.md, Beyond the document: the routes that read. */
+/** decisions.md, Beyond the document: the read routes. */
 export function describeReads(): void {
   const shop = callerOf('SHOP_ADMIN_P')
   const registries = callerOf('REGISTRIES_ADMIN_P')
@@ -65,7 +65,7 @@ export function describeReads(): void {
       await shop.identify({ userName })
       const byQuery = `/v2/admin/users?userName=${encodeURIComponent(userName)}`
       expect((await eventually(() => shop.get(byQuery), isThere, 10_000)).body['userName']).toBe(userName)
-      // Clients take a path segment of dots away before they send it.
+      // Clients remove a path segment of dots before they send the request.
       const inPath = /^\.+$/.test(userName) ? byQuery : `/v2/admin/users/${encodeURIComponent(userName)}`
       expect((await shop.get(inPath)).body['userName']).toBe(userName)
     })
@@ -105,7 +105,7 @@ export function describeReads(): void {
       return (body['forms'] as { formId: string; gates: object[] }[]).find((form) => form.formId === formId)
     }
 
-    it('shows the decision on an event that was just answered, by its record, and the queue', async () => {
+    it('shows the decision on the last event, with its record id, and the queue', async () => {
       const { userId } = (await forms.identify({ userName: 'why/forms' })).body
       const { requestId } = (await forms.track({ userName: 'why/forms', eventName: 'One Form' })).body
       expect(await decisionOn('why/forms', 'one')).toEqual({
@@ -133,7 +133,7 @@ export function describeReads(): void {
       expect((await formsOf('why/forms')).body['queue']).toMatchObject([{ formId: 'one', requestId }])
     })
 
-    it('says which condition of the audience failed, and what the user had', async () => {
+    it('names the failed condition of the audience and the actual value', async () => {
       await forms.identify({ userName: 'why-not', $deviceInfo: { $countryCode: 'FR' } })
       await forms.track({ userName: 'why-not', eventName: 'Bought' })
       const germans = await decisionOn('why-not', 'germans')
@@ -142,7 +142,7 @@ export function describeReads(): void {
       expect(germans?.gates.slice(1)).toEqual([{ gate: 'audience', passed: false, compared }])
     })
 
-    it('shows nothing of who was never evaluated, and 404 for who was never identified', async () => {
+    it('shows no forms for a user never evaluated, and 404 for a user never identified', async () => {
       await forms.identify({ userName: 'why-none' })
       expect((await formsOf('why-none')).body).toMatchObject({ forms: [], queue: [] })
       expect(await formsOf('nobody')).toMatchObject(errorOf(404, 'User not found'))
@@ -150,7 +150,7 @@ export function describeReads(): void {
   })
 
   describe('GET /v2/admin/usage', () => {
-    it("this month's counters beside the plan's limits, none for no limit", async () => {
+    it("shows this month's counters and the plan's limits; no limit is absent", async () => {
       await registries.identify({ userName: 'usage' })
       const { status, body } = await registries.get('/v2/admin/usage')
       expect(status).toBe(200)

@@ -33,7 +33,7 @@ interface Running {
 
 function nextvisit(...args: readonly string[]): Running {
   const env = { NEXTVISIT_DATA: stack.dataDirectory }
-  // A group of its own: a kill reaches the process that folds, too.
+  // A separate process group, so that a kill also reaches the process that folds.
   const child = spawn(process.execPath, [CLI, ...args], { env, detached: true })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (output += text.toString()))
@@ -57,7 +57,7 @@ async function lags(): Promise<readonly number[]> {
 
 const isLevel = (behind: readonly number[]) => behind.every((records) => records === 0)
 
-/** Of everything that the service's replay swaps: the queue, with what became of every form. */
+/** The queue with the outcome of every form: part of what the replay swaps. */
 async function countRows(variable: string, table: string): Promise<number> {
   const client = new Client({ connectionString: stack.databaseUrls.get(variable) })
   await client.connect()
@@ -69,7 +69,7 @@ async function countRows(variable: string, table: string): Promise<number> {
   }
 }
 
-/** How far the rebuild of metering is. */
+/** The progress of metering's rebuild. */
 async function foldedByReplay(): Promise<number> {
   return countRows('METERING_DATABASE_URL', '(SELECT FROM metering_replay.checkpoints WHERE next_offset > 0)').catch(
     () => 0,
@@ -85,7 +85,7 @@ function track(userName: string): Promise<{ status: number }> {
 }
 
 describe('nextvisit replay', () => {
-  it('rebuilds every consumer under load, killed in the middle of one, and loses and doubles nothing', async () => {
+  it('rebuilds every consumer under load, even after a kill, and loses and doubles nothing', async () => {
     const [{ id: organization, projects }] = stack.organizations as [(typeof stack.organizations)[number]]
     await fillLog(stack.brokers, { organization, project: projects[0]?.id ?? '', facts: RECORDS, users: 499 })
     expect(await eventually(lags, isLevel, 120_000)).toEqual([0, 0, 0, 0])
@@ -116,7 +116,7 @@ describe('nextvisit replay', () => {
       expect(await run('replay', service, '--dry-run')).toMatchObject({ exitCode: 0, output: EQUAL })
     }
     expect(await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')).toBeGreaterThanOrEqual(queued)
-    // By code that shares nothing with the consumers.
+    // The audit shares no code with the consumers.
     expect(await run('audit')).toMatchObject({ exitCode: 0 })
   }, 400_000)
 })

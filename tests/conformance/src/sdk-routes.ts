@@ -45,7 +45,7 @@ export function describeSdkRoutes(): void {
       })
     })
 
-    it('gives the userId that admin identify gives', async () => {
+    it('returns the same userId as admin identify', async () => {
       const { body } = await shop.identify({ userName: 'visitor' })
       expect((await shop.visit({ userName: 'visitor' })).body['userId']).toBe(body['userId'])
     })
@@ -83,7 +83,7 @@ export function describeSdkRoutes(): void {
       expect((await settledUser(shop, 'new-traits'))['traits']).toEqual({ by_client: 1 })
     })
 
-    it('the country that it names is stored', async () => {
+    it('stores the country in the request', async () => {
       await shop.visit({ userName: 'visit-country', $deviceInfo: { $countryCode: 'se', $deviceType: 'web' } })
       expect(await settledUser(shop, 'visit-country')).toMatchObject({ country: 'SE', device: { $deviceType: 'web' } })
     })
@@ -106,30 +106,30 @@ export function describeSdkRoutes(): void {
       ['empty', ''],
       ['of another user', sign('bob')],
       ['under another secret', sign('ada', 'x')],
-      ['cut off', sign('ada').slice(0, -2)],
+      ['truncated', sign('ada').slice(0, -2)],
       ['longer', `${sign('ada')}00`],
       ['in base64', Buffer.from(sign('ada'), 'hex').toString('base64')],
     ])('%s: 401', async (_name, userSignature) => {
       expect(await visit({ userName: 'ada', userSignature })).toMatchObject(errorOf(401))
     })
 
-    it('body rules come before it', async () => {
+    it('is checked after the body rules', async () => {
       expect(await visit({ userName: 'ada', $deviceInfo: { $countryCode: 'XX' } })).toMatchObject(errorOf(400))
       expect(await visit({ userName: '' })).toMatchObject(errorOf(401, 'userName not found'))
     })
 
-    it('a refused signature makes no user', async () => {
+    it('creates no user if the signature is refused', async () => {
       await visit({ userName: 'unsigned', userSignature: sign('x') })
       expect((await callerOf('SIGNED_ADMIN_P').track({ userName: 'unsigned', eventName: 'x' })).status).toBe(404)
     })
 
-    it('is ignored where the project does not ask for it', async () => {
+    it('is ignored if the project does not require it', async () => {
       expect((await shop.visit({ userName: 'ada', userSignature: 'nonsense' })).status).toBe(200)
     })
   })
 
   describe('SDK track event', () => {
-    it('is answered as the admin route answers', async () => {
+    it('is answered like the admin route', async () => {
       await shop.identify({ userName: 'sdk-tracked' })
       const { status, headers, body } = await shop.sdkTrack({ userName: 'sdk-tracked', eventName: 'From The Page' })
       expect({ status, body }).toMatchObject({
@@ -158,8 +158,8 @@ export function describeSdkRoutes(): void {
     })
   })
 
-  describe('an event that the workspace file declares, by its name', () => {
-    it('is known before any record carries it: clients may send it, and the first registers it', async () => {
+  describe('an event declared in the workspace file by its name', () => {
+    it('is known before any record carries it: clients may send it, and the first record registers it', async () => {
       await closed.identify({ userName: 'sdk-tracked' })
       const declared = await closed.sdkTrack({ userName: 'sdk-tracked', eventName: 'declared event' })
       expect(declared).toMatchObject({ status: 202, body: { newEvent: true } })
@@ -180,7 +180,7 @@ export function describeSdkRoutes(): void {
       },
     )
 
-    it('every answer of an SDK route may be read from any origin, refusals too', async () => {
+    it('every answer of an SDK route, including refusals, may be read from any origin', async () => {
       for (const answer of [
         await shop.visit({ userName: 'cors' }),
         await shop.visit({}),

@@ -3,11 +3,11 @@ import { callerOf, errorOf, UUID_V5 } from './call.ts'
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** What was answered before is there at once, unless the machine is that busy. */
+/** Previous requests show at once, except on a very busy machine. */
 const showsSoon = (read: () => Promise<unknown>, expected: unknown) =>
   expect.poll(read, { timeout: 10_000 }).toEqual(expected)
 
-/** forms.md, Conditions; decisions.md, Beyond the document: segments and who is in them. */
+/** forms.md, Conditions; decisions.md, Beyond the document: segments and their members. */
 export function describeSegments(): void {
   const { identify, track, readUser, get } = callerOf('SEGMENTS_ADMIN_P')
   const setPlan = (userName: string, plan: string) => identify({ userName, userAttributes: { $set: { plan } } })
@@ -19,7 +19,7 @@ export function describeSegments(): void {
   const membersOf = async (segment: string) => (await rowsOf(segment)).map(({ userName }) => userName)
 
   describe('GET /v2/admin/segments and /v2/admin/segments/{segmentId}/users', () => {
-    it('follow an identify and an event, old ones included, at once', async () => {
+    it('follow an identify and an event at once, including old events', async () => {
       await setPlan('old', 'free')
       await showsSoon(() => segmentsOf('old'), [])
       await setPlan('old', 'pro')
@@ -38,7 +38,7 @@ export function describeSegments(): void {
       const before = await sinceOf('short', 'lost')
       expect(before).toMatch(INSTANT)
       await track({ userName: 'short', eventName: 'Paid' })
-      // Who is there since later was away meanwhile: the event has counted.
+      // A later `since` proves that the user had left the segment: the event has counted.
       await expect
         .poll(() => sinceOf('short', 'lost'), { timeout: 60_000 })
         .toSatisfy((since?: string) => since !== undefined && since > String(before))
@@ -76,7 +76,7 @@ export function describeSegments(): void {
       })
     })
 
-    it('in pages', async () => {
+    it('are listed in pages', async () => {
       const first = (await get('/v2/admin/segments?limit=3')).body
       expect(first['next']).toBe('paying')
       expect((await get('/v2/admin/segments?limit=3&after=paying')).body).toMatchObject({

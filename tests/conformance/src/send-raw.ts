@@ -13,11 +13,11 @@ export interface RawAnswer {
 
 const WITHIN_MS = 5_000
 
-/** Sends these bytes on a connection of their own and gives `count` answers, `100 Continue` among them; fewer where fewer came in 5 s. */
+/** Sends bytes on a new connection. Resolves to `count` answers, including `100 Continue`, or fewer after 5 s. */
 export async function sendRaw(bytes: string | Buffer, count = 1): Promise<readonly RawAnswer[]> {
   const socket = connect(Number(baseAddress().port), '127.0.0.1')
   const chunks: Buffer[] = []
-  // An error closes it, and then there is no more to wait for.
+  // An error closes the connection, so no more answers come.
   socket.on('data', (chunk) => chunks.push(chunk)).on('error', () => undefined)
   socket.write(bytes)
   const giveUpAt = performance.now() + WITHIN_MS
@@ -35,7 +35,7 @@ export async function sendRaw(bytes: string | Buffer, count = 1): Promise<readon
   return answers
 }
 
-/** All whole answers in what has arrived. Every answer of the product says its length. */
+/** Parses all complete answers. Every answer of the product has a Content-Length. */
 function parseAnswers(bytes: Buffer): readonly RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let at = 0; ; ) {

@@ -4,11 +4,11 @@ import { eventually } from '@nextvisit/testing/black-box'
 import type { Answer, Caller } from './call.ts'
 
 /**
- * A user's read model with everything in it that was answered before: identifies once more, and waits until that is
- * seen. What came before for the same user is folded then.
+ * Reads a user's read model with everything that was answered before. It identifies the user once more and waits until
+ * that is visible. Then all earlier records of the user are folded too.
  */
 export async function settledUser(caller: Caller, userName: string): Promise<Answer['body']> {
-  await sleep(2) // past the millisecond of what was answered last
+  await sleep(2) // later than the millisecond of the last answer
   const since = Date.now()
   expect((await caller.identify({ userName })).status, `${userName} is identified once more`).toBe(200)
   const isSettled = ({ body }: Answer) => Date.parse(String(body['lastSeenAt'])) >= since

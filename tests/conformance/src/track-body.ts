@@ -4,11 +4,11 @@ import { callerOf, errorOf, UUID_V7 } from './call.ts'
 const EMOJI = '🎉'
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-/** How long a request may be on its way without moving a boundary past the row that tests it. */
+/** The time that a request may take without crossing the boundary that its row tests. */
 const SLACK_MS = 5_000
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString()
 
-/** As the product writes it. */
+/** An instant in the product's format. */
 const instant = (text: string) => new Date(Date.parse(text)).toISOString()
 
 /** The contract, Track event: request body, errors, limits; decisions.md, Track event. */
@@ -68,7 +68,7 @@ export function describeTrackBody(): void {
       ['an object', {}],
       ['101 characters', 'x'.repeat(101)],
       ['101 code points', `a${EMOJI.repeat(100)}`],
-      ['101 characters before any trimming', `${'x'.repeat(100)} `],
+      ['101 characters without trimming', `${'x'.repeat(100)} `],
     ])('eventName %s: 400', async (_name, eventName) => {
       expect(await track({ userName: 'tracked', eventName })).toMatchObject(
         errorOf(400, expect.stringContaining('eventName')),
@@ -123,7 +123,7 @@ export function describeTrackBody(): void {
       },
     )
 
-    it('body rules come in no request that is 404: of an unknown user they still get 400', async () => {
+    it('body rules come before 404: an invalid event of an unknown user gets 400', async () => {
       for (const fault of [{ eventName: '' }, { eventName: 'form:x' }, { eventName: '--' }, { occurredAt: 'x' }])
         expect((await track({ userName: 'nobody', eventName: 'timed', ...fault })).status).toBe(400)
     })
@@ -141,7 +141,7 @@ export function describeTrackBody(): void {
       ['no seconds', `${minute}Z`, instant(`${minute}:00Z`)],
       ['a fraction of one digit', `${second}.5Z`, `${second}.500Z`],
       ['milliseconds', `${second}.123Z`, `${second}.123Z`],
-      ['more than milliseconds: taken to the millisecond', `${second}.123999Z`, `${second}.123Z`],
+      ['more than milliseconds: truncated to milliseconds', `${second}.123999Z`, `${second}.123Z`],
       ['+hh:mm', `${shifted(120)}+02:00`, `${second}.000Z`],
       ['-hh:mm', `${shifted(-330)}-05:30`, `${second}.000Z`],
       ['+hhmm', `${shifted(345)}+0545`, `${second}.000Z`],
@@ -153,13 +153,13 @@ export function describeTrackBody(): void {
 
     it.each([
       ['no time zone', second],
-      ['a date alone', today.slice(0, 10)],
+      ['only a date', today.slice(0, 10)],
       ['a date and Z', `${today.slice(0, 10)}Z`],
       ['a space instead of T', `${second.replace('T', ' ')}Z`],
-      ['hours alone', `${today.slice(0, 13)}Z`],
-      ['an offset of hours alone', `${second}+01`],
+      ['only hours', `${today.slice(0, 13)}Z`],
+      ['an offset with only hours', `${second}+01`],
       ['an offset without a sign', `${second}01:00`],
-      ['a name of a zone', `${second} Europe/Berlin`],
+      ['a zone name', `${second} Europe/Berlin`],
       ['RFC 2822', new Date().toUTCString()],
       ['an empty fraction', `${second}.Z`],
       ['month 13', '2026-13-01T00:00:00Z'],
@@ -170,17 +170,17 @@ export function describeTrackBody(): void {
       ['second 61', `${today.slice(0, 10)}T00:00:61Z`],
       ['a basic format', `${second.replaceAll(/[-:]/g, '')}Z`],
       ['white space before', ` ${second}Z`],
-      ['white space behind', `${second}Z `],
+      ['white space after', `${second}Z `],
       ['milliseconds since 1970 as text', String(Date.now())],
       ['empty', ''],
       ['now', 'now'],
       ['a week', '2026-W01-1T00:00:00Z'],
-      ['six digits of year', `+00${second}Z`],
+      ['a year of six digits', `+00${second}Z`],
     ])('%s: 400', async (_name, text) => {
       expect(await at(text)).toMatchObject(errorOf(400, expect.stringContaining('occurredAt')))
     })
 
-    it.each([0, 1, Date.now(), true, false, {}, [], [`${second}Z`]])('%j is no string: 400', async (value) => {
+    it.each([0, 1, Date.now(), true, false, {}, [], [`${second}Z`]])('%j is not a string: 400', async (value) => {
       expect(await at(value)).toMatchObject(errorOf(400, expect.stringContaining('occurredAt')))
     })
 
@@ -194,12 +194,12 @@ export function describeTrackBody(): void {
   describe('occurredAt: no more than 5 minutes in the future and 365 days in the past', () => {
     it.each([
       ['4:59 in the future', -5 * MINUTE_MS + 1_000, 202],
-      ['5:00 in the future: it is less by the time it arrives', -5 * MINUTE_MS, 202],
-      ['5:00 and the slack of a request in the future', -5 * MINUTE_MS - SLACK_MS, 400],
+      ['5:00 in the future: less when it arrives', -5 * MINUTE_MS, 202],
+      ['5:00 plus the request time in the future', -5 * MINUTE_MS - SLACK_MS, 400],
       ['a day in the future', -DAY_MS, 400],
       ['364 days back', 364 * DAY_MS, 202],
-      ['365 days back, less the slack of a request', 365 * DAY_MS - SLACK_MS, 202],
-      ['365 days and 1 ms back: it is more by the time it arrives', 365 * DAY_MS + 1, 400],
+      ['365 days back, minus the request time', 365 * DAY_MS - SLACK_MS, 202],
+      ['365 days and 1 ms back: more when it arrives', 365 * DAY_MS + 1, 400],
       ['366 days back', 366 * DAY_MS, 400],
     ])('%s', async (_name, age, status) => {
       expect((await at(ago(age))).status).toBe(status)
@@ -209,7 +209,7 @@ export function describeTrackBody(): void {
   describe('older than 15 minutes: triggersEvaluated is false', () => {
     const old = 'Event recorded. It is older than 15 minutes, so form triggers were not evaluated.'
     it.each([
-      ['15:00 less the slack of a request', 15 * MINUTE_MS - SLACK_MS, true, 'Event recorded.'],
+      ['15:00 minus the request time', 15 * MINUTE_MS - SLACK_MS, true, 'Event recorded.'],
       ['in the future', -4 * MINUTE_MS, true, 'Event recorded.'],
       ['15:00.001', 15 * MINUTE_MS + 1, false, old],
       ['a day', DAY_MS, false, old],

@@ -27,7 +27,7 @@ export function describeTrackPolicy(): void {
       await closed.identify({ userName: 'policy' })
     })
 
-    it('404 User not found, registered nothing', async () => {
+    it('404 User not found, and nothing is registered', async () => {
       expect(await track({ userName: 'nobody', eventName: 'Never Registered' })).toMatchObject(
         errorOf(404, 'User not found'),
       )
@@ -36,7 +36,7 @@ export function describeTrackPolicy(): void {
       })
     })
 
-    it('404 for a user of another project, and for the name in another case', async () => {
+    it('404 for a user of another project, and for a name in another case', async () => {
       await callerOf('SHOP_ADMIN_P').identify({ userName: 'only-in-shop' })
       for (const userName of ['only-in-shop', 'Policy', 'policy ', ' policy'])
         expect(await track({ userName, eventName: 'x' })).toMatchObject(errorOf(404, 'User not found'))
@@ -52,7 +52,7 @@ export function describeTrackPolicy(): void {
       expect(new Set(statuses)).toEqual(new Set([202]))
     })
 
-    it('a user who was refused a moment ago is found right after the identify', async () => {
+    it('a user who just got 404 is found right after the identify', async () => {
       expect((await track({ userName: 'refused-first', eventName: 'x' })).status).toBe(404)
       await identify({ userName: 'refused-first' })
       expect((await track({ userName: 'refused-first', eventName: 'x' })).status).toBe(202)
@@ -122,7 +122,7 @@ export function describeTrackPolicy(): void {
       })
     })
 
-    it('counts and windows: old events count, occurredAt and not the order says first and last', async () => {
+    it('counts and windows: old events count; first and last follow occurredAt, not the order of requests', async () => {
       await identify({ userName: 'counted' })
       const times = [60, 3_600_000, 86_400_000].map((age) => new Date(Date.now() - age).toISOString())
       for (const occurredAt of times) await track({ userName: 'counted', eventName: 'Old And New', occurredAt })
@@ -130,7 +130,7 @@ export function describeTrackPolicy(): void {
       expect(events).toEqual({ old_and_new: { count: 3, firstAt: times[2], lastAt: times[0] } })
     })
 
-    it('__proto__ and constructor are ordinary names of events', async () => {
+    it('__proto__ and constructor are ordinary event names', async () => {
       await identify({ userName: 'proto-events' })
       for (const eventName of ['__proto__', 'constructor', 'toString', 'hasOwnProperty'])
         expect((await track({ userName: 'proto-events', eventName })).status).toBe(202)

@@ -13,12 +13,12 @@ export function describeUserLimits(): void {
       const userAttributes = { $increment: { b: 1 }, $setOnce: { c: 1, d: 1 }, $set: { a: 1, e: 1 } }
       expect((await caller.identify({ userName: 'ada', userAttributes })).status).toBe(200)
       expect((await settledUser(caller, 'ada'))['traits']).toEqual({ b: 1, c: 1, d: 1 })
-      // At the cap: known slugs go on, of another user too.
+      // At the cap, known slugs still pass, also for another user.
       await caller.identify({ userName: 'bob', userAttributes: { $set: { d: 2, f: 2 } } })
       expect((await settledUser(caller, 'bob'))['traits']).toEqual({ d: 2 })
     })
 
-    it('by every kind of key, in both environments', async () => {
+    it('with every kind of key, in both environments', async () => {
       const caller = callerOf('TRAITS_IN_ORDER_ADMIN_P', 'TRAITS_IN_ORDER_SDK_P')
       await callerOf('TRAITS_IN_ORDER_ADMIN_T').identify({ userName: 'eve', userAttributes: { $set: { b: 1, t: 1 } } })
       await caller.visit({ userName: 'eve', userAttributes: { $set: { c: 1, s: 1 } } })
@@ -63,7 +63,7 @@ export function describeUserLimits(): void {
     })
   })
 
-  it('a cap of 0 is a cap: every custom slug is stripped, known fields pass', async () => {
+  it('a cap of 0 strips every custom slug; known fields pass', async () => {
     const caller = callerOf('NO_EVENTS_ADMIN_P')
     await caller.identify({ userName: 'zero', userAttributes: { $set: { a: 1, email: 'e' }, $increment: { b: 1 } } })
     expect((await settledUser(caller, 'zero'))['traits']).toEqual({ email: 'e' })
@@ -72,14 +72,14 @@ export function describeUserLimits(): void {
   describe('project MAU quota exhausted: 400', () => {
     const refused = errorOf(400, 'Monthly active users limit reached for your plan')
 
-    it('a user counts once, by either kind of key, in both environments; those counted go on', async () => {
+    it('a user counts once, with either kind of key, in both environments; counted users still pass', async () => {
       const p = callerOf('MAU_ADMIN_P', 'MAU_SDK_P')
       const t = callerOf('MAU_ADMIN_T')
       for (let i = 0; i < 3; i += 1) expect((await p.identify({ userName: 'first' })).status).toBe(200)
       expect((await p.visit({ userName: 'first' })).status).toBe(200)
       expect((await t.identify({ userName: 'first' })).status).toBe(200)
       expect((await t.identify({ userName: 'second' })).status).toBe(200)
-      // A refused body and an event count nobody.
+      // A refused body or an event counts no user.
       expect((await p.identify({ userName: 'x', userAttributes: 1 })).status).toBe(400)
       expect((await p.track({ userName: 'first', eventName: 'no MAU' })).status).toBe(202)
       expect((await p.visit({ userName: 'third' })).status).toBe(200)
@@ -96,7 +96,7 @@ export function describeUserLimits(): void {
       expect(usage.body['monthlyActiveUsers']).toEqual({ count: 3, limit: 3 })
     })
 
-    it('a quota of 0 is a quota; a refused request registers no traits', async () => {
+    it('a quota of 0 refuses every user; a refused request registers no traits', async () => {
       const caller = callerOf('NO_USERS_ADMIN_P')
       expect(await caller.identify({ userName: 'ada', userAttributes: { $set: { leaked: 1 } } })).toMatchObject(refused)
       expect((await caller.get('/v2/admin/traits')).body).toEqual({ traits: [], next: null })
@@ -118,7 +118,7 @@ export function describeUserLimits(): void {
       ).toMatchObject(errorOf(400, 'invalid country passed'))
     })
 
-    it('of 40 parallel requests for 20 users exactly 3 users pass, each with all its requests', async () => {
+    it('of 40 parallel requests for 20 users exactly 3 users pass, each with all requests', async () => {
       const caller = callerOf('MAU_PARALLEL_ADMIN_P')
       const answers = await Promise.all(
         Array.from({ length: 40 }, async (_, i) => ({

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AuditReport } from '@nextvisit/audit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createCallers } from './callers.ts'
+import { createRecordingClient } from './recording-client.ts'
 import { auditStack, type CampaignStack, type Consumer, startCampaignStack } from './campaign-stack.ts'
 import { queryRows } from './query-rows.ts'
 import { createRandom } from './seeded-random.ts'
@@ -11,14 +11,14 @@ import { createTraffic } from './traffic.ts'
 import { eventually } from '@nextvisit/testing/black-box'
 
 let stack: CampaignStack
-let callers: ReturnType<typeof createCallers>
+let client: ReturnType<typeof createRecordingClient>
 
 beforeAll(async () => {
   stack = await startCampaignStack()
-  callers = createCallers(stack.gatewayUrl)
+  client = createRecordingClient(stack.gatewayUrl)
   const traffic = createTraffic({
-    callers,
-    customers: stack.customers,
+    client,
+    projects: stack.projects,
     random: createRandom(7, 'traffic'),
     perSecond: 100,
   })
@@ -30,21 +30,21 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => stack?.remove(), 60_000)
 
-/** Visits and page views of paying users: what sets off forms that ask for a count in a window or in a session. */
+/** Visits and page views of paying users. They trigger the forms that count events in a window or in a session. */
 async function readPages(): Promise<void> {
-  for (const customer of stack.customers) {
+  for (const project of stack.projects) {
     for (const userName of ['user-0', 'user-2', 'user-4']) {
-      await callers.send(customer, { route: '/v2/sdk/identify-user', body: { userName } })
+      await client.send(project, { route: '/v2/sdk/identify-user', body: { userName } })
       const body = { userName, eventName: 'Page viewed' }
-      for (const _time of [1, 2]) await callers.send(customer, { route: '/v2/sdk/track-event', body })
+      for (const _time of [1, 2]) await client.send(project, { route: '/v2/sdk/track-event', body })
     }
   }
 }
 
-const recount = (ledger = callers.calls()) => auditStack(stack, ledger)
+const recount = (ledger = client.calls()) => auditStack(stack, ledger)
 const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
 
-/** Once every consumer has read everything. */
+/** Audits until there is no finding, which includes lag. */
 const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000)
 
 function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string }> {
@@ -59,21 +59,21 @@ function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdo
   })
 }
 
-/** One user is changed, all of them are compared. */
+/** Only one user is changed, but all of them are compared. */
 const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
 const ONE_WITH_EVENTS = '(SELECT user_id FROM user_events ORDER BY user_id LIMIT 1)'
 
 const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
 
-describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => {
-  it('finds no difference where there is none', async () => {
+describe('the audit of a stack after traffic', { timeout: 120_000 }, () => {
+  it('finds no difference if there is none', async () => {
     const report = await atRest()
     expect(report.findings).toEqual([])
     expect(report.records).toBeGreaterThan(100)
     expect(report.lag.map(({ records }) => records)).toEqual([0, 0, 0, 0])
   })
 
-  it('decides again who should have been queued', async () => {
+  it('decides again which forms should have been queued', async () => {
     const { queueing } = await atRest()
     const forms = await queryRows<{ id: string }>(
       stack,
@@ -86,7 +86,7 @@ describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => 
     expect(queueing.undecided).toBeLessThan(queueing.decided / 10)
   })
 
-  it('finds the same, however many passes it takes', async () => {
+  it('finds the same in several passes', async () => {
     const { exitCode, stdout } = await nextvisit('audit', '--at-rest', '--json', '--users-a-pass', '10')
     expect(JSON.parse(stdout)).toMatchObject({ passes: 8, findings: [] })
     expect(exitCode).toBe(0)
@@ -171,26 +171,26 @@ describe('the audit of a stack with traffic in it', { timeout: 120_000 }, () => 
       `UPDATE checkpoints SET next_offset = next_offset + 1`,
       `UPDATE checkpoints SET next_offset = next_offset - 1`,
     ],
-  ])('names a change of %s: %s', async (service, kind, tamper, mend) => {
+  ])('names a change of %s: %s', async (service, kind, tamper, restore) => {
     await queryRows(stack, service, tamper)
     try {
       expect(kindsOf(await recount())).toContain(kind)
     } finally {
-      await queryRows(stack, service, mend)
+      await queryRows(stack, service, restore)
     }
     expect((await recount()).findings).toEqual([])
   })
 
-  it('names what was acknowledged and is not in the log, and what is there though it was refused', async () => {
-    const [first, ...others] = callers.calls()
+  it('names a record that was acknowledged but lost, one that was refused but logged, and one that nobody sent', async () => {
+    const [first, ...others] = client.calls()
     if (!first) throw new Error('There was no traffic')
     const lost = { ...first, requestId: crypto.randomUUID() }
-    expect(kindsOf(await recount([...callers.calls(), lost]))).toEqual(['ledger: lost'])
+    expect(kindsOf(await recount([...client.calls(), lost]))).toEqual(['ledger: lost'])
     expect(kindsOf(await recount([{ ...first, status: 402 }, ...others]))).toEqual(['ledger: refused'])
     expect(kindsOf(await recount(others))).toEqual(['ledger: nobody asked'])
   })
 
-  it('tells it on the command line, by id and without a name or a value', async () => {
+  it('prints findings on the command line by id, without names or values', async () => {
     await queryRows(stack, 'user-projector', `UPDATE users SET traits = traits - 'plan' WHERE user_id = ${ONE_USER}`)
     const { exitCode, stdout } = await nextvisit('audit')
     expect(exitCode).toBe(1)

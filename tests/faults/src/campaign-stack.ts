@@ -3,28 +3,28 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@nextvisit/audit'
-import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
 import { freePort } from '@nextvisit/local-stack'
+import { type ConsumerName, consumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
-import { createCustomers, type Customer } from './customers.ts'
+import { createCampaignProjects, type CampaignProject } from './campaign-projects.ts'
 
-export type Consumer = ServiceDatabase['service']
-export const CONSUMERS: readonly Consumer[] = serviceDatabases.map(({ service }) => service)
+export type Consumer = ConsumerName
+export const CONSUMERS: readonly Consumer[] = consumers.map(({ name }) => name)
 
 const COLLECT_ON_SIGNAL = pathToFileURL(path.join(import.meta.dirname, 'collect-on-signal.ts'))
 const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_SIGNAL.href}` }
 
-/** A stack of its own with several customers in it; everyone reaches Kafka through a proxy. */
+/** A stack with several projects, in which every process reaches Kafka through a proxy. */
 export interface CampaignStack extends ThrowAwayStack {
-  readonly customers: readonly Customer[]
+  readonly projects: readonly CampaignProject[]
   readonly proxy: FaultProxy
-  /** Each consumer's own. */
+  /** By consumer. */
   readonly readModels: ReadonlyMap<Consumer, ReadModel>
 }
 
 export async function startCampaignStack(): Promise<CampaignStack> {
-  const { customers, workspaceFile } = createCustomers()
+  const { projects, workspaceFile } = createCampaignProjects()
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const file = path.join(folder, 'workspace.yaml')
   await writeFile(file, workspaceFile)
@@ -38,7 +38,7 @@ export async function startCampaignStack(): Promise<CampaignStack> {
       await stack.remove()
       await proxy.stop()
     }
-    return { ...stack, remove, customers, proxy, readModels: readModelsOf(stack) }
+    return { ...stack, remove, projects, proxy, readModels: readModelsOf(stack) }
   } catch (error) {
     await proxy.stop()
     throw error
@@ -49,15 +49,15 @@ export async function startCampaignStack(): Promise<CampaignStack> {
 
 function readModelsOf({ databaseUrls }: ThrowAwayStack): ReadonlyMap<Consumer, ReadModel> {
   return new Map(
-    serviceDatabases.map(({ service, schema, environmentVariable }) => {
-      const url = databaseUrls.get(environmentVariable)
+    consumers.map(({ name: service, schema, databaseVariable }) => {
+      const url = databaseUrls.get(databaseVariable)
       if (url === undefined) throw new Error(`The stack has no database of ${service}`)
       return [service, { service, schema, url }]
     }),
   )
 }
 
-/** Everything counted again, with nothing left to read. */
+/** Runs the audit. It expects that every consumer has read everything. */
 export function auditStack(stack: CampaignStack, ledger: readonly LedgerEntry[]): Promise<AuditReport> {
   const connection = { brokers: stack.brokers, clientId: 'audit' }
   return audit({ connection, readModels: [...stack.readModels.values()], ledger, isAtRest: true })

@@ -3,10 +3,10 @@ import type { CampaignStack, Consumer } from './campaign-stack.ts'
 import { USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
-/** By partition of `user-events`; raised by every commit, whoever made it. */
+/** The checkpoint's version by partition of `user-events`. Every commit by any owner raises it. */
 export type Commits = ReadonlyMap<number, number>
 
-/** A consumer's checkpoints as they stand in Postgres. */
+/** Reads the versions of a consumer's checkpoints from Postgres. */
 export async function commitsOf(stack: CampaignStack, consumer: Consumer): Promise<Commits> {
   const rows = await queryRows<{ partition: number; version: string }>(
     stack,
@@ -16,12 +16,12 @@ export async function commitsOf(stack: CampaignStack, consumer: Consumer): Promi
   return new Map(rows.map(({ partition, version }) => [partition, Number(version)]))
 }
 
-/** How many of these partitions were committed on since. */
+/** How many of these partitions have a newer commit. */
 export function movedSince(before: Commits, now: Commits, partitions: readonly number[]): number {
   return partitions.filter((partition) => (now.get(partition) ?? 0) > (before.get(partition) ?? 0)).length
 }
 
-/** Resolves right after a commit, as others are under way; to false if there was none for long. */
+/** Resolves to true right after a commit, while other work is in progress; to false if no commit came in time. */
 export async function afterCommitOf(stack: CampaignStack, consumer: Consumer): Promise<boolean> {
   const before = await commitsOf(stack, consumer)
   const partitions = [...before.keys()]

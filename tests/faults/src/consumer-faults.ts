@@ -7,19 +7,19 @@ import type { Fault } from './fault.ts'
 import { type Member, membersOf } from './group-members.ts'
 
 const BACK_WITHIN_MS = 60_000
-/** What its owner had under way as the signal came may still be committed, by Postgres alone. */
+/** Postgres may still finish a commit that the owner had sent before the signal. */
 const UNDER_WAY_MS = 500
 
-/** The first of two processes of a consumer, which has gone away with partitions of its own. */
+/** What happened when the first of two processes of a consumer stopped. */
 interface Loss {
   readonly consumer: Consumer
   readonly replica: string
-  /** All that went on elsewhere; undefined where not all of its partitions did. */
+  /** The number of partitions that the other process took over; undefined if it did not take over all of them. */
   readonly takenOver: number | undefined
   readonly failoverMs: number
 }
 
-/** Starts a second process beside the first, takes the first one away, and waits until all that it had goes on. */
+/** Starts a second process, stops the first one, and waits until the second has committed on all its partitions. */
 async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'SIGKILL' | 'SIGSTOP'): Promise<Loss> {
   const until = (members: number): Promise<readonly Member[]> =>
     eventually(
@@ -29,7 +29,7 @@ async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'S
     )
   const [alone] = await until(1)
   const { name: replica } = await stack.startReplica(consumer)
-  // What the other was dealt while both were awake says nothing.
+  // Only the first process' partitions count: the replica had its own ones before.
   const partitions = (await until(2)).find(({ memberId }) => memberId === alone?.memberId)?.partitions ?? []
   const lostAt = performance.now()
   stack.kill(consumer, signal)
@@ -44,7 +44,7 @@ async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'S
   return { consumer, replica, takenOver, failoverMs: performance.now() - lostAt }
 }
 
-/** All consumers at once: what each of them waits for is the end of a session, and they share no more than the log. */
+/** All consumers at once. Each only waits for the end of a session, and they share nothing except the log. */
 async function loseOneOfTwoEach(stack: CampaignStack, signal: 'SIGKILL' | 'SIGSTOP') {
   const losses = await Promise.all(CONSUMERS.map((consumer) => loseOneOfTwo(stack, consumer, signal)))
   const all = losses.map(
@@ -59,14 +59,14 @@ async function loseOneOfTwoEach(stack: CampaignStack, signal: 'SIGKILL' | 'SIGST
   }
 }
 
-/** Each consumer sleeps past its session while another takes its partitions over, and then wakes: a zombie. */
+/** Zombies: each consumer sleeps past its session, another process takes over its partitions, then the sleeper wakes. */
 const becomeZombies: Fault['inject'] = async ({ stack }) => {
   const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGSTOP')
   return {
     lastsMs: 1_000,
     heal: async () => {
       for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGCONT')
-      await sleep(2_000) // they find out, and try whatever they do
+      await sleep(2_000) // the zombies try to continue and notice the takeover
       await stopReplicas()
     },
     witness: async () => witness,
@@ -74,13 +74,13 @@ const becomeZombies: Fault['inject'] = async ({ stack }) => {
   }
 }
 
-/** One of two is gone at once; the other takes over, and a new one comes up in its place. */
+/** One of two processes is killed, the other takes over, and a new process replaces the killed one. */
 const failOver: Fault['inject'] = async ({ stack }) => {
   const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGKILL')
   return { lastsMs: 0, heal: stopReplicas, witness: async () => witness, measured }
 }
 
-/** Two, then four processes of some consumer share the partitions, and then one has them all again. */
+/** Two, then four processes of one consumer share the partitions, then one process has all of them again. */
 const scale: Fault['inject'] = async ({ stack, random }) => {
   const consumer = random.oneOf(CONSUMERS)
   const replicas: string[] = []
@@ -93,7 +93,7 @@ const scale: Fault['inject'] = async ({ stack, random }) => {
         BACK_WITHIN_MS,
       ),
     )
-    await sleep(2_000) // each folds its share
+    await sleep(2_000) // each process folds its share
   }
   for (const members of [2, 4]) {
     while (replicas.length + 1 < members) replicas.push((await stack.startReplica(consumer)).name)

@@ -1,41 +1,41 @@
 import type { FindingsOfKind } from '@nextvisit/audit'
 
-/** What one fault did under one seed. */
+/** The result of one fault with one seed. */
 export interface FaultResult {
   readonly fault: string
   readonly family: string
   readonly seed: number
-  /** Of the code that ran. */
+  /** The commit of the code that ran. */
   readonly commit?: string | undefined
-  /** Undefined: it did not strike, and the run has shown nothing. */
+  /** Proof that the fault struck. Undefined: it did not, and the run proves nothing. */
   readonly witness?: string | undefined
   readonly requests: number
-  /** Answered 503, or not at all: their callers can't know. */
+  /** Requests answered 503 or not at all, so that the caller does not know the outcome. */
   readonly unknown: number
-  /** Of those, the ones that failed though no part was away, or before anything was done. */
+  /** Unknown requests that failed although no part was unavailable, or before the fault struck. */
   readonly needless: number
-  /** Of the time in which the gateway could run. */
+  /** The slowest answer, not counting time in which the gateway was stopped. */
   readonly longestMs: number
-  /** From healing until the last request that failed. */
+  /** From the end of the fault until the last request that failed. */
   readonly recoveryMs: number
-  /** From a signal to the owner of partitions until others had committed on each of them. */
+  /** From the signal to a partitions' owner until another process had committed on each of them. */
   readonly failoverMs?: number | undefined
-  /** For which a poison record held its partition up. */
+  /** How long a poison record delayed its partition. */
   readonly heldUpMs?: number | undefined
-  /** What the services hold on to at the end of an outage more than at its beginning: the worst of them. */
+  /** How much more memory a service uses at the end of an outage than at its beginning: the worst service. */
   readonly growthMb?: number | undefined
-  /** From the last request until nothing was left to read, and counting again found no difference. */
+  /** From the last request until every consumer had read everything and an audit found no difference. */
   readonly atRestMs: number
-  /** All of it, from calm to rest. */
+  /** The whole run. */
   readonly tookMs: number
-  /** None where all is well. */
+  /** Everything that is wrong; empty if nothing is. */
   readonly differences: readonly FindingsOfKind[]
 }
 
 /** What some faults measure themselves. */
 export type Measured = Pick<FaultResult, 'failoverMs' | 'heldUpMs' | 'growthMb'>
 
-/** The issue's bounds. A machine that does other things, too, misses those of time now and then. */
+/** The required bounds. A busy machine sometimes misses those of time. */
 export const BOUNDS = {
   needless: 0,
   longestMs: 2_500,
@@ -56,7 +56,7 @@ export function missedBounds(result: FaultResult): Bound[] {
   return (Object.keys(BOUNDS) as Bound[]).filter((bound) => isBeyond(bound, result[bound]))
 }
 
-/** Whether it struck, and nothing was lost, doubled or late. */
+/** Whether the fault struck, and nothing was lost, doubled or late. */
 export function isGood(result: FaultResult): boolean {
   return result.witness !== undefined && result.differences.length === 0 && missedBounds(result).length === 0
 }

@@ -1,42 +1,42 @@
-import type { Callers } from './callers.ts'
+import type { RecordingClient } from './recording-client.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import type { Measured } from './fault-result.ts'
 import type { Random } from './seeded-random.ts'
 
-export interface Stage {
+export interface FaultContext {
   readonly stack: CampaignStack
-  /** The fault's own. */
+  /** Numbers for this fault only. */
   readonly random: Random
-  readonly callers: Callers
+  readonly client: RecordingClient
 }
 
-/** Something that goes wrong while requests come in. */
+/** Something that goes wrong while requests arrive. */
 export interface Fault {
-  /** `kill gateway`: family and victim. */
+  /** Family and victim, for example `kill gateway`. */
   readonly name: string
   /** Faults that share a line of README's table. */
   readonly family: string
-  /** Run by `pnpm test`, too. */
+  /** Whether `pnpm test` runs it too. */
   readonly isShort?: boolean
-  /** A part is away: requests may fail meanwhile. Else none needs to. */
+  /** Whether requests may fail during the fault, because a part is unavailable. Otherwise none may fail. */
   readonly mayRefuse?: boolean
-  readonly inject: (stage: Stage) => Promise<Injected>
+  readonly inject: (context: FaultContext) => Promise<Injected>
 }
 
-/** A fault that has struck and goes on until it is healed. */
+/** A fault that has struck and lasts until it is healed. */
 export interface Injected {
   readonly lastsMs: number
-  /** Called once, even where the run has failed. */
+  /** Called once, even if the run has failed. */
   readonly heal: () => Promise<void>
-  /** After healing: what shows that it really struck. Undefined: it did not, and the run has shown nothing. */
+  /** Called after healing. Returns proof that the fault really struck; undefined if it did not. */
   readonly witness: () => Promise<string | undefined>
-  /** After healing: what only this fault can measure. */
+  /** Called after healing. Returns what only this fault can measure. */
   readonly measured?: () => Measured
-  /** After healing: when the gateway itself was stopped, which then answers nobody. */
+  /** Called after healing. Returns the time in which the gateway itself was stopped and could not answer. */
   readonly gatewayStopped?: () => Span
 }
 
-/** On the clock of the calls. */
+/** Times in ms, of the same clock as the calls. */
 export interface Span {
   readonly from: number
   readonly to: number

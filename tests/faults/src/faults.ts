@@ -6,7 +6,7 @@ import { postgresFaults } from './postgres-faults.ts'
 import { processFaults } from './process-faults.ts'
 import { redisFaults } from './redis-faults.ts'
 
-/** Everything that the campaign does to a stack. */
+/** Every fault of the campaign. */
 export const FAULTS: readonly Fault[] = [
   ...processFaults,
   ...consumerFaults,

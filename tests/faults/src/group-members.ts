@@ -4,11 +4,11 @@ import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 
 export interface Member {
   readonly memberId: string
-  /** Of `user-events`. */
+  /** Assigned partitions of `user-events`. */
   readonly partitions: readonly number[]
 }
 
-/** Who is in a consumer's group, and what they were dealt; nobody while it is dealt out anew. */
+/** The members of a consumer's group and their partitions; empty during a rebalance. */
 export async function membersOf(stack: CampaignStack, consumer: Consumer): Promise<readonly Member[]> {
   const admin = kafkaOf(stack).admin()
   await admin.connect()

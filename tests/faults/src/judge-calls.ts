@@ -1,18 +1,18 @@
 import type { FindingsOfKind } from '@nextvisit/audit'
-import type { Call } from './callers.ts'
+import type { Call } from './recording-client.ts'
 
 export interface Recovery {
-  /** Whether the gateway said so, in time. */
+  /** Whether the gateway became ready again in time. */
   readonly isReady: boolean
-  /** On the clock of the calls: from then on nothing is wrong any more. */
+  /** From this time on, by the clock of the calls, nothing may go wrong any more. */
   readonly calmSince: number
 }
 
-/** No request fails for so long. */
+/** Calm means that no request fails for this time. */
 const CALM_MS = 3_000
 const ROUTES = 4
 
-/** Whether, of late, none of the calls that were sent since `since` has failed, and some were acknowledged on each route. */
+/** Whether no call sent since `since` has failed recently, and calls on every route were acknowledged. */
 export function isCalm(calls: readonly Call[], since: number, now: number): boolean {
   const sent = calls.filter(({ sentAt }) => sentAt >= since)
   const quietSince = Math.max(since, ...sent.filter(isRefused).map(({ sentAt, elapsedMs }) => sentAt + elapsedMs))
@@ -21,8 +21,8 @@ export function isCalm(calls: readonly Call[], since: number, now: number): bool
 }
 
 /**
- * What the answers alone say against a run. No fault is a reason to refuse a good request for ever; the same key at once
- * may be in a conflict. And a fault that is over must be over for the callers, too.
+ * Finds errors in the answers alone. During a fault, a request may get 503 or no answer, and a repeated key may get 409.
+ * Any other refusal is wrong. After the fault, requests must be acknowledged again.
  */
 export function judgeCalls(calls: readonly Call[], { isReady, calmSince }: Recovery): FindingsOfKind[] {
   const wrong = calls.filter((call) => !isExpected(call))
@@ -50,7 +50,7 @@ function isExpected(call: Call): boolean {
   return isRefused(call) || [200, 202].includes(status) || (keyed && status === 409)
 }
 
-/** Answered 503, or not at all. */
+/** Whether a call was answered 503 or not at all. */
 export function isRefused({ status }: Call): boolean {
   return status === undefined || status === 503
 }

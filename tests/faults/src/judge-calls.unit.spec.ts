@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Call } from './callers.ts'
+import type { Call } from './recording-client.ts'
 import { isCalm, judgeCalls } from './judge-calls.ts'
 
 const ROUTES = [
@@ -24,30 +24,30 @@ const onEach = (sentAt: number) => ROUTES.map((route) => ({ ...call(202, sentAt)
 const kindsOf = (calls: readonly Call[], isReady = true) =>
   judgeCalls(calls, { isReady, calmSince: 10 }).map(({ kind, count }) => `${kind} ${count}`)
 
-describe('what the answers say against a run', () => {
-  it('is nothing where requests failed during the fault and pass again after it', () => {
+describe('errors in the answers of a run', () => {
+  it('are none if requests failed during the fault and pass again after it', () => {
     expect(kindsOf([call(503), call(undefined), call(409, 0, true), call(503, 10), call(202, 11)])).toEqual([])
   })
 
-  it('is an answer that no fault excuses', () => {
+  it('include an answer that no fault excuses', () => {
     expect(kindsOf([call(500), call(409), call(402), call(200, 11)])).toEqual(['answers: unexpected 3'])
   })
 
-  it('is a gateway that never comes back', () => {
+  it('include a gateway that never recovers', () => {
     expect(kindsOf([call(200), call(503, 11)])).toEqual(['answers: none again 1'])
     expect(kindsOf([call(200), call(200, 11)], false)).toEqual(['not ready again 1'])
   })
 })
 
 describe('calm', () => {
-  it('is there once no request has failed for three seconds, and each route was acknowledged', () => {
+  it('is reached when no request has failed for three seconds and each route was acknowledged', () => {
     expect(isCalm(onEach(100), 10, 3_010)).toBe(true)
     expect(isCalm(onEach(100), 10, 3_009)).toBe(false)
     expect(isCalm(onEach(100).slice(1), 10, 9_000)).toBe(false)
     expect(isCalm(onEach(5), 10, 9_000)).toBe(false)
   })
 
-  it('begins anew with each request that fails', () => {
+  it('starts over with each failed request', () => {
     const calls = [...onEach(100), call(503, 2_000), ...onEach(2_100)]
     expect(isCalm(calls, 10, 4_000)).toBe(false)
     expect(isCalm(calls, 10, 5_001)).toBe(true)

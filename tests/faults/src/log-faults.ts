@@ -10,7 +10,7 @@ import { queryRows } from './query-rows.ts'
 const headers = { 'schema-version': '1', 'content-type': 'application/json' }
 const fact = (members: object) => JSON.stringify({ type: 'EventTracked', id: randomUUID(), ...members })
 
-/** Each kind of record that no consumer can read. */
+/** One record of each kind that no consumer can read. */
 const POISON: readonly Message[] = [
   { value: '{"type": "EventTracked", ', headers },
   { value: Buffer.from([0xff, 0xfe, 0x00]), headers },
@@ -32,7 +32,7 @@ async function lettersOf(stack: CampaignStack): Promise<number[]> {
   return counts.map(([row]) => row?.letters ?? 0)
 }
 
-/** Every kind, one after the other, each with a good record behind it. */
+/** Publishes every kind of poison record, one after the other, each followed by a good record. */
 const poison: Fault['inject'] = async ({ stack, random }) => {
   const before = await lettersOf(stack)
   const good = await readKeyed(stack, 10)
@@ -48,14 +48,14 @@ const poison: Fault['inject'] = async ({ stack, random }) => {
     lastsMs: 0,
     heal: nothingToHeal,
     witness: async () =>
-      arePutAside(after) ? `${POISON.length} put aside by each of ${CONSUMERS.length} consumers` : undefined,
+      arePutAside(after) ? `${POISON.length} dead letters in each of ${CONSUMERS.length} consumers` : undefined,
     measured: () => ({ heldUpMs: Math.max(...heldUpMs) }),
   }
 }
 
 /**
- * From the append of a poison record until every consumer has passed the good one right behind it: a copy of one that
- * is in the log, which changes nothing.
+ * Measures the time from the append of a poison record until every consumer has passed the good record right behind it.
+ * The good record is a duplicate of one in the log, so it changes nothing.
  */
 async function holdUp(stack: CampaignStack, producer: Producer, bad: Message, good: Keyed): Promise<number> {
   const { partition } = good
@@ -72,7 +72,7 @@ async function holdUp(stack: CampaignStack, producer: Producer, bad: Message, go
   return performance.now() - appendedAt
 }
 
-/** Each consumer's. */
+/** The next offset of each consumer. */
 async function nextOffsetsOf(stack: CampaignStack, partition: number): Promise<number[]> {
   const sql = `SELECT next_offset AS next FROM checkpoints WHERE topic = '${USER_EVENTS}' AND partition = ${partition}`
   const rows = await Promise.all(CONSUMERS.map((consumer) => queryRows<{ next: string }>(stack, consumer, sql)))
@@ -89,7 +89,7 @@ async function withProducer<T>(stack: CampaignStack, work: (producer: Producer) 
   }
 }
 
-/** Reads the first hundred keyed records, and publishes each of them once more as it is. */
+/** Reads the first hundred idempotent records and publishes each of them again, unchanged. */
 const publishAgain: Fault['inject'] = async ({ stack }) => {
   const messages = await readKeyed(stack, 100)
   await withProducer(stack, (producer) => producer.send({ topic: USER_EVENTS, messages }))
@@ -106,7 +106,7 @@ interface Keyed extends Message {
   readonly partition: number
 }
 
-/** The first records that carry an idempotency key, of what is in the log by now; fewer where it has fewer. */
+/** Reads up to `atMost` records that had an idempotency key, from the beginning to the present end of the log. */
 async function readKeyed(stack: CampaignStack, atMost: number): Promise<Keyed[]> {
   const keyed: Keyed[] = []
   const unread = await endsOfLog(stack)
@@ -125,7 +125,7 @@ async function readKeyed(stack: CampaignStack, atMost: number): Promise<Keyed[]>
   return keyed.slice(0, atMost)
 }
 
-/** Of each partition that has records. */
+/** The end offset of each partition that has records. */
 async function endsOfLog(stack: CampaignStack): Promise<Map<number, number>> {
   const admin = kafkaOf(stack).admin()
   await admin.connect()
@@ -140,7 +140,7 @@ async function endsOfLog(stack: CampaignStack): Promise<Map<number, number>> {
 const REBALANCE_EVERY_MS = 3_000
 const ROUNDS = 3
 
-/** A stranger joins a consumer's group, is given partitions, folds nothing, and leaves, again and again. */
+/** Another client repeatedly joins a consumer's group, gets partitions, folds nothing and leaves. */
 const rebalance: Fault['inject'] = async ({ stack, random }): Promise<Injected> => {
   const groupId = `nextvisit.${random.oneOf(CONSUMERS)}`
   let joined = 0
@@ -157,12 +157,12 @@ const rebalance: Fault['inject'] = async ({ stack, random }): Promise<Injected> 
     }
   }
   const joining = join()
-  // Healing tells of what it throws; nobody waits for it before.
+  // `heal` awaits it and reports its error. Until then the rejection must not count as unhandled.
   joining.catch(() => {})
   return {
     lastsMs: ROUNDS * 2 * REBALANCE_EVERY_MS,
     heal: () => joining,
-    witness: async () => (joined > 0 ? `${groupId} was dealt out anew ${2 * joined} times` : undefined),
+    witness: async () => (joined > 0 ? `${groupId} was rebalanced ${2 * joined} times` : undefined),
   }
 }
 

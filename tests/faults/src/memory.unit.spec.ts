@@ -4,7 +4,7 @@ import { growthMb } from './memory.ts'
 const MB = 2 ** 20
 
 describe('growthMb', () => {
-  it('is that of the service that grew most', () => {
+  it('is the growth of the service that grew most', () => {
     const before = new Map([
       [1, 30 * MB],
       [2, 20 * MB],
@@ -14,10 +14,10 @@ describe('growthMb', () => {
       [2, 19 * MB],
     ])
     expect(growthMb(before, after, 2)).toBe(41)
-    expect(growthMb(after, before, 2), 'who gives back does not grow').toBe(1)
+    expect(growthMb(after, before, 2), 'a service that shrinks does not count').toBe(1)
   })
 
-  it('is not known where a service did not tell, or its process came anew', () => {
+  it('is unknown if a service did not answer or was restarted', () => {
     const before = new Map([
       [1, 30 * MB],
       [2, 1 * MB],

@@ -6,7 +6,7 @@ const LASTS_MS = 4_000
 
 type Counter = keyof ReturnType<FaultProxy['struck']>
 
-/** Strikes some of the broker's responses. */
+/** A fault that changes some of the broker's responses. */
 function strikes(
   counter: Counter,
   decide: (apiKey: number, bytes: number, random: Random) => ResponseFault,
@@ -25,7 +25,7 @@ function strikes(
   }
 }
 
-/** The records are written, and nobody hears of it. */
+/** The records are written, but the responses are lost. */
 const loseProduceResponses = strikes('lost', (apiKey, _bytes, random) =>
   apiKey === produceApiKey && random.next() < 0.2 ? 'lose' : 'pass',
 )
@@ -34,10 +34,10 @@ const cutMidFrame = strikes('cut', (_apiKey, bytes, random) =>
   bytes > 8 && random.next() < 0.02 ? { cutAfterBytes: random.between(1, bytes - 1) } : 'pass',
 )
 
-/** Connections that are up and carry nothing. */
-const blackHole: Fault['inject'] = async ({ stack: { proxy }, callers }) => {
+/** Connections stay open, but no data passes. */
+const blackHole: Fault['inject'] = async ({ stack: { proxy }, client }) => {
   proxy.setLink('black-hole')
-  const refusedBefore = callers.calls().filter(({ status }) => status === 503).length
+  const refusedBefore = client.calls().filter(({ status }) => status === 503).length
   return {
     lastsMs: LASTS_MS,
     heal: async () => {
@@ -45,7 +45,7 @@ const blackHole: Fault['inject'] = async ({ stack: { proxy }, callers }) => {
       proxy.cutAll()
     },
     witness: async () => {
-      const refused = callers.calls().filter(({ status }) => status === 503).length - refusedBefore
+      const refused = client.calls().filter(({ status }) => status === 503).length - refusedBefore
       return refused > 0 ? `${refused} requests were refused with 503` : undefined
     },
   }

@@ -6,19 +6,19 @@ import { queryRows } from './query-rows.ts'
 const LASTS_MS = 4_000
 const EVERY_MS = 300
 
-/** Every role may end its own connections. */
+/** Every role may terminate its own connections. */
 const TERMINATE = `
   SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
   WHERE usename = current_user AND pid <> pg_backend_pid()`
 
-/** All of them, again and again: in the middle of a commit, too. */
+/** Terminates all connections repeatedly, also in the middle of a commit. */
 const terminateConnections: Fault['inject'] = async ({ stack }) => {
   let ended = 0
   const healed = new AbortController()
   const terminate = async (): Promise<void> => {
     while (!healed.signal.aborted) {
       const asked = await Promise.allSettled(CONSUMERS.map((consumer) => queryRows(stack, consumer, TERMINATE)))
-      // One that is refused ends nothing: the next one may.
+      // A failed statement terminated nothing; the next round tries again.
       ended += asked.flatMap((result) => (result.status === 'fulfilled' ? result.value : [])).length
       await sleep(EVERY_MS)
     }

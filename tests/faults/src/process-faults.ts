@@ -4,23 +4,23 @@ import { eventually } from '@nextvisit/testing/black-box'
 import { CONSUMERS, type CampaignStack, type Consumer } from './campaign-stack.ts'
 import { afterCommitOf } from './commits-of.ts'
 import { longOutage, OUTAGE_MS } from './long-outage.ts'
-import { type Fault, type Injected, nothingToHeal, type Stage } from './fault.ts'
+import { type Fault, type Injected, nothingToHeal, type FaultContext } from './fault.ts'
 
 const PARTS = ['gateway', ...CONSUMERS, 'kafka', 'postgres', 'redis'] as const
 type PartName = (typeof PARTS)[number]
 
 const BACK_WITHIN_MS = 60_000
 const FREEZE_MS = 4_000
-/** What is taken is counted again after every later fault: a little of it must do. */
+/** `taken` is low, because every acknowledged request is audited again after every later fault. */
 const HEAVY_PER_SECOND = { refused: 60, taken: 8 }
 
 const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.processes().get(name)?.pid
 
 const isConsumer = (name: PartName): name is Consumer => CONSUMERS.some((consumer) => consumer === name)
 
-/** Ends a process with a signal, a consumer in the middle of its work; another comes up in its place. */
-function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (stage: Stage) => Promise<Injected> {
-  return async ({ stack }: Stage) => {
+/** Ends a process with a signal, a consumer in the middle of its work. The supervisor replaces it. */
+function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (context: FaultContext) => Promise<Injected> {
+  return async ({ stack }: FaultContext) => {
     const before = pidOf(stack, name)
     const isAtWork = !isConsumer(name) || (await afterCommitOf(stack, name))
     stack.kill(name, signal)
@@ -36,7 +36,7 @@ function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (stage: Stage) => 
   }
 }
 
-/** Postgres serves each connection by a process of its own. */
+/** Includes child processes, because Postgres uses one process per connection. */
 async function withChildren(pid: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=', '-o', 'ppid='])
   const lines = stdout.trim().split('\n')
@@ -54,12 +54,12 @@ function send(pids: readonly number[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal)
     } catch {
-      // It has ended by itself.
+      // The process has ended.
     }
   }
 }
 
-/** Freezes a part, and thaws it. */
+/** Stops a part's processes and continues them later. */
 function freezes(name: PartName, lastsMs: number): Fault['inject'] {
   return async ({ stack }) => {
     const pid = pidOf(stack, name)
@@ -100,16 +100,16 @@ const named = (
     }),
   )
 
-/** One after the other, each once the one before is back. */
+/** Restarts services one after the other, each when the previous one runs again. */
 const rollingRestart: Fault = {
   name: 'rolling restart',
   family: 'rolling restart',
   mayRefuse: true,
-  inject: async (stage) => {
+  inject: async (context) => {
     const services = ['gateway', ...CONSUMERS] as const
     const witnesses: (string | undefined)[] = []
     for (const name of services) {
-      const { witness } = await ends(name, 'SIGTERM')(stage)
+      const { witness } = await ends(name, 'SIGTERM')(context)
       witnesses.push(await witness())
     }
     return {

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import type { CampaignStack, Consumer } from './campaign-stack.ts'
 
-/** One statement in a consumer's schema, as its own role and on a connection of its own. */
+/** Runs one statement in a consumer's schema, with its role and on a new connection. */
 export async function queryRows<Row extends object>(
   { readModels }: CampaignStack,
   consumer: Consumer,

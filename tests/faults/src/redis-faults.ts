@@ -14,7 +14,7 @@ async function withRedis<T>({ redisUrl }: CampaignStack, work: (redis: Redis) =>
   }
 }
 
-/** One that struck at once: `count` things of it. */
+/** A fault that is over at once. `count` is what it hit. */
 function struck(count: number, what: string): Injected {
   return { lastsMs: 0, heal: nothingToHeal, witness: async () => (count > 0 ? `${count} ${what}` : undefined) }
 }
@@ -23,7 +23,7 @@ const flush: Fault['inject'] = ({ stack }) =>
   withRedis(stack, async (redis) => {
     const keys = await redis.dbsize()
     await redis.flushall()
-    return struck(keys, 'keys gone')
+    return struck(keys, 'keys deleted')
   })
 
 interface Copy {
@@ -37,10 +37,10 @@ async function copyOf(redis: Redis): Promise<Copy[]> {
   const copies = await Promise.all(
     keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key), ttlMs: Math.max(0, await redis.pttl(key)) })),
   )
-  return copies.filter(({ dump }) => dump !== null) // those that expired meanwhile
+  return copies.filter(({ dump }) => dump !== null) // without keys that expired meanwhile
 }
 
-/** As a replica that was behind takes over: everything is as it was some seconds ago. */
+/** Restores the data of some seconds ago, as if a replica with lag took over. */
 const older: Fault['inject'] = async ({ stack }) => {
   const copies = await withRedis(stack, copyOf)
   let isCanaryGone = false
@@ -53,7 +53,7 @@ const older: Fault['inject'] = async ({ stack }) => {
         for (const { key, dump, ttlMs } of copies) await redis.restore(key, ttlMs, dump, 'REPLACE')
         isCanaryGone = (await redis.exists(CANARY)) === 0
       }),
-    witness: async () => (isCanaryGone && copies.length > 0 ? `${copies.length} keys of 3 s before` : undefined),
+    witness: async () => (isCanaryGone && copies.length > 0 ? `${copies.length} keys from 3 s earlier` : undefined),
   }
 }
 

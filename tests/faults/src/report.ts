@@ -23,11 +23,11 @@ export function summaryOf(result: FaultResult): string {
   return `seed ${seed}  ${fault}: ${witness ?? 'DID NOT STRIKE'}; ${parts.join(', ')}; ${outcome}${late}`
 }
 
-/** docs/faults.md: a line a fault, the worst of all seeds. */
+/** The text of docs/faults.md: one line per fault, with the worst of all seeds. */
 export function reportOf(results: readonly FaultResult[]): string {
   return `# Faults
 
-Written by \`npx -y pnpm faults\`. ${COUNTED} ${totalsOf(results)}
+Written by \`npx -y pnpm faults\`. ${METHOD} ${totalsOf(results)}
 
 ${LEGEND}
 
@@ -35,18 +35,18 @@ ${tableOf(results, ({ fault }) => fault, [['Witness, for example', witnessOf]])}
 `
 }
 
-/** What README shows: a line a family of faults. */
+/** The table in README: one line per family of faults. */
 export function readmeTableOf(results: readonly FaultResult[]): string {
   return `${totalsOf(results)}
 
 ${tableOf(results, ({ family }) => family)}
 
-Unknown: answered 503 or not at all, while a part was away; their callers can't know, and send again. Recovery: from the end of the
-fault until the last request that failed. At rest: until everything was read, and counted again.
+Unknown: requests answered 503 or not at all while a part was unavailable; their callers must retry. Recovery: from the end of the
+fault until the last request that failed. At rest: until every consumer had read everything and the audit was done.
 ${BOUNDS_IN_WORDS}`
 }
 
-/** Puts a text between two marks of a document. */
+/** Replaces the text between two marks of a document. */
 export function betweenMarks(document: string, mark: string, text: string): string {
   const [open, close] = [`<!-- ${mark} -->`, `<!-- /${mark} -->`]
   const [from, to] = [document.indexOf(open), document.indexOf(close)]
@@ -54,22 +54,22 @@ export function betweenMarks(document: string, mark: string, text: string): stri
   return `${document.slice(0, from + open.length)}\n${text}\n${document.slice(to)}`
 }
 
-const COUNTED = `Under a load of identify, track and visits over three projects each of these struck a
-whole stack; then everything was counted again by [the auditor](../tools/audit) and held against the callers' own
-ledger.`
+const METHOD = `Each fault struck a whole stack under a load of identify, track and visits in three projects.
+Then [the auditor](../tools/audit) computed everything again from the log, and compared it with the read models and with
+the answers that callers got.`
 
-const BOUNDS_IN_WORDS = `**!** is beyond a bound: an answer within ${seconds(BOUNDS.longestMs)} s; no failed request ${seconds(BOUNDS.recoveryMs)} s after the fault,
-nor meanwhile where no part is away; failover within ${seconds(BOUNDS.failoverMs)} s; a partition held up by a poison record for less than ${seconds(BOUNDS.heldUpMs)} s;
-memory flat in an outage (no service ${BOUNDS.growthMb} MB larger). All are the worst of all seeds.`
+const BOUNDS_IN_WORDS = `**!** marks a value beyond its bound: every answer within ${seconds(BOUNDS.longestMs)} s; no failed request later than ${seconds(BOUNDS.recoveryMs)} s after the fault,
+and none at all if no part is unavailable; failover within ${seconds(BOUNDS.failoverMs)} s; a poison record delays its partition by less than ${seconds(BOUNDS.heldUpMs)} s;
+in an outage no service grows by more than ${BOUNDS.growthMb} MB. Every value is the worst of all seeds.`
 
-const LEGEND = `Unknown: answered 503 or not at all, so that the caller can't know; these may be in the log once or not at all. Longest:
-the slowest answer; for the frozen gateway without the time for which it was stopped, since what is stopped answers
-nobody. Recovery: from the end of the fault until the last request that failed;
-the load goes on until none has failed for 3 s, or for 15 s. Failover: from the signal to the owner
-of partitions until another process had committed on every one of them. Held up: from the append of a poison record
-until every consumer had committed the record behind it. + MB: what the service that grew most held on to, its garbage
-collected, at the end of an outage of over 20 s more than 4 s into it, under a load of large requests as well. At rest: until every consumer had read
-everything, and it was counted again. ${BOUNDS_IN_WORDS}`
+const LEGEND = `Unknown: requests answered 503 or not at all, so that the caller does not know the outcome; they are in the log once or not at all.
+Longest: the slowest answer; for the frozen gateway, without the time in which it was stopped. Recovery: from the end of
+the fault until the last request that failed; the load continues until no request has failed for 3 s, at most 15 s.
+Failover: from the signal to the owner of partitions until another process had committed on every one of them. Held up:
+from the append of a poison record until every consumer had committed the record behind it. + MB: how much more memory the
+service that grew most used, after garbage collection, at the end of an outage of over 20 s than 4 s after its beginning,
+under an additional load of large requests. At rest: until every consumer had read everything and the audit was done.
+${BOUNDS_IN_WORDS}`
 
 function totalsOf(results: readonly FaultResult[]): string {
   const struck = results.filter(({ witness }) => witness !== undefined)
@@ -81,10 +81,10 @@ function totalsOf(results: readonly FaultResult[]): string {
 
 function commitsOf(results: readonly FaultResult[]): string {
   const commits = [...new Set(results.map(({ commit }) => commit ?? 'unknown'))]
-  return `Of commit ${commits.join(', ')}.`
+  return `Commits: ${commits.join(', ')}.`
 }
 
-/** `1–10, 12` */
+/** For example `1–10, 12`. */
 function rangesOf(results: readonly FaultResult[]): string {
   const seeds = [...new Set(results.map(({ seed }) => seed))].toSorted((one, other) => one - other)
   const firsts = seeds.filter((seed) => !seeds.includes(seed - 1))
@@ -127,7 +127,7 @@ function tableOf(
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** The worst of those that measured it. */
+/** The worst value of the runs that measured it. */
 function worst(bound: Bound, show: (value: number) => string): Column[1] {
   return (runs) => {
     const values = runs.flatMap((run) => run[bound] ?? [])

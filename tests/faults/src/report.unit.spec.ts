@@ -19,7 +19,7 @@ const result = (over: Partial<FaultResult>): FaultResult => ({
 })
 
 describe('the tables of the faults', () => {
-  it('show the worst of all seeds, and mark what is beyond its bound', () => {
+  it('show the worst of all seeds and mark values beyond their bounds', () => {
     const results = [
       result({ seed: 1, failoverMs: 11_000, longestMs: 2_400 }),
       result({ seed: 2, failoverMs: 15_100, longestMs: 2_300 }),
@@ -32,7 +32,7 @@ describe('the tables of the faults', () => {
     )
   })
 
-  it('show a line a family in README, and which seeds it is of', () => {
+  it('show one line per family in README, with the seeds', () => {
     const differences = [{ kind: 'lost', count: 2, examples: [] }]
     const table = readmeTableOf([
       result({ seed: 1 }),
@@ -45,7 +45,7 @@ describe('the tables of the faults', () => {
     expect(table).not.toContain('kill redis')
   })
 
-  it('go between the marks of a document, and nowhere else', () => {
+  it('are written between the marks of a document', () => {
     const document = 'before\n<!-- faults -->\nold\n<!-- /faults -->\nafter'
     expect(betweenMarks(document, 'faults', 'new')).toBe('before\n<!-- faults -->\nnew\n<!-- /faults -->\nafter')
     expect(() => betweenMarks('none', 'faults', 'new')).toThrow(RangeError)

@@ -25,7 +25,7 @@ const result = (seed: number, fault: string, requests = 1): FaultResult => ({
   differences: [],
 })
 
-it('keeps each result for the next run, until a fresh one; drops those of faults that are no more', async () => {
+it('keeps results for the next run, drops results of removed faults, and starts empty with isFresh', async () => {
   const file = path.join(folder, 'faults.json')
   const faults = ['one', 'other']
   const first = await openResultsFile(file, { faults, isFresh: false })
@@ -37,7 +37,7 @@ it('keeps each result for the next run, until a fresh one; drops those of faults
   const next = await openResultsFile(file, { faults, isFresh: false })
   expect(next.all()).toEqual([result(1, 'other', 7), result(2, 'one'), result(2, 'other')])
   expect(next.find(1, 'one')).toBeUndefined()
-  expect(await readdir(folder), 'nothing is left of writing').toEqual(['faults.json'])
+  expect(await readdir(folder), 'no temporary file is left').toEqual(['faults.json'])
   expect((await openResultsFile(file, { faults: ['one'], isFresh: false })).all()).toEqual([result(2, 'one')])
   expect((await openResultsFile(file, { faults, isFresh: true })).all()).toEqual([])
 })

@@ -1,15 +1,15 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { FaultResult } from './fault-result.ts'
 
-/** The results of all runs so far, on disk: a campaign that was interrupted, or is to have more seeds, goes on from there. */
+/** The results of all runs so far, on disk. An interrupted campaign, or one with more seeds, continues from there. */
 export interface ResultsFile {
   readonly all: () => readonly FaultResult[]
   readonly find: (seed: number, fault: string) => FaultResult | undefined
-  /** In the place of an earlier one of the same seed and fault. */
+  /** Replaces an earlier result of the same seed and fault. */
   readonly put: (result: FaultResult) => Promise<void>
 }
 
-/** Results of faults that are no more are left out. */
+/** Opens the file, without results of faults that no longer exist. */
 export async function openResultsFile(
   file: string,
   { faults, isFresh }: { readonly faults: readonly string[]; readonly isFresh: boolean },
@@ -22,7 +22,7 @@ export async function openResultsFile(
     put: async (result) => {
       results.set(nameOf(result.seed, result.fault), result)
       const lines = [...results.values()].toSorted(bySeed).map((one) => JSON.stringify(one))
-      // Whoever is interrupted while writing has the file of before.
+      // Write and rename, so that an interruption leaves the old file intact.
       await writeFile(`${file}.new`, `[\n${lines.join(',\n')}\n]\n`)
       await rename(`${file}.new`, file)
     },
@@ -34,7 +34,7 @@ async function readResults(file: string): Promise<FaultResult[]> {
     return JSON.parse(await readFile(file, 'utf8')) as FaultResult[]
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw new RangeError(`${file} cannot be read (${String(error)}); --fresh begins anew`, { cause: error })
+    throw new RangeError(`${file} cannot be read (${String(error)}); start over with --fresh`, { cause: error })
   }
 }
 

@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FindingsOfKind } from '@nextvisit/audit'
 import { eventually } from '@nextvisit/testing/black-box'
 import { auditStack } from './campaign-stack.ts'
-import { isAtRest } from './at-rest.ts'
-import type { Call } from './callers.ts'
-import type { Fault, Injected, Span, Stage } from './fault.ts'
+import { isCaughtUp } from './caught-up.ts'
+import type { Call } from './recording-client.ts'
+import type { Fault, Injected, Span, FaultContext } from './fault.ts'
 import type { FaultResult } from './fault-result.ts'
 import { isAcknowledged, isCalm, isRefused, judgeCalls, type Recovery } from './judge-calls.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
 const REQUESTS_PER_SECOND = 40
-/** All are at work by then; a process that is killed while it has nothing to do loses nothing. */
+/** By then all processes work. Killing an idle process would prove nothing. */
 const ACKNOWLEDGED_BEFORE = 30
 const AT_WORK_WITHIN_MS = 15_000
-/** Longer than recovery may take: a request that fails late is to be seen. */
+/** Longer than recovery may take, so that a late failure is noticed. */
 const CALM_WITHIN_MS = 15_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 120_000
@@ -27,24 +27,28 @@ interface Struck extends Recovery {
   readonly healedAt: number
 }
 
-/** Lets a fault strike under load, heals it, waits until all is at rest, and counts everything again. */
-export async function runFault(fault: Fault, seed: number, stage: Omit<Stage, 'random'>): Promise<FaultResult> {
-  const { stack, callers } = stage
+/** Injects a fault under load, heals it, waits until consumers have caught up, and audits everything. */
+export async function runFault(
+  fault: Fault,
+  seed: number,
+  context: Omit<FaultContext, 'random'>,
+): Promise<FaultResult> {
+  const { stack, client } = context
   const startedAt = performance.now()
   const random = createRandom(seed, `traffic of ${fault.name}`)
-  const traffic = createTraffic({ callers, customers: stack.customers, random, perSecond: REQUESTS_PER_SECOND })
-  const callsBefore = callers.calls().length
+  const traffic = createTraffic({ client, projects: stack.projects, random, perSecond: REQUESTS_PER_SECOND })
+  const callsBefore = client.calls().length
   let struck: Struck
   traffic.start()
   try {
-    struck = await strike(fault, { ...stage, random: createRandom(seed, fault.name) })
+    struck = await strike(fault, { ...context, random: createRandom(seed, fault.name) })
   } finally {
     await traffic.stop()
   }
   const witness = await struck.injected.witness()
   const stoppedAt = performance.now()
-  const found = await differencesAtRest(stage)
-  const calls = callers.calls().slice(callsBefore)
+  const found = await differencesAtRest(context)
+  const calls = client.calls().slice(callsBefore)
   const stopped = struck.injected.gatewayStopped?.() ?? { from: 0, to: 0 }
   const failed = calls.filter(isRefused)
   return {
@@ -68,44 +72,44 @@ function endOf({ sentAt, elapsedMs }: Call): number {
   return sentAt + elapsedMs
 }
 
-/** Without the time in which the gateway was stopped: the bound is about one that may run. */
+/** The duration of a call, without the time in which the gateway was stopped: the bound applies to a running gateway. */
 function answeredAfterMs(call: Call, { from, to }: Span): number {
   return call.elapsedMs - Math.max(0, Math.min(endOf(call), to) - Math.max(call.sentAt, from))
 }
 
-/** In the middle of the work; with some calm after it, once the gateway is ready again, or without, if none comes. */
-async function strike(fault: Fault, stage: Stage): Promise<Struck> {
+/** Strikes in the middle of the work, heals, and waits until the gateway is ready and the calls are calm, or a time limit. */
+async function strike(fault: Fault, context: FaultContext): Promise<Struck> {
   const acknowledgedSince = (instant: number) => async () =>
-    stage.callers.calls().filter((call) => call.sentAt >= instant && isAcknowledged(call)).length
+    context.client.calls().filter((call) => call.sentAt >= instant && isAcknowledged(call)).length
   await eventually(acknowledgedSince(performance.now()), (count) => count >= ACKNOWLEDGED_BEFORE, AT_WORK_WITHIN_MS, 20)
   const struckAt = performance.now()
-  const injected = await fault.inject(stage)
+  const injected = await fault.inject(context)
   try {
     await sleep(injected.lastsMs)
   } finally {
     await injected.heal()
   }
   const healedAt = performance.now()
-  const isBack = await eventually(() => isReady(stage.stack.gatewayUrl), Boolean, READY_WITHIN_MS)
+  const isBack = await eventually(() => isReady(context.stack.gatewayUrl), Boolean, READY_WITHIN_MS)
   const calmSince = performance.now()
-  await eventually(async () => isCalm(stage.callers.calls(), calmSince, performance.now()), Boolean, CALM_WITHIN_MS)
+  await eventually(async () => isCalm(context.client.calls(), calmSince, performance.now()), Boolean, CALM_WITHIN_MS)
   return { injected, struckAt, healedAt, isReady: isBack, calmSince }
 }
 
-/** What counting again finds once all is read; what is on its way without being in the log may take a moment more. */
-async function differencesAtRest(stage: Omit<Stage, 'random'>): Promise<readonly FindingsOfKind[]> {
+/** Audits when everything is read. Repeats for a while, because some changes are on their way without being in the log. */
+async function differencesAtRest(context: Omit<FaultContext, 'random'>): Promise<readonly FindingsOfKind[]> {
   const until = performance.now() + AT_REST_WITHIN_MS
-  await eventually(() => isAtRest(stage.stack), Boolean, AT_REST_WITHIN_MS)
+  await eventually(() => isCaughtUp(context.stack), Boolean, AT_REST_WITHIN_MS)
   return eventually(
-    () => differencesOf(stage),
+    () => differencesOf(context),
     ({ length }) => length === 0,
     Math.max(MOMENT_MS, until - performance.now()),
   )
 }
 
-async function differencesOf({ stack, callers }: Omit<Stage, 'random'>): Promise<readonly FindingsOfKind[]> {
+async function differencesOf({ stack, client }: Omit<FaultContext, 'random'>): Promise<readonly FindingsOfKind[]> {
   try {
-    return (await auditStack(stack, callers.calls())).findings
+    return (await auditStack(stack, client.calls())).findings
   } catch (error) {
     return [{ kind: 'no audit', count: 1, examples: [{ about: 'audit', says: String(error) }] }]
   }

@@ -1,4 +1,4 @@
-/** `pnpm faults`: does everything of faults.ts to a stack under load, seed after seed, and writes what came of it. */
+/** `pnpm faults`: injects every fault of faults.ts into a stack under load, seed after seed, and writes the results. */
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,20 +15,20 @@ const REPORT = path.join(DOCS, 'faults.md')
 const README = path.join(DOCS, '../README.md')
 const HELP = `Usage: npx -y pnpm faults [options]
 
-Does one fault after the other to a stack under load (docs/faults.md), counts everything again after each, and keeps
-each result, with the commit that ran, in docs/faults.json. A run goes on from there: what has struck is not done again.
-The tables of docs/faults.md and README.md are written from it. About seven minutes a seed.
+Injects one fault after the other into a stack under load (docs/faults.md), audits everything after each, and keeps
+each result, with the commit that ran, in docs/faults.json. The next run continues from there: a fault that has struck is
+not repeated. The tables in docs/faults.md and README.md are written from that file. A seed takes about seven minutes.
 
-  --seeds A-B   seeds A to B; N alone: 1 to N (default 1)
-  --fresh       forget all results
-  --seed S      this seed alone; nothing is kept, and a table of it is printed
-  --only NAME   faults whose name matches this regular expression; as with --seed, nothing is kept
-  --render      write the tables from docs/faults.json, and do nothing else
-  --list        the faults
+  --seeds A-B   seeds A to B; N alone means 1 to N (default 1)
+  --fresh       delete all results first
+  --seed S      run only this seed; print a table and keep nothing
+  --only NAME   run only faults whose name matches this regular expression; keep nothing, as with --seed
+  --render      only write the tables from docs/faults.json
+  --list        list the faults
   --help
 
-Ends with 0 where every fault struck, nothing was lost or doubled, and every bound was held, else 1; 2 where it was
-called wrongly.
+Exits with 0 if every fault struck, nothing was lost or doubled, and every bound was met; with 1 if not; with 2 if the
+arguments are wrong.
 
 Examples:
   npx -y pnpm faults --fresh --seeds 1-10
@@ -53,14 +53,14 @@ function readOptions() {
   return { ...values, faults, seeds, isKept: values.only === '' && values.seed === undefined }
 }
 
-/** `20`: 1 to 20; `11-20` */
+/** `20` means 1 to 20; `11-20` means 11 to 20. */
 function seedsOf(text: string): number[] {
   const [first = '', last] = text.split('-', 2)
   const [from, to] =
     last === undefined
       ? [1, wholeNumber('--seeds', first)]
       : [wholeNumber('--seeds', first), wholeNumber('--seeds', last)]
-  if (to < from) throw new RangeError(`--seeds ${text} has no seeds in it`)
+  if (to < from) throw new RangeError(`--seeds ${text} contains no seeds`)
   return Array.from({ length: to - from + 1 }, (_, index) => from + index)
 }
 
@@ -82,7 +82,7 @@ async function main(): Promise<number> {
 
 type Asked = Pick<ReturnType<typeof readOptions>, 'seeds' | 'faults' | 'fresh'>
 
-/** Runs what has no result yet. A seed that breaks off is told of, and the next one is run: nobody may be watching. */
+/** Runs everything that has no result yet. If a seed fails, it is reported and the next one runs: nobody may be watching. */
 async function runKept({ seeds, faults, fresh }: Asked): Promise<number> {
   const results = await openResults(fresh)
   const commit = await currentCommit()
@@ -95,14 +95,14 @@ async function runKept({ seeds, faults, fresh }: Asked): Promise<number> {
   }
   for (const seed of seeds) {
     await runSeed({ seed, faults: toRun(seed), onResult }).catch((error: unknown) =>
-      console.error(`Seed ${seed} broke off; the same command goes on with it:`, error),
+      console.error(`Seed ${seed} failed; run the same command again to continue it:`, error),
     )
   }
   const asked = seeds.flatMap((seed) => faults.map(({ name }) => results.find(seed, name)))
   return asked.every((result) => result !== undefined && isGood(result)) ? 0 : 1
 }
 
-/** Runs a part, keeps nothing, and prints a table of it. */
+/** Runs the chosen faults, keeps nothing, and prints a table. */
 async function runOnce({ seeds, faults }: Asked): Promise<number> {
   const results: FaultResult[] = []
   const tell = progress(seeds.length * faults.length)
@@ -115,7 +115,7 @@ async function git(...command: string[]): Promise<string> {
   return (await promisify(execFile)('git', command, { cwd: DOCS })).stdout.trim()
 }
 
-/** Undefined where git does not tell. Changes that were not committed make it `…+`. */
+/** Undefined if git does not know. Uncommitted changes add a `+`. */
 async function currentCommit(): Promise<string | undefined> {
   try {
     const isChanged = (await git('status', '--porcelain', '--', '../packages', '../services', '../tools')) !== ''

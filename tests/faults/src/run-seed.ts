@@ -1,6 +1,6 @@
-import { createCallers } from './callers.ts'
+import { createRecordingClient } from './recording-client.ts'
 import { startCampaignStack } from './campaign-stack.ts'
-import type { Fault, Stage } from './fault.ts'
+import type { Fault, FaultContext } from './fault.ts'
 import type { FaultResult } from './fault-result.ts'
 import { runFault } from './run-fault.ts'
 import { createRandom } from './seeded-random.ts'
@@ -12,41 +12,41 @@ export interface SeedOptions {
   readonly onResult?: (result: FaultResult) => void | Promise<void>
 }
 
-/** Runs faults, one after the other, against one stack; in another order for another seed, also where they are but some. */
+/** Runs faults one after the other against one stack. The order depends on the seed, and is the same for a subset of faults. */
 export async function runSeed({ seed, faults, onResult }: SeedOptions): Promise<FaultResult[]> {
   const order = faults
     .map((fault) => ({ fault, place: createRandom(seed, `place of ${fault.name}`).next() }))
     .toSorted((one, other) => one.place - other.place)
   const results: FaultResult[] = []
-  let stage: Omit<Stage, 'random'> | undefined
+  let context: Omit<FaultContext, 'random'> | undefined
   try {
     for (const { fault } of order) {
-      stage ??= await newStage(seed)
-      const result = await runFault(fault, seed, stage).catch((error: unknown) => brokenRun(fault, seed, error))
+      context ??= await newContext(seed)
+      const result = await runFault(fault, seed, context).catch((error: unknown) => brokenRun(fault, seed, error))
       results.push(result)
       await onResult?.(result)
       if (result.differences.length === 0) continue
-      // What is wrong now would be found again after each further fault.
-      await stage.stack.remove()
-      stage = undefined
+      // A new stack: otherwise the same difference would be found after each later fault.
+      await context.stack.remove()
+      context = undefined
     }
   } finally {
-    await stage?.stack.remove()
+    await context?.stack.remove()
   }
   return results
 }
 
-/** A fault that could not even be done shows nothing, and must be seen. */
+/** The result of a fault that could not run. It counts as a difference, so that it is noticed. */
 function brokenRun({ name: fault, family }: Fault, seed: number, error: unknown): FaultResult {
   const examples = [{ about: fault, says: String(error) }]
   const nothing = { requests: 0, unknown: 0, needless: 0, longestMs: 0, recoveryMs: 0, atRestMs: 0, tookMs: 0 }
   return { fault, family, seed, ...nothing, differences: [{ kind: 'broken run', count: 1, examples }] }
 }
 
-async function newStage(seed: number): Promise<Omit<Stage, 'random'>> {
+async function newContext(seed: number): Promise<Omit<FaultContext, 'random'>> {
   const stack = await startCampaignStack()
-  const callers = createCallers(stack.gatewayUrl)
+  const client = createRecordingClient(stack.gatewayUrl)
   const random = createRandom(seed, 'beginning')
-  await createTraffic({ callers, customers: stack.customers, random, perSecond: 1 }).begin()
-  return { stack, callers }
+  await createTraffic({ client, projects: stack.projects, random, perSecond: 1 }).begin()
+  return { stack, client }
 }

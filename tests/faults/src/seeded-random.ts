@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Numbers that are the same for the same seed and use (mulberry32). */
+/** Random numbers that are equal for equal seed and use (mulberry32). */
 export interface Random {
   /** In [0, 1). */
   readonly next: () => number
@@ -9,7 +9,7 @@ export interface Random {
   readonly oneOf: <T>(values: readonly [T, ...T[]] | readonly T[]) => T
 }
 
-/** Each use has numbers of its own: how many another one draws, and when, changes nothing for it. */
+/** Each use has its own sequence, so the number of draws for one use does not change the others. */
 export function createRandom(seed: number, use: string): Random {
   let state = createHash('sha256').update(`${seed}/${use}`).digest().readUInt32LE()
   const next = (): number => {
@@ -24,7 +24,7 @@ export function createRandom(seed: number, use: string): Random {
     between,
     oneOf: (values) => {
       const value = values[between(0, values.length - 1)]
-      if (value === undefined) throw new RangeError('There is nothing to choose from')
+      if (value === undefined) throw new RangeError('There are no values to choose from')
       return value
     },
   }

@@ -1,49 +1,49 @@
 import { randomUUID } from 'node:crypto'
 import { runPacedLoad } from '@nextvisit/testing/black-box'
-import type { Callers, Request } from './callers.ts'
-import type { Customer } from './customers.ts'
+import type { RecordingClient, Request } from './recording-client.ts'
+import type { CampaignProject } from './campaign-projects.ts'
 import type { Random } from './seeded-random.ts'
 
 const USERS = 25
-/** Whoever sends on while nothing is answered only measures itself. */
+/** With more open requests during an outage, the load would only measure itself. */
 const MOST_OPEN = 24
 const EVENTS = ['Signed In', 'checkout completed', 'Export Done', 'Page viewed'] as const
 
 export interface TrafficOptions {
-  readonly callers: Callers
-  readonly customers: readonly Customer[]
+  readonly client: RecordingClient
+  readonly projects: readonly CampaignProject[]
   readonly random: Random
   readonly perSecond: number
 }
 
-/** What callers do all day: identify, track, visit; a part of it under an `Idempotency-Key`, sent again where that failed. */
+/** A mix of identifies, tracked events and visits. Some have an `Idempotency-Key` and are sent again if they fail. */
 export interface Traffic {
-  /** Names every user once, so that none is unknown. */
+  /** Identifies every user once, so that none is unknown. */
   readonly begin: () => Promise<void>
-  /** Goes on until `stop`. */
+  /** Sends requests until `stop`. */
   readonly start: () => void
   /** Resolves after the last answer. */
   readonly stop: () => Promise<void>
 }
 
-export function createTraffic({ callers, customers, random, perSecond }: TrafficOptions): Traffic {
+export function createTraffic({ client, projects, random, perSecond }: TrafficOptions): Traffic {
   const stopping = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
 
   const sendOne = async (): Promise<void> => {
-    const customer = random.oneOf(customers)
+    const project = random.oneOf(projects)
     const request = randomRequest(random)
-    const { status } = await callers.send(customer, request)
+    const { status } = await client.send(project, request)
     const hasFailed = status === undefined || status >= 500
-    if (hasFailed && request.idempotencyKey !== undefined) await callers.send(customer, request)
+    if (hasFailed && request.idempotencyKey !== undefined) await client.send(project, request)
   }
 
   return {
     begin: async () => {
-      for (const customer of customers) {
+      for (const project of projects) {
         for (let user = 0; user < USERS; user++) {
           const body = { userName: `user-${user}`, userAttributes: { $set: { plan: user % 2 === 0 ? 'pro' : 'free' } } }
-          const { status } = await callers.send(customer, { route: '/v2/admin/identify-user', body })
+          const { status } = await client.send(project, { route: '/v2/admin/identify-user', body })
           if (status !== 200) throw new Error(`A healthy stack answered ${status} to an identify`)
         }
       }
@@ -71,7 +71,7 @@ function randomRequest(random: Random): Request {
   return { route: isSdk ? '/v2/sdk/identify-user' : '/v2/admin/identify-user', body, ...keyed }
 }
 
-/** Sums show what was lost or counted twice, sets show what came in another order. */
+/** Increments reveal lost and doubled records; sets reveal a wrong order. */
 function randomTraits(random: Random): object {
   const slug = `t${random.between(0, 9)}`
   return random.oneOf([

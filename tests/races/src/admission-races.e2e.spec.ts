@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { uncheckedByMetrics, untilChecked } from './probe-admission.ts'
-import { ASKED, FAMILIES, LIMIT } from './race-families.ts'
+import { uncheckedByMetrics, waitUntilChecked } from './wait-until-checked.ts'
+import { REQUESTS, FAMILIES, LIMIT } from './race-families.ts'
 import { FAULTS } from './race-faults.ts'
 import { type RaceStack, startRaceStack } from './race-stack.ts'
 import { formatTable } from './race-table.ts'
 import { keyOf, raceWorkspace } from './race-workspace.ts'
 import { type Race, runRace } from './run-race.ts'
-import { faultsIn, recordsOf, tallyRace } from './tally-race.ts'
+import { raceErrors, recordsOf, raceResult } from './race-result.ts'
 import { eventually, readTopic, type TopicRecord } from '@nextvisit/testing/black-box'
 
-/** A reservation that nobody folds, and a name that nobody carries, is dropped after 60 s. */
+/** A reservation or claim whose record is never folded is dropped after 60 s. */
 const SETTLED_WITHIN_MS = 100_000
 
 let stack: RaceStack
 let records: readonly TopicRecord[] = []
-/** What the gateways had counted when both had last been started, and when that was. */
+/** The gateways' counters after the last restart of a gateway, and the time of reading. */
 let countedBefore = { unchecked: 0, at: '' }
 const races: Race[] = []
 
@@ -25,36 +25,36 @@ beforeAll(async () => {
       FAMILIES,
     ),
   )
-  await untilChecked(stack)
+  await waitUntilChecked(stack)
 }, 180_000)
 afterAll(() => stack?.remove(), 60_000)
 
-describe(`${ASKED} parallel requests at a limit with room for ${LIMIT}, over two gateways and two processes of each owner`, () => {
+describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over two gateways and two processes of each service`, () => {
   it.each(FAULTS)('race for every limit: $id', { timeout: 120_000 }, async (fault) => {
     const before = fault.witness?.(stack)
     const run = await runRace(stack, fault, FAMILIES)
     const hasStruck = async () => fault.witness === undefined || fault.witness(stack) !== before
     expect(await eventually(hasStruck, Boolean, 30_000), 'the fault struck').toBe(true)
     races.push(...run)
-    await untilChecked(stack)
+    await waitUntilChecked(stack)
     if (fault.restartsGateway)
       countedBefore = { unchecked: await uncheckedByMetrics(stack), at: new Date().toISOString() }
-    expect(run.filter(({ entries }) => entries.length < ASKED)).toEqual([])
+    expect(run.filter(({ entries }) => entries.length < REQUESTS)).toEqual([])
   })
 
-  it('gives back all room that unknown outcomes held', {
+  it('releases all room that was reserved for unknown outcomes', {
     timeout: SETTLED_WITHIN_MS + 60_000,
   }, async () => {
     const left = await Promise.all(races.map(useUpRoom))
     expect(left.filter((count) => count < LIMIT)).toEqual([])
   })
 
-  it('lets exactly as many pass as there is room for, and leaves nothing of a refused one in the log', async () => {
+  it('lets exactly as many requests pass as there is room for, and leaves no trace of a refused one in the log', async () => {
     records = await readTopic(stack.brokers, 'user-events')
-    expect(races.flatMap((race) => faultsIn(race, records))).toEqual([])
+    expect(races.flatMap((race) => raceErrors(race, records))).toEqual([])
   })
 
-  it('counts what is in the log, and as unchecked what says so', {
+  it('counts exactly what is in the log, and counts the unchecked marks', {
     timeout: 60_000,
   }, async () => {
     const rows = await Promise.all(races.map(rowOf))
@@ -73,7 +73,7 @@ describe(`${ASKED} parallel requests at a limit with room for ${LIMIT}, over two
     expect(differences.map(({ registered }) => registered)).toEqual(differences.map(({ inLog }) => inLog))
   })
 
-  it('knows nothing of a user whom the quota refused', async () => {
+  it('does not know a user that the quota refused', async () => {
     const refused = races.flatMap(({ organization, family, entries }) =>
       entries
         .filter(({ status }) => family.id === 'mau' && status === 400)
@@ -88,7 +88,7 @@ describe(`${ASKED} parallel requests at a limit with room for ${LIMIT}, over two
   })
 })
 
-/** Once its owner can answer. */
+/** Retries while the service behind the route is unavailable. */
 async function get(organization: string, path: string): Promise<{ status: number; body: Record<string, unknown> }> {
   return eventually(
     async () => {
@@ -105,7 +105,7 @@ async function readCount({ organization, family }: Race): Promise<number> {
   return (body[family.counter] as { count: number } | undefined)?.count ?? -1
 }
 
-/** Callers come again, once a second, until the limit is reached. */
+/** Sends one more request per second until the limit is reached. */
 async function useUpRoom(race: Race): Promise<number> {
   return eventually(
     async () => {
@@ -120,7 +120,7 @@ async function useUpRoom(race: Race): Promise<number> {
 }
 
 async function rowOf(race: Race): Promise<Record<string, string | number>> {
-  const { asked, passed, refused, unchecked, uncheckedUnits, unknown, inLog } = tallyRace(race, records)
+  const { asked, passed, refused, unchecked, uncheckedUnits, unknown, inLog } = raceResult(race, records)
   const counted = await eventually(
     () => readCount(race),
     (count) => count === inLog,

@@ -1,10 +1,10 @@
 import type { LedgerEntry, TopicRecord } from '@nextvisit/testing/black-box'
 
-/** Room under every limit that is raced for. */
+/** The room under every limit. */
 export const LIMIT = 20
 /** Requests of one race, in parallel. */
-export const ASKED = 200
-/** Identified beforehand; half of them are asked for before a fault strikes, half of them after it. */
+export const REQUESTS = 200
+/** Users that are identified before the race. Half of them are used before the fault, half after it. */
 export const USERS = 20
 
 type Route = LedgerEntry['route']
@@ -17,21 +17,21 @@ export interface RaceFamily {
   readonly plan: Readonly<Record<string, number>>
   /** The counter in `GET /v2/admin/usage`. */
   readonly counter: 'monthlyActiveUsers' | 'events' | 'uniqueEvents' | 'uniqueTraits'
-  /** How a record says that this limit was not checked. */
+  /** The mark in `unchecked` of a record for which this limit was not checked. */
   readonly check: string
   readonly route: Route
-  /** The first event is sent before the race, so that its name is known. */
+  /** Whether the first event is sent before the race, so that its name is known. */
   readonly isNameKnown?: true
   readonly bodyOf: (sequence: number) => Readonly<Record<string, unknown>>
-  /** Statuses of who finds no room. None for traits: the request passes, and its record says what was stripped. */
+  /** Statuses when there is no room. None for traits: the request passes, and its record lists the stripped traits. */
   readonly refusals: readonly number[]
-  /** Passes that a first half must show before all room is taken. */
+  /** The number of passes in the first half that use up all room. */
   readonly passesAtLimit: number
-  /** What a record takes up under the limit. */
+  /** The units that a record uses under the limit. */
   readonly unitsOf: (value: Value) => readonly string[]
 }
 
-const userOf = (sequence: number) => `user-${(sequence % (USERS / 2)) + (sequence < ASKED / 2 ? 0 : USERS / 2)}`
+const userOf = (sequence: number) => `user-${(sequence % (USERS / 2)) + (sequence < REQUESTS / 2 ? 0 : USERS / 2)}`
 const isEvent = (value: Value) => value['type'] === 'EventTracked'
 const eventUnits = (value: Value) => (isEvent(value) ? [String(value['id'])] : [])
 
@@ -67,7 +67,7 @@ export const FAMILIES: readonly RaceFamily[] = [
     counter: 'uniqueEvents',
     check: 'event-name',
     route: 'track-event',
-    // Each name twice, once through each gateway.
+    // Each name is sent twice, once through each gateway.
     bodyOf: (sequence) => ({ userName: userOf(sequence), eventName: `Name ${Math.floor(sequence / 2)}` }),
     refusals: [400],
     passesAtLimit: 2 * LIMIT,
@@ -82,11 +82,11 @@ export const FAMILIES: readonly RaceFamily[] = [
     route: 'identify-user',
     bodyOf: (sequence) => ({ userName: userOf(sequence), userAttributes: { $set: { [`trait_${sequence}`]: 'set' } } }),
     refusals: [],
-    passesAtLimit: ASKED / 2,
+    passesAtLimit: REQUESTS / 2,
     unitsOf: (value) => Object.keys((value['operations'] as { set?: object } | undefined)?.set ?? {}),
   },
   {
-    // Half of them with a name that the cap has no room for: they must not take events from the others.
+    // Half of the requests use a name that the cap refuses: they must not use up the event limit of the others.
     id: 'both',
     limit: 'events, cap full',
     plan: { eventsPerMonth: LIMIT, uniqueEvents: 1 },

@@ -5,15 +5,15 @@ import type { RaceStack } from './race-stack.ts'
 export interface RaceFault {
   readonly id: string
   readonly what: string
-  /** `first answers`: while most requests are under way. `limits reached`: once all room is taken. `start`: lies in wait. */
+  /** `start`: armed before the race. `first answers`: while most requests are open. `limits reached`: when all room is used. */
   readonly when: 'start' | 'first answers' | 'limits reached'
   readonly strike: (stack: RaceStack) => Promise<void> | void
   readonly heal?: (stack: RaceStack) => Promise<void> | void
-  /** Changes where the fault really struck; needed where nothing else shows it. */
+  /** A value that changes when the fault has really struck. Only needed if nothing else shows it. */
   readonly witness?: (stack: RaceStack) => number | undefined
-  /** What that gateway had counted is gone. */
+  /** The gateway's counters are lost. */
   readonly restartsGateway?: true
-  /** Limits are not checked meanwhile; the records say so. */
+  /** Limits are not checked during the fault, and the records say so. */
   readonly leavesUnchecked?: true
 }
 
@@ -69,7 +69,7 @@ export const FAULTS: readonly RaceFault[] = [
     id: 'redis-replaced',
     what: 'Redis replaced by an empty one',
     when: 'first answers',
-    // What it kept on disk is empty then, too.
+    // The first step also empties what Redis keeps on disk.
     strike: async ({ redis, kill }) => {
       await redis.flushall()
       kill('redis', 'SIGKILL')
@@ -77,19 +77,19 @@ export const FAULTS: readonly RaceFault[] = [
     witness: pidOf('redis'),
   },
   {
-    id: 'owners-killed',
-    what: 'all owners killed',
+    id: 'services-killed',
+    what: 'admission services killed',
     when: 'limits reached',
-    strike: ({ signalOwners }) => signalOwners('SIGKILL'),
+    strike: ({ signalAdmissionServices }) => signalAdmissionServices('SIGKILL'),
     witness: pidOf('metering-2'),
     leavesUnchecked: true,
   },
   {
-    id: 'owners-frozen',
-    what: 'all owners frozen',
+    id: 'services-frozen',
+    what: 'admission services frozen',
     when: 'limits reached',
-    strike: ({ signalOwners }) => signalOwners('SIGSTOP'),
-    heal: ({ signalOwners }) => signalOwners('SIGCONT'),
+    strike: ({ signalAdmissionServices }) => signalAdmissionServices('SIGSTOP'),
+    heal: ({ signalAdmissionServices }) => signalAdmissionServices('SIGCONT'),
     leavesUnchecked: true,
   },
 ]

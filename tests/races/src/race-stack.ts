@@ -7,18 +7,18 @@ import { freePort } from '@nextvisit/local-stack'
 import { eventually, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
 /** The services that admission asks. */
-const OWNERS = ['metering', 'trait-registry', 'user-projector'] as const
+const ADMISSION_SERVICES = ['metering', 'trait-registry', 'user-projector'] as const
 
-/** A whole stack with two gateways and two processes of each owner; the second gateway reaches Kafka through a fault proxy. */
+/** A stack with two gateways and two processes of each admission service. The second gateway reaches Kafka through a fault proxy. */
 export interface RaceStack extends ThrowAwayStack {
   readonly gatewayUrls: readonly [string, string]
-  /** Where the gateways' metrics are. */
+  /** URLs of the gateways' metrics. */
   readonly gatewayMetrics: readonly string[]
   readonly proxy: FaultProxy
   readonly redis: Redis
-  /** Signals both processes of every owner. */
-  readonly signalOwners: (signal: NodeJS.Signals) => void
-  /** Everything answers that it is ready. */
+  /** Signals both processes of every admission service. */
+  readonly signalAdmissionServices: (signal: NodeJS.Signals) => void
+  /** Waits until every process is ready. */
   readonly untilReady: () => Promise<void>
 }
 
@@ -28,15 +28,15 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   await writeFile(workspaceFile, workspace)
   const stack = await startThrowAwayStack(workspaceFile)
   const [host = '', port] = (stack.brokers[0] ?? '').split(':')
-  const proxy = createFaultProxy({ host, port: Number(port) }, { poses: true })
+  const proxy = createFaultProxy({ host, port: Number(port) }, { rewritesMetadata: true })
   await proxy.start()
 
-  const seconds = await Promise.all(OWNERS.map((owner) => stack.startReplica(owner)))
+  const seconds = await Promise.all(ADMISSION_SERVICES.map((service) => stack.startReplica(service)))
   const gatewayPort = String(await freePort())
-  // The gateways ask the two processes of an owner in opposite order.
-  const addresses = OWNERS.map((owner, index) => [
-    `${owner.toUpperCase().replaceAll('-', '_')}_URLS`,
-    `${seconds[index]?.internalUrl},${stack.internalUrlOf(owner)}`,
+  // The two gateways ask a service's processes in opposite order.
+  const addresses = ADMISSION_SERVICES.map((service, index) => [
+    `${service.toUpperCase().replaceAll('-', '_')}_URLS`,
+    `${seconds[index]?.internalUrl},${stack.internalUrlOf(service)}`,
   ])
   const { port: proxyPort } = proxy.addressFor()
   const second = await stack.startReplica('gateway', {
@@ -45,10 +45,10 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     KAFKA_BROKERS: `${host}:${proxyPort}`,
   })
   const redis = new Redis(stack.redisUrl, { lazyConnect: true, maxRetriesPerRequest: null })
-  redis.on('error', () => {}) // it is killed
+  redis.on('error', () => {}) // a fault kills Redis
 
-  const ownerProcesses = [...OWNERS, ...seconds.map(({ name }) => name)]
-  const internal = ['gateway', ...OWNERS].map(stack.internalUrlOf)
+  const admissionProcesses = [...ADMISSION_SERVICES, ...seconds.map(({ name }) => name)]
+  const internal = ['gateway', ...ADMISSION_SERVICES].map(stack.internalUrlOf)
   const ready = [...internal, ...seconds.map(({ internalUrl }) => internalUrl), second.internalUrl]
   return {
     ...stack,
@@ -56,8 +56,8 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     gatewayMetrics: [stack.internalUrlOf('gateway'), second.internalUrl].map((url) => `${url}/metrics`),
     proxy,
     redis,
-    signalOwners: (signal) => {
-      for (const process of ownerProcesses) stack.kill(process, signal)
+    signalAdmissionServices: (signal) => {
+      for (const process of admissionProcesses) stack.kill(process, signal)
     },
     untilReady: async () => {
       await redis.ping()

@@ -1,4 +1,4 @@
-/** Rows as a Markdown table whose columns line up, to be read in a terminal as well. */
+/** A Markdown table with aligned columns, so that it is readable in a terminal too. */
 export function formatTable(rows: readonly Readonly<Record<string, string | number>>[]): string {
   const columns = Object.keys(rows[0] ?? {})
   const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column])))]

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { keyNamed } from '@nextvisit/testing/black-box'
 import type { RaceFamily } from './race-families.ts'
 
-/** An organization for each race, so that none sees another's room. */
+/** Each race has its own organization, so that races do not share room. */
 export function organizationOf(fault: string, family: string): string {
   return `${fault}-${family}`
 }
@@ -12,7 +12,7 @@ export function keyOf(organization: string): string {
   return keyNamed(`${organization.toUpperCase().replaceAll('-', '_')}_ADMIN_P`)
 }
 
-/** A workspace file (JSON is YAML) with these races' organizations, and one whose limits nobody reaches. */
+/** A workspace file (JSON is YAML) with one organization per race, and one for probes, with limits that are never reached. */
 export function raceWorkspace(faults: readonly string[], families: readonly RaceFamily[]): string {
   const races = faults.flatMap((fault) => families.map(({ id, plan }) => configOf(organizationOf(fault, id), plan)))
   return JSON.stringify({ organizations: [...races, configOf(PROBE, PROBE_PLAN)] })

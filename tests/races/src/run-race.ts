@@ -1,10 +1,10 @@
 import { type CallerLedger, createCallerLedger, eventually, type LedgerEntry } from '@nextvisit/testing/black-box'
-import { ASKED, type RaceFamily, USERS } from './race-families.ts'
+import { REQUESTS, type RaceFamily, USERS } from './race-families.ts'
 import type { RaceFault } from './race-faults.ts'
 import type { RaceStack } from './race-stack.ts'
 import { keyOf, organizationOf } from './race-workspace.ts'
 
-/** What callers know of one race, for one limit, during one fault. */
+/** One race: the requests for one limit during one fault. */
 export interface Race {
   readonly organization: string
   readonly family: RaceFamily
@@ -22,7 +22,7 @@ interface Runner {
   readonly prepare: () => Promise<void>
 }
 
-/** Races for every limit at once, with the fault in the middle: half of the requests before it, half of them after it. */
+/** Runs one race per limit. Half of the requests are sent before the fault, half after it. */
 export async function runRace(stack: RaceStack, fault: RaceFault, families: readonly RaceFamily[]): Promise<Race[]> {
   const runners = families.map((family) => createRunner(stack, fault, family))
   await Promise.all(runners.map(({ prepare }) => prepare()))
@@ -30,13 +30,13 @@ export async function runRace(stack: RaceStack, fault: RaceFault, families: read
   if (fault.when === 'start') await fault.strike(stack)
   const early: Promise<unknown>[] = []
   for (const runner of runners) {
-    const half = sendAll(runner, 0, ASKED / 2)
+    const half = sendAll(runner, 0, REQUESTS / 2)
     early.push(half)
     await Promise.race([half, eventually(async () => isTimeFor(fault, runner), Boolean, 10_000, 2)])
   }
   if (fault.when !== 'start') await fault.strike(stack)
-  // One limit after the other: a machine that is too slow for all at once would refuse most of them as busy.
-  for (const runner of runners) await sendAll(runner, ASKED / 2, ASKED)
+  // One limit after the other: a slow machine would refuse most requests as busy if all were sent at once.
+  for (const runner of runners) await sendAll(runner, REQUESTS / 2, REQUESTS)
   await Promise.all(early)
   await fault.heal?.(stack)
   await stack.untilReady()
@@ -66,7 +66,7 @@ function createRunner(stack: RaceStack, fault: RaceFault, family: RaceFamily): R
     family,
     entries,
     send,
-    // Through the other gateway: the one that is asked for a user knows nothing of them.
+    // Identify through the other gateway, so that the gateway in the race does not remember the user.
     prepare: async () => {
       if (family.route !== 'track-event') return
       const users = Array.from({ length: USERS }, (_, user) => user)
@@ -76,7 +76,7 @@ function createRunner(stack: RaceStack, fault: RaceFault, family: RaceFamily): R
   }
 }
 
-/** Until it is done: connections to a gateway that was killed in the race before are dead. */
+/** Retries, because connections to a gateway that the previous race killed are dead. */
 function identify(gateway: CallerLedger, userName: string): Promise<LedgerEntry> {
   return eventually(
     () => gateway.send('identify-user', { userName }),
@@ -88,7 +88,7 @@ function identify(gateway: CallerLedger, userName: string): Promise<LedgerEntry>
 const sendAll = ({ send }: Runner, from: number, to: number) =>
   Promise.all(Array.from({ length: to - from }, (_, index) => send(from + index)))
 
-/** Whether a race has come far enough to begin the next one, and to strike after the last one. */
+/** Whether a race is far enough to start the next one, or to strike after the last one. */
 function isTimeFor({ when }: RaceFault, { entries, family }: Runner): boolean {
   if (when === 'start') return true
   if (when === 'first answers') return entries.length > 0

@@ -1,4 +1,4 @@
-/** `pnpm test`: everything that has to hold. Arguments narrow the specs, as they do for vitest. */
+/** `pnpm test`: runs every check and every spec. Arguments filter the specs, as in vitest. */
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -6,11 +6,11 @@ import { startVitest } from 'vitest/node'
 import { type Counts, createSummaryReporter } from './summary-reporter.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
-/** Something hangs. On two cores with nothing else to do it is half of that. */
+/** After this time something hangs. A run on two idle cores takes half of it. */
 const WITHIN_MS = 25 * 60_000
 const tool = (name: string): string => path.join(CHECKOUT, 'node_modules/.bin', name)
 
-/** Each counts as one. */
+/** Each check counts as one test. */
 const CHECKS: readonly { readonly name: string; readonly command: readonly [string, ...string[]] }[] = [
   { name: 'Prisma clients', command: [process.execPath, 'packages/database/src/generate-clients.ts'] },
   { name: 'Format', command: [tool('biome'), 'format'] },

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 
-/** Where the real parts that specs use come from. `auto`: containers where an engine has the images, else this machine. */
+/** Where specs get Kafka, Postgres and Redis. `auto`: containers if an engine has the images, else processes on this machine. */
 export type TestParts = 'auto' | 'docker' | 'local'
 
 export interface TestConfig {
   readonly parts: TestParts
-  /** A part whose address is given is used as it is, and none is started. */
+  /** If an address is given, that part is used and none is started. */
   readonly kafkaBrokers: string | undefined
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
@@ -14,7 +14,7 @@ export interface TestConfig {
 export function readTestConfig(): TestConfig {
   const parts = process.env['NEXTVISIT_TEST_PARTS'] ?? 'auto'
   if (parts !== 'auto' && parts !== 'docker' && parts !== 'local') {
-    throw new RangeError(`NEXTVISIT_TEST_PARTS is ${parts}; it has to be auto, docker or local.`)
+    throw new RangeError(`NEXTVISIT_TEST_PARTS is ${parts}; it must be auto, docker or local.`)
   }
   return {
     parts,
@@ -25,8 +25,8 @@ export function readTestConfig(): TestConfig {
 }
 
 /**
- * Testcontainers takes a machine with /.dockerenv for a container and dials the bridge's gateway, but published ports
- * may listen on loopback only. Set before testcontainers is imported.
+ * On a machine with /.dockerenv, testcontainers believes that it runs in a container and connects to the bridge's gateway.
+ * But published ports may listen on loopback only. Call this before testcontainers is imported.
  */
 export function dialContainersOnLoopback(): void {
   if (existsSync('/.dockerenv')) process.env['TESTCONTAINERS_HOST_OVERRIDE'] ??= 'localhost'
@@ -37,16 +37,16 @@ function given(name: string): string | undefined {
   return value === '' ? undefined : value
 }
 
-/** How long a property is looked for a counterexample, and where one that was found is. */
+/** How many cases a property test runs, and which failure it repeats. */
 export interface Campaign {
   readonly runs: number
   readonly withinMs: number
-  /** What fast-check printed of a failure: its seed and path, and of commands their `replayPath`. */
+  /** What fast-check printed for a failure: its seed and path, and for commands the `replayPath`. */
   readonly replay: { readonly seed?: number; readonly path?: string }
   readonly replayCommands: { readonly replayPath?: string }
 }
 
-/** `NEXTVISIT_PROPERTY_RUNS`, `_SEED`, `_PATH` and `_REPLAY_PATH`; `usualRuns`: of an ordinary test run. */
+/** Reads `NEXTVISIT_PROPERTY_RUNS`, `_SEED`, `_PATH` and `_REPLAY_PATH`. `usualRuns` is the default number of cases. */
 export function readCampaign(usualRuns: number): Campaign {
   const runs = Number(given('NEXTVISIT_PROPERTY_RUNS') ?? usualRuns)
   const seed = given('NEXTVISIT_PROPERTY_SEED')

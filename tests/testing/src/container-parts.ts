@@ -9,7 +9,7 @@ const IMAGES = { kafka: 'apache/kafka:4.1.2', postgres: 'postgres:17', redis: 'r
 dialContainersOnLoopback()
 const { GenericContainer, Wait } = await import('testcontainers')
 
-/** Whether an engine answers that has all three images already: tests are no reason to download a gigabyte. */
+/** Whether an engine answers and already has all three images. Tests must not download a gigabyte. */
 export async function hasImages(): Promise<boolean> {
   return promisify(execFile)('docker', ['image', 'inspect', ...Object.values(IMAGES)], { timeout: 10_000 }).then(
     () => true,
@@ -18,7 +18,7 @@ export async function hasImages(): Promise<boolean> {
 }
 
 export async function startKafkaContainer(): Promise<StartedPart> {
-  const port = await freePort() // told to clients by the broker, so it has to be known before the start
+  const port = await freePort() // the broker advertises it, so it must be known before the start
   const container = await new GenericContainer(IMAGES.kafka)
     .withExposedPorts({ container: 9092, host: port })
     .withEnvironment({
@@ -48,7 +48,7 @@ export async function startPostgresContainer(): Promise<StartedPart> {
     .withExposedPorts(5432)
     .withEnvironment({ POSTGRES_PASSWORD: 'test' })
     .withCommand(['postgres', '-c', 'max_connections=200', '-c', 'fsync=off'])
-    .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2)) // the first is initdb's
+    .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2)) // the first message is from initdb
     .start()
   const place = `${container.getHost()}:${container.getMappedPort(5432)}`
   return { address: `postgresql://postgres:test@${place}/postgres`, stop: async () => void (await container.stop()) }

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** What may happen to a response of the broker. Of a response that is cut so many bytes arrive, then the connection ends. */
+/** What happens to a response of the broker. `cutAfterBytes`: only these bytes arrive, then the connection ends. */
 export type ResponseFault = 'pass' | 'lose' | { readonly cutAfterBytes: number }
 
 export interface BrokerResponse {
-  /** Kafka's number for the kind of request, e.g. `produceApiKey`. */
+  /** Kafka's number for the kind of request, for example `produceApiKey`. */
   readonly apiKey: number
   readonly bytes: number
 }
@@ -15,18 +15,18 @@ export type LinkState = 'open' | 'black-hole' | 'refuse'
 export interface FaultProxy {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
-  /** Give it as a connection's `addressFor`: whatever broker is asked for is reached through the proxy. */
+  /** Pass it as a connection's `addressFor`: every broker is then reached through the proxy. */
   readonly addressFor: () => { readonly host: string; readonly port: number }
-  /** Decides about every response from now on. */
+  /** Sets the function that decides what happens to each response from now on. */
   readonly onResponse: (decide: (response: BrokerResponse) => ResponseFault) => void
   /**
-   * `black-hole`: connections are taken, and nothing gets through either way. `refuse`: connections are closed, and new ones
-   * too. A connection that was black-holed stays so.
+   * `black-hole`: connections are accepted, but no data passes in either direction. `refuse`: open and new connections are
+   * closed. A black-holed connection stays black-holed.
    */
   readonly setLink: (state: LinkState) => void
-  /** Closes all connections; new ones are taken. */
+  /** Closes all connections; new ones are accepted. */
   readonly cutAll: () => void
-  /** Witnesses: how often a fault really struck. */
+  /** How often each fault really happened. */
   readonly struck: () => Readonly<Record<'lost' | 'cut' | 'refused', number>>
 }
 
@@ -35,26 +35,26 @@ export const fetchApiKey = 1
 const metadataApiKey = 3
 
 export interface FaultProxyOptions {
-  /** For clients in another process, which can't be given `addressFor`: they are told that the proxy is the broker. */
-  readonly poses?: boolean
+  /** For clients in another process, which cannot use `addressFor`: metadata responses name the proxy as the broker. */
+  readonly rewritesMetadata?: boolean
 }
 
 interface Link {
   readonly client: net.Socket
   readonly broker: net.Socket
-  /** Kinds of the requests under way, by correlation id. */
+  /** The API keys of open requests, by correlation id. */
   readonly apiKeys: Map<number, number>
   isBlackHole: boolean
 }
 
 /**
- * Stands between a Kafka client and its broker, and understands just enough of the protocol to strike one response: each
- * frame is its length (4 bytes) and then, in a request, the API key (2), its version (2) and the correlation id (4), which
- * a response begins with.
+ * A proxy between a Kafka client and its broker. It understands just enough of the protocol to fail single responses. Each
+ * frame starts with its length (4 bytes). A request continues with the API key (2), its version (2) and the correlation id
+ * (4); a response continues with the correlation id.
  */
 export function createFaultProxy(
   broker: { readonly host: string; readonly port: number },
-  { poses = false }: FaultProxyOptions = {},
+  { rewritesMetadata = false }: FaultProxyOptions = {},
 ): FaultProxy {
   const links = new Set<Link>()
   const struck = { lost: 0, cut: 0, refused: 0 }
@@ -91,7 +91,7 @@ export function createFaultProxy(
     const apiKey = link.apiKeys.get(correlationId) ?? -1
     link.apiKeys.delete(correlationId)
     const fault = decide({ apiKey, bytes: frame.length })
-    if (poses && apiKey === metadataApiKey) replacePort(frame, broker, addressFor().port)
+    if (rewritesMetadata && apiKey === metadataApiKey) replacePort(frame, broker, addressFor().port)
     if (fault === 'pass') link.client.write(frame)
     if (fault === 'lose') struck.lost += 1
     if (typeof fault === 'object') {
@@ -102,7 +102,7 @@ export function createFaultProxy(
   }
 
   const close = (link: Link): void => {
-    if (link.isBlackHole && linkState === 'black-hole') return // the other side must not learn of it
+    if (link.isBlackHole && linkState === 'black-hole') return // the other side must not notice
     links.delete(link)
     link.client.destroy()
     link.broker.destroy()
@@ -151,7 +151,7 @@ function passAll(_response: BrokerResponse): ResponseFault {
   return 'pass'
 }
 
-/** Wherever the frame names the broker: its host with the length (2 bytes) in front, then its port (4 bytes). */
+/** Replaces the port wherever the frame names the broker: the host's length (2 bytes), the host, then the port (4 bytes). */
 function replacePort(frame: Buffer, broker: { readonly host: string; readonly port: number }, port: number): void {
   const named = Buffer.alloc(2 + broker.host.length + 4)
   named.writeInt16BE(broker.host.length, 0)
@@ -161,7 +161,7 @@ function replacePort(frame: Buffer, broker: { readonly host: string; readonly po
     frame.writeInt32BE(port, at + 2 + broker.host.length)
 }
 
-/** Takes bytes as they come and hands on whole frames, each with its length in front. */
+/** Collects bytes and passes on whole frames, including the length in front. */
 function createFrameSplitter(onFrame: (frame: Buffer) => void): (bytes: Buffer) => void {
   let buffered: Buffer = Buffer.alloc(0)
   return (bytes) => {

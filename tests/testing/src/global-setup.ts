@@ -8,9 +8,9 @@ import { readTestConfig } from './config.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** 'host:port', comma separated. */
+    /** `host:port`, separated by commas. */
     kafkaBrokers: string
-    /** A superuser's, of a database that specs make their own ones beside. */
+    /** URL of a superuser. Specs create their own databases beside this one. */
     databaseUrl: string
     redisUrl: string
   }
@@ -27,10 +27,10 @@ interface RealParts {
   readonly redis: StartedPart
 }
 
-/** Vitest runs this once for each project, in a module graph of its own; they share one set of parts. */
+/** Vitest runs this file once per project, each time in its own module graph. All projects share one set of parts. */
 const shared = globalThis as { nextvisitTestParts?: Promise<RealParts> }
 
-/** Starts real parts, or finds those that the environment names, and hands their addresses down to the specs. */
+/** Starts real parts, or uses those that the environment names, and provides their addresses to the specs. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   shared.nextvisitTestParts ??= startParts()
   const { kafka, postgres, redis } = await shared.nextvisitTestParts
@@ -58,7 +58,7 @@ async function startParts(): Promise<RealParts> {
   return { kafka, postgres, redis }
 }
 
-/** A new broker refuses groups until it was asked for one and has made what it keeps of them. */
+/** A new broker refuses groups until it has created its offsets topic. The first request for a group creates it. */
 async function makeReadyForGroups(brokers: string): Promise<void> {
   await withLogAdmin({ brokers: brokers.split(','), clientId: 'test-setup' }, (admin) =>
     admin.describeGroup('nextvisit.test-setup'),

@@ -1,6 +1,6 @@
 import type { Db } from '@nextvisit/database'
 
-/** The database, but its commits go through `around`, which may fail before or after them. */
+/** The same database, but each commit runs inside `around`, which may fail before or after it. */
 export function interceptCommits(db: Db, around: (commit: () => Promise<unknown>) => Promise<void>): Db {
   type Answer = ReturnType<Db['$executeRaw']>
   return {

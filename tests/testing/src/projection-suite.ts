@@ -1,4 +1,5 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import { type Consumer, rebuildParts, unknownTables } from '@nextvisit/consumer'
 import { type Db, type Statement, sql } from '@nextvisit/database'
 import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import {
@@ -8,7 +9,6 @@ import {
   type PartitionFold,
   type Projection,
 } from '@nextvisit/projection'
-import { type TableRoles, unknownTables } from '@nextvisit/projection/replay'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
@@ -21,42 +21,41 @@ interface SuiteFact {
   readonly userId: string
 }
 
-export interface ProjectionSuiteOptions<Fact extends SuiteFact, Draft> {
-  readonly schema: string
-  /** Folder of the service's migrations. */
-  readonly migrations: string
-  readonly createProjection: () => Projection<Fact, Draft>
-  readonly openDb: (url: string) => Db
+export interface ProjectionSuiteOptions {
   /** In log order, all of one partition. A dozen or more, with everything that the fold knows among them. */
-  readonly facts: readonly Fact[]
+  readonly facts: readonly SuiteFact[]
   /** All that the fold wrote, in a form that can be compared. */
   readonly readRows: (db: Db) => Promise<unknown>
-  /** What a rebuild writes of it; where left out, all of it. */
+  /** The part of it that a rebuild writes. Default: all of it. */
   readonly readRebuiltRows?: (db: Db) => Promise<unknown>
   readonly catalog?: CatalogView
-  /** Where the rows of each of the schema's tables come from. */
-  readonly roles: TableRoles
 }
 
-/** ada's and bob's facts are in two of them. */
+/** With this number, ada's and bob's facts are in different partitions. */
 const PARTITIONS = 5
 
-/** The suite that every projection passes, on real Postgres: nothing lost, nothing twice, whatever happens to a batch. */
-export function describeProjection<Fact extends SuiteFact, Draft>(
-  name: string,
-  options: ProjectionSuiteOptions<Fact, Draft>,
+/**
+ * The suite that the projection of every consumer passes, on real Postgres: nothing is lost and nothing is folded twice,
+ * whatever happens to a batch.
+ */
+export function describeProjection(
+  consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'openDb' | 'projection' | 'tables'>,
+  options: ProjectionSuiteOptions,
 ): void {
-  const { schema, migrations, openDb, readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
+  const { schema } = consumer
+  const { readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
+  const openDb = (url: string) => consumer.openDb({ url, schema, applicationName: 'spec' })
+  const createProjection = () => consumer.projection(rebuildParts(() => Promise.resolve(1)))
   const records = factsAsRecords(options.facts)
   let template: TestDatabase
   let database: TestDatabase
   let db: Db
-  /** The rows of an undisturbed fold, a record at a time. */
+  /** The rows of an undisturbed fold, one record at a time. */
   let expected: unknown
 
   const foldOn = async (
     target: Db,
-    { projection = options.createProjection(), isRebuild = false, partition = 0 } = {},
+    { projection = createProjection(), isRebuild = false, partition = 0 } = {},
   ): Promise<PartitionFold> => {
     const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', isRebuild }
     const fold = createPartitionFold({ projection, db: target, ...place })
@@ -64,9 +63,9 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     return fold
   }
 
-  describe(`the projection ${name}`, () => {
+  describe(`the projection ${consumer.name}`, () => {
     beforeAll(async () => {
-      template = await createTestDatabase(inject('databaseUrl'), { schema, migrations })
+      template = await createTestDatabase(inject('databaseUrl'), consumer)
       await onClone(async (target) => {
         await foldAll(await foldOn(target), batchesOf(records, 1))
         expected = await readRows(target)
@@ -75,7 +74,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     afterAll(() => template?.drop())
     beforeEach(async () => {
       database = await template.clone()
-      db = openDb(database.url)
+      db = await openDb(database.url)
     })
     afterEach(async () => {
       await db?.$disconnect()
@@ -94,24 +93,24 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('folds what overlapping batches share once', async () => {
+    it('folds records in overlapping batches once', async () => {
       const fold = await foldOn(db)
       for (let to = 1; to <= records.length; to++) await foldAll(fold, [batchOf(records, Math.max(0, to - 3), to)])
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('has written nothing when it crashes before the commit, and goes on', async () => {
+    it('writes nothing when it crashes before the commit, and continues after a restart', async () => {
       const half = Math.ceil(records.length / 2)
       await foldAll(await foldOn(db), [batchOf(records, 0, half)])
       const before = await readRows(db)
-      const failing = await foldOn(db, { projection: failingAtTheEnd(options.createProjection()) })
+      const failing = await foldOn(db, { projection: failingAtTheEnd(createProjection()) })
       await expect(failing.fold(batchOf(records, half))).rejects.toThrow(FoldFailedError)
       expect(await readRows(db)).toEqual(before)
       await foldAll(await foldOn(db), [batchOf(records, half)])
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('folds once when it crashes after the commit, before it knows', async () => {
+    it('folds a batch once when it crashes after the commit, before it gets the answer', async () => {
       const fold = await foldOn(losingTheFirstAnswer(db))
       await expect(fold.fold(batchOf(records))).rejects.toThrow('Connection terminated')
       expect(await fold.fold(batchOf(records))).toEqual({ outcome: 'stale' })
@@ -120,7 +119,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     })
 
     it('lets one of two racing owners commit', async () => {
-      const other = openDb(database.url)
+      const other = await openDb(database.url)
       try {
         const owners = [await foldOn(db), await foldOn(other)]
         for (const batch of batchesOf(records, 4)) {
@@ -135,7 +134,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     })
 
     it('lets an owner that slept through a takeover write nothing', async () => {
-      const other = openDb(database.url)
+      const other = await openDb(database.url)
       try {
         const zombie = await foldOn(other)
         await foldAll(await foldOn(db), [batchOf(records)])
@@ -154,7 +153,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
       expect(await readRows(db)).toEqual(before)
     })
 
-    it('keeps what it cannot parse as a dead letter and folds the rest', async () => {
+    it('keeps a record that it cannot parse as a dead letter and folds the rest', async () => {
       const poisoned = withPoison(records)
       await foldAll(await foldOn(db), batchesOf(poisoned, 4))
       expect(await readRows(db)).toEqual(expected)
@@ -165,21 +164,21 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
     })
 
     it('folds a duplicate of an idempotent record once', async () => {
-      const projection = options.createProjection()
+      const projection = createProjection()
       const doubled = factsAsRecords(
         options.facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),
       )
-      expect(doubled.length, 'some of the facts are keyed').toBeGreaterThan(records.length)
+      expect(doubled.length, 'some of the facts are idempotent').toBeGreaterThan(records.length)
       await foldAll(await foldOn(db), batchesOf(doubled, 3))
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('says of every table where its rows come from, so that a replay neither loses nor doubles any', async () => {
+    it('declares where the rows of every table come from, so that a replay neither loses nor doubles any', async () => {
       const rows = await db.$queryRaw<{ tablename: string }[]>(
         sql`SELECT tablename FROM pg_tables WHERE schemaname = ${schema}`,
       )
       const names = rows.map(({ tablename }) => tablename)
-      expect(unknownTables(names, options.roles)).toEqual({ withoutRole: [], missing: [] })
+      expect(unknownTables(names, consumer.tables)).toEqual({ withoutRole: [], missing: [] })
     })
 
     it('gives the same rows when it is rebuilt', async () => {
@@ -213,7 +212,7 @@ export function describeProjection<Fact extends SuiteFact, Draft>(
 
   async function onClone(work: (target: Db) => Promise<void>): Promise<void> {
     const own = await template.clone()
-    const target = openDb(own.url)
+    const target = await openDb(own.url)
     try {
       await work(target)
     } finally {
@@ -227,13 +226,13 @@ async function foldAll(fold: PartitionFold, batches: readonly FetchedBatch[]): P
   for (const batch of batches) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded' })
 }
 
-/** Its commit fails with its last statement. */
+/** A projection whose commit fails in its last statement. */
 function failingAtTheEnd<Fact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
   const save = (draft: Draft): readonly Statement[] => [...projection.save(draft), sql`SELECT 1 / 0`]
   return { ...projection, save }
 }
 
-/** A connection that dies between the first COMMIT and its answer. */
+/** A database whose connection dies between the first COMMIT and its answer. */
 function losingTheFirstAnswer(db: Db): Db {
   let isLost = false
   return interceptCommits(db, async (commit) => {
@@ -244,7 +243,7 @@ function losingTheFirstAnswer(db: Db): Db {
   })
 }
 
-/** A record that holds no JSON at offset 1; the others move up. */
+/** Inserts a record that is not JSON at offset 1; later records move up. */
 function withPoison(records: readonly FetchedRecord[]): FetchedRecord[] {
   const poison = { ...records[0], value: Buffer.from('{"broken') } as FetchedRecord
   return records.toSpliced(1, 0, poison).map((record, index) => ({ ...record, offset: BigInt(index) }))

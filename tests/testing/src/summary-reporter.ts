@@ -6,7 +6,7 @@ export interface Counts {
   readonly skipped: number
 }
 
-/** Counts what a run came to. A spec file that could not be read and an error outside any test count as failed tests. */
+/** Counts the results of a run. An unreadable spec file and an error outside any test count as failed tests. */
 export function createSummaryReporter(): Reporter & { readonly counts: () => Counts } {
   let counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   return {

@@ -1,29 +1,29 @@
 import { randomBytes } from 'node:crypto'
-import { applyMigrations } from '@nextvisit/database'
+import { applyMigrations, type ServiceSchemaOptions } from '@nextvisit/database'
 import { coreMigrations } from '@nextvisit/projection'
 import { Client } from 'pg'
 
 export interface TestDatabaseOptions {
-  /** The service's schema. */
   readonly schema: string
-  /** Folder of the service's own migrations, applied after the core's. */
-  readonly migrations?: string
+  /** Default: the core's. */
+  readonly migrations?: ServiceSchemaOptions['migrations']
 }
+
+const CORE = [{ directory: coreMigrations, table: '_core_migrations' }]
 
 /** A database of a spec's own, with `test` in its name. */
 export interface TestDatabase {
   readonly url: string
-  /** Another database that begins as this one is now. Nobody may be connected to this one meanwhile. */
+  /** Another database that begins as a copy of this one. Nobody may be connected to this one meanwhile. */
   readonly clone: () => Promise<TestDatabase>
   readonly drop: () => Promise<void>
 }
 
-/** Makes a database and one service's schema in it. `adminUrl` is of a role that may create databases. */
+/** Creates a database and one consumer's schema in it. `adminUrl` is of a role that may create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
-  const { schema, migrations } = options
+  const { schema, migrations = CORE } = options
   const database = await createDatabase(adminUrl)
-  await applyMigrations({ url: database.url, schema, directory: coreMigrations, table: '_core_migrations' })
-  if (migrations) await applyMigrations({ url: database.url, schema, directory: migrations })
+  for (const own of migrations) await applyMigrations({ url: database.url, schema, ...own })
   return database
 }
 

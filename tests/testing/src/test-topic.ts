@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { withLogAdmin, type LogConnection } from '@nextvisit/log'
 
-/** A topic of a spec's own. `brokers` as `inject('kafkaBrokers')` gives them: separated by commas. */
+/** Creates a topic for one spec. `brokers` is the value of `inject('kafkaBrokers')`: separated by commas. */
 export async function createTestTopic(
   brokers: string,
   { partitions = 1, name = 'test' }: { readonly partitions?: number; readonly name?: string } = {},

@@ -1,5 +1,5 @@
-import { compareRows, isoOf } from './compare-rows.ts'
-import type { Identified, Tracked } from './facts.ts'
+import { compareRows } from './compare-rows.ts'
+import type { Identified, ProjectRef, Tracked } from './facts.ts'
 import type { Model } from './model.ts'
 import { slugsOf } from './operate.ts'
 
@@ -9,18 +9,13 @@ interface Definition {
   firstRecordId: string
   lastSeenAt: string
   count: number
-  /** The least of those that were told "new". */
-  broughtBy: string | null
+  /** The smallest id of those that got the verdict "new". */
+  registeredBy: string | null
 }
 
-interface DefinitionRow extends Omit<Definition, 'firstSeenAt' | 'lastSeenAt' | 'count'> {
-  readonly organization: string
-  readonly project: string
+interface DefinitionRow extends ProjectRef {
   readonly kind: string
   readonly slug: string
-  readonly firstSeenAt: Date
-  readonly lastSeenAt: Date
-  readonly count: string
 }
 
 /** `definitions` of the trait registry: every name that a record carried, whatever its verdict. */
@@ -37,7 +32,7 @@ export function createRegistryModel(): Model {
       firstRecordId: id,
       lastSeenAt: received,
       count: 0,
-      broughtBy: null,
+      registeredBy: null,
     }
     definitions.set(key, known)
     known.count += 1
@@ -45,7 +40,7 @@ export function createRegistryModel(): Model {
     if (received < known.firstSeenAt || (received === known.firstSeenAt && id < known.firstRecordId)) {
       Object.assign(known, { name, firstSeenAt: received, firstRecordId: id })
     }
-    if (isNew && (known.broughtBy === null || id < known.broughtBy)) known.broughtBy = id
+    if (isNew && (known.registeredBy === null || id < known.registeredBy)) known.registeredBy = id
   }
 
   return {
@@ -61,21 +56,12 @@ export function createRegistryModel(): Model {
       compareRows({
         table: 'registry.definitions',
         expected: definitions,
-        cellsOf: (definition) => ({ ...definition }),
         rows: snapshot.rows<DefinitionRow>(
           `SELECT organization, project, kind, slug, name, first_seen_at AS "firstSeenAt",
-             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, brought_by AS "broughtBy"
+             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, registered_by AS "registeredBy"
            FROM definitions`,
         ),
         keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,
-        foundIn: ({ name, firstSeenAt, firstRecordId, lastSeenAt, count, broughtBy }) => ({
-          name,
-          firstSeenAt: isoOf(firstSeenAt),
-          firstRecordId,
-          lastSeenAt: isoOf(lastSeenAt),
-          count: Number(count),
-          broughtBy,
-        }),
         findings,
       }),
   }

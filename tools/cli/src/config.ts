@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
 import { type Environment, kafkaConfig, readConfig } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { z } from 'zod'
 import { CliError, EXIT } from './errors.ts'
 import { isRunning } from './is-running.ts'
@@ -46,10 +46,8 @@ function localStack(): Environment {
   const { pid, kafkaBrokers, databaseUrls, adminDatabaseUrl, redisUrl, serviceUrls, internalToken } = parsed.data
   const { secretKey, environment } = parsed.data
   if (pid !== undefined && !isRunning(pid)) return {}
-  const ownUrls = serviceDatabases.map(({ service, environmentVariable }) => [
-    environmentVariable,
-    new Map(Object.entries(databaseUrls)).get(service),
-  ])
+  const urls = new Map(Object.entries(databaseUrls))
+  const ownUrls = consumers.map(({ name, databaseVariable }) => [databaseVariable, urls.get(name)])
   const named = {
     KAFKA_BROKERS: kafkaBrokers,
     DATABASE_URL: adminDatabaseUrl,

@@ -1,51 +1,81 @@
-import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import type { Consumer } from '@nextvisit/consumer'
 import type { Environment } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { Client } from 'pg'
 import { CliError, EXIT } from './errors.ts'
 
 const CONNECT_WITHIN_MS = 3_000
 const ANSWER_WITHIN_MS = 5_000
 
-/** The consumer by this name. Throws which there are. */
-export function consumerNamed(service: string): ServiceDatabase {
-  const found = serviceDatabases.find((database) => database.service === service)
+/** As help texts list them. */
+export const CONSUMER_NAMES = consumers.map(({ name }) => name).join(', ')
+
+/** The consumer with this name. Throws which names there are. */
+export function consumerNamed(name: string): Consumer {
+  const found = consumers.find((consumer) => consumer.name === name)
   if (found) return found
-  const names = serviceDatabases.map((database) => database.service)
-  throw new CliError(`There is no consumer service ${service}; it is one of ${names.join(', ')}.`, EXIT.usage)
+  throw new CliError(`There is no consumer service ${name}; it is one of ${CONSUMER_NAMES}.`, EXIT.usage)
 }
 
-/**
- * Runs `work` in a consumer's schema, as the service's own role: commands may do there what the service itself may.
- * Throws a {@link CliError} that says what to do where the database does not answer.
- */
-export async function inConsumerDatabase<Answer>(
-  env: Environment,
-  database: ServiceDatabase,
-  work: (client: Client) => Promise<Answer>,
-): Promise<Answer> {
-  const { schema } = database
-  const url = consumerUrl(env, database)
-  const client = consumerClient(url)
-  try {
-    await connect(client, schema)
-    return await work(client)
-  } catch (error) {
-    throw error instanceof Error && !(error instanceof CliError) ? explained(error, url, schema) : error
-  } finally {
-    await client.end().catch(() => {})
+/** A consumer's schema, used as the consumer's own role: commands may do there what the consumer itself may. */
+export interface ConsumerDatabase {
+  /**
+   * Runs `work` on one connection, which is opened at the first use and again after a failure. Throws a {@link CliError}
+   * that says what to do if the database does not answer.
+   */
+  readonly run: <Answer>(work: (client: Client) => Promise<Answer>) => Promise<Answer>
+  readonly close: () => Promise<void>
+}
+
+/** Throws what to set if the environment does not say where the consumer's database is. */
+export function openConsumerDatabase(env: Environment, consumer: Consumer): ConsumerDatabase {
+  const url = consumerUrl(env, consumer)
+  let connected: Promise<Client> | undefined
+
+  const close = async (): Promise<void> => {
+    const current = connected
+    connected = undefined
+    await current?.then((client) => client.end()).catch(() => {})
+  }
+
+  return {
+    run: async (work) => {
+      try {
+        connected ??= connect(url, consumer.schema)
+        return await work(await connected)
+      } catch (error) {
+        await close()
+        throw error instanceof Error && !(error instanceof CliError) ? explained(error, url, consumer.schema) : error
+      }
+    },
+    close,
   }
 }
 
-/** Where the consumer's database is. Throws what to set where the environment does not say. */
-export function consumerUrl(env: Environment, { environmentVariable }: ServiceDatabase): string {
-  const url = env[environmentVariable] ?? env['DATABASE_URL']
-  if (url !== undefined) return url
-  throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL.`, EXIT.usage)
+/** Runs `work` on a connection of its own. Throws like {@link ConsumerDatabase.run} and {@link openConsumerDatabase}. */
+export async function inConsumerDatabase<Answer>(
+  env: Environment,
+  consumer: Consumer,
+  work: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
+  const database = openConsumerDatabase(env, consumer)
+  try {
+    return await database.run(work)
+  } finally {
+    await database.close()
+  }
 }
 
-/** Throws what to set where the environment says of no consumer where its database is. */
+/** Where the consumer's database is. Throws what to set if the environment does not say. */
+export function consumerUrl(env: Environment, { databaseVariable }: Consumer): string {
+  const url = env[databaseVariable] ?? env['DATABASE_URL']
+  if (url !== undefined) return url
+  throw new CliError(`${databaseVariable} is not set, nor is DATABASE_URL.`, EXIT.usage)
+}
+
+/** Throws what to set if the environment says of no consumer where its database is. */
 export function requireSomeConsumer(env: Environment): void {
-  const names = ['DATABASE_URL', ...serviceDatabases.map(({ environmentVariable }) => environmentVariable)]
+  const names = ['DATABASE_URL', ...consumers.map(({ databaseVariable }) => databaseVariable)]
   if (names.some((name) => env[name] !== undefined)) return
   throw new CliError(
     "DATABASE_URL is not set and no local stack runs here. Set it, or a consumer's own such as METERING_DATABASE_URL, " +
@@ -54,19 +84,7 @@ export function requireSomeConsumer(env: Environment): void {
   )
 }
 
-/** For who asks again and again: the caller's to end. */
-export async function connectConsumer(url: string, schema: string): Promise<Client> {
-  const client = consumerClient(url)
-  try {
-    await connect(client, schema)
-    return client
-  } catch (error) {
-    await client.end().catch(() => {})
-    throw error instanceof Error ? explained(error, url, schema) : error
-  }
-}
-
-function consumerClient(connectionString: string): Client {
+async function connect(connectionString: string, schema: string): Promise<Client> {
   const client = new Client({
     connectionString,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
@@ -74,12 +92,14 @@ function consumerClient(connectionString: string): Client {
     application_name: 'nextvisit cli',
   })
   client.on('error', () => {})
-  return client
-}
-
-async function connect(client: Client, schema: string): Promise<void> {
-  await client.connect()
-  await client.query(`SET search_path TO ${client.escapeIdentifier(schema)}`)
+  try {
+    await client.connect()
+    await client.query(`SET search_path TO ${client.escapeIdentifier(schema)}`)
+    return client
+  } catch (error) {
+    await client.end().catch(() => {})
+    throw error
+  }
 }
 
 /** Tables or columns that are not there. */

@@ -1,7 +1,7 @@
-/** What a command ends with: 0 done, 1 refused or failed, 2 called wrongly or given an invalid file. */
+/** Exit codes: 0 done, 1 refused or failed, 2 wrong arguments or an invalid file. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const
 
-/** A command ends with this message, which says what to do. */
+/** Ends a command with this message, which says what to do. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly code = 'COMMAND_FAILED'

@@ -1,6 +1,6 @@
 import { CliError, EXIT } from './errors.ts'
 
-/** By what the operating system says: whoever called can do something about it. */
+/** Advice for error codes of the operating system that the user can fix. */
 const REASONS: Readonly<Record<'read' | 'written', Readonly<Record<string, string>>>> = {
   read: {
     ENOENT: 'there is no such file',
@@ -17,13 +17,13 @@ const REASONS: Readonly<Record<'read' | 'written', Readonly<Record<string, strin
   },
 }
 
-/** A file that cannot be read or written: in one sentence, with what to do where that is known. */
+/** An error for a file that cannot be read or written: one sentence, with advice if there is any. */
 export function fileError(file: string, doing: 'read' | 'written', cause: unknown): CliError {
   if (cause instanceof CliError) return cause
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
   const reason = new Map(Object.entries(REASONS[doing])).get(code)
   if (reason) return new CliError(`${file} cannot be ${doing} (${code}): ${reason}.`, EXIT.usage, { cause })
-  return new CliError(`${file} cannot be ${doing} (${code}): see to the disk, and run this again.`, EXIT.failed, {
+  return new CliError(`${file} cannot be ${doing} (${code}): check the disk, and run this again.`, EXIT.failed, {
     cause,
   })
 }

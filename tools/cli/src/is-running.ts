@@ -1,9 +1,9 @@
-/** Whether there is a process by this id. */
+/** Whether a process with this id runs. */
 export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // Somebody else's process runs all the same.
+    // No permission: the process of another user runs.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -71,15 +71,15 @@ describe('nextvisit', () => {
     [['topics', 'create']],
     [['env']],
     [['demo']],
-  ])('shows for %j what it does, with an example and what it ends with', async (command) => {
+  ])('shows help for %j, with an example and its exit codes', async (command) => {
     const { exitCode, stdout } = await nextvisit([...command, '--help'])
     expect(exitCode).toBe(0)
     expect(stdout).toContain(`Usage: ${['nextvisit', ...command].join(' ')}`)
     expect(stdout).toContain('Example:\n  ')
-    expect(stdout).toMatch(/Ends with 0|^Commands:$/m)
+    expect(stdout).toMatch(/Exits with 0|^Commands:$/m)
   })
 
-  it('shows all commands on one screen, each on a line, from daily to rare', async () => {
+  it('shows all commands on one screen, one per line, frequent ones first', async () => {
     const { stdout } = await nextvisit(['help'])
     expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(30)
     const commands = stdout.slice(stdout.indexOf('Commands:')).split('\n').slice(1, 16)
@@ -104,7 +104,7 @@ describe('nextvisit', () => {
     ],
     [['import', tmpdir(), '--project', 'acme/shop'], 'cannot be read (EISDIR): it is a folder; name a file in it.'],
     [['apply', '/nowhere/workspace.yaml'], '/nowhere/workspace.yaml cannot be read (ENOENT): there is no such file.'],
-  ])('ends %j with 2 and says what to do', async (args, message) => {
+  ])('exits with 2 for %j and says what to do', async (args, message) => {
     const { exitCode, stdout, stderr } = await nextvisit(args)
     expect(exitCode).toBe(2)
     expect(stdout).toBe('')
@@ -112,7 +112,7 @@ describe('nextvisit', () => {
     expect(stderr).not.toContain('    at ')
   })
 
-  it.runIf(existsSync('/dev/full'))('ends with 1 where what it prints does not fit on the disk', async () => {
+  it.runIf(existsSync('/dev/full'))('exits with 1 if its output does not fit on the disk', async () => {
     const { exitCode, stderr } = await shell('"$0" "$1" --help > /dev/full')
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
@@ -120,13 +120,13 @@ describe('nextvisit', () => {
     })
   })
 
-  it('ends with 0 where nobody reads on', async () => {
+  it('exits with 0 if the reader closes the pipe', async () => {
     expect(await shell('{ sleep 0.2; "$0" "$1" --help; echo "ended with $?" >&2; } | true')).toMatchObject({
       stderr: 'ended with 0\n',
     })
   })
 
-  it('ends with 1 where the log is away, and shows a stack only if asked to', async () => {
+  it('exits with 1 if the log is unavailable, and shows a stack trace only on request', async () => {
     const env = { KAFKA_BROKERS: '127.0.0.1:1' }
     const plain = await nextvisit(['topics', 'create'], env)
     expect(plain).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^No broker .*\n$/) })
@@ -134,7 +134,7 @@ describe('nextvisit', () => {
     expect(verbose.stderr).toContain('    at ')
   })
 
-  it('makes a key and the line that lets it in', async () => {
+  it('creates a key and its line for the workspace file', async () => {
     const args = ['keys', 'create', '--kind', 'sdk', '--environment', 'T', '--name', 'web, second']
     const { exitCode, stdout } = await nextvisit(args)
     expect(exitCode).toBe(0)
@@ -151,7 +151,7 @@ describe('nextvisit', () => {
     })
   })
 
-  it('names every fault of a file with its line, before it looks for the log', async () => {
+  it('names every error of a file with its line, before it needs the log', async () => {
     const file = path.join(folder, 'faulty.yaml')
     await writeFile(file, 'organizations:\n  - id: Acme\n    plan: { colour: red }\n')
     const { exitCode, stdout, stderr } = await nextvisit(['apply', file])
@@ -161,7 +161,7 @@ describe('nextvisit', () => {
     expect(stderr).toContain('has 2 faults. Nothing was changed.')
   })
 
-  it('finds the demo file in order once its keys are set', async () => {
+  it('accepts the demo file when its keys are set', async () => {
     const keys = await Promise.all(
       ['admin', 'sdk'].map(async (kind) => {
         const { stdout } = await nextvisit(['keys', 'create', '--kind', kind, '--environment', 'P'])
@@ -175,7 +175,7 @@ describe('nextvisit', () => {
     expect(ended.stderr).toContain('KAFKA_BROKERS is not set')
   })
 
-  it('takes what the environment leaves open from the local stack', async () => {
+  it('takes settings that the environment lacks from the local stack', async () => {
     const data = await mkdtemp(path.join(folder, 'data-'))
     const connection = {
       kafkaBrokers: '127.0.0.1:1',

@@ -19,22 +19,22 @@ import { CliError, EXIT } from './errors.ts'
 import { complain } from './output.ts'
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // Whoever reads along, such as `head`, has read enough.
+  // A reader such as `head` has closed the pipe.
   if (error.code === 'EPIPE') process.exit(EXIT.done)
   complain(`Standard output cannot be written (${error.code}), so what is there is not whole.`)
   process.exit(EXIT.failed)
 })
 
 const program = new Command('nextvisit')
-  .helpCommand('help [command]', 'Tell more about a command.')
-  .description('Configures and watches Nextvisit; finds a local stack by itself.')
+  .helpCommand('help [command]', 'Show help for a command.')
+  .description('Configures and monitors Nextvisit. It finds a local stack without configuration.')
   .option('--verbose', 'show where an error came from')
   .addHelpText(
     'after',
-    '\nCommands end with 0 done, 1 refused or failed, 2 called wrongly or given an invalid file.\n\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
+    '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\n\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
   )
 
-// From daily to rare.
+// Frequent commands first.
 for (const command of [
   statusCommand(),
   whyCommand(),
@@ -63,12 +63,12 @@ try {
   process.exitCode = report(error)
 }
 
-/** Tells what went wrong in one sentence where we know it; returns the exit code. */
+/** Prints what went wrong, in one sentence if it is known. Returns the exit code. */
 function report(error: unknown): number {
-  // It has told already.
+  // Commander has printed it already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   const isVerbose = program.opts<{ verbose?: true }>().verbose === true
-  // Errors of ours carry a code and a sentence that says what to do.
+  // Our own errors have a code and a message that says what to do.
   const isOurs = error instanceof Error && 'code' in error && 'retryable' in error
   if (isVerbose || !(error instanceof Error)) console.error(error)
   else complain(isOurs ? error.message : `${error.message}\nThis was not expected; --verbose shows where it came from.`)

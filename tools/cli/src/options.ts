@@ -6,7 +6,7 @@ export interface ProjectOption {
   readonly project: string
 }
 
-/** `acme/shop` */
+/** Parses `acme/shop`. */
 export function parseProject(text: string): ProjectOption {
   const [organization = '', project = '', ...rest] = text.split('/')
   if (rest.length > 0 || !SlugId.safeParse(organization).success || !SlugId.safeParse(project).success)
@@ -16,7 +16,7 @@ export function parseProject(text: string): ProjectOption {
 
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** A day, which begins at midnight UTC, or an instant with its zone; ms since the epoch. */
+/** Parses a day (from midnight UTC) or an instant with a time zone. Returns ms since the epoch. */
 export function parseInstant(text: string): number {
   const instantMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instantMs)) throw new InvalidArgumentError('It must be like 2026-01-31 or 2026-01-31T09:30:00Z.')

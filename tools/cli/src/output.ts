@@ -2,22 +2,22 @@ import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Text in a colour where standard output is a terminal that wants colours, plain elsewhere. */
+/** Text in colour if standard output is a terminal that wants colours, else plain. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout })
 }
 
-/** One line on standard output: what the command was asked for. */
+/** Prints one line of the result on standard output. */
 export function print(line = ''): void {
   console.log(line)
 }
 
-/** One line on standard error: what went wrong and what to do. */
+/** Prints one line on standard error: what went wrong and what to do. */
 export function complain(line: string): void {
   console.error(line)
 }
 
-/** Rows under headings, in columns as wide as they need to be; numbers to the right. */
+/** Prints rows under headings, in aligned columns; numbers are right-aligned. */
 export function printTable(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => String(row[column] ?? '').length)),

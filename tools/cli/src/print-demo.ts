@@ -1,25 +1,25 @@
 import type { OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 import { hashApiKey, userIdOf } from '@nextvisit/domain'
 
-/** Where the demo's gateway is, what it was configured with, and the keys to ask it with. */
+/** The demo's gateway, its configuration and its keys. */
 export interface DemoStack {
   readonly gatewayUrl: string
   readonly organizations: readonly OrganizationConfig[]
   readonly keys: { readonly admin: string; readonly sdk: string }
 }
 
-/** One thing to paste, and what is answered. */
+/** A command to paste, and its answer. */
 export interface DemoCommand {
   readonly title: string
   readonly command: string
-  /** JSON; `…` stands for what cannot be known before. */
+  /** JSON; `…` replaces values that are not known in advance. */
   readonly answer: string
 }
 
 const EVENT = 'Checkout Completed'
 const FORM = 'nps-after-checkout'
 
-/** Identify, track, visit: how the demo's form gets to a user. None where the workspace does not take the demo's keys. */
+/** Identify, track and visit: the way of the demo's form to a user. Empty if the workspace does not have the demo's keys. */
 function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[] {
   const place = placeOf(stack)
   if (place === undefined) return []
@@ -41,7 +41,7 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
       answer: JSON.stringify({ message: 'ok', userId }),
     },
     {
-      title: 'It says what happened to them (newEvent is true the first time only):',
+      title: 'It says what happened to them (newEvent is true only the first time):',
       command: post('/v2/admin/track-event', stack.keys.admin, { userName, eventName: EVENT }),
       answer: JSON.stringify({
         requestId: '…',
@@ -68,8 +68,8 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
 }
 
 /**
- * A user of its own each time: to them, a form that is shown once has not been shown yet. `isLocal`: the stack is this
- * checkout's, so that `nextvisit` finds it.
+ * Prints the demo for a new user, to whom the form has not been shown yet. `isLocal` means that the stack runs in this
+ * checkout, so that `nextvisit` finds it.
  */
 export function printDemo(stack: DemoStack, { isLocal = false }: { readonly isLocal?: boolean } = {}): void {
   const userName = `ada-${Date.now().toString(36)}`
@@ -80,13 +80,13 @@ export function printDemo(stack: DemoStack, { isLocal = false }: { readonly isLo
   if (isLocal) console.log(`Why they got it, gate by gate:\n\n${whyCommandLine(stack, userName)}\n`)
 }
 
-/** What an operator asks afterwards, in this checkout. */
+/** The command that shows why the user got the form, in this checkout. */
 function whyCommandLine(stack: DemoStack, userName: string): string {
   const project = placeOf(stack)?.project.id
   return `npx -y pnpm --silent nextvisit why --project ${project} --user ${userName} --form ${FORM}`
 }
 
-/** The project whose keys are the demo's and that has the demo's form. */
+/** The project that has the demo's keys and the demo's form. */
 function placeOf(stack: DemoStack): { readonly organization: string; readonly project: ProjectConfig } | undefined {
   const sha256 = hashApiKey(stack.keys.admin)
   for (const organization of stack.organizations) {

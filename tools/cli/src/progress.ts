@@ -3,15 +3,15 @@ const TERMINAL_EVERY_MS = 200
 const LOG_EVERY_MS = 10_000
 
 export interface Progress {
-  /** Such a share is done, from 0 to 1, and so many records. */
+  /** Shows the finished share, from 0 to 1, and the number of records. */
   readonly report: (share: number, records: number) => void
-  /** Instead of the bar, until the next report: why it does not go on. */
+  /** Shows the reason of a pause in place of the bar, until the next report. */
   readonly pause: (because: string) => void
-  /** Takes the bar away. */
+  /** Removes the bar. */
   readonly end: () => void
 }
 
-/** How far a long command is, on standard error: a bar where that is a terminal, a line every ten seconds elsewhere. */
+/** Shows the progress of a long command on standard error: a bar on a terminal, else a line every ten seconds. */
 export function createProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
   const startedAt = performance.now()
   const everyMs = stream.isTTY ? TERMINAL_EVERY_MS : LOG_EVERY_MS

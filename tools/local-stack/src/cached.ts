@@ -6,8 +6,8 @@ import { cacheFolder } from './config.ts'
 import { StackError } from './errors.ts'
 
 /**
- * A folder in the cache, made by `build` the first time. It appears under its name only when it is complete, so an
- * interrupted build leaves nothing that is used, and of two checkouts that build at once both are right.
+ * Returns a folder in the cache; `build` creates it the first time. The folder gets its name only when it is complete. So
+ * an interrupted build is never used, and two checkouts can build at the same time.
  */
 export async function cached(
   name: string,
@@ -24,7 +24,7 @@ export async function cached(
     await build(unfinished)
     await rename(unfinished, folder)
   } catch (error) {
-    if (!existsSync(folder)) throw error // else another checkout was faster
+    if (!existsSync(folder)) throw error // otherwise another checkout was faster
   } finally {
     await rm(unfinished, { recursive: true, force: true })
   }
@@ -33,10 +33,10 @@ export async function cached(
 
 function unusable(base: string, cause: NodeJS.ErrnoException): StackError {
   return cause.code === 'ENOSPC'
-    ? new StackError('NO_SPACE', `The disk under ${base} is full. Make room and start again.`, { cause })
+    ? new StackError('NO_SPACE', `The disk under ${base} is full. Free some space and start again.`, { cause })
     : new StackError(
         'FOLDER_UNUSABLE',
-        `Downloads are kept in ${base}, which cannot be written (${cause.code}). Set XDG_CACHE_HOME to a folder of yours.`,
+        `Downloads are kept in ${base}, which cannot be written (${cause.code}). Set XDG_CACHE_HOME to a folder that you own.`,
         { cause },
       )
 }

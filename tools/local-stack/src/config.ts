@@ -1,18 +1,18 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
-/** The folder of the checkout. */
+/** The root folder of the checkout. */
 export const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 
-/** Parts that run elsewhere and are used instead of being started. */
+/** Parts that already run elsewhere and are not started. */
 export interface ExternalParts {
-  /** 'host:port', comma separated. */
+  /** `host:port`, separated by commas. */
   readonly kafkaBrokers?: string
-  /** Of a role that may create schemas and roles. */
+  /** URL with a role that may create schemas and roles. */
   readonly databaseUrl?: string
-  /** The same for one service's own server, by its variable (METERING_DATABASE_URL); wins. */
+  /** URLs of single services, by variable (METERING_DATABASE_URL). They take precedence. */
   readonly databaseUrls?: ReadonlyMap<string, string>
   readonly redisUrl?: string
 }
@@ -24,16 +24,16 @@ export interface StartConfig {
   readonly external: ExternalParts
 }
 
-/** What `pnpm start` reads. Throws INVALID_SETTING. */
+/** Reads the settings of `pnpm start`. Throws INVALID_SETTING. */
 export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): StartConfig {
   const given = (name: string): string | undefined => environment[name] || undefined
   const workspaceFile = given('NEXTVISIT_WORKSPACE')
   const kafkaBrokers = given('KAFKA_BROKERS')
   const databaseUrl = given('DATABASE_URL')
   const redisUrl = given('REDIS_URL')
-  const databaseUrls = serviceDatabases.flatMap(({ environmentVariable }): [string, string][] => {
-    const url = given(environmentVariable)
-    return url === undefined ? [] : [[environmentVariable, url]]
+  const databaseUrls = consumers.flatMap(({ databaseVariable }): [string, string][] => {
+    const url = given(databaseVariable)
+    return url === undefined ? [] : [[databaseVariable, url]]
   })
   return {
     gatewayPort: portOf(given('GATEWAY_PORT') ?? '8080'),
@@ -51,20 +51,20 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
 function portOf(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port
-  throw new StackError('INVALID_SETTING', `GATEWAY_PORT is ${text}; it has to be a port number, 1 to 65535.`)
+  throw new StackError('INVALID_SETTING', `GATEWAY_PORT is ${text}; it must be a port number, 1 to 65535.`)
 }
 
-/** What processes that we start inherit. */
+/** The environment that started processes inherit. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   return process.env
 }
 
-/** Where downloads are kept for all checkouts of this user. */
+/** The folder for downloads, shared by all checkouts of this user. */
 export function cacheFolder(): string {
   return path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'nextvisit')
 }
 
-/** The `java` to run: JAVA_HOME's, or the one on the PATH. */
+/** The `java` to run: from JAVA_HOME, or from the PATH. */
 export function javaCommand(): string {
   const home = process.env['JAVA_HOME']
   return home ? path.join(home, 'bin', 'java') : 'java'

@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { readStartConfig } from './config.ts'
 
 describe('readStartConfig', () => {
-  it('knows what to do when nothing is set', () => {
+  it('has defaults when nothing is set', () => {
     expect(readStartConfig({})).toMatchObject({ gatewayPort: 8080, workspaceFile: undefined })
     expect(readStartConfig({}).dataDirectory).toMatch(/[/\\]\.nextvisit$/)
   })
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(readStartConfig({ GATEWAY_PORT: '', KAFKA_BROKERS: '', METERING_DATABASE_URL: '' })).toEqual(
       readStartConfig({}),
     )
   })
 
-  it('reads what runs elsewhere, and which service has a server of its own', () => {
+  it('reads which parts run elsewhere, and which service has its own server', () => {
     const { external } = readStartConfig({
       KAFKA_BROKERS: 'a:1,b:2',
       DATABASE_URL: 'postgresql://shared',
@@ -30,7 +30,7 @@ describe('readStartConfig', () => {
 
   it.each(['0', '65536', '80a', '-1', '1e3'])('refuses the port %s', (port) => {
     expect(() => readStartConfig({ GATEWAY_PORT: port })).toThrow(
-      `GATEWAY_PORT is ${port}; it has to be a port number, 1 to 65535.`,
+      `GATEWAY_PORT is ${port}; it must be a port number, 1 to 65535.`,
     )
   })
 })

@@ -1,33 +1,33 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import type { StackSecrets } from './stack-secrets.ts'
 
 /** How to reach a running stack. */
 export interface Connection {
   readonly kafkaBrokers: string
   readonly redisUrl: string
-  /** Each service's own, by its variable. */
+  /** Each consumer's own, by its variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
-  /** Of a role that may make schemas: for `nextvisit migrate` and `nextvisit replay`, and for no service. */
+  /** Of a role that may create schemas: for `nextvisit migrate` and `nextvisit replay`, not for services. */
   readonly adminDatabaseUrl: string
 }
 
-/** And the services on it, once they run. */
+/** The same, with the running services. */
 export interface RunningConnection extends Connection {
-  /** Of their internal servers, by variable. */
+  /** URLs of their internal servers, by variable. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** Leaves word for `nextvisit` commands, which read it where the environment does not say (tools/cli, config.ts). */
+/** For `nextvisit` commands, which read it if the environment does not say where the parts are (tools/cli, config.ts). */
 export async function writeConnectionFile(
   folder: string,
   connection: RunningConnection,
   secrets: StackSecrets,
 ): Promise<void> {
-  const databaseUrls = serviceDatabases.map(({ service, environmentVariable }) => [
-    service,
-    connection.databaseUrls.get(environmentVariable),
+  const databaseUrls = consumers.map(({ name, databaseVariable }) => [
+    name,
+    connection.databaseUrls.get(databaseVariable),
   ])
   const content = {
     pid: process.pid,
@@ -43,7 +43,7 @@ export async function writeConnectionFile(
   await writeFile(fileIn(folder), `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** A stack that does not run cannot be reached. */
+/** Removed when the stack stops, because it can no longer be reached. */
 export async function removeConnectionFile(folder: string): Promise<void> {
   await rm(fileIn(folder), { force: true })
 }

@@ -1,26 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { serviceDatabases } from '@nextvisit/database'
 import { type LogAdmin, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
 const JOINED_WITHIN_MS = 60_000
 const ASK_EVERY_MS = 200
-const GROUPS = serviceDatabases.map(({ service }) => `nextvisit.${service}`)
+const GROUPS = consumers.map(({ name }) => `nextvisit.${name}`)
 
 /**
- * Members of the consumers' groups. Of services that were killed they stay until their session ends, and until then the
- * new ones wait for their partitions. Asking makes the broker ready for groups, too.
+ * The member ids of the consumers' groups. Members of killed services stay until their session ends, and until then new
+ * members wait for their partitions. The request also makes a new broker create what it needs for groups.
  */
 export async function groupMembers(connection: LogConnection): Promise<ReadonlySet<string>> {
   return withLogAdmin(connection, async (admin) => {
     const groups = await Promise.all(GROUPS.map((group) => admin.describeGroup(group))).catch((cause: unknown) => {
-      throw new StackError('STEP_FAILED', 'Kafka did not say who consumes; its log (kafka.log) may say why.', { cause })
+      throw new StackError(
+        'STEP_FAILED',
+        'Kafka did not describe the consumer groups; its log (kafka.log) may say why.',
+        { cause },
+      )
     })
     return new Set(groups.flatMap(({ members }) => members.map(({ memberId }) => memberId)))
   })
 }
 
-/** Waits until every group has somebody new and has dealt out its partitions: records are folded now. */
+/** Waits until every group has a new member and has assigned its partitions, so that records are folded. */
 export async function waitUntilConsumed(
   connection: LogConnection,
   former: ReadonlySet<string>,
@@ -31,7 +35,7 @@ export async function waitUntilConsumed(
     for (const group of GROUPS) {
       while (!(await isConsumed(admin, group, former))) {
         if (signal.aborted) throw new StackError('INTERRUPTED', 'Stopped before records were consumed.')
-        if (performance.now() > until) throw new StackError('NOT_READY', `Nobody consumes for ${group}; see its log.`)
+        if (performance.now() > until) throw new StackError('NOT_READY', `${group} has no consumer; see its log.`)
         await sleep(ASK_EVERY_MS)
       }
     }

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 describe('takeDataDirectory', () => {
-  it('refuses a second stack while one runs, and lets it in afterwards', async () => {
+  it('refuses a second stack while one runs, and accepts it afterwards', async () => {
     const release = await takeDataDirectory(folder)
     await expect(takeDataDirectory(folder)).rejects.toMatchObject({ code: 'ALREADY_RUNNING' })
     await release()
@@ -31,18 +31,18 @@ describe('takeDataDirectory', () => {
     await (await takeDataDirectory(folder))()
   })
 
-  it('ignores a lock whose process id belongs to another process by now', async () => {
+  it('ignores a lock whose process id now belongs to another process', async () => {
     await writeFile(path.join(folder, 'lock'), `${process.ppid} 1`)
     await (await takeDataDirectory(folder))()
     await expect(readFile(path.join(folder, 'lock'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('says what to do about a folder that cannot be one', async () => {
+  it('says what to do about a folder that cannot be created', async () => {
     const file = path.join(folder, 'file')
     await writeFile(file, '')
     await expect(takeDataDirectory(path.join(file, 'data'))).rejects.toMatchObject({
       code: 'FOLDER_UNUSABLE',
-      message: expect.stringContaining('Set NEXTVISIT_DATA to a folder of yours.'),
+      message: expect.stringContaining('Set NEXTVISIT_DATA to a folder that you own.'),
     })
   })
 })

@@ -6,8 +6,8 @@ import { processInfo } from './process-info.ts'
 const NEEDED_BYTES = 512 * 2 ** 20
 
 /**
- * Makes the folder, sees that it has room and takes it for this process. Returns what gives it back. A process that was
- * killed left its lock behind: it counts only while that very process runs.
+ * Creates the folder, checks its disk space and locks it for this process. Returns a function that releases the lock. The
+ * lock of a killed process does not count: a lock is valid only while exactly its process runs.
  */
 export async function takeDataDirectory(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: NodeJS.ErrnoException) => {
@@ -17,7 +17,7 @@ export async function takeDataDirectory(folder: string): Promise<() => Promise<v
   return takeLock(folder)
 }
 
-/** Throws NO_SPACE where the folder's disk has less left. */
+/** Throws NO_SPACE if the folder's disk has less free space. */
 export async function requireSpace(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize < bytes) throw noSpace(folder, bavail * bsize)
@@ -40,7 +40,7 @@ async function takeLock(folder: string): Promise<() => Promise<void>> {
   }
 }
 
-/** Makes the lock with its content in one step, so that nobody reads half of it; false where there is one. */
+/** Creates the lock with its content in one step, so that nobody reads half of it. False if a lock exists. */
 async function createWhole(folder: string, file: string, content: string): Promise<boolean> {
   const draft = `${file}.${process.pid}`
   try {
@@ -56,7 +56,7 @@ async function createWhole(folder: string, file: string, content: string): Promi
   }
 }
 
-/** Takes a lock that was left behind out of the way, and puts it back if it is another starter's by now. */
+/** Removes the lock of a dead process. Puts it back if another start has replaced it meanwhile. */
 async function removeStale(file: string, stale: string): Promise<void> {
   const aside = `${file}.${process.pid}.stale`
   const isThere = await rename(file, aside).then(
@@ -71,7 +71,7 @@ async function removeStale(file: string, stale: string): Promise<void> {
 function noSpace(folder: string, bytes: number): StackError {
   return new StackError(
     'NO_SPACE',
-    `The disk is full: ${Math.floor(bytes / 2 ** 20)} MB are left under ${folder}, and ${NEEDED_BYTES / 2 ** 20} MB are needed. Make room, or set NEXTVISIT_DATA to a folder on another disk.`,
+    `The disk is full: ${Math.floor(bytes / 2 ** 20)} MB are free under ${folder}, and ${NEEDED_BYTES / 2 ** 20} MB are needed. Free some space, or set NEXTVISIT_DATA to a folder on another disk.`,
   )
 }
 
@@ -79,7 +79,7 @@ function unusable(folder: string, cause: NodeJS.ErrnoException): StackError {
   if (cause.code === 'ENOSPC') return noSpace(folder, 0)
   return new StackError(
     'FOLDER_UNUSABLE',
-    `The data folder ${folder} cannot be written (${cause.code}). Set NEXTVISIT_DATA to a folder of yours.`,
+    `The data folder ${folder} cannot be written (${cause.code}). Set NEXTVISIT_DATA to a folder that you own.`,
     { cause },
   )
 }

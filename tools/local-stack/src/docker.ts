@@ -5,7 +5,7 @@ import type { ProcessPlan } from './owned-process.ts'
 
 const run = promisify(execFile)
 
-/** Whether a Docker engine answers. Asked once. */
+/** Whether a Docker engine answers. Checked once. */
 export function dockerAnswers(): Promise<boolean> {
   answer ??= run('docker', ['version', '--format', '{{.Server.Version}}'], { timeout: 10_000 }).then(
     () => true,
@@ -18,9 +18,9 @@ let answer: Promise<boolean> | undefined
 export interface ContainerOptions {
   readonly name: string
   readonly image: string
-  /** The data folder that this container stands for: gives it and its volume their names. */
+  /** The data folder that the container replaces. The names of container and volume derive from it. */
   readonly dataDirectory: string
-  /** Where the image keeps its data; a named volume is mounted there. */
+  /** The image's data folder; a named volume is mounted there. */
   readonly volumePath: string
   /** Published on loopback only. */
   readonly port: { readonly host: number; readonly container: number }
@@ -31,7 +31,7 @@ export interface ContainerOptions {
   readonly readyLine: RegExp
 }
 
-/** `docker run` as an owned process. */
+/** The plan to run `docker run` as an owned process. */
 export function containerPlan(options: ContainerOptions): ProcessPlan {
   const container = containerName(options.name, options.dataDirectory)
   const environment = Object.entries(options.environment ?? {}).map(([name, value]) => `--env=${name}=${value}`)
@@ -61,7 +61,7 @@ export function containerName(name: string, dataDirectory: string): string {
   return `nextvisit-${name.toLowerCase()}-${folder}`
 }
 
-/** Ends and removes the container, if there is one. Its named volume stays. */
+/** Stops and removes the container, if there is one. Its named volume stays. */
 export async function removeContainer(container: string): Promise<void> {
   await run('docker', ['rm', '--force', '--volumes', container]).catch(() => {})
 }

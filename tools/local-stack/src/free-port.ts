@@ -1,13 +1,13 @@
 import { createServer } from 'node:net'
 import { StackError } from './errors.ts'
 
-/** Below the range that systems take outgoing ports from (32768 on Linux, 49152 on macOS). */
+/** Below the range for outgoing ports (from 32768 on Linux, from 49152 on macOS). */
 const LOWEST = 20_000
 const HIGHEST = 32_000
 
 /**
- * A loopback port that is free now. Not one of those the system gives out: while a part is being restarted, a client
- * that dials such a port can be given the very same one as its own and connect to itself, and the part finds it taken.
+ * Finds a free loopback port outside the range for outgoing ports. Reason: while a part restarts, a client that connects
+ * to its port could get the same port as its own, connect to itself, and block the part's port.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether something could listen on this port now. */
+/** Whether a server could listen on this port now. */
 export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   const server = createServer()
   return new Promise((resolve) => {
@@ -26,8 +26,8 @@ export async function isPortFree(port: number, host = '127.0.0.1'): Promise<bool
 }
 
 /**
- * Launches on the given port or, without one, on a free one; then another port is tried where somebody was faster.
- * Fails with PORT_TAKEN where the port that was asked for is not free.
+ * Launches on the given port, or on a free one. Without a given port, it tries another port if this one was taken
+ * meanwhile. Fails with PORT_TAKEN if the given port is not free.
  */
 export async function launchOnPort<T>(
   wanted: number | undefined,

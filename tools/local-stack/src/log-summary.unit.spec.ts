@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { createLogSummary } from './log-summary.ts'
 
 describe('createLogSummary', () => {
-  it('tells a warning once, and nothing else', () => {
-    const told: string[] = []
-    const onLine = createLogSummary((line) => told.push(line))
+  it('prints a warning once, and nothing else', () => {
+    const printed: string[] = []
+    const onLine = createLogSummary((line) => printed.push(line))
     onLine('metering', '{"level":"info","msg":"ready"}')
     onLine('metering', '{"level":"warn","msg":"Postgres is away"}')
     onLine('metering', '{"level":"warn","msg":"Postgres is away"}')
@@ -12,6 +12,6 @@ describe('createLogSummary', () => {
     onLine('gateway', '{"level":"error"')
     onLine('gateway', '{"level":"warn","kafkajs":"Connection","msg":"Response InitProducerId"}')
     onLine('gateway', 'no JSON')
-    expect(told).toEqual(['metering: Postgres is away', 'gateway: Kafka is away'])
+    expect(printed).toEqual(['metering: Postgres is away', 'gateway: Kafka is away'])
   })
 })

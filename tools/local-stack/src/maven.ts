@@ -17,7 +17,7 @@ export async function hasJava17(): Promise<boolean> {
   }
 }
 
-/** Whether Maven answers. Java 17 is asked for on its own. */
+/** Whether Maven answers. Java 17 is checked separately. */
 export async function hasMaven(): Promise<boolean> {
   return run('mvn', ['--version']).then(
     () => true,
@@ -25,12 +25,12 @@ export async function hasMaven(): Promise<boolean> {
   )
 }
 
-/** Puts the jars that a pom.xml depends on, and theirs, into the folder. */
+/** Copies the jars that a pom.xml depends on into the folder, including indirect dependencies. */
 export async function copyDependencies(pom: string, folder: string): Promise<void> {
   await maven(['--file', pom, `${DEPENDENCY_PLUGIN}:copy-dependencies`, `-DoutputDirectory=${folder}`])
 }
 
-/** Puts one jar (`group:artifact:version`) into the folder. */
+/** Copies one jar (`group:artifact:version`) into the folder. */
 export async function copyArtifact(artifact: string, folder: string): Promise<void> {
   await maven([`${DEPENDENCY_PLUGIN}:copy`, `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`])
 }
@@ -46,7 +46,7 @@ async function maven(args: readonly string[]): Promise<void> {
     const reason = output.split('\n').find((line) => line.includes('[ERROR]')) ?? 'no answer'
     throw new StackError(
       'DOWNLOAD_FAILED',
-      `Maven could not fetch what is needed: ${reason.replace('[ERROR]', '').trim()}\nCheck the network (and Maven's settings), then start again.`,
+      `Maven could not download the files: ${reason.replace('[ERROR]', '').trim()}\nCheck the network (and Maven's settings), then start again.`,
       { cause },
     )
   }

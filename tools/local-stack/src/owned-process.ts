@@ -9,37 +9,37 @@ import { StackError } from './errors.ts'
 import { messageIn } from './log-summary.ts'
 import { watchOver } from './watchdog.ts'
 
-/** How to run one process that ends with us. */
+/** How to run one process that ends when this process ends. */
 export interface ProcessPlan {
-  /** For people: 'Kafka', 'user-projector'. */
+  /** The name in messages, for example `Kafka` or `user-projector`. */
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
   readonly user?: { readonly uid: number; readonly gid: number } | undefined
-  /** What the process writes is added to this file. */
+  /** The process' output is appended to this file. */
   readonly logFile: string
-  /** The line that says it is ready, or what to ask again and again; with neither it is ready at once. */
+  /** The line that says it is ready, or a check to poll. With neither, it is ready at once. */
   readonly readyLine?: RegExp
   readonly isReady?: (() => Promise<boolean>) | undefined
-  /** Asks it to stop in good order. */
+  /** The signal for an orderly stop. */
   readonly stopSignal?: NodeJS.Signals
-  /** Ends it quickly, without harm, once we are gone. */
+  /** The signal that ends it quickly and safely when this process is gone. */
   readonly endSignal?: 'TERM' | 'QUIT' | 'KILL'
-  /** Set where the command is `docker run`: signals go to the container, since killing the command leaves it running. */
+  /** Set if the command is `docker run`: signals go to the container, because killing the command leaves it running. */
   readonly container?: string
   readonly onLine?: (line: string) => void
-  /** Gives up waiting for it to be ready, and ends it. */
+  /** Aborts the start and ends the process. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface OwnedProcess {
   readonly pid: number
-  /** How it ended: 'exit code 1', 'SIGKILL'. Never rejects. */
+  /** How it ended, for example `exit code 1` or `SIGKILL`. Never rejects. */
   readonly exited: Promise<string>
   readonly kill: (signal: NodeJS.Signals) => void
-  /** Asks it to stop, kills it after ten seconds. */
+  /** Stops it; kills it after ten seconds. */
   readonly stop: () => Promise<void>
 }
 
@@ -48,7 +48,7 @@ const ASK_EVERY_MS = 100
 const STOP_WITHIN_MS = 10_000
 const LAST_LINES = 30
 
-/** Starts the process in a group of its own (Ctrl-C at the terminal is ours to handle) and waits until it is ready. */
+/** Starts the process and waits until it is ready. It has its own process group, so that only we handle Ctrl-C. */
 export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess> {
   if (plan.container !== undefined) await removeContainer(plan.container)
   const child = spawn(plan.command, plan.args, {
@@ -75,7 +75,7 @@ export async function startOwnedProcess(plan: ProcessPlan): Promise<OwnedProcess
   throw outcome === 'late' ? notReady(plan) : endedEarly(plan, how, lastLines)
 }
 
-/** Writes what the process says to its log and keeps the end of it. */
+/** Writes the process' output to its log and keeps the last part in memory. */
 function followOutput(
   plan: ProcessPlan,
   streams: readonly Readable[],
@@ -83,7 +83,7 @@ function followOutput(
 ): { readonly lastLines: readonly string[]; readonly sawReadyLine: Promise<void> } {
   mkdirSync(path.dirname(plan.logFile), { recursive: true })
   const log = createWriteStream(plan.logFile, { flags: 'a', mode: 0o600 })
-  log.on('error', () => {}) // a full disk must not end us; the part itself will say so
+  log.on('error', () => {}) // a full disk must not end this process; the part reports it
   void exited.then(() => log.end())
   const lastLines: string[] = []
   const { promise: sawReadyLine, resolve } = Promise.withResolvers<void>()
@@ -99,7 +99,7 @@ function followOutput(
   return { lastLines, sawReadyLine }
 }
 
-/** The running process, watched over: it ends with us. */
+/** The running process. A watchdog ends it if this process ends. */
 function ownedProcess(plan: ProcessPlan, child: ChildProcess, pid: number, exited: Promise<string>): OwnedProcess {
   const { container } = plan
   const forget = watchOver(container === undefined ? { pid, signal: plan.endSignal ?? 'TERM' } : { container })
@@ -151,7 +151,7 @@ function notReady(plan: ProcessPlan): StackError {
 function endedEarly(plan: ProcessPlan, how: string, lastLines: readonly string[]): StackError {
   const output = lastLines.join('\n')
   if (/No space left on device|ENOSPC/i.test(output)) {
-    return new StackError('NO_SPACE', `${plan.name} ended: the disk is full. Make room and start again.`)
+    return new StackError('NO_SPACE', `${plan.name} ended: the disk is full. Free some space and start again.`)
   }
   const telling =
     lastLines.find((line) => /\b(fatal|\w*error|\w*exception)\b|"level":"(error|fatal)"/i.test(line)) ??

@@ -2,18 +2,18 @@ import { rm } from 'node:fs/promises'
 import { containerName, removeVolume } from './docker.ts'
 import type { OwnedProcess } from './owned-process.ts'
 
-/** How a part (Kafka, Postgres, Redis) is to be started. */
+/** How to start a part (Kafka, Postgres, Redis). */
 export interface PartOptions {
-  /** This part's own folder: its data, kept between starts. */
+  /** The folder for the part's data, kept between starts. */
   readonly dataDirectory: string
   readonly logFile: string
-  /** The loopback port to listen on; a free one if left out. */
+  /** The loopback port to listen on. Default: a free one. */
   readonly port?: number
-  /** False for tests: nothing is forced to disk, and `stop` deletes the data. */
+  /** False for tests: no fsync, and `stop` deletes the data. */
   readonly durable?: boolean
-  /** Told of what takes long the first time only. */
+  /** Called before a step that takes long the first time. */
   readonly onWait?: (what: string) => void
-  /** Gives up the start and ends what it began. */
+  /** Aborts the start and ends what it has started. */
   readonly signal?: AbortSignal
 }
 
@@ -22,7 +22,7 @@ export interface Part extends OwnedProcess {
   readonly port: number
 }
 
-/** The process as a part; where its data need not outlive it, stopping it deletes them. */
+/** The process as a part. If the part is not durable, `stop` deletes its data. */
 export function asPart(name: string, process: OwnedProcess, port: number, options: PartOptions): Part {
   if (options.durable !== false) return { ...process, port }
   const stop = async (): Promise<void> => {

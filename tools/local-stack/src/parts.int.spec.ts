@@ -27,7 +27,7 @@ function optionsOf(name: string): PartOptions {
   return { dataDirectory: path.join(folder, name), logFile: path.join(folder, `${name}.log`) }
 }
 
-/** Supervises a part on the port it got first, kills it, and gives it back once another process runs. */
+/** Supervises a part on its first port, kills it, and returns it when a new process runs. */
 async function killed<P extends Part>(name: string, start: (port?: number) => Promise<P>) {
   const reports: string[] = []
   let part: P | undefined
@@ -47,7 +47,7 @@ async function killed<P extends Part>(name: string, start: (port?: number) => Pr
   }
 }
 
-describe('a part that is killed', () => {
+describe('a killed part', () => {
   it('comes back as Kafka on the same port, with its topics', async () => {
     const { part, stop, killAndWait } = await killed('Kafka', (port) =>
       startKafka({ ...optionsOf('kafka'), ...(port && { port }) }),
@@ -75,9 +75,9 @@ describe('a part that is killed', () => {
     const { part, stop, killAndWait } = await killed('Redis', (port) =>
       startRedis({ ...optionsOf('redis'), ...(port && { port }) }),
     )
-    const redis = new Redis(part().url).on('error', () => {}) // it is away for a moment
+    const redis = new Redis(part().url).on('error', () => {}) // Redis is unavailable for a moment
     await redis.set('kept', 'yes')
-    await new Promise((resolve) => setTimeout(resolve, 1_200)) // its log is forced out every second
+    await new Promise((resolve) => setTimeout(resolve, 1_200)) // Redis syncs its log every second
     await killAndWait()
     expect(await redis.get('kept')).toBe('yes')
     redis.disconnect()
@@ -85,8 +85,8 @@ describe('a part that is killed', () => {
   })
 })
 
-describe('the end of the process that started a part', () => {
-  it.each(['Kafka', 'Postgres', 'Redis'])('is the end of %s, also by kill -9', async (part) => {
+describe('when the process that started a part ends', () => {
+  it.each(['Kafka', 'Postgres', 'Redis'])('%s ends too, also after kill -9', async (part) => {
     const parent = await startInAnotherProcess(part, path.join(folder, `orphan-${part}`))
     expect(isRunning(parent.pid)).toBe(true)
     process.kill(parent.parentPid, 'SIGKILL')
@@ -95,7 +95,7 @@ describe('the end of the process that started a part', () => {
 })
 
 describe('two data folders at once', () => {
-  it('are two servers that know nothing of each other', async () => {
+  it('have separate servers', async () => {
     const password = 'test'
     const [one, other] = await Promise.all([
       startPostgres({ ...optionsOf('one'), durable: false, password }),
@@ -109,8 +109,8 @@ describe('two data folders at once', () => {
   })
 })
 
-describe('a port that is taken', () => {
-  it('is named', async () => {
+describe('a taken port', () => {
+  it('is named in the error', async () => {
     const port = await freePort()
     const server = createServer().listen(port, '127.0.0.1')
     await once(server, 'listening')
@@ -132,7 +132,7 @@ describe('Postgres', () => {
     await postgres.stop()
   })
 
-  it('makes its folder anew where an earlier first start was cut off', async () => {
+  it('creates its folder again after an interrupted first start', async () => {
     const options = optionsOf('cut-off')
     await mkdir(path.join(options.dataDirectory, 'cluster.unfinished', 'base'), { recursive: true })
     const postgres = await startPostgres({ ...options, durable: false, password: 'test' })
@@ -165,7 +165,7 @@ async function startInAnotherProcess(part: string, dataDirectory: string): Promi
   return { parentPid: child.pid ?? 0, pid: Number(line) }
 }
 
-/** A zombie does not run: where nobody reaps it, it stays in the table for ever. */
+/** A zombie does not run, but it stays in the process table until its parent reaps it. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

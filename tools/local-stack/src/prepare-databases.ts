@@ -1,26 +1,25 @@
-import path from 'node:path'
-import { prepareAllSchemas, serviceDatabases } from '@nextvisit/database'
-import { coreMigrations } from '@nextvisit/projection'
-import { CHECKOUT, type ExternalParts } from './config.ts'
+import { asRole, prepareServiceSchema, rolePassword } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
+import type { ExternalParts } from './config.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** Whether the environment names a database for every service. */
+/** Whether the environment names a database for every consumer. */
 export function needsNoPostgres(external: ExternalParts): boolean {
   return (
     external.databaseUrl !== undefined ||
-    serviceDatabases.every(({ environmentVariable }) => external.databaseUrls?.has(environmentVariable))
+    consumers.every(({ databaseVariable }) => external.databaseUrls?.has(databaseVariable))
   )
 }
 
-/** How to reach the databases. */
+/** Addresses of the databases. */
 export interface DatabaseAddresses {
-  /** Each service's own, by its variable. */
+  /** Each consumer's own, by its variable. */
   readonly databaseUrls: ReadonlyMap<string, string>
-  /** Of the role that made the schemas. */
+  /** Of the role that created the schemas. */
   readonly adminUrl: string
 }
 
-/** Prepares every service's schema and role. `postgresUrl` is that of the Postgres we started, if we did. */
+/** Prepares every consumer's schema and role. `postgresUrl`: of the Postgres that this stack started, if it did. */
 export async function prepareDatabases(
   postgresUrl: string | undefined,
   external: ExternalParts,
@@ -29,15 +28,17 @@ export async function prepareDatabases(
   const ownAdminUrls = external.databaseUrls ?? new Map<string, string>()
   const [anOwnUrl] = ownAdminUrls.values()
   const adminUrl = external.databaseUrl ?? (postgresUrl && databaseOf(postgresUrl)) ?? anOwnUrl ?? ''
-  const databaseUrls = await prepareAllSchemas({
-    adminUrl,
-    ownAdminUrls,
-    // Roles belong to the server: another checkout that uses the same one has to come to the same passwords.
-    passwordSecret:
-      (external.databaseUrl && decodeURIComponent(new URL(external.databaseUrl).password)) || secrets.databasePassword,
-    coreMigrations,
-    servicesDirectory: path.join(CHECKOUT, 'services'),
-  })
+  // Roles belong to the server: another checkout that uses the same server has to derive the same passwords.
+  const secret =
+    (external.databaseUrl && decodeURIComponent(new URL(external.databaseUrl).password)) || secrets.databasePassword
+  const databaseUrls = new Map<string, string>()
+  for (const consumer of consumers) {
+    const { role, databaseVariable } = consumer
+    const url = ownAdminUrls.get(databaseVariable) ?? adminUrl
+    const password = rolePassword(secret, role)
+    await prepareServiceSchema({ ...consumer, adminUrl: url, password })
+    databaseUrls.set(databaseVariable, asRole(url, role, password))
+  }
   return { databaseUrls, adminUrl }
 }
 

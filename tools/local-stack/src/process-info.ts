@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 
 export interface ProcessInfo {
   readonly parent: number
-  /** When it started, in whatever form the system tells: with the id it names one process for ever. */
+  /** The start time in the system's own format. Together with the id it identifies one process for ever. */
   readonly startedAt: string
   readonly command: string
 }
 
-/** What the system says of a process; undefined where there is none. */
+/** What the system knows about a process; undefined if there is none. */
 export function processInfo(pid: number): ProcessInfo | undefined {
   try {
     return existsSync('/proc/self/stat') ? fromProc(pid) : fromPs(pid)
@@ -19,7 +19,7 @@ export function processInfo(pid: number): ProcessInfo | undefined {
 
 function fromProc(pid: number): ProcessInfo {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name before may hold anything
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name before it may contain any character
   const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
   return { parent: Number(fields[1]), startedAt: fields[19] ?? '', command }
 }

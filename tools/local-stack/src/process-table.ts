@@ -7,11 +7,11 @@ export interface ProcessTable {
   readonly start: (name: string, launch: (signal: AbortSignal) => Promise<OwnedProcess>) => Promise<Supervised>
   readonly processes: () => ReadonlyMap<string, { readonly pid: number }>
   readonly kill: (name: string, signal: NodeJS.Signals) => void
-  /** Stops the named ones that run, all at once. */
+  /** Stops the named processes that run, all at once. */
   readonly stop: (names: readonly string[]) => Promise<void>
 }
 
-/** An empty table. `signal` gives up first launches that are under way. */
+/** Creates an empty table. `signal` aborts first launches that have not finished. */
 export function createProcessTable(options: {
   readonly report: (line: string) => void
   readonly signal: AbortSignal

@@ -1,16 +1,16 @@
 import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers as allConsumers } from '@nextvisit/services'
 import { CHECKOUT, inheritedEnvironment } from './config.ts'
 import type { Connection } from './connection-file.ts'
 import { freePort } from './free-port.ts'
 import type { ProcessPlan } from './owned-process.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** One of the five services as a process. */
+/** The gateway or a consumer as a process. */
 export interface ServiceProcess {
   readonly name: string
   readonly plan: ProcessPlan
-  /** Of its internal port. */
+  /** URL of its internal port. */
   readonly internalUrl: string
   /** Whether a request would succeed. */
   readonly isReady: () => Promise<boolean>
@@ -20,7 +20,7 @@ export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
   readonly secrets: StackSecrets
-  /** Over what the services inherit. */
+  /** Overrides what the services inherit. */
   readonly environment: NodeJS.ProcessEnv
   readonly onLine: (service: string, line: string) => void
 }
@@ -28,19 +28,19 @@ export interface ServicesOptions extends Connection {
 export interface ServiceProcesses {
   readonly gateway: ServiceProcess
   readonly consumers: readonly ServiceProcess[]
-  /** Of the consumers' internal servers, by the variable that who asks them takes them from. */
+  /** Of the consumers' internal servers, by the variable that their clients read. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** The gateway and the four consumers, which share what they need and no more: a consumer knows its own database only. */
+/** The gateway and the consumers. They share only what they need: a consumer knows its own database only. */
 export async function serviceProcesses(options: ServicesOptions): Promise<ServiceProcesses> {
   const serviceUrls = new Map<string, string>()
   const consumers: ServiceProcess[] = []
-  for (const { service, environmentVariable } of serviceDatabases) {
+  for (const { name, databaseVariable, addressesVariable } of allConsumers) {
     const internalPort = await freePort()
-    const url = options.databaseUrls.get(environmentVariable)
-    const consumer = serviceProcess(service, internalPort, options, { [environmentVariable]: url })
-    serviceUrls.set(environmentVariable.replace('DATABASE_URL', 'URLS'), consumer.internalUrl)
+    const url = options.databaseUrls.get(databaseVariable)
+    const consumer = serviceProcess(name, internalPort, options, { [databaseVariable]: url })
+    serviceUrls.set(addressesVariable, consumer.internalUrl)
     consumers.push(consumer)
   }
   const gateway = serviceProcess('gateway', await freePort(), options, {
@@ -51,7 +51,7 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
   return { gateway, consumers, serviceUrls }
 }
 
-/** Another process of a service, called `name`, on ports of its own, with `own` over the environment of the first. */
+/** Another process of a service, called `name`, on ports of its own. `own` overrides the first one's environment. */
 export async function replicaOf(
   { plan }: ServiceProcess,
   name: string,
@@ -83,7 +83,7 @@ function serviceProcess(
 ): ServiceProcess {
   const inherited = { ...inheritedEnvironment(), ...options.environment }
   delete inherited['DATABASE_URL']
-  for (const { environmentVariable } of serviceDatabases) delete inherited[environmentVariable]
+  for (const { databaseVariable } of allConsumers) delete inherited[databaseVariable]
   return {
     name,
     ...onInternalPort(internalPort),

@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createApiKey } from '@nextvisit/domain'
 
-/** Made at the first start and kept. */
+/** Created at the first start and kept. */
 export interface StackSecrets {
   readonly adminKey: string
   readonly sdkKey: string
@@ -13,7 +13,7 @@ export interface StackSecrets {
   readonly databasePassword: string
 }
 
-/** The secrets in the data folder; made, readable for their owner only, where there are none. */
+/** Reads the secrets in the data folder. Creates them if there are none, readable only for their owner. */
 export async function readStackSecrets(folder: string): Promise<StackSecrets> {
   const file = path.join(folder, 'secrets.json')
   try {

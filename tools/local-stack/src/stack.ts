@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createTopics } from '@nextvisit/cli/create-topics'
 import type { OrganizationConfig } from '@nextvisit/contracts'
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers as allConsumers } from '@nextvisit/services'
 import { CHECKOUT, type ExternalParts } from './config.ts'
 import { type Connection, removeConnectionFile, writeConnectionFile } from './connection-file.ts'
 import { groupMembers, waitUntilConsumed } from './consumer-groups.ts'
@@ -24,61 +24,61 @@ import { startRedis } from './start-redis.ts'
 import { applyOrganizations, readWorkspace } from './workspace-step.ts'
 
 export interface StackOptions {
-  /** Where everything is kept between starts. One stack at a time. */
+  /** The folder for everything that is kept between starts. Only one stack may use it at a time. */
   readonly dataDirectory: string
   readonly gatewayPort: number
-  /** Default: the demo's. */
+  /** Default: the demo workspace. */
   readonly workspaceFile?: string | undefined
   /** Parts to use instead of starting them. */
   readonly external?: ExternalParts
-  /** False for tests: nothing is forced to disk (what a killed process wrote is there all the same), nothing is kept. */
+  /** False for tests: no fsync (data of a killed process is still there), and nothing is kept. */
   readonly durable?: boolean
-  /** Kafka's own port and the one that it sends its clients to: a proxy's. */
+  /** Kafka's own port, and the port of a proxy that Kafka advertises to clients. */
   readonly kafkaPorts?: { readonly port: number; readonly advertisedPort: number }
-  /** For the services alone, over what they inherit. */
+  /** Additional environment, for services only. */
   readonly serviceEnvironment?: NodeJS.ProcessEnv
-  /** One line for each step, and for what happens later. */
+  /** Gets one line for each step and for each later event. */
   readonly onProgress?: (line: string) => void
-  /** Gives up the start and ends what it began. */
+  /** Aborts the start and ends what it has started. */
   readonly signal?: AbortSignal
 }
 
-/** A running stack. Its processes are named postgres, kafka, redis, gateway, and as the consumer services are. */
+/** A running stack. Its processes are named postgres, kafka, redis, gateway, and like the consumer services. */
 export interface Stack {
   readonly gatewayUrl: string
-  /** The demo's. */
+  /** The demo's keys. */
   readonly keys: { readonly admin: string; readonly sdk: string }
   readonly organizations: readonly OrganizationConfig[]
   readonly brokers: readonly string[]
-  /** Each service's own, by its variable (METERING_DATABASE_URL). */
+  /** Each service's URL, by variable (METERING_DATABASE_URL). */
   readonly databaseUrls: ReadonlyMap<string, string>
   readonly redisUrl: string
-  /** Of a service's first process. */
+  /** The internal URL of a service's first process. */
   readonly internalUrlOf: (service: string) => string
-  /** Starts another process of a service, `gateway-2`, with `own` over the environment of the first. */
+  /** Starts another process of a service, for example `gateway-2`. `own` overrides the environment of the first. */
   readonly startReplica: (
     service: string,
     own?: NodeJS.ProcessEnv,
   ) => Promise<{ readonly name: string; readonly internalUrl: string }>
   readonly processes: ProcessTable['processes']
-  /** As somebody else would; the process is started again. */
+  /** Sends a signal from outside. The process is started again if it ends. */
   readonly kill: ProcessTable['kill']
-  /** Stops a process for good, by its name. */
+  /** Stops a process permanently, by its name. */
   readonly stopReplica: (name: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
 
-const CONSUMERS = serviceDatabases.map(({ service }) => service)
+const CONSUMERS = allConsumers.map(({ name }) => name)
 /** Services first, with their replicas, then what they use. */
 const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
 const PORT_FREE_WITHIN_MS = 3_000
 const FULL_BELOW_BYTES = 16 * 2 ** 20
 
 /**
- * Brings up everything on this machine: Postgres, Kafka, Redis, schemas, topics, the workspace and the five services.
- * Rejects with a StackError that says what to do; nothing is left running then.
+ * Starts everything on this machine: Postgres, Kafka, Redis, schemas, topics, the workspace and the five services. If it
+ * fails, it rejects with a StackError that says what to do, and leaves nothing running.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const release = await takeDataDirectory(options.dataDirectory)
@@ -98,7 +98,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     return { ...stack, processes: table.processes, kill: table.kill, stopReplica, stop }
   } catch (error) {
     await stop()
-    await requireSpace(options.dataDirectory, FULL_BELOW_BYTES) // a full disk shows in many ways, none of which names it
+    await requireSpace(options.dataDirectory, FULL_BELOW_BYTES) // a full disk causes many errors, and none of them names it
     throw error
   }
 }
@@ -143,7 +143,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
   }
 }
 
-/** `gateway-2` is one of `gateway`. */
+/** `gateway-2` is a process of `gateway`. */
 function isOneOf(services: readonly string[]): (name: string) => boolean {
   return (name) => services.includes(name.replace(/-\d+$/, ''))
 }
@@ -196,7 +196,7 @@ async function startServices(start: Start, connection: Connection, secrets: Stac
   return services
 }
 
-/** Waits until it is ready, the first time; later it may start while what it needs is away. */
+/** Waits until the service is ready, at the first start only. Later it may start while its parts are unavailable. */
 async function startService(start: Start, { name, plan, isReady }: ServiceProcess): Promise<void> {
   let wait: (() => Promise<boolean>) | undefined = isReady
   await step(start, name, () =>
@@ -205,7 +205,7 @@ async function startService(start: Start, { name, plan, isReady }: ServiceProces
   wait = undefined
 }
 
-/** Starts a part and keeps it running on the port that it got. */
+/** Starts a part and keeps it running on the same port. */
 async function startPart<P extends Part>(
   start: Start,
   name: string,
@@ -236,7 +236,7 @@ async function generateClients(signal: AbortSignal): Promise<void> {
   await promisify(execFile)(process.execPath, [script], { signal }).catch((cause: Error & { stderr?: string }) => {
     throw new StackError(
       'STEP_FAILED',
-      `Prisma's clients could not be made: ${cause.stderr?.trim() || cause.message}`,
+      `Prisma's clients could not be generated: ${cause.stderr?.trim() || cause.message}`,
       {
         cause,
       },
@@ -244,12 +244,12 @@ async function generateClients(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** A gateway that was just stopped may hold its port for a moment. */
+/** Waits, because a gateway that was just stopped may keep its port for a moment. */
 async function requirePort(port: number): Promise<void> {
   if (port < 1024 && process.getuid?.() !== 0) {
     throw new StackError(
       'PORT_TAKEN',
-      `Port ${port} is one that only root may listen on. Choose one from 1024 on: GATEWAY_PORT=8080 npx -y pnpm start`,
+      `Only root may listen on port ${port}. Choose a port from 1024 on: GATEWAY_PORT=8080 npx -y pnpm start`,
     )
   }
   const until = performance.now() + PORT_FREE_WITHIN_MS
@@ -271,7 +271,7 @@ async function step<T>(start: Start, name: string, work: () => Promise<T>): Prom
   return result
 }
 
-/** All results, or the first error once every other one has given up too. */
+/** All results. If one fails, waits until all others have ended, then throws the first error. */
 async function allOrNone<const T extends readonly unknown[]>(
   { giveUp }: Start,
   tasks: T,

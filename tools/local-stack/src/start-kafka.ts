@@ -17,7 +17,7 @@ const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
 const READY = /Kafka Server started/
 const POM = path.join(import.meta.dirname, '..', 'pom.xml')
 
-/** Light on CPU and quick to start; its warnings and the line that says it is ready go to the log. */
+/** Options for low CPU use and a quick start. Warnings and the line that says it is ready go to the log. */
 const JVM_FLAGS = [
   '-Xms256m',
   '-Xmx512m',
@@ -28,7 +28,7 @@ const JVM_FLAGS = [
   '-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info',
 ]
 
-/** A single node's settings. The session is short, since a broker that was killed waits for its old one to end. */
+/** Settings of a single node. The session is short, because a restarted broker waits until its old session has ended. */
 const BROKER_SETTINGS = {
   'process.roles': 'broker,controller',
   'node.id': '1',
@@ -51,18 +51,18 @@ const BROKER_SETTINGS = {
 }
 
 export interface KafkaOptions extends PartOptions {
-  /** Where clients are sent, if not to the port itself: a proxy that strikes faults. */
+  /** The port that clients connect to, if it is not the broker's own: the port of a fault proxy. */
   readonly advertisedPort?: number | undefined
 }
 
 export interface Kafka extends Part {
-  /** 'host:port'. */
+  /** `host:port` */
   readonly brokers: string
 }
 
 /**
- * Starts a real Kafka (KRaft, one node) on loopback: from Maven's jars where Java 17 and Maven are, else as a container.
- * Rejects with a StackError that says what to install where there is neither.
+ * Starts a real Kafka (KRaft, one node) on loopback: from Maven's jars if Java 17 and Maven exist, else as a container.
+ * Rejects with a StackError that says what to install if neither is possible.
  */
 export async function startKafka(options: KafkaOptions): Promise<Kafka> {
   const jars = await kafkaJars(options)
@@ -72,12 +72,12 @@ export async function startKafka(options: KafkaOptions): Promise<Kafka> {
   return { ...asPart('Kafka', launched, port, options), brokers: `127.0.0.1:${port}` }
 }
 
-/** The folder with the broker's jars, or undefined where Kafka has to be a container. */
+/** The folder with the broker's jars, or undefined if Kafka must run as a container. */
 async function kafkaJars({ onWait }: PartOptions): Promise<string | undefined> {
   if (await hasJava17()) {
     const inCache = cached(`kafka-${KAFKA_VERSION}`, async (folder) => {
       if (!(await hasMaven())) throw missing()
-      onWait?.('Kafka is fetched, the first time only')
+      onWait?.('Kafka is downloaded, only the first time')
       await copyDependencies(POM, folder)
     })
     try {
@@ -154,7 +154,7 @@ function kafkaContainer(port: number, options: KafkaOptions): ProcessPlan {
   })
 }
 
-/** The text of a Java properties file; in its values only the backslash means something else. */
+/** The text of a Java properties file. Only backslashes in values are escaped. */
 function propertiesText(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value.replaceAll('\\', '\\\\')}\n`)

@@ -16,17 +16,17 @@ const run = promisify(execFile)
 /** Postgres refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 
-/** Where root's copy of the binaries is kept: its home is closed to nobody. */
+/** The folder for the binaries when root starts Postgres: `nobody` cannot read root's home. */
 const SYSTEM_CACHE = '/var/cache/nextvisit'
 
 export interface Postgres extends Part {
-  /** The superuser's, of the database `postgres`. */
+  /** URL with the superuser, of the database `postgres`. */
   readonly url: string
 }
 
 /**
- * Starts a real Postgres 18 on loopback, from the binaries that npm installed. As root it runs as `nobody`, which works
- * in a folder that only root can reach, too. The password is the superuser's: given to the first start, used ever after.
+ * Starts a real Postgres 18 on loopback, from the binaries that npm installed. Started by root, it runs as `nobody`, even in
+ * a folder that only root can reach. The superuser's password is set at the first start.
  */
 export async function startPostgres(options: PartOptions & { readonly password: string }): Promise<Postgres> {
   const user = process.getuid?.() === 0 ? NOBODY : undefined
@@ -74,14 +74,14 @@ function serverPlan(
 }
 
 /**
- * The folder's name for a process that has it as its working directory. The kernel follows /proc/self/cwd straight to the
- * folder, so `nobody` needs no way through the folders above it, which may be closed (a checkout under /root).
+ * The folder's path for a process that has it as its working directory. The kernel resolves /proc/self/cwd directly. So
+ * `nobody` needs no access to the folders above it, which may be closed (a checkout under /root).
  */
 function folderAs(folder: string, user: typeof NOBODY | undefined): string {
   return user === undefined ? folder : '/proc/self/cwd'
 }
 
-/** Makes the cluster beside its final place: an interrupted start leaves nothing that looks like one. */
+/** Creates the cluster under a temporary name and renames it, so that an interrupted start leaves no broken cluster. */
 async function initialize(
   binaries: string,
   options: PartOptions & { readonly password: string },
@@ -111,11 +111,13 @@ async function initialize(
 function initializeFailed(folder: string, cause: unknown): StackError {
   const output = cause instanceof Error && 'stderr' in cause ? String(cause.stderr) : String(cause)
   return /No space left|ENOSPC/i.test(output)
-    ? new StackError('NO_SPACE', `The disk under ${folder} is full. Make room and start again.`, { cause })
-    : new StackError('PART_ENDED', `Postgres could not make its data folder in ${folder}: ${output.trim()}`, { cause })
+    ? new StackError('NO_SPACE', `The disk under ${folder} is full. Free some space and start again.`, { cause })
+    : new StackError('PART_ENDED', `Postgres could not create its data folder in ${folder}: ${output.trim()}`, {
+        cause,
+      })
 }
 
-/** The folder of the executables. */
+/** The folder with the executables. */
 async function postgresBinaries(user: typeof NOBODY | undefined): Promise<string> {
   const installed = installedPostgres()
   const binaries = path.join(installed, 'native', 'bin')
@@ -136,7 +138,7 @@ function installedPostgres(): string {
   } catch (cause) {
     throw new StackError(
       'REQUIREMENT_MISSING',
-      `npm carries no Postgres for this platform (${name}). Set DATABASE_URL to use one that runs elsewhere.`,
+      `npm has no Postgres for this platform (${name}). Set DATABASE_URL to use one that runs elsewhere.`,
       { cause },
     )
   }

@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const READY = /Ready to accept connections/i
 const EMBEDDED_REDIS = 'com.github.codemonstur:embedded-redis:1.4.4'
 
-/** The server's name inside that jar. It reports 6.2.11 on x64. */
+/** The server's name inside that jar. Its version is 6.2.11 on x64. */
 const SERVER_IN_JAR = new Map([
   ['linux-x64', 'redis-server-6.2.6-v5-linux-amd64'],
   ['linux-arm64', 'redis-server-6.2.7-linux-arm64'],
@@ -28,8 +28,8 @@ export interface Redis extends Part {
 }
 
 /**
- * Starts a real Redis on loopback: the `redis-server` on the PATH, else the one inside a jar of Maven's, else a container.
- * Rejects with a StackError that says what to install where there is none of them.
+ * Starts a real Redis on loopback: `redis-server` from the PATH, else from a Maven jar, else as a container. Rejects with a
+ * StackError that says what to install if none is possible.
  */
 export async function startRedis(options: PartOptions): Promise<Redis> {
   const server = await redisServer(options)
@@ -39,7 +39,7 @@ export async function startRedis(options: PartOptions): Promise<Redis> {
   return { ...asPart('Redis', launched, port, options), url: `redis://127.0.0.1:${port}` }
 }
 
-/** A server that runs on this machine, or undefined where Redis has to be a container. */
+/** A server for this machine, or undefined if Redis must run as a container. */
 async function redisServer(options: PartOptions): Promise<string | undefined> {
   if (await runs('redis-server')) return 'redis-server'
   const fromJar = await redisFromJar(options)
@@ -55,11 +55,11 @@ async function redisFromJar({ onWait }: PartOptions): Promise<string | undefined
   const name = SERVER_IN_JAR.get(`${process.platform}-${process.arch}`)
   if (name === undefined || !(await hasJava17()) || !(await hasMaven())) return undefined
   const folder = await cached(`redis-${process.platform}-${process.arch}`, async (made) => {
-    onWait?.('Redis is fetched, the first time only')
+    onWait?.('Redis is downloaded, only the first time')
     await copyArtifact(EMBEDDED_REDIS, made)
     const jar = path.join(made, (await readdir(made))[0] ?? '')
     const server = readZipEntry(await readFile(jar), name)
-    if (server === undefined) throw new StackError('DOWNLOAD_FAILED', `${EMBEDDED_REDIS} has no ${name} in it.`)
+    if (server === undefined) throw new StackError('DOWNLOAD_FAILED', `${EMBEDDED_REDIS} does not contain ${name}.`)
     await writeFile(path.join(made, 'redis-server'), server)
     await chmod(path.join(made, 'redis-server'), 0o755)
     await rm(jar)

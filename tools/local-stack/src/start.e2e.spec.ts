@@ -13,7 +13,7 @@ import { freePort } from './free-port.ts'
 interface Run {
   readonly child: ChildProcess
   readonly output: () => string
-  /** The exit code, or the signal that ended it. */
+  /** The exit code or the signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>
 }
 
@@ -34,7 +34,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** `pnpm start` in this folder and on this port. */
+/** Runs `pnpm start` in this folder and on this port. */
 function start(environment: NodeJS.ProcessEnv = {}): Run {
   const { PATH, HOME } = inheritedEnvironment()
   const settings = { PATH, HOME, NEXTVISIT_DATA: path.join(folder, 'data'), GATEWAY_PORT: String(port) }
@@ -57,7 +57,7 @@ async function isUp(run: Run): Promise<void> {
   if (run.child.exitCode !== null) throw new Error(run.output())
 }
 
-/** Whether a process runs that names our folder: parts by their data, services by what they were given. */
+/** Whether a process runs whose command line or environment names our folder. */
 function somethingRuns(): boolean {
   return readdirSync('/proc').some((pid) => {
     try {
@@ -70,7 +70,7 @@ function somethingRuns(): boolean {
 }
 
 describe('pnpm start', () => {
-  it('brings everything up, answers as it says, keeps its data, and ends with everything', {
+  it('starts everything, gives the answers that it printed, keeps its data, and stops everything', {
     timeout: 300_000,
   }, async () => {
     const first = start()
@@ -98,7 +98,7 @@ describe('pnpm start', () => {
     expect(existsSync(path.join(folder, 'data', 'lock'))).toBe(false)
   })
 
-  it('names the gateway port that is taken', async () => {
+  it('names a taken gateway port', async () => {
     const server = createServer().listen(port, '127.0.0.1')
     await once(server, 'listening')
     const run = start()
@@ -109,23 +109,23 @@ describe('pnpm start', () => {
     server.close()
   })
 
-  it('names what is wrong with a workspace file, and its line', async () => {
+  it('names each error in a workspace file with its line', async () => {
     const file = path.join(folder, 'workspace.yaml')
     await writeFile(file, 'organizations:\n  - id: acme\n    plam: {}\n')
     const run = start({ NEXTVISIT_WORKSPACE: file })
     expect(await run.ended).toBe(1)
-    expect(run.output()).toContain('The workspace file is not valid; mend it and start again:')
+    expect(run.output()).toContain('The workspace file is not valid; fix it and start again:')
     expect(run.output()).toContain(`${file}:3`)
   })
 
-  it('says what to install where there is neither Java nor Docker, and leaves nothing running', async () => {
+  it('says what to install if there is neither Java nor Docker, and leaves nothing running', async () => {
     const run = start({ PATH: '/nonexistent' })
     expect(await run.ended).toBe(1)
     expect(run.output()).toContain('Kafka needs Java 17 or newer with Maven, or a running Docker engine')
     expect(somethingRuns()).toBe(false)
   })
 
-  it('ends everything when it is told to stop in the middle of its start', async () => {
+  it('stops everything when it is stopped in the middle of its start', async () => {
     const run = start()
     await expect.poll(() => run.output(), { timeout: 60_000 }).toContain('✓ Postgres')
     run.child.kill('SIGTERM')
@@ -134,7 +134,7 @@ describe('pnpm start', () => {
   })
 })
 
-/** Pastes the three commands into a shell and compares what is answered with what was said. */
+/** Runs the three printed commands in a shell and compares the answers with the printed ones. */
 async function pasteCommands(output: string): Promise<void> {
   const commands = [...output.matchAll(/^(curl .*?)\n\n→ (\{.*?\})$/gms)]
   expect(commands).toHaveLength(3)

@@ -8,13 +8,13 @@ import { watchLaunchers } from './watch-launchers.ts'
 const stopping = new AbortController()
 
 function requestStop(): void {
-  if (stopping.signal.aborted) process.exit(1) // the second Ctrl-C: the watchdog ends what still runs
+  if (stopping.signal.aborted) process.exit(1) // the second Ctrl-C: the watchdog ends what is still running
   stopping.abort()
   console.log('\nStopping … (Ctrl-C again to stop at once)')
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, requestStop)
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // the terminal is gone
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}) // the terminal may be gone
 watchLaunchers(() => {
   if (!stopping.signal.aborted) requestStop()
 })

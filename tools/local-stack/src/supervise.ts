@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StackError } from './errors.ts'
 import type { OwnedProcess } from './owned-process.ts'
 
-/** A process that is started again whenever it ends, until it is stopped. */
+/** A process that is restarted whenever it ends, until it is stopped. */
 export interface Supervised {
   readonly name: string
-  /** Of the process that runs now, or that ran last. */
+  /** The process that runs now, or the last one. */
   readonly pid: () => number
-  /** How often it was started again. */
+  /** How often it was restarted. */
   readonly restarts: () => number
   readonly kill: (signal: NodeJS.Signals) => void
   readonly stop: () => Promise<void>
 }
 
-/** One that ran this long is not failing at its start: the next wait is short again. */
+/** A process that ran this long did not fail at its start, so the next wait is short again. */
 const STEADY_AFTER_MS = 20_000
 const FIRST_ATTEMPTS = 3
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5_000
 
 /**
- * Launches and keeps running: on the same port each time, which `launch` sees to. Rejects if the first launch fails.
- * `report` gets one line for each end. `launch` is told to give up through its signal.
+ * Launches a process and keeps it running. `launch` must use the same port each time, and must stop on its signal. Rejects
+ * if the first launch fails. `report` gets one line for each end.
  */
 export async function supervise(
   name: string,
@@ -44,7 +44,7 @@ export async function supervise(
       options.report(`${name} ended (${how}); starting it again`)
       await relaunch()
     }
-    await current.stop() // it came up while it was being stopped
+    await current.stop() // it started while it was being stopped
   }
 
   async function relaunch(): Promise<void> {
@@ -75,7 +75,7 @@ export async function supervise(
   }
 }
 
-/** What was running before may still be ending: a failure that may pass by itself is tried again. */
+/** Retries a retryable failure, because the previous process may still be ending. */
 async function launchFirst(
   launch: (signal: AbortSignal) => Promise<OwnedProcess>,
   signal: AbortSignal,

@@ -3,8 +3,8 @@ import { processInfo } from './process-info.ts'
 const CHECK_EVERY_MS = 1_000
 
 /**
- * Calls back once when npx, pnpm or a shell between them and us is gone: killed, they tell nobody, and what was started
- * at the terminal would run on unseen. Their death shows in their child, which gets another parent.
+ * Calls back once when npx, pnpm or a shell between them and us is gone. A killed launcher notifies nobody, and the stack
+ * would continue unnoticed. The launcher's death is visible because its child gets another parent.
  */
 export function watchLaunchers(onGone: () => void): void {
   const launched = launchedProcesses()
@@ -15,7 +15,7 @@ export function watchLaunchers(onGone: () => void): void {
   }, CHECK_EVERY_MS).unref()
 }
 
-/** Ourselves and our ancestors up to the outermost npx, npm or pnpm, which is left out: its parent may go. */
+/** This process and its ancestors up to, but without, the outermost npx, npm or pnpm. Its parent may end. */
 function launchedProcesses(): readonly { readonly pid: number; readonly parent: number }[] {
   const chain: { readonly pid: number; readonly parent: number }[] = []
   let launched = 0

@@ -2,15 +2,15 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import type { Socket } from 'node:net'
 
 /**
- * What must end when this process ends: a process id with the signal that makes it end quickly, or a container's name.
+ * What must end when this process ends: a process id with the signal that ends it quickly, or a container's name.
  */
 export type Charge =
   | { readonly pid: number; readonly signal: 'TERM' | 'QUIT' | 'KILL' }
   | { readonly container: string }
 
 /**
- * Each line read is the whole list of charges, so the last one counts and a new watchdog needs no history. The end of
- * the input means that this process is gone, however it went: no signal handler runs after `kill -9`.
+ * Each line of input is the whole list of charges, so the last line counts and a new watchdog needs no history. The end of
+ * the input means that this process is gone. This works even after `kill -9`, when no signal handler runs.
  */
 const SCRIPT = `
 PATH=$PATH:/usr/bin:/bin
@@ -39,7 +39,7 @@ done
 const charges = new Set<Charge>()
 let watchdog: ChildProcess | undefined
 
-/** From now on the charge ends with this process. Returns what to call once it has ended by itself. */
+/** From now on the charge ends with this process. Returns a function to call after the charge has ended by itself. */
 export function watchOver(charge: Charge): () => void {
   charges.add(charge)
   tellWatchdog()
@@ -57,13 +57,13 @@ function tellWatchdog(): void {
   watchdog.stdin?.write(`${line.join(' ')}\n`)
 }
 
-/** One for all charges, in a process group of its own so that Ctrl-C passes it by. It does not keep this process alive. */
+/** One watchdog for all charges, in its own process group so that Ctrl-C does not reach it. It does not keep this process alive. */
 function startWatchdog(): ChildProcess {
   const child = spawn('/bin/sh', ['-c', SCRIPT], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
   child.unref()
   const input = child.stdin as Socket
   input.unref()
-  input.on('error', () => {}) // it was killed: the next one is told below
+  input.on('error', () => {}) // it was killed; the next one gets the list below
   child.once('exit', () => {
     watchdog = undefined
     if (charges.size > 0) tellWatchdog()

@@ -6,12 +6,12 @@ import { inheritedEnvironment } from './config.ts'
 import { StackError } from './errors.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
-/** The file's organizations. Throws BROKEN_WORKSPACE with every fault and its line. */
+/** Reads the file's organizations. Throws BROKEN_WORKSPACE with every error and its line. */
 export async function readWorkspace(file: string, secrets: StackSecrets): Promise<readonly OrganizationConfig[]> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StackError(
       'BROKEN_WORKSPACE',
-      `The workspace file ${file} cannot be read (${cause.code}). Set NEXTVISIT_WORKSPACE to one that can, or unset it for the demo.`,
+      `The workspace file ${file} cannot be read (${cause.code}). Set NEXTVISIT_WORKSPACE to a readable file, or unset it for the demo.`,
       { cause },
     )
   })
@@ -23,13 +23,10 @@ export async function readWorkspace(file: string, secrets: StackSecrets): Promis
   })
   if (parsed.outcome === 'ok') return parsed.organizations
   const faults = parsed.faults.map(({ line, path, message }) => `\n  ${file}:${line}  ${path}  ${message}`)
-  throw new StackError(
-    'BROKEN_WORKSPACE',
-    `The workspace file is not valid; mend it and start again:${faults.join('')}`,
-  )
+  throw new StackError('BROKEN_WORKSPACE', `The workspace file is not valid; fix it and start again:${faults.join('')}`)
 }
 
-/** Brings the catalog to what the file says. */
+/** Applies the file to the catalog. */
 export async function applyOrganizations(
   connection: LogConnection,
   organizations: readonly OrganizationConfig[],
@@ -43,6 +40,6 @@ export async function applyOrganizations(
   })
   if (applied.outcome === 'refused') throw new StackError('BROKEN_WORKSPACE', applied.reason)
   if (applied.outcome === 'not-applied') {
-    throw new StackError('STEP_FAILED', 'Somebody else applied a workspace file at the same moment. Start again.')
+    throw new StackError('STEP_FAILED', 'Another process applied a workspace file at the same moment. Start again.')
   }
 }

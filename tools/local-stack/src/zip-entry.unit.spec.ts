@@ -2,7 +2,7 @@ import { crc32, deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readZipEntry } from './zip-entry.ts'
 
-/** An archive as `jar` writes one: local headers with the content, then the directory, then its end. */
+/** An archive in the layout of `jar`: local headers with content, then the directory, then its end. */
 function zip(files: Readonly<Record<string, { content: Buffer; method: 0 | 8 }>>, comment = ''): Buffer {
   const bodies: Buffer[] = []
   const directory: Buffer[] = []
@@ -12,7 +12,7 @@ function zip(files: Readonly<Record<string, { content: Buffer; method: 0 | 8 }>>
     const local = Buffer.alloc(30)
     local.writeUInt32LE(0x04034b50, 0)
     local.writeUInt16LE(name.length, 26)
-    local.writeUInt16LE(4, 28) // an extra field, which the directory has not
+    local.writeUInt16LE(4, 28) // an extra field that the directory does not have
     bodies.push(local, Buffer.from(name), Buffer.from('more'), data)
     const entry = Buffer.alloc(46)
     entry.writeUInt32LE(0x02014b50, 0)
@@ -41,7 +41,7 @@ describe('readZipEntry', () => {
     stored: { content, method: 0 },
   })
 
-  it('gives a deflated and a stored file back', () => {
+  it('reads a deflated and a stored file', () => {
     expect(readZipEntry(archive, 'redis-server')).toEqual(content)
     expect(readZipEntry(archive, 'stored')).toEqual(content)
   })
@@ -50,11 +50,11 @@ describe('readZipEntry', () => {
     expect(readZipEntry(zip({ one: { content, method: 8 } }, 'signed by nobody'), 'one')).toEqual(content)
   })
 
-  it('says that there is no such file', () => {
+  it('returns undefined for an unknown file', () => {
     expect(readZipEntry(archive, 'redis-cli')).toBeUndefined()
   })
 
-  it('refuses what is not an archive', () => {
+  it('refuses bytes that are not an archive', () => {
     expect(() => readZipEntry(Buffer.from('<html>not found</html>'), 'redis-server')).toThrow('Not a zip archive')
   })
 })

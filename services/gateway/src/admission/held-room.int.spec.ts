@@ -18,10 +18,10 @@ async function gatewayWith(options: GatewayFixtureOptions): Promise<GatewayFixtu
 function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
   const pending = new Set<string>()
   let [count, calls] = [0, 0]
-  const grant = ({ recordId, onlyLooks }: Reservation) => {
+  const grant = ({ recordId, dryRun }: Reservation) => {
     if (count + pending.size < room) {
-      if (!onlyLooks) pending.add(recordId)
-      return onlyLooks ? 'room' : 'granted'
+      if (!dryRun) pending.add(recordId)
+      return dryRun ? 'room' : 'granted'
     }
     return count < room ? 'held' : 'exhausted'
   }
@@ -74,7 +74,7 @@ describe('an event limit whose room is held for the moment (design.md, A track e
     const others = Promise.all(Array.from({ length: 8 }, (_, index) => track(gateway, `new ${index}`)))
     await expect.poll(async () => (await track(gateway, 'known')).status, { timeout: 30_000 }).toBe(202)
     for (const message of messagesOf(await others)) expect([CAP_REACHED, LIMIT_REACHED]).toContain(message)
-    const looks = () => reservationsIn(metering.calls).filter(({ onlyLooks }) => onlyLooks)
+    const looks = () => reservationsIn(metering.calls).filter(({ dryRun }) => dryRun)
     // All the room is held from here on: whoever waits for it in vain has only looked since it knew of the cap.
     const looksAfterOneMore = async () => {
       expect((await track(gateway, 'one more')).body['message']).toBe(LIMIT_REACHED)

@@ -72,7 +72,7 @@ export function createMetering({ call, stop }: ServiceClient) {
       isDryRun ||= await isRefusedByCap()
       if (remainingMs(deadlineAt) <= KEPT_FOR_NAMES_MS + pauseMs) return 'exhausted'
       await sleep(pauseMs)
-      asked = await ask(isDryRun ? { ...reservation, onlyLooks: true } : reservation, deadlineAt)
+      asked = await ask(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
       if (asked.outcome === 'away') {
         void release(reservation.recordId) // it may have been granted all the same
         return 'exhausted'

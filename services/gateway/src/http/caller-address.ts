@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP, isIPv4 } from 'node:net'
+import { isIP } from 'node:net'
 import proxyAddr from 'proxy-addr'
 
 export type CallerAddress = (
@@ -34,8 +34,9 @@ export function isAddressRange(text: string): boolean {
 /** Throws for what is no range. The library takes no range of everything, so that goes in as its two halves. */
 function compileRanges(ranges: readonly string[]): (address: string, index: number) => boolean {
   const halved = ranges.flatMap((range) => {
-    if (!range.endsWith('/0')) return range
-    return isIPv4(range.slice(0, -2)) ? ['0.0.0.0/1', '128.0.0.0/1'] : ['::/1', '8000::/1']
+    const family = range.endsWith('/0') ? isIP(range.slice(0, -2)) : 0
+    if (family === 4) return ['0.0.0.0/1', '128.0.0.0/1']
+    return family === 6 ? ['::/1', '8000::/1'] : range
   })
   return proxyAddr.compile(halved)
 }

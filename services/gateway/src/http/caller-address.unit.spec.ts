@@ -22,6 +22,7 @@ describe("the caller's address", () => {
     ['not what a caller put before it', '10.0.0.7', '1.1.1.1, 9.9.9.9', ['10.0.0.0/8'], '9.9.9.9'],
     ['not what a caller says of proxies', '10.0.0.7', '1.1.1.1, 10.0.0.9, 9.9.9.9', ['10.0.0.0/8'], '9.9.9.9'],
     ['a proxy that calls by itself', '10.0.0.7', '10.0.0.8', ['10.0.0.0/8'], '10.0.0.8'],
+    ['what anybody says, where everybody is trusted', '8.8.8.8', '9.9.9.9', ['0.0.0.0/0'], '9.9.9.9'],
     ['with a port', '10.0.0.7', '9.9.9.9:4711', ['10.0.0.0/8'], '9.9.9.9'],
     ['IPv6 with a port', '10.0.0.7', '[2001:4860::1]:4711', ['10.0.0.0/8'], '2001:4860::1'],
     ['what is no address', '10.0.0.7', '1.1.1.1, unknown', ['10.0.0.0/8'], undefined],
@@ -30,14 +31,23 @@ describe("the caller's address", () => {
     expect(callerOf(remoteAddress, forwarded, trusted)).toBe(expected)
   })
 
-  it.each(['10.0.0.0/8', '10.1.2.3', 'fd00::/8', '::1', '0.0.0.0/0'])('takes %s as a range', (text) => {
+  it.each(['10.0.0.0/8', '10.1.2.3', 'fd00::/8', '::1', '0.0.0.0/0', '::/0'])('takes %s as a range', (text) => {
     expect(isAddressRange(text)).toBe(true)
   })
 
-  it.each(['', 'proxy', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0', 'fd00::/129', '1', '10.0.0.0/-1'])(
-    'does not take %j as a range',
-    (text) => {
-      expect(isAddressRange(text)).toBe(false)
-    },
-  )
+  it.each([
+    '',
+    'proxy',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0.0/8/0',
+    'proxy/0',
+    '10.0.0',
+    'fd00::/129',
+    '1',
+    '10.0.0.0/-1',
+  ])('does not take %j as a range', (text) => {
+    expect(isAddressRange(text)).toBe(false)
+  })
 })

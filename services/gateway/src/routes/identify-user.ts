@@ -1,9 +1,15 @@
-import type { IdentifyRequested } from '@nextvisit/contracts'
-import { type IdentifyBody, parseIdentifyBody } from '@nextvisit/domain'
+import type { IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
+import { compileForms, type IdentifyBody, parseIdentifyBody, uuidV5 } from '@nextvisit/domain'
+import type { Logger } from '@nextvisit/service-kit'
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
+import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+import { REFUSALS, refuse } from '../http/refusals.ts'
 import { answer } from '../http/write-answer.ts'
-import type { Recording, RecordRequest } from './record-request.ts'
-import { type Route, ROUTES } from './route.ts'
+import type { RecordLog } from '../log/record-log.ts'
+import { type CountryOf, withCallerCountry } from './caller-country.ts'
+import type { Recorded, Recording, RecordRequest } from './record-request.ts'
+import { type CheckedRequest, type Route, ROUTES } from './route.ts'
+import type { CheckSignature } from './user-signature.ts'
 
 /** `POST /v2/admin/identify-user` (contract, Identify user). */
 export function createIdentifyUser(admit: AdmitIdentify, recordRequest: RecordRequest): Route {
@@ -14,4 +20,68 @@ export function createIdentifyUser(admit: AdmitIdentify, recordRequest: RecordRe
     answer: (_request, { fact }) => answer(200, { message: 'ok', userId: fact.userId }),
   }
   return { ...ROUTES.identifyUser, handle: (request) => recordRequest(recording, request) }
+}
+
+export interface VisitParts {
+  readonly admit: AdmitIdentify
+  readonly recordRequest: RecordRequest
+  readonly checkSignature: CheckSignature
+  readonly countryOf: CountryOf
+  readonly log: RecordLog
+  readonly logger: Logger
+}
+
+/** `POST /v2/sdk/identify-user`, the visit: brings back the form to show (decisions.md, Beyond the document). */
+export function createVisit({ admit, recordRequest, checkSignature, countryOf, log, logger }: VisitParts): Route {
+  const recording: Recording<IdentifyBody, IdentifyRequested> = {
+    parse: (request) => {
+      const parsed = parseIdentifyBody(request.body)
+      if (parsed.outcome === 'rejected') return parsed
+      if (!checkSignature(request.project, parsed.value)) return refuse(REFUSALS.signature)
+      return { outcome: 'ok', value: withCallerCountry(parsed.value, request, countryOf) }
+    },
+    mayReact: ({ project }) => compileForms(project.config).reactsToVisits(),
+    admit,
+    answer: (request, recorded) => {
+      const { sdk } = request.project.config
+      const { fact, reply } = recorded
+      const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
+      const offer = visit?.offer
+      const visitAnswer = answer(200, {
+        message: 'ok',
+        userId: fact.userId,
+        pingAgainIn: sdk.pingAgainInSeconds,
+        pingOnNextPageVisit: sdk.pingOnNextPageVisit || visit?.moreWaiting === true,
+        onPageDelay: sdk.onPageDelaySeconds,
+        ...(offer && { nextFeedbackId: offer.formId }),
+      })
+      return offer ? { ...visitAnswer, afterwards: () => confirmOffer(request, recorded, offer) } : visitAnswer
+    },
+  }
+
+  /** Makes the offered form delivered. A form whose confirmation is lost is offered again (forms.md, The queue). */
+  async function confirmOffer(
+    { traceparent }: CheckedRequest,
+    { fact: visit, place }: Recorded<IdentifyRequested>,
+    { queuedId, formId }: NonNullable<VisitReply['offer']>,
+  ): Promise<void> {
+    const { organization, project, userId, received } = visit
+    const fact: VisitAnswered = {
+      type: 'VisitAnswered',
+      id: uuidV5(queuedId, visit.id),
+      organization,
+      project,
+      userId,
+      received,
+      visitId: visit.id,
+      formId,
+      queuedId,
+    }
+    const deadlineAt = performance.now() + REQUEST_BUDGET_MS
+    const published = await log.publish(fact, place, { deadlineAt, traceparent })
+    if (published !== 'published')
+      logger.warn({ requestId: visit.id, published }, 'A form was handed out but not confirmed: it may be shown again')
+  }
+
+  return { ...ROUTES.visit, handle: (request) => recordRequest(recording, request) }
 }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 
-/** Longer than any answer may take, so that what takes longer is seen. */
+/** Longer than any answer may take, so that too slow answers are measured. */
 const GIVE_UP_AFTER_MS = 15_000
 
 export interface GatewayRequest {
@@ -12,9 +12,9 @@ export interface GatewayRequest {
   readonly idempotencyKey?: string
 }
 
-/** What a caller knows of a request that it has sent. Times in ms of this process' clock. */
+/** What a caller knows about a request that it has sent. Times in ms of this process' clock. */
 export interface GatewayAnswer {
-  /** HTTP status; `undefined`: the connection broke, so the caller can't know. */
+  /** HTTP status; `undefined`: the connection broke, so the outcome is unknown. */
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly answer: Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ export interface GatewayAnswer {
   readonly elapsedMs: number
 }
 
-/** Sends one request as a customer's back end or page would. Never throws. */
+/** Sends one request, like a customer's back end or page. Never throws. */
 export async function callGateway(request: GatewayRequest): Promise<GatewayAnswer> {
   const sentAt = performance.now()
   const answer = await post(request).catch(() => ({ status: undefined, requestId: undefined, answer: {} }))

@@ -1,12 +1,12 @@
 import { callGateway, type GatewayAnswer } from './call-gateway.ts'
 
-/** What a caller knows of one request: what it asked, and what it was told, if anything. */
+/** One request and its answer, if there was one. */
 export interface LedgerEntry extends GatewayAnswer {
   readonly route: 'identify-user' | 'track-event'
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Sends requests as a customer's back end would, and writes down every one of them with its answer. */
+/** Sends requests like a customer's back end, and records each one with its answer. */
 export interface CallerLedger {
   readonly send: (route: LedgerEntry['route'], body: Readonly<Record<string, unknown>>) => Promise<LedgerEntry>
   readonly entries: () => readonly LedgerEntry[]

@@ -12,11 +12,11 @@ export interface Filling {
   readonly organization: string
   readonly project: string
   readonly facts: number
-  /** With no factor in common with the kinds of facts (a prime, say), everybody has all of them. */
+  /** Use a number without a factor in common with 10 (a prime, for example), so that every user gets every kind of fact. */
   readonly users: number
 }
 
-/** Publishes facts of all kinds, as the gateway would have. */
+/** Publishes facts of all kinds, like the gateway does. */
 export async function fillLog(brokers: readonly string[], filling: Filling): Promise<void> {
   const connection = { brokers, clientId: 'fill-log' }
   const partitions = (await readWatermarks(connection, TOPICS.userEvents)).size
@@ -35,14 +35,14 @@ export async function fillLog(brokers: readonly string[], filling: Filling): Pro
         }),
       )
       const failed = outcomes.find(({ outcome }) => outcome !== 'published')
-      if (failed) throw new Error(`The log took not all of it: ${failed.outcome}`)
+      if (failed) throw new Error(`Not every record was published: ${failed.outcome}`)
     }
   } finally {
     await publisher.stop(1_000)
   }
 }
 
-/** Mostly events; now and then somebody says who they are, comes by, or sends the same thing twice. */
+/** Mostly events, with some identifies, visits and idempotent records. */
 function factOf(number: number, { organization, project, users }: Filling): UserFact {
   const userName = `filled-${number % users}`
   const common = {

@@ -3,12 +3,12 @@ import { crc32 } from 'node:zlib'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** What the workspace file's `$SIGNING_SECRET` stands for. */
+/** The value of the workspace file's `$SIGNING_SECRET`. */
 export const SIGNING_SECRET = 'a secret that only the customer and the project know'
 
 /**
- * The key that a variable of the workspace file stands for: its last two words say kind and environment. Written from
- * decisions.md (Keys) alone, not with the product's own code.
+ * The key for a variable of the workspace file. The variable's last two words are kind and environment. Written from
+ * decisions.md (Keys) alone, without the product's own code.
  */
 export function keyNamed(variable: string): string {
   const [, kind = '', environment = ''] = /_(ADMIN|SDK)_([PT])$/.exec(variable) ?? []
@@ -16,7 +16,7 @@ export function keyNamed(variable: string): string {
   return withChecksum(`nv_${kind.toLowerCase()}_${environment}_${secret}`)
 }
 
-/** The CRC-32 of everything before it, in base62, padded with 0 to 6. */
+/** Appends the checksum: the CRC-32 of everything before it, in base62, padded with 0 to 6. */
 export function withChecksum(head: string): string {
   let rest = crc32(head)
   let checksum = ''

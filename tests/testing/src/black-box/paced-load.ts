@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Calls `request` `perSecond` times a second until `signal` aborts, whatever the answers take (an open loop: a slow
- * server gets no rest), then waits for the last answers. At most `maxOpen` requests are open at once.
+ * Calls `request` `perSecond` times per second until `signal` aborts, then waits for the last answers. The load is an open
+ * loop: slow answers do not slow it down. At most `maxOpen` requests are open at once.
  */
 export async function runPacedLoad(
   perSecond: number,

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Kafka, logLevel } from 'kafkajs'
 
-/** One record as an outsider sees it. */
+/** One record, read without the services' code. */
 export interface TopicRecord {
   readonly partition: number
   readonly offset: string
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** Everything on a topic up to its end, by a client of its own: it shares no code with the services. */
+/** Reads everything on a topic up to its end, with its own client: it shares no code with the services. */
 export async function readTopic(brokers: readonly string[], topic: string): Promise<TopicRecord[]> {
   const kafka = new Kafka({ clientId: 'black-box', brokers: [...brokers], logLevel: logLevel.NOTHING })
   const admin = kafka.admin()

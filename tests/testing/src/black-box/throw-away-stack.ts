@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort, type Stack, type StackOptions, startStack } from '@nextvisit/local-stack'
 
 export interface ThrowAwayStack extends Stack {
-  /** Everything that it writes, logs among it. */
+  /** Where the stack writes everything, including its logs. */
   readonly dataDirectory: string
   readonly remove: () => Promise<void>
 }
 
-/** A whole stack of its own, in a throw-away folder and on free ports. */
+/** Starts a whole stack in a temporary folder and on free ports. */
 export async function startThrowAwayStack(
   workspaceFile?: string,
   options: Pick<StackOptions, 'kafkaPorts' | 'serviceEnvironment'> = {},
@@ -33,7 +33,7 @@ export async function startThrowAwayStack(
   }
 }
 
-/** Asks until the answer is the one that was waited for; gives the last answer when `withinMs` have passed. */
+/** Calls `ask` until `isDone` accepts the answer, or until `withinMs` have passed. Returns the last answer. */
 export async function eventually<T>(
   ask: () => Promise<T>,
   isDone: (answer: T) => boolean,

@@ -35,7 +35,7 @@ async function fileOf(text: string): Promise<string> {
 }
 
 describe('nextvisit apply', () => {
-  it('shows the difference, and says when every running service has it', async () => {
+  it('shows the difference, and reports when every running service has it', async () => {
     const view = createCatalogView(connection, {
       serviceName: 'gateway',
       logger: createLogger('spec', 'silent'),
@@ -55,7 +55,7 @@ describe('nextvisit apply', () => {
     await apply(await fileOf('organizations: [{ id: acme }]'), { dryRun: true }, topic)
     expect(printed.splice(0)).toEqual(['- acme/shop project', 'Nothing was changed: this was a dry run.'])
     await apply(await fileOf('organizations: [{ id: acme, projects: [{ id: shop }] }]'), {}, topic)
-    expect(printed.splice(0)).toEqual(['The file says what is there already.', 'No service runs.'])
+    expect(printed.splice(0)).toEqual(['The configuration already matches the file.', 'No service runs.'])
     await apply(await fileOf('organizations: []'), { prune: true }, topic)
     expect(printed.splice(0)).toEqual(['- acme organization', 'acme is at revision 2.', 'No service runs.'])
   })

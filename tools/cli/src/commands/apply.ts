@@ -16,18 +16,18 @@ export interface ApplyFlags {
 
 export function applyCommand(): Command {
   return new Command('apply')
-    .summary('Bring the configuration to what a file says.')
-    .description('Bring organizations, projects, keys, segments and forms to what a workspace file says.')
+    .summary('Apply a workspace file.')
+    .description('Change organizations, projects, keys, segments and forms to match a workspace file.')
     .argument('<file>', 'the workspace file')
     .option('--dry-run', 'show the difference and change nothing')
     .option('--prune', 'remove the organizations that the file does not name')
     .addHelpText(
       'after',
       `
-What the file no longer has is removed from the organizations that it names: a key is revoked, a form is never shown
-again. $NAME in secret and signingSecret is taken from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
-Ends with 0 once every running service has the new revision, 1 if it was refused or failed, 2 if the file is invalid or
-it was called wrongly.
+In the organizations that the file names, everything that it no longer contains is removed: a key is revoked, a form is never
+shown again. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
+Exits with 0 when every running service has the new revision, 1 if it was refused or failed, 2 if the file is invalid or
+the arguments are wrong.
 
 Example:
   ACME_BACKEND_KEY=nv_admin_P_… nextvisit apply workspace.yaml --dry-run`,
@@ -35,7 +35,7 @@ Example:
     .action((file: string, flags: ApplyFlags) => apply(file, flags))
 }
 
-/** The command itself; `topic` is another one in tests. */
+/** Runs the command. Specs pass their own `topic`. */
 export async function apply(file: string, flags: ApplyFlags, topic: string = TOPICS.catalog): Promise<void> {
   const env = readEnvironment()
   const organizations = await readWorkspace(file)
@@ -68,15 +68,15 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
 const STYLES = { '+': 'green', '~': 'yellow', '-': 'red' } as const
 
 function printDifference(changes: readonly Change[]): void {
-  if (changes.length === 0) print('The file says what is there already.')
+  if (changes.length === 0) print('The configuration already matches the file.')
   for (const change of changes) print(styled(STYLES[change.sign], changeLine(change)))
 }
 
 function notApplied(lost: readonly string[], missing: readonly string[]): string {
   return [
-    ...(lost.length > 0 ? [`Somebody else changed ${lost.join(', ')} at the same moment, and theirs came first.`] : []),
-    ...(missing.length > 0 ? [`The log has not taken the change of ${missing.join(', ')}.`] : []),
-    'See what is there now with --dry-run, and apply again.',
+    ...(lost.length > 0 ? [`Another apply changed ${lost.join(', ')} at the same moment and came first.`] : []),
+    ...(missing.length > 0 ? [`The change of ${missing.join(', ')} is not in the log.`] : []),
+    'Look at the present difference with --dry-run, and apply again.',
   ].join('\n')
 }
 
@@ -86,7 +86,7 @@ async function awaitServices(connection: LogConnection, topic: string, end: bigi
     return print(current.length === 0 ? 'No service runs.' : `Every running service has it (${current.length}).`)
   }
   throw new CliError(
-    `It is in the log, but not every running service has said that it has it: ${lagging.join(', ')}.\n` +
-      'Look at their logs; each takes it in as soon as it reaches the log.',
+    `The change is in the log, but some running services have not confirmed it: ${lagging.join(', ')}.\n` +
+      'Look at their logs. Each service reads the change as soon as it reaches Kafka.',
   )
 }

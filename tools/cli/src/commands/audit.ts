@@ -1,8 +1,8 @@
 import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
-import { serviceDatabases } from '@nextvisit/database'
-import type { Environment } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
+import { consumerUrl } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { print, styled } from '../output.ts'
 import { createProgress } from '../progress.ts'
@@ -15,23 +15,23 @@ interface Options {
 
 export function auditCommand(): Command {
   return new Command('audit')
-    .summary('Find what differs from the log, changing nothing.')
-    .description('Count everything again from the log, and report what the read models say otherwise.')
+    .summary('Compare the read models with the log; read-only.')
+    .description('Compute everything again from the log, and report every difference in the read models.')
     .option('--json', 'for scripts')
-    .option('--at-rest', 'nothing is written now: what a consumer has not read yet is a difference, too')
-    .option('--users-a-pass <count>', 'held in memory at once; more are counted in further passes', parseCount)
+    .option('--at-rest', 'nothing is written now, so lag also counts as a difference')
+    .option('--users-a-pass <count>', 'users in memory at once; more users need more passes', parseCount)
     .addHelpText(
       'after',
       `
-Writes nothing, may run at any time but during a replay, which it would keep from swapping: each consumer's rows are
-taken as of one moment and compared with the log up to that moment's checkpoints. What is behind them is told as lag.
-It needs the whole log: topics that begin at offset 0. Its transactions stay open until it ends, which holds vacuum up.
-Each time that a record sets a form off is decided again from the log: queued, or refused by a gate. Where the log does not
-tell (the form changed while records flowed, another may have been on offer), it is counted as undecided, no difference.
-A pass holds 250,000 users and what is recorded of them: fewer take less memory and more passes. Users are named by
-their ids; no name and no trait's value is shown.
+The audit writes nothing. It may run at any time except during a replay, because it would block the swap. It reads each consumer's
+rows as of one moment and compares them with the log up to the checkpoints of that moment. Later records are reported as lag.
+It needs the whole log: topics that begin at offset 0. Its transactions stay open until it ends, which delays vacuum.
+For every record that triggers a form, it decides again from the log: queued, or refused by a gate. If the log is not sufficient
+(the form changed meanwhile, or another form may have been on offer), the audit counts the case as undecided, not as a difference.
+A pass keeps 250,000 users and their records in memory; a smaller number needs less memory and more passes. Users are shown
+by id, never with a name or a trait value.
 
-Ends with 0 where all is equal, 1 with differences, 2 where it could not compare. Asks KAFKA_BROKERS and each service's
+Exits with 0 if all is equal, 1 if there are differences, 2 if it could not compare. Reads KAFKA_BROKERS and each service's
 database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
 
 Example:
@@ -49,7 +49,11 @@ async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
   const env = readEnvironment()
   const connection = logConnection(env)
   const progress = createProgress()
-  const options = { connection, readModels: readModelsOf(env), isAtRest: atRest === true }
+  const readModels = consumers.map((consumer): ReadModel => {
+    const { name: service, schema } = consumer
+    return { service, schema, url: consumerUrl(env, consumer) }
+  })
+  const options = { connection, readModels, isAtRest: atRest === true }
   const report = await audit({
     ...options,
     ...(usersAPass !== undefined && { usersAPass }),
@@ -64,19 +68,11 @@ async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
   if (report.findings.length > 0) process.exitCode = EXIT.failed
 }
 
-function readModelsOf(env: Environment): ReadModel[] {
-  return serviceDatabases.map(({ service, schema, environmentVariable }) => {
-    const url = env[environmentVariable] ?? env['DATABASE_URL']
-    if (url === undefined) throw new CliError(`${environmentVariable} is not set, nor is DATABASE_URL`, EXIT.usage)
-    return { service, schema, url }
-  })
-}
-
 /** Without a database's address, which holds its password. */
 function reasonOf(error: Error): string {
   if (error instanceof AuditError) return error.message
   const code = 'code' in error ? ` (${String(error.code)})` : ''
-  return `The audit could not read the log and every read model${code}: ${error.message}. nextvisit status tells what is away.`
+  return `The audit could not read the log and every read model${code}: ${error.message}. nextvisit status shows what is unavailable.`
 }
 
 function printReport({ records, passes, lag, queueing, findings }: AuditReport): void {
@@ -87,11 +83,13 @@ function printReport({ records, passes, lag, queueing, findings }: AuditReport):
   }
   const behind = lag.filter((consumer) => consumer.records > 0)
   for (const { service, records: unread } of behind)
-    print(`${service} is ${unread} records behind; these were left out.`)
+    print(`${service} lags by ${unread} records; these were not compared.`)
   const { decided, undecided } = queueing
   if (undecided > 0)
-    print(`Whether a form was to be queued: ${decided} times decided, ${undecided} times the log does not tell enough.`)
-  const counted = `${records} records counted again${passes > 1 ? ` in ${passes} passes` : ''}`
+    print(
+      `Whether a form had to be queued: ${decided} cases decided, ${undecided} undecided because the log is not sufficient.`,
+    )
+  const counted = `${records} records checked${passes > 1 ? ` in ${passes} passes` : ''}`
   const total = findings.reduce((sum, { count }) => sum + count, 0)
   print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', `${total} differences`)}.`)
 }

@@ -1,19 +1,17 @@
-import { serviceDatabases } from '@nextvisit/database'
 import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
+import { CONSUMER_NAMES } from '../consumer-database.ts'
 import { discardLetters, listLetters, retryLetters, showLetter } from '../dead-letters/dead-letter-actions.ts'
-
-const SERVICES = serviceDatabases.map(({ service }) => service).join(', ')
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
-    .summary('Deal with records that could not be parsed.')
-    .description('Deal with records that a consumer could not parse.')
+    .summary('Show, retry or discard unparsable records.')
+    .description('Show, retry or discard records that a consumer could not parse.')
     .addHelpText(
       'after',
       `
-A consumer that cannot parse a record keeps it whole and goes on; the others are not concerned. Mend the consumer, then
-retry: it folds each record once, late, and queues nothing of it.
+A consumer that cannot parse a record stores it and continues; other consumers are not affected. Fix the consumer, then
+retry: it folds each record once, late, and queues nothing for it.
 
 Example:
   nextvisit dead-letters list
@@ -29,14 +27,14 @@ Example:
 function listCommand(): Command {
   return new Command('list')
     .description('Show how many dead letters there are, by consumer and cause.')
-    .option('--service <name>', `of one consumer alone: ${SERVICES}`)
+    .option('--service <name>', `only of this consumer: ${CONSUMER_NAMES}`)
     .option('--all', 'also those that were retried or discarded')
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-Ends with 0 also where there are some: it is the answer. With 1 where a consumer's database does not answer, 2 called
-wrongly. Asks each service's database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
+Exits with 0 even if there are dead letters, 1 if a consumer's database does not answer, 2 if the arguments are
+wrong. Reads each service's database address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
 
 Example:
   nextvisit dead-letters list --json | jq '.[] | {service, cause, dead}'`,
@@ -46,26 +44,26 @@ Example:
 
 function showCommand(): Command {
   return new Command('show')
-    .description('Show one dead letter: where it is in the log, what is wrong with it, its key and headers.')
-    .argument('<letter>', 'as list names it')
-    .option('--value', "the record's value, too; it may hold personal data")
+    .description('Show one dead letter: its position in the log, what is wrong with it, its key and headers.')
+    .argument('<letter>', 'its name in the list')
+    .option('--value', 'also show the value, which may contain personal data')
     .addHelpText(
       'after',
-      '\nEnds with 0 done, 1 where there is none, 2 called wrongly.\n\nExample:\n  nextvisit dead-letters show metering/12',
+      '\nExits with 0 if done, 1 if there is no such letter, 2 if the arguments are wrong.\n\nExample:\n  nextvisit dead-letters show metering/12',
     )
     .action((letter: string, flags) => showLetter(readEnvironment(), letter, flags))
 }
 
 function retryCommand(): Command {
   return selecting(new Command('retry'))
-    .description('Have the consumer try dead letters again, each once, and tell what came of it.')
+    .description('Let the consumer retry dead letters, each once, and show the result.')
     .option('--no-wait', 'do not wait for the consumer')
     .addHelpText(
       'after',
       `
-Waits for as long as they become fewer. Ends with 0 once all are folded, 1 if some are dead again, the consumer has not
-come to them or an --id is not there, 2 called wrongly; look again with nextvisit dead-letters list. They are folded late:
-where the order of a user's records matters, replay the consumer afterwards.
+Waits as long as their number falls. Exits with 0 when all are folded, 1 if some failed again, the consumer has not
+reached them or an --id does not exist, 2 if the arguments are wrong; see nextvisit dead-letters list. They are folded late:
+if the order of a user's records matters, replay the consumer afterwards.
 
 Example:
   nextvisit dead-letters retry --service metering --id 12 --id 13`,
@@ -75,19 +73,19 @@ Example:
 
 function discardCommand(): Command {
   return selecting(new Command('discard'))
-    .description('Give dead letters up: they are kept, and never folded.')
-    .option('--yes', 'do it; without it, only tell how many it would be')
+    .description('Discard dead letters: they are kept, but never folded.')
+    .option('--yes', 'do it; without this option, only show how many it would discard')
     .addHelpText(
       'after',
-      "\nEnds with 0 done or nothing to discard, 1 failed or an --id is not there, 2 called wrongly or without --yes.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
+      "\nExits with 0 if done or nothing to discard, 1 if failed or an --id does not exist, 2 if the arguments are wrong or --yes is missing.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
     )
     .action((flags) => discardLetters(readEnvironment(), flags))
 }
 
 function selecting(command: Command): Command {
   return command
-    .requiredOption('--service <name>', `the consumer: ${SERVICES}`)
-    .option('--id <id>', 'this one; as often as needed', (id: string, ids?: string[]) => [...(ids ?? []), id])
-    .option('--cause <cause>', 'all with this cause, as list shows it')
-    .option('--all', 'all of them')
+    .requiredOption('--service <name>', `the consumer: ${CONSUMER_NAMES}`)
+    .option('--id <id>', 'this letter; may be repeated', (id: string, ids?: string[]) => [...(ids ?? []), id])
+    .option('--cause <cause>', 'all letters with this cause, as shown by list')
+    .option('--all', 'all letters')
 }

@@ -22,13 +22,13 @@ type DemoKeys = z.infer<typeof DemoKeys>
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .summary('Apply the demo workspace, and show it.')
-    .description('Apply the demo workspace with keys of its own, and print three curl commands that show it.')
+    .summary('Apply the demo workspace and show how to use it.')
+    .description('Apply the demo workspace with new keys, and print three curl commands to try it.')
     .requiredOption('--gateway <address>', 'where the gateway will answer')
-    .requiredOption('--keys-file <file>', 'keeps the keys between runs; made if it is not there')
+    .requiredOption('--keys-file <file>', 'the file for the keys; created if it does not exist')
     .addHelpText(
       'after',
-      '\nEnds with 0 done, 1 failed, 2 called wrongly.\n\nExample:\n  nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json',
+      '\nExits with 0 if done, 1 if failed, 2 if the arguments are wrong.\n\nExample:\n  nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json',
     )
     .action((flags: DemoFlags) => demo(flags))
 }
@@ -38,7 +38,7 @@ async function demo({ gateway, keysFile }: DemoFlags): Promise<void> {
   const keys = await readOrMakeKeys(keysFile)
   const text = await readFile(DEMO_WORKSPACE, 'utf8')
   const parsed = parseWorkspaceFile(text, { ...env, DEMO_ADMIN_KEY: keys.admin, DEMO_SDK_KEY: keys.sdk })
-  if (parsed.outcome !== 'ok') throw new CliError(`${DEMO_WORKSPACE} is not valid; nextvisit apply tells why.`)
+  if (parsed.outcome !== 'ok') throw new CliError(`${DEMO_WORKSPACE} is not valid; nextvisit apply says why.`)
   const applied = await applyWorkspace({
     connection: logConnection(env),
     organizations: parsed.organizations,
@@ -47,7 +47,7 @@ async function demo({ gateway, keysFile }: DemoFlags): Promise<void> {
   })
   if (applied.outcome === 'refused') throw new CliError(applied.reason)
   if (applied.outcome === 'not-applied')
-    throw new CliError('Somebody else applied a workspace at the same moment. Try again.')
+    throw new CliError('Another process applied a workspace at the same moment. Try again.')
   printDemo({ gatewayUrl: gateway, organizations: parsed.organizations, keys })
 }
 
@@ -56,7 +56,7 @@ async function readOrMakeKeys(file: string): Promise<DemoKeys> {
     return DemoKeys.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new CliError(`${file} does not hold the demo's keys; remove it, and new ones are made.`, undefined, {
+      throw new CliError(`${file} does not contain the demo's keys. Remove it to create new ones.`, undefined, {
         cause: error,
       })
     }

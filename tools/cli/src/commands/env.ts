@@ -1,4 +1,4 @@
-import { serviceDatabases } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
 import { readEnvironment, requireLog } from '../config.ts'
 import { print } from '../output.ts'
@@ -7,16 +7,16 @@ const NAMES = [
   'KAFKA_BROKERS',
   'REDIS_URL',
   'NEXTVISIT_SECRET_KEY',
-  ...serviceDatabases.map(({ environmentVariable }) => environmentVariable),
+  ...consumers.map(({ databaseVariable }) => databaseVariable),
 ]
 
 export function envCommand(): Command {
   return new Command('env')
     .summary('Print how to reach the local stack.')
-    .description('Print how to reach the local stack, as a shell takes it. Holds passwords.')
+    .description('Print how to reach the local stack, as shell commands. The output contains passwords.')
     .addHelpText(
       'after',
-      '\nEnds with 0 done, 2 where no local stack runs.\n\nExample:\n  eval "$(npx -y pnpm --silent nextvisit env)"',
+      '\nExits with 0 if done, 2 if no local stack runs.\n\nExample:\n  eval "$(npx -y pnpm --silent nextvisit env)"',
     )
     .action(printEnvironment)
 }

@@ -18,19 +18,19 @@ interface ExportFlags {
 
 export function exportCommand(): Command {
   return new Command('export')
-    .summary('Take records out, as NDJSON.')
-    .description('Write the records of a topic as NDJSON, one object a line.')
-    .addOption(new Option('--topic <topic>', 'which one').choices(Object.values(TOPICS)).default(TOPICS.userEvents))
-    .option('--from <instant>', 'published then or later; a day or an instant', parseInstant)
-    .option('--to <instant>', 'published before', parseInstant)
-    .option('--project <organization/project>', "only this project's", parseProject)
-    .requiredOption('--out <file>', 'where to, compressed if it ends in .gz; - is standard output')
+    .summary('Export records as NDJSON.')
+    .description('Write the records of a topic as NDJSON, one object per line.')
+    .addOption(new Option('--topic <topic>', 'the topic').choices(Object.values(TOPICS)).default(TOPICS.userEvents))
+    .option('--from <instant>', 'published at this time or later; a day or an instant', parseInstant)
+    .option('--to <instant>', 'published before this time', parseInstant)
+    .option('--project <organization/project>', 'only records of this project', parseProject)
+    .requiredOption('--out <file>', 'the target; gzip if the name ends in .gz; - is standard output')
     .addHelpText(
       'after',
       `
-A line: {"topic","partition","offset","timestamp","key","headers","value"}; docs/records.md describes every value. Goes by
-the time of publishing. Reads what is there when it begins, partition by partition, so that the same range gives the same
-lines again. The file has its name only once it is whole; until then it is FILE.part. Ends with 0 done, 1 failed, 2 called wrongly.
+A line: {"topic","partition","offset","timestamp","key","headers","value"}; docs/records.md describes every value. Times are
+times of publishing. The export reads the records that exist when it begins, partition by partition. So the same past range always
+gives the same lines. Until the file is complete, its name is FILE.part. Exits with 0 if done, 1 if failed, 2 if the arguments are wrong.
 
 Example:
   nextvisit export --project acme/shop --from 2026-10-01 --to 2026-11-01 --out october.ndjson.gz
@@ -41,9 +41,9 @@ Example:
 
 async function runExport({ topic, from, to, project, out }: ExportFlags): Promise<void> {
   if (project && topic === TOPICS.catalog)
-    throw new CliError('The catalog holds organizations: leave --project out.', EXIT.usage)
+    throw new CliError('The catalog contains organizations: leave --project out.', EXIT.usage)
   if (from !== undefined && to !== undefined && from >= to)
-    throw new CliError('--from must lie before --to.', EXIT.usage)
+    throw new CliError('--from must be before --to.', EXIT.usage)
   const connection = logConnection(readEnvironment())
   const output = await openOutput(out)
   const startedAt = performance.now()
@@ -61,12 +61,10 @@ async function runExport({ topic, from, to, project, out }: ExportFlags): Promis
     await output.complete()
     progress.end()
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-    complain(
-      `${count(records)} records of ${topic} are in ${out === '-' ? 'standard output' : out}, after ${seconds} s.`,
-    )
+    complain(`Wrote ${count(records)} records of ${topic} to ${out === '-' ? 'standard output' : out} in ${seconds} s.`)
     if (records === 0 && project)
       complain(
-        `None is of ${project.organization}/${project.project} in that time; nextvisit status shows what there is.`,
+        `${project.organization}/${project.project} has no record in that time; nextvisit status shows what exists.`,
       )
   } catch (error) {
     progress.end()

@@ -162,7 +162,7 @@ async function readTraces() {
 }
 
 describe('nextvisit forms dry-run', () => {
-  it('shows for each form whom it would have been queued for, and what stopped it for the others', async () => {
+  it('shows for each form how many users it would have been queued for, and which gates refused it for others', async () => {
     await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW }, topics)
     expect(printed).toEqual([
       `${FACTS.length + FORM_FACTS.length} records of 3 users read; evaluated is what was received from ${at(0)} to ${at(7 * DAY)}.`,
@@ -188,7 +188,7 @@ describe('nextvisit forms dry-run', () => {
     expect(before.committed).toEqual([])
   })
 
-  it('tells scripts the same, of one project', async () => {
+  it('prints the same as JSON, for one project', async () => {
     await dryRunForms(
       await fileOf(FILE),
       { from: FROM, to: NOW, project: { organization: 'acme', project: 'shop' }, json: true },
@@ -225,12 +225,12 @@ describe('nextvisit forms dry-run', () => {
     })
   })
 
-  it('counts all that came before the period, and evaluates none of it', async () => {
+  it('folds records before the period, but does not evaluate them', async () => {
     await dryRunForms(await fileOf(FILE), { from: FROM + 3.5 * HOUR, to: FROM + 4.5 * HOUR }, topics)
     expect(printed[4]).toMatch(/^nps +1 +1 +1 +1 +1$/)
   })
 
-  it('names each fault of an invalid file by its line, and a project that is not in the file', async () => {
+  it('names each error of an invalid file with its line, and a project that is not in the file', async () => {
     const complaints = vi.spyOn(console, 'error').mockReturnValue()
     const invalid = await fileOf('organizations:\n  - id: acme\n    projects: [{ id: shop, formz: [] }]\n')
     await expect(dryRunForms(invalid, { from: FROM, to: NOW }, topics)).rejects.toMatchObject({ exitCode: 2 })

@@ -11,7 +11,7 @@ import { print } from '../output.ts'
 import { readWorkspace } from '../workspace/read-workspace.ts'
 
 export interface DryRunFlags {
-  /** Ms since the epoch; likewise `to`. */
+  /** Both in ms since the epoch. */
   readonly from: number
   readonly to?: number
   readonly project?: ProjectOption
@@ -20,30 +20,32 @@ export interface DryRunFlags {
 
 export function formsCommand(): Command {
   return new Command('forms')
-    .summary('Try forms out on what has happened already.')
-    .description('Try forms out before they are applied.')
+    .summary('Try forms on past records.')
+    .description('Try forms before they are applied.')
     .addHelpText('after', '\nExample:\n  nextvisit forms dry-run workspace.yaml --from 7d')
     .addCommand(dryRunCommand())
 }
 
 function dryRunCommand(): Command {
   return new Command('dry-run')
-    .description("Evaluate a workspace file's forms over what the log holds, and show who would have got them.")
+    .description(
+      "Evaluate a workspace file's forms on the records in the log, and show for how many users they would have been queued.",
+    )
     .argument('<file>', 'the workspace file')
-    .requiredOption('--from <when>', 'evaluate what was received since: 90m, 7d, or an instant', parsePast)
-    .option('--to <when>', 'and before this, likewise; now', parsePast)
-    .option('--project <organization/project>', 'one project alone', parseProject)
+    .requiredOption('--from <when>', 'evaluate records received since then: 90m, 7d, or an instant', parsePast)
+    .option('--to <when>', 'and received before this time; default: now', parsePast)
+    .option('--project <organization/project>', 'only this project', parseProject)
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-Reads the whole log, since a user is what all records made of them; evaluates those from --from on, by the rules of the
-evaluator. The queue and the times at which forms were shown begin as they were then. From there on every visit shows
-what it is offered. TODAY: the same for the forms that are applied now. Touches nothing: nothing is published or
-committed, and no database is asked.
+Reads the whole log, because a user's state depends on all records. Evaluates the records since --from by the evaluator's
+rules. The queue and the times at which forms were shown start as they were then. From there on, every visit shows
+the form that it is offered. TODAY: the same for the forms that are applied now. The command changes nothing: it publishes
+and commits nothing, and uses no database.
 
-USERS: whom the form would have been queued for. QUEUED: how often. EVALUATED: how often a trigger of it matched.
-Ends with 0 when done, 1 if the log is away, 2 if the file is invalid or it was called wrongly.
+USERS: users for whom the form would have been queued. QUEUED: how often. EVALUATED: how often one of its triggers matched.
+Exits with 0 if done, 1 if the log is unavailable, 2 if the file is invalid or the arguments are wrong.
 
 Example:
   nextvisit forms dry-run workspace.yaml --from 7d
@@ -53,7 +55,7 @@ Example:
     .action((file: string, flags: DryRunFlags) => dryRunForms(file, flags))
 }
 
-/** The command itself; `topics` are others in specs. */
+/** Runs the command. Specs pass their own `topics`. */
 export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topics = TOPICS): Promise<void> {
   const { from, to = Date.now(), json } = flags
   if (from >= to) throw new CliError('--from must be before --to.', EXIT.usage)
@@ -91,7 +93,7 @@ function nameOf({ organization, project }: ProjectOption): string {
   return `${organization}/${project}`
 }
 
-/** `7d`: that long before now. */
+/** `7d` means 7 days before now. */
 function parsePast(text: string): number {
   if (Duration.safeParse(text).success) return Date.now() - durationMs(text)
   try {

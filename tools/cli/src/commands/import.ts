@@ -3,8 +3,10 @@ import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { ImportPolicy } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogConnection } from '@nextvisit/log'
+import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
+import { consumerNamed, openConsumerDatabase } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { createAwaitRoom } from '../import/consumer-lag.ts'
@@ -12,12 +14,11 @@ import { createKnownUsers } from '../import/known-users.ts'
 import { lockFile } from '../import/lock-file.ts'
 import { readFirstRejects } from '../import/rejects.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
-import { openSessions, type ServiceSession } from '../import/service-session.ts'
 import { parseProject, type ProjectOption } from '../options.ts'
 import { complain, print } from '../output.ts'
 import { count, createProgress } from '../progress.ts'
 
-/** Consumers fold about so many records in a fraction of a second: no live answer waits longer for them. */
+/** Consumers fold about this many records in a fraction of a second, so live answers hardly wait longer. */
 const DEFAULT_MAX_LAG = 1_000
 const REQUEST_TIMEOUT_MS = 5_000
 const REJECTS_SHOWN = 5
@@ -30,27 +31,27 @@ interface ImportFlags {
 
 export function importCommand(): Command {
   return new Command('import')
-    .summary('Bring history in, from NDJSON.')
-    .description('Bring in history: identifies and events from a file of NDJSON.')
-    .argument('<file>', 'one object a line, compressed if it ends in .gz')
-    .requiredOption('--project <organization/project>', 'where to', parseProject)
-    .option('--max-lag <records>', 'go on only while no consumer is further behind', parseRecords, DEFAULT_MAX_LAG)
+    .summary('Import history from NDJSON.')
+    .description('Import history: identifies and events from an NDJSON file.')
+    .argument('<file>', 'one object per line; gzip if the name ends in .gz')
+    .requiredOption('--project <organization/project>', 'the target project', parseProject)
+    .option('--max-lag <records>', 'pause while a consumer lags by more than this', parseRecords, DEFAULT_MAX_LAG)
     .option('--dry-run', 'check every line and publish nothing')
     .addHelpText(
       'after',
       `
-A line is the body of an admin route with its type, and when it happened, however long ago:
+A line is the body of an admin route, its type, and when it happened. Any age is accepted:
   {"type":"identify","userName":"ada","userAttributes":{"$set":{"plan":"pro"}},"occurredAt":"2021-03-01T09:00:00Z"}
   {"type":"track","userName":"ada","eventName":"Signed Up","occurredAt":"2021-03-01T09:00:05Z"}
-It fills in what is not known: it overwrites no trait, counts for no limit and sets off no form (docs/spec/decisions.md, Import).
-A track's user must be identified by an earlier line or have been before. Two equal lines of a file are two events; lines
-with an equal "id" are one. Equal lines of different files are one, too: when a history is cut into several files, give each
-of its lines an "id" of its own.
+An import fills in what is not known: it overwrites no trait, counts for no limit and triggers no form (docs/spec/decisions.md, Import).
+The user of a track line must be identified by an earlier line, or must exist already. Two equal lines of one file are two events;
+lines with the same "id" are one. Equal lines of different files are also one: if you split a history into several files, give
+each line its own "id".
 
-Lines that are refused are in FILE.rejects.ndjson, each with its number and what is wrong (the first five are shown, too); repair those and import that as
-a file of its own. How far it is stands in FILE.import-state.json: run the same again after a crash, and it goes on;
-nothing is imported twice. FILE.import-lock keeps a second run of the same file away. Lines that were added at the end are imported by another run.
-Ends with 0 done, 1 some lines were rejected or it failed, 2 called wrongly.
+Refused lines are written to FILE.rejects.ndjson, each with its number and what is wrong (the first five are also shown). Fix them and import them as
+a new file. FILE.import-state.json contains the progress: after a crash run the same command again, and it continues;
+nothing is imported twice. FILE.import-lock prevents a second run of the same file. If lines were appended, another run imports them.
+Exits with 0 if done, 1 if lines were rejected or the import failed, 2 if the arguments are wrong.
 
 Example:
   nextvisit import history.ndjson.gz --project acme/shop --dry-run
@@ -63,7 +64,8 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
   await requireReadable(file)
   const env = readEnvironment()
   const connection = logConnection(env)
-  const sessions = openSessions(env)
+  const databases = new Map(consumers.map((consumer) => [consumer.name, openConsumerDatabase(env, consumer)]))
+  const projector = openConsumerDatabase(env, consumerNamed('user-projector'))
   const admin = createLogAdmin(connection)
   const publisher = createPublisher(connection, { requestTimeoutMs: REQUEST_TIMEOUT_MS })
   const progress = createProgress()
@@ -78,22 +80,23 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
       stateFile: `${file}.import-state.json`,
       rejectsFile: rejectsOf(file),
       policy,
-      users: createKnownUsers(project, projectorOf(sessions), admin),
+      users: createKnownUsers(project, projector, admin),
       log: { connection, publisher, partitions: marks.size },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
-      awaitRoom: createAwaitRoom({ admin, sessions, maxLag, onPause: progress.pause }),
+      awaitRoom: createAwaitRoom({ admin, databases, maxLag, onPause: progress.pause }),
       isDryRun: dryRun,
       onProgress: progress.report,
     })
     progress.end()
-    await tell(counts, file, dryRun)
+    await printCounts(counts, file, dryRun)
   } finally {
     progress.end()
     await Promise.allSettled([
       release(),
       publisher.stop(1_000),
       admin.disconnect(),
-      ...[...sessions.values()].map((one) => one.close()),
+      projector.close(),
+      ...[...databases.values()].map((database) => database.close()),
     ])
   }
 }
@@ -105,7 +108,7 @@ async function requireReadable(file: string): Promise<void> {
   if ((await stat(file)).isDirectory()) throw fileError(file, 'read', 'EISDIR')
 }
 
-async function tell(
+async function printCounts(
   { read, published, alreadyThere, rejected }: ImportCounts,
   file: string,
   isDryRun: boolean,
@@ -117,7 +120,7 @@ async function tell(
   if (rejected === 0) return
   for (const { line, error } of await readFirstRejects(rejectsOf(file), REJECTS_SHOWN))
     complain(`line ${line}: ${error}`)
-  complain(`What is wrong with each rejected line is in ${rejectsOf(file)}.`)
+  complain(`${rejectsOf(file)} says what is wrong with each rejected line.`)
   process.exitCode = EXIT.failed
 }
 
@@ -129,13 +132,7 @@ async function readPolicy(connection: LogConnection, { organization, project }: 
   const { state } = await readCatalog(connection, TOPICS.catalog)
   const policy = lookupsOf(state).project(organization, project)
   if (policy) return policy
-  throw new CliError(`There is no project ${organization}/${project}: nextvisit apply makes one.`, EXIT.usage)
-}
-
-function projectorOf(sessions: ReadonlyMap<string, ServiceSession>): ServiceSession {
-  const session = sessions.get('user-projector')
-  if (!session) throw new Error('user-projector has no database')
-  return session
+  throw new CliError(`There is no project ${organization}/${project}: create it with nextvisit apply.`, EXIT.usage)
 }
 
 function parseRecords(text: string): number {

@@ -12,11 +12,11 @@ interface KeyOptions {
 
 export function keysCommand(): Command {
   return new Command('keys')
-    .description('Make API keys.')
+    .description('Create API keys.')
     .addHelpText('after', '\nExample:\n  nextvisit keys create --kind admin --environment P --name backend')
     .addCommand(
       new Command('create')
-        .description('Make a key, show it once, and the line that lets it in. Changes nothing.')
+        .description('Create a key, and show it once with its line for the workspace file. Changes nothing.')
         .addOption(
           new Option('--kind <kind>', 'admin: secret, for servers; sdk: publishable, for apps and pages')
             .choices(['admin', 'sdk'])
@@ -27,10 +27,10 @@ export function keysCommand(): Command {
             .choices(['P', 'T'])
             .makeOptionMandatory(),
         )
-        .option('--name <name>', 'what the key is called in the file (default: by what it is, and unlike any other)')
+        .option('--name <name>', 'the name of the key in the file (default: a unique name)')
         .addHelpText(
           'after',
-          '\nEnds with 0 done, 2 called wrongly.\n\nExample:\n  nextvisit keys create --kind admin --environment P --name backend',
+          '\nExits with 0 if done, 2 if the arguments are wrong.\n\nExample:\n  nextvisit keys create --kind admin --environment P --name backend',
         )
         .action(createKey),
     )
@@ -40,10 +40,10 @@ function createKey({ kind, environment, name }: KeyOptions): void {
   const key = createApiKey(kind, environment, randomBytes(32))
   const sha256 = hashApiKey(key)
   const called = name ?? `${kind}-${sha256.slice(0, 6)}`
-  // A flow mapping takes JSON's form of a text, whatever is in it.
+  // JSON strings are valid in a YAML flow mapping, so any name can be written.
   const shownName = /^[a-z][\w-]*$/i.test(called) ? called : JSON.stringify(called)
-  print('The key; it is shown this once and kept nowhere:\n')
+  print('The key; it is shown only now and stored nowhere:\n')
   print(`  ${styled('bold', key)}\n`)
-  print("To let it in, put this line below the project's keys: in the workspace file, and apply that:\n")
+  print("To enable it, put this line below the project's keys: in the workspace file, and apply the file:\n")
   print(`  - { name: ${shownName}, kind: ${kind}, environment: ${environment}, sha256: ${sha256} }`)
 }

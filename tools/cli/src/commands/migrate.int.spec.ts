@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 describe('nextvisit migrate', () => {
-  it('prepares every schema, for roles that see their own only, as often as it is run', async () => {
+  it('prepares every schema, each with a role that sees only its own, and can run again', async () => {
     await migrate({})
     expect(printed.splice(0)).toEqual([
       'user-projector: schema users is ready',
@@ -48,7 +48,7 @@ describe('nextvisit migrate', () => {
     await expect(query(metering, 'SELECT FROM forms.checkpoints')).rejects.toThrow('permission denied')
   })
 
-  it('leaves schemas of which nextvisit status can tell, log or no log', async () => {
+  it('leaves schemas that nextvisit status can read, with or without the log', async () => {
     await query(
       adminUrl,
       `INSERT INTO metering.dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version, state)

@@ -1,12 +1,9 @@
-import path from 'node:path'
-import { prepareServiceSchema, serviceDatabases, serviceMigrations } from '@nextvisit/database'
-import { coreMigrations } from '@nextvisit/projection'
+import { prepareServiceSchema } from '@nextvisit/database'
+import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
 import { addressesOf } from '../database-addresses.ts'
 import { print } from '../output.ts'
-
-const SERVICES = path.resolve(import.meta.dirname, '../../../../services')
 
 export interface MigrateFlags {
   readonly printAddresses?: true
@@ -15,14 +12,14 @@ export interface MigrateFlags {
 export function migrateCommand(): Command {
   return new Command('migrate')
     .summary('Prepare the databases.')
-    .description("Prepare every service's schema and role, and apply the migrations that are not applied yet.")
+    .description("Create every service's schema and role, and apply new migrations.")
     .option('--print-addresses', "print each service's own database address, password included, as NAME=address")
     .addHelpText(
       'after',
       `
-DATABASE_URL is the address of a role that may make schemas and roles. A service's own address, such as
+DATABASE_URL is the address of a role that may create schemas and roles. A service's own address, such as
 METERING_DATABASE_URL, is the one that the service uses: its role gets the password in it. Without one, the role's
-password follows from that in DATABASE_URL. Ends with 0 done, 1 failed, 2 called wrongly.
+password is derived from the one in DATABASE_URL. Exits with 0 if done, 1 if failed, 2 if the arguments are wrong.
 
 Example:
   DATABASE_URL=postgresql://postgres:…@host/nextvisit nextvisit migrate`,
@@ -32,19 +29,11 @@ Example:
 
 export async function migrate({ printAddresses }: MigrateFlags): Promise<void> {
   const env = readEnvironment()
-  for (const database of serviceDatabases) {
-    const { adminUrl, ownUrl } = addressesOf(database, env)
-    await prepareServiceSchema({
-      adminUrl,
-      schema: database.schema,
-      role: database.role,
-      password: decodeURIComponent(new URL(ownUrl).password),
-      migrations: serviceMigrations(database.service, coreMigrations, SERVICES),
-    })
-    print(
-      printAddresses
-        ? `${database.environmentVariable}=${ownUrl}`
-        : `${database.service}: schema ${database.schema} is ready`,
-    )
+  for (const consumer of consumers) {
+    const { name, schema, databaseVariable } = consumer
+    const { adminUrl, ownUrl } = addressesOf(consumer, env)
+    const password = decodeURIComponent(new URL(ownUrl).password)
+    await prepareServiceSchema({ ...consumer, adminUrl, password })
+    print(printAddresses ? `${databaseVariable}=${ownUrl}` : `${name}: schema ${schema} is ready`)
   }
 }

@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import path from 'node:path'
-import { serviceDatabases } from '@nextvisit/database'
 import { Command } from 'commander'
-import { readEnvironment, requireLog } from '../config.ts'
-import { consumerNamed } from '../consumer-database.ts'
+import { logConnection, readEnvironment, requireLog } from '../config.ts'
+import { CONSUMER_NAMES, consumerNamed } from '../consumer-database.ts'
 import { addressesOf } from '../database-addresses.ts'
 import { EXIT } from '../errors.ts'
-
-const SERVICES = path.resolve(import.meta.dirname, '../../../../services')
+import { complain } from '../output.ts'
+import { describeFailure, runReplay } from '../replay/run-replay.ts'
 
 export interface ReplayFlags {
   readonly dryRun?: true
@@ -20,22 +16,22 @@ export function replayCommand(): Command {
   return new Command('replay')
     .summary("Rebuild a consumer's read models from the log.")
     .description("Rebuild a consumer's read models from the log beside the live ones, compare, and swap them.")
-    .argument('<service>', serviceDatabases.map(({ service }) => service).join(', '))
+    .argument('<service>', CONSUMER_NAMES)
     .option('--dry-run', 'compare and swap nothing')
-    .option('--accept-differences', 'swap also where the rebuilt rows differ from the live ones')
-    .option('--restart', 'begin anew where a replay was interrupted')
+    .option('--accept-differences', 'swap even if the rebuilt rows differ from the live ones')
+    .option('--restart', 'start over after an interrupted replay')
     .addHelpText(
       'after',
       `
-The live read models go on serving; folds wait for a moment at the comparison and at the swap. Nothing is queued,
-delivered, published or metered by it. What is not in the log, such as reservations, is carried over. An interrupted replay
-goes on where it was when it is run again. Not while an audit runs, which keeps the tables in use.
-LIVE UNMATCHED: live rows without an equal one among the rebuilt; REBUILT UNMATCHED: the other way round. So a row that differs
-counts in both. Below are keys of some, with the columns that differ.
-Ends with 0 if it swapped, or found both equal; with 1 where rows differ and were not accepted, or where it failed; with 2 if it was called
-wrongly. Until
-it says "Swapping" a failure leaves the live read models as they were; after that, they are either those or the rebuilt ones,
-whole: run it again. DATABASE_URL is the address of a role that may make schemas, as for migrate.
+The live read models stay in use; folds wait for a moment at the comparison and at the swap. A replay queues, delivers,
+publishes and meters nothing. Data that is not in the log, such as reservations, is carried over. An interrupted replay
+continues where it was when you run it again. Do not run it during an audit, which keeps the tables in use.
+LIVE UNMATCHED: live rows without an equal rebuilt row. REBUILT UNMATCHED: the reverse. So a changed row counts in both.
+Below the table are keys of some of these rows, with the columns that differ.
+Exits with 0 if it swapped or found both equal, 1 if rows differ and were not accepted or the replay failed, 2 if the arguments
+are wrong.
+Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are completely the old ones or
+completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
 
 Example:
   nextvisit replay metering --dry-run`,
@@ -43,23 +39,23 @@ Example:
     .action(replay)
 }
 
-/** The fold is the service's own, so the service's code runs it, in a process of its own. */
 async function replay(service: string, flags: ReplayFlags): Promise<void> {
   const env = readEnvironment()
-  const database = consumerNamed(service)
+  const consumer = consumerNamed(service)
   requireLog(env)
-  const { adminUrl } = addressesOf(database, env)
-  const given = [
-    ...(flags.dryRun ? ['--dry-run'] : []),
-    ...(flags.acceptDifferences ? ['--accept-differences'] : []),
-    ...(flags.restart ? ['--restart'] : []),
-  ]
-  const child = spawn(process.execPath, [path.join(SERVICES, service, 'src/replay.ts'), ...given], {
-    env: { ...env, REPLAY_DATABASE_URL: adminUrl },
-    stdio: 'inherit',
-  })
-  // A terminal's Ctrl-C reaches the child, too: it is the one to end first.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
-  const [code] = (await once(child, 'exit')) as [number | null]
-  process.exitCode = code ?? EXIT.failed
+  const { adminUrl } = addressesOf(consumer, env)
+  const connection = { ...logConnection(env), clientId: `nextvisit-replay-${service}` }
+  const request = {
+    isDryRun: flags.dryRun === true,
+    acceptsDifferences: flags.acceptDifferences === true,
+    restart: flags.restart === true,
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.failed))
+  try {
+    const isFine = await runReplay({ consumer, request, adminUrl, connection })
+    process.exitCode = isFine ? EXIT.done : EXIT.failed
+  } catch (error) {
+    complain(`\n${describeFailure(error)}`)
+    process.exitCode = EXIT.failed
+  }
 }

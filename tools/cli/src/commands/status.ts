@@ -5,13 +5,13 @@ import { readStatus, type Status } from '../status/read-status.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
-    .summary('See what runs, how far behind it is, what is dead.')
-    .description("Show each consumer's lag and dead letters, the catalog's revisions and what runs.")
+    .summary('Show running services, lag and dead letters.')
+    .description("Show each consumer's lag and dead letters, the catalog's revisions and the running services.")
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-Ends with 0 also where consumers lag or parts are away: it is the answer. Asks KAFKA_BROKERS and each service's database
+Exits with 0 even if consumers lag or parts are unavailable. Reads KAFKA_BROKERS and each service's database
 address, such as METERING_DATABASE_URL, or DATABASE_URL for all.
 
 Example:
@@ -43,12 +43,12 @@ function printConsumers({ consumers }: Status): void {
       ]),
   )
   for (const consumer of consumers) {
-    if (consumer.status === 'away') print(styled('red', `${consumer.service} is away: ${consumer.because}`))
+    if (consumer.status === 'away') print(styled('red', `${consumer.service} is unavailable: ${consumer.because}`))
   }
 }
 
 function printLog({ log }: Status): void {
-  if (log.status === 'away') return print(styled('red', `The log is away: ${log.because}`))
+  if (log.status === 'away') return print(styled('red', `The log is unavailable: ${log.because}`))
   printTable(
     ['ORGANIZATION', 'REVISION', 'PROJECTS', 'KEYS'],
     log.organizations.map(({ organization, revision, projects, keys }) => [organization, revision, projects, keys]),

@@ -6,21 +6,25 @@ import { print } from '../output.ts'
 
 export function topicsCommand(): Command {
   return new Command('topics')
-    .description('Prepare the log.')
+    .description('Create the topics of the log.')
     .addHelpText('after', '\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3')
     .addCommand(
       new Command('create')
-        .description('Make the topics that are not there yet; those that are stay as they are.')
+        .description('Create the missing topics. Existing topics stay unchanged.')
         .option(
           '--partitions <n>',
           'of user-events and form-events; can never be changed',
           wholeNumber,
           DEFAULT_PARTITIONS,
         )
-        .option('--replicas <n>', 'copies of each record; 3 or more in production (default: the broker’s)', wholeNumber)
+        .option(
+          '--replicas <n>',
+          'replicas of each record; 3 or more in production (default: the setting of the broker)',
+          wholeNumber,
+        )
         .addHelpText(
           'after',
-          '\nEnds with 0 done, 1 failed, 2 called wrongly.\n\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3',
+          '\nExits with 0 if done, 1 if failed, 2 if the arguments are wrong.\n\nExample:\n  KAFKA_BROKERS=kafka:9092 nextvisit topics create --replicas 3',
         )
         .action(makeTopics),
     )

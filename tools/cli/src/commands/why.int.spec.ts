@@ -80,7 +80,7 @@ describe('nextvisit why', () => {
     expect(printed.filter((line) => line.includes('not-live'))).toHaveLength(3)
   })
 
-  it('prints what the API answers for scripts', async () => {
+  it('prints the API answer as JSON', async () => {
     await why({ project: 'shop', user: 'ada', form: 'removed', json: true }, topic)
     expect(JSON.parse(printed.join('\n'))).toEqual({
       organization: 'acme',
@@ -92,7 +92,7 @@ describe('nextvisit why', () => {
     })
   })
 
-  it('says so where a form was never evaluated', async () => {
+  it('says if a form was never evaluated', async () => {
     await ask('shop', 'ada', 'nps')
     expect(printed).toEqual(['nps was never evaluated for this user: none of its triggers matched yet.'])
   })
@@ -111,7 +111,7 @@ describe('nextvisit why', () => {
     expect(printed).toEqual([])
   })
 
-  it('ends with 1 where the evaluator is away, and with 2 where nobody says where it is', async () => {
+  it('exits with 1 if the evaluator is unavailable, and with 2 if its address is not set', async () => {
     vi.stubEnv('FORM_TRIGGER_EVALUATOR_URLS', 'http://127.0.0.1:1')
     await expect(ask('shop', 'ada')).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('away') })
     vi.stubEnv('FORM_TRIGGER_EVALUATOR_URLS', '')

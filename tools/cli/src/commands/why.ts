@@ -11,18 +11,18 @@ export interface WhyFlags extends WhyQuestion {
 
 export function whyCommand(): Command {
   return new Command('why')
-    .summary('Tell why a form did, or did not, reach a user.')
-    .description('Tell why a form did, or did not, reach a user: each gate in order, and what it compared.')
-    .requiredOption('--project <project>', 'its id; organization/project where several organizations have it')
+    .summary('Show why a form did, or did not, reach a user.')
+    .description('Show why a form did, or did not, reach a user: each gate in order, and what it compared.')
+    .requiredOption('--project <project>', 'its id; organization/project if several organizations have this id')
     .requiredOption('--user <userName>', 'exactly as it was given to identify-user')
-    .option('--form <form>', 'its id; without: every form that was ever evaluated for the user')
+    .option('--form <form>', 'its id; default: every form that was ever evaluated for the user')
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
       `
-Shows the last decision on each form, and what became of it in the user's queue. It has seen everything that was answered
-before. Asks FORM_TRIGGER_EVALUATOR_URLS with INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. Shows trait values.
-Ends with 0 whether the form reached the user or not, 1 if there is no such user or a part is away, 2 if called wrongly.
+Shows the last decision on each form and its state in the user's queue. It includes everything that was answered before.
+Reads FORM_TRIGGER_EVALUATOR_URLS and INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. Shows trait values.
+Exits with 0 whether the form reached the user or not, 1 if there is no such user or a part is unavailable, 2 if the arguments are wrong.
 
 Example:
   nextvisit why --project shop --user ada@example.com --form nps-after-checkout
@@ -31,7 +31,7 @@ Example:
     .action((flags: WhyFlags) => why(flags))
 }
 
-/** The command itself; `topic` is another one in tests. */
+/** Runs the command. Specs pass their own `topic`. */
 export async function why({ json, ...question }: WhyFlags, topic: string = TOPICS.catalog): Promise<void> {
   const answer = await askWhy(readEnvironment(), question, topic)
   if (json) return print(JSON.stringify(answer, null, 2))

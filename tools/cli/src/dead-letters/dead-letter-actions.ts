@@ -1,5 +1,6 @@
-import { type Client, serviceDatabases } from '@nextvisit/database'
+import type { Client } from '@nextvisit/database'
 import type { Environment } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { operatingUser } from '../config.ts'
 import { consumerNamed, inConsumerDatabase, requireSomeConsumer } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
@@ -31,14 +32,14 @@ export interface ListFlags {
 }
 
 export async function listLetters(env: Environment, { service, all = false, json }: ListFlags): Promise<void> {
-  const consumers = service === undefined ? serviceDatabases : [consumerNamed(service)]
+  const asked = service === undefined ? consumers : [consumerNamed(service)]
   if (service === undefined) requireSomeConsumer(env)
   const answers = await Promise.all(
-    consumers.map(async (consumer) => {
+    asked.map(async (consumer) => {
       const read = async () => ({
-        groups: await inConsumerDatabase(env, consumer, (client) => readGroups(client, consumer.service, all)),
+        groups: await inConsumerDatabase(env, consumer, (client) => readGroups(client, consumer.name, all)),
       })
-      return { service: consumer.service, answer: await ask(read, (error) => error.message) }
+      return { service: consumer.name, answer: await ask(read, (error) => error.message) }
     }),
   )
   const groups = answers.flatMap((one) =>
@@ -90,8 +91,8 @@ export async function retryLetters(
   const selection = selectionOf(flags)
   const consumer = consumerNamed(flags.service)
   await inConsumerDatabase(env, consumer, async (client) => {
-    await requireThere(client, consumer.service, selection)
-    const ids = await decide(client, consumer.service, selection, { state: 'retry', by: operatingUser() })
+    await requireThere(client, consumer.name, selection)
+    const ids = await decide(client, consumer.name, selection, { state: 'retry', by: operatingUser() })
     if (ids.length === 0) return print('None of these is dead: there is nothing to retry.')
     print(`${ids.length} to be tried again.`)
     if (!flags.wait) return
@@ -107,8 +108,8 @@ export async function retryLetters(
     if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows what is wrong with them now.`)
     if (waiting > 0)
       complain(
-        `${waiting} still wait for ${consumer.service}, and have not become fewer for ${STALLED_AFTER_MS / 1_000} s: see ` +
-          `that it runs (nextvisit status), then look again with nextvisit dead-letters list --service ${consumer.service}.`,
+        `${waiting} still wait for ${consumer.name}, and have not become fewer for ${STALLED_AFTER_MS / 1_000} s: see ` +
+          `that it runs (nextvisit status), then look again with nextvisit dead-letters list --service ${consumer.name}.`,
       )
     if (dead + waiting > 0) throw new CliError('Not all were folded.')
   })
@@ -118,13 +119,13 @@ export async function discardLetters(env: Environment, flags: SelectionFlags & {
   const selection = selectionOf(flags)
   const consumer = consumerNamed(flags.service)
   await inConsumerDatabase(env, consumer, async (client) => {
-    await requireThere(client, consumer.service, selection)
+    await requireThere(client, consumer.name, selection)
     if (!flags.yes) {
-      const count = await countDead(client, consumer.service, selection)
+      const count = await countDead(client, consumer.name, selection)
       if (count === 0) return print(NOTHING_TO_DISCARD)
       throw new CliError(`${count} would be discarded, and never folded. Nothing was done; add --yes.`, EXIT.usage)
     }
-    const ids = await decide(client, consumer.service, selection, { state: 'discarded', by: operatingUser() })
+    const ids = await decide(client, consumer.name, selection, { state: 'discarded', by: operatingUser() })
     print(ids.length === 0 ? NOTHING_TO_DISCARD : `${ids.length} discarded.`)
   })
 }

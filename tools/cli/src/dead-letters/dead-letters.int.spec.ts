@@ -3,11 +3,12 @@ import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog'
 import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type Db, prepareServiceSchema, rolePassword, serviceDatabases, sql } from '@nextvisit/database'
+import { type Db, prepareServiceSchema, rolePassword, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { coreMigrations, createPartitionFold, createProjectionRunner, type Projection } from '@nextvisit/projection'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'
 import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -274,8 +275,8 @@ describe('nextvisit dead-letters', () => {
     })
     // Asks Postgres alone: without KAFKA_BROKERS, of each consumer that it knows.
     await expect(listLetters(own, {})).rejects.toThrow(/^Not everybody could be asked\.[^]*metering: Postgres does not/)
-    const [other] = serviceDatabases
-    const unprepared = { [other.environmentVariable]: roleUrl }
-    await expect(listLetters(unprepared, { service: other.service })).rejects.toThrow('run nextvisit migrate')
+    const [other] = consumers
+    const unprepared = { [other.databaseVariable]: roleUrl }
+    await expect(listLetters(unprepared, { service: other.name })).rejects.toThrow('run nextvisit migrate')
   })
 })

@@ -52,7 +52,7 @@ async function exported(special: Partial<ExportOptions> = {}): Promise<string[]>
 }
 
 describe('an export', () => {
-  it('has every record, in order, as it stands in the log, and the same again', async () => {
+  it('contains every record of the log, in order, and is repeatable', async () => {
     const lines = await exported()
     const sorted = inLog.toSorted((a, b) => a.partition - b.partition || Number(a.offset - b.offset))
     expect(sorted).toHaveLength(RECORDS)
@@ -75,7 +75,7 @@ describe('an export', () => {
     expect(await exported()).toEqual(lines)
   })
 
-  it('has of a range what was published from its first instant on and before its last', async () => {
+  it('contains the records published from the first instant and before the last', async () => {
     const times = inLog.map(({ timestampMs }) => timestampMs).toSorted((a, b) => a - b)
     const [fromMs = 0, toMs = 0] = [times[RECORDS / 3], times[(2 * RECORDS) / 3]]
     const wanted = times.filter((time) => time >= fromMs && time < toMs)
@@ -85,16 +85,16 @@ describe('an export', () => {
     expect(await exported({ toMs: times[0] })).toEqual([])
   })
 
-  it('has of a project what is its own', async () => {
+  it('contains only records of the chosen project', async () => {
     const lines = await exported({ project: { organization: 'acme', project: 'blog' } })
-    // One of them is no JSON.
+    // One of them is not JSON.
     expect(lines).toHaveLength(RECORDS / 2 - 1)
     expect(lines.every((line) => JSON.parse(line).value.project === 'blog')).toBe(true)
   })
 })
 
 describe('its file', () => {
-  it.each(['all.ndjson', 'all.ndjson.gz'])('%s is there once it is whole', async (name) => {
+  it.each(['all.ndjson', 'all.ndjson.gz'])('%s appears when it is complete', async (name) => {
     const file = path.join(folder, name)
     const output = await openOutput(file)
     const long = `${'x'.repeat(1_000)}\n`
@@ -106,7 +106,7 @@ describe('its file', () => {
     expect((await readdir(folder)).filter((entry) => entry.endsWith('.part'))).toEqual([])
   })
 
-  it('leaves nothing behind where it is given up, and fails where it cannot be written', async () => {
+  it('leaves no file if it is discarded, and fails if it cannot be written', async () => {
     const output = await openOutput(path.join(folder, 'given-up.ndjson'))
     await output.write('{}\n')
     await output.discard()

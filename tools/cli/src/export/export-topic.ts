@@ -1,25 +1,25 @@
 import { createLogReader, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { exportedRecord } from './record-line.ts'
 
-/** Gateways stamp records by their own clocks: so much disorder is looked for behind `toMs`. */
+/** Gateways use their own clocks for timestamps, so records are searched this far after `toMs`. */
 const DISORDER_MS = 3_600_000
 
 export interface ExportOptions {
   readonly connection: LogConnection
   readonly topic: string
-  /** Of the records' timestamps: from this instant, up to but without `toMs`. */
+  /** The first timestamp; `toMs` is exclusive. */
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
-  /** Only this project's. */
+  /** Only records of this project. */
   readonly project?: { readonly organization: string; readonly project: string } | undefined
   readonly write: (text: string) => Promise<void>
-  /** How much of the range was read, and how many records it gave so far. */
+  /** Called with the read and total numbers of the range, and the number of exported records. */
   readonly onProgress: (read: number, whole: number, records: number) => void
 }
 
 /**
- * Writes what the topic held when this began, partition by partition, each in its order: so the same range gives the same
- * bytes again. Returns how many records that were.
+ * Writes the records that the topic contained at the start, partition by partition, each in order. So the same past range
+ * always gives the same bytes. Returns the number of records.
  */
 export async function exportTopic(options: ExportOptions): Promise<number> {
   const { connection, topic, fromMs = -Infinity, toMs = Infinity, project, write, onProgress } = options
@@ -52,7 +52,7 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
 }
 
 interface Range {
-  /** By partition, ascending. */
+  /** In ascending order of partitions. */
   readonly starts: ReadonlyMap<number, bigint>
   readonly ends: ReadonlyMap<number, bigint>
   readonly whole: number

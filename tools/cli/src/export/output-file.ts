@@ -8,15 +8,15 @@ import { createGzip } from 'node:zlib'
 import { fileError } from '../file-error.ts'
 
 export interface Output {
-  /** Waits where the reader of what is written is slow. */
+  /** Waits if the reader of the output is slow. */
   readonly write: (text: string) => Promise<void>
-  /** Only now does the file have its name. */
+  /** Gives the file its final name. */
   readonly complete: () => Promise<void>
-  /** Takes away what was written. */
+  /** Removes the unfinished file. */
   readonly discard: () => Promise<void>
 }
 
-/** Where an export goes: standard output for `-`, else a file, which is compressed if it ends in `.gz`. */
+/** Opens the target of an export: standard output for `-`, else a file, compressed if it ends in `.gz`. */
 export async function openOutput(file: string): Promise<Output> {
   return file === '-' ? standardOutput() : fileOutput(file)
 }
@@ -32,7 +32,7 @@ function standardOutput(): Output {
   }
 }
 
-/** Node's own stream to a file takes a part that was written for the whole: the last line could be cut in silence. */
+/** Used instead of Node's file stream, which ignores partial writes: the last line could be truncated silently. */
 function redirectedOutput(): Output {
   const disk = createWriteStream('', { fd: process.stdout.fd, autoClose: false })
   const { written, write } = into('Standard output', disk, finished(disk))
@@ -46,7 +46,7 @@ function redirectedOutput(): Output {
   }
 }
 
-/** Written beside its name until it is whole: what has the name is never a part. */
+/** Writes under a temporary name until the file is complete. So a file with the final name is never incomplete. */
 async function fileOutput(file: string): Promise<Output> {
   const part = `${file}.part`
   if (await isFolder(file)) throw fileError(file, 'written', 'EISDIR')
@@ -84,7 +84,7 @@ function into(
     throw fileError(name, 'written', cause)
   }
   const written = ended.catch(fail)
-  // Whoever writes or completes hears of it.
+  // `write` or `complete` reports the error.
   written.catch(() => {})
   const write: Output['write'] = async (text) => {
     if (!stream.write(text)) await Promise.race([once(stream, 'drain'), written]).catch(fail)
@@ -97,7 +97,7 @@ async function isFolder(file: string): Promise<boolean> {
   return found?.isDirectory() === true
 }
 
-/** Forces a file, or a folder's names, onto the disk. */
+/** Syncs a file, or the names in a folder, to the disk. */
 async function sync(name: string): Promise<void> {
   const handle = await open(name, 'r')
   try {

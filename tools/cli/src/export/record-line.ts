@@ -1,13 +1,13 @@
 import type { FetchedRecord } from '@nextvisit/log'
 
 export interface ExportedRecord {
-  /** One object on one line, with its newline. Members are always these, in this order (docs/records.md, An export). */
+  /** One object on one line, with its newline. The members and their order are fixed (docs/records.md, An export). */
   readonly line: string
   readonly organization: unknown
   readonly project: unknown
 }
 
-/** A record as a line of an export. What is not JSON is kept, too: `value` is null and `valueBase64` has the bytes. */
+/** A record as a line of an export. If its value is not JSON, `value` is null and `valueBase64` contains the bytes. */
 export function exportedRecord(record: FetchedRecord): ExportedRecord {
   const { topic, partition, offset, timestampMs, key, headers } = record
   const value = parse(record.value)

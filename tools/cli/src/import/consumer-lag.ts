@@ -1,28 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOPICS } from '@nextvisit/contracts'
 import type { LogAdmin } from '@nextvisit/log'
+import type { ConsumerDatabase } from '../consumer-database.ts'
 import { lagOf } from '../status/lag.ts'
-import type { ServiceSession } from './service-session.ts'
+import { readCheckpoints } from '../status/read-consumer.ts'
 
 const LOOK_AGAIN_AFTER_MS = 50
 const AWAY_AGAIN_AFTER_MS = 1_000
 
 export interface ConsumerLagOptions {
   readonly admin: Pick<LogAdmin, 'watermarks'>
-  readonly sessions: ReadonlyMap<string, ServiceSession>
+  /** Of every consumer, by its name. */
+  readonly databases: ReadonlyMap<string, ConsumerDatabase>
   readonly maxLag: number
   readonly onPause: (because: string) => void
 }
 
-/** Returns once no consumer is further than `maxLag` records behind the log: live traffic comes first. */
+/** Waits until no consumer lags by more than `maxLag` records, because live traffic comes first. */
 export type AwaitRoom = () => Promise<void>
 
-export function createAwaitRoom({ admin, sessions, maxLag, onPause }: ConsumerLagOptions): AwaitRoom {
+export function createAwaitRoom({ admin, databases, maxLag, onPause }: ConsumerLagOptions): AwaitRoom {
   const furthestBehind = async () => {
     const watermarks = new Map([[TOPICS.userEvents as string, await admin.watermarks(TOPICS.userEvents)]])
     const lags = await Promise.all(
-      [...sessions].map(async ([service, session]) => {
-        const checkpoints = await session.checkpoints()
+      [...databases].map(async ([service, database]) => {
+        const checkpoints = await database.run((client) => readCheckpoints(client, service))
         return { service, records: lagOf(checkpoints, watermarks, Date.now()).records }
       }),
     )
@@ -34,7 +36,7 @@ export function createAwaitRoom({ admin, sessions, maxLag, onPause }: ConsumerLa
       const waitMs = await furthestBehind().then(
         ({ service, records }) => {
           if (records <= maxLag) return 0
-          onPause(`Waiting for ${service}, which is ${records} records behind`)
+          onPause(`Waiting for ${service}, which lags by ${records} records`)
           return LOOK_AGAIN_AFTER_MS
         },
         (error: unknown) => {

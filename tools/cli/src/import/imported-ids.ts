@@ -1,10 +1,10 @@
 import { HEADERS, TOPICS } from '@nextvisit/contracts'
 import { createLogReader, type LogConnection } from '@nextvisit/log'
 
-/** What an import's records say in `ce_source`. */
+/** The `ce_source` of imported records. */
 export const IMPORT_SOURCE = 'import'
 
-/** Ids of the imported records behind these positions: what a run that was cut off, or an answer that was lost, has left. */
+/** Ids of the imported records after these positions: left by an interrupted run or after a lost answer. */
 export async function readImportedIds(
   connection: LogConnection,
   positions: ReadonlyMap<number, bigint>,

@@ -15,15 +15,15 @@ export type JudgedLine = { readonly line: Line } & (
   | {
       readonly outcome: 'record'
       readonly fact: IdentifyRequested | EventTracked
-      /** An event of a user whom no line has identified so far. */
+      /** Set for an event of a user that no earlier line has identified. */
       readonly isOfUnknown: boolean
     }
-  /** An earlier line has its id. */
+  /** An earlier line has the same id. */
   | { readonly outcome: 'repeat' }
   | { readonly outcome: 'rejected'; readonly message: string }
 )
 
-/** Judges one line after the other; the result depends on those before it. `now` is asked once a line, for `received`. */
+/** Checks one line after the other; the result depends on earlier lines. `now` is called once per line, for `received`. */
 export type JudgeLine = (line: Line, now: Date) => JudgedLine
 
 export function createJudge(policy: ImportPolicy, users: Pick<KnownUsers, 'add' | 'has'>): JudgeLine {

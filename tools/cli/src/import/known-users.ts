@@ -1,27 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TOPICS } from '@nextvisit/contracts'
 import type { LogAdmin } from '@nextvisit/log'
+import type { ConsumerDatabase } from '../consumer-database.ts'
 import { CliError } from '../errors.ts'
 import type { ProjectOption } from '../options.ts'
-import type { ServiceSession } from './service-session.ts'
+import { readCheckpoints } from '../status/read-consumer.ts'
 
 const CAUGHT_UP_WITHIN_MS = 60_000
-/** A set takes only 16 million entries. */
+/** A Set holds at most 16 million entries. */
 const SETS = 256
 
 export interface KnownUsers {
-  /** A line identifies this user. */
+  /** Records that a line identifies this user. */
   readonly add: (userId: string) => void
-  /** Whether an earlier line does, or a look-up has found them. */
+  /** Whether an earlier line identifies the user, or a look-up has found them. */
   readonly has: (userId: string) => boolean
-  /** Which of these users were identified before the import. */
+  /** The users among these that were identified before the import. */
   readonly lookUp: (userIds: readonly string[]) => Promise<ReadonlySet<string>>
 }
 
-/** Users whom the file identifies, and those whom the user projector knows. */
+/** Users that the file identifies or that the user projector knows. */
 export function createKnownUsers(
   { organization, project }: ProjectOption,
-  projector: ServiceSession,
+  projector: ConsumerDatabase,
   admin: Pick<LogAdmin, 'watermarks'>,
 ): KnownUsers {
   const sets = Array.from({ length: SETS }, () => new Set<string>())
@@ -34,9 +35,11 @@ export function createKnownUsers(
     if (userIds.length === 0) return new Set()
     caughtUp ??= awaitCaughtUp(projector, admin)
     await caughtUp
-    const rows = await projector.query<{ user_id: string }>(
-      'SELECT user_id FROM users WHERE organization = $1 AND project = $2 AND user_id = ANY($3::uuid[])',
-      [organization, project, [...new Set(userIds)]],
+    const { rows } = await projector.run((client) =>
+      client.query<{ user_id: string }>(
+        'SELECT user_id FROM users WHERE organization = $1 AND project = $2 AND user_id = ANY($3::uuid[])',
+        [organization, project, [...new Set(userIds)]],
+      ),
     )
     const found = rows.map((row) => row.user_id)
     for (const userId of found) add(userId)
@@ -47,11 +50,11 @@ export function createKnownUsers(
 }
 
 /** Whoever was identified before the import began is in the read model from then on. */
-async function awaitCaughtUp(projector: ServiceSession, admin: Pick<LogAdmin, 'watermarks'>): Promise<void> {
+async function awaitCaughtUp(projector: ConsumerDatabase, admin: Pick<LogAdmin, 'watermarks'>): Promise<void> {
   const ends = await admin.watermarks(TOPICS.userEvents)
   const giveUpAt = performance.now() + CAUGHT_UP_WITHIN_MS
   for (;;) {
-    const checkpoints = await projector.checkpoints()
+    const checkpoints = await projector.run((client) => readCheckpoints(client, 'user-projector'))
     const isBehind = [...ends].some(([partition, { low, high }]) => {
       const folded = checkpoints.find((checkpoint) => checkpoint.partition === partition)?.nextOffset ?? low
       return folded < high
@@ -59,7 +62,7 @@ async function awaitCaughtUp(projector: ServiceSession, admin: Pick<LogAdmin, 'w
     if (!isBehind) return
     if (performance.now() > giveUpAt)
       throw new CliError(
-        'user-projector is behind, so who exists cannot be told: see nextvisit status, and run this again.',
+        'user-projector lags, so the existing users are not known yet: see nextvisit status, and run this again.',
       )
     await sleep(100)
   }

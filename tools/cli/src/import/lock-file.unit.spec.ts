@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 describe('the lock of an import', () => {
-  it('names the process that has it, while that runs', async () => {
+  it('names the process that holds it, while that process runs', async () => {
     await writeFile(`${file}.import-lock`, String(process.ppid))
     await expect(lockFile(file)).rejects.toMatchObject({
       exitCode: 1,
@@ -23,7 +23,7 @@ describe('the lock of an import', () => {
     })
   })
 
-  it('is taken over from a process that is gone, and is gone once released', async () => {
+  it('is taken over from a dead process, and is removed when released', async () => {
     const killed = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'])
     await once(killed, 'spawn')
     killed.kill('SIGKILL')
@@ -35,7 +35,7 @@ describe('the lock of an import', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('says what to do where it cannot be written', async () => {
+  it('says what to do if it cannot be written', async () => {
     await expect(lockFile(path.join(folder, 'nowhere', 'history.ndjson'))).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('its folder is not there'),

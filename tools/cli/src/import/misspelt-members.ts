@@ -1,4 +1,4 @@
-/** Of both kinds of line, at their top (decisions.md, Import). */
+/** The top-level members of both kinds of line (decisions.md, Import). */
 const MEMBERS = [
   'type',
   'id',
@@ -10,7 +10,7 @@ const MEMBERS = [
   'occurredAt',
 ] as const
 
-/** Members that a refused line has beside those that are known, and is likely to have meant: `"usrName": did you mean userName?` */
+/** Hints about unknown members of a refused line that resemble known ones: `"usrName": did you mean userName?` */
 export function misspeltMembers(bytes: Uint8Array): readonly string[] {
   const given = membersOf(bytes)
   const unknown = given.filter((name) => !MEMBERS.some((known) => known === name))
@@ -29,7 +29,7 @@ function membersOf(bytes: Uint8Array): readonly string[] {
   }
 }
 
-/** In another spelling (`user_name`), or one or two slips apart in a name that is long enough for that. */
+/** Equal except for spelling (`user_name`), or with one or two typos if the name is long enough. */
 function isNearly(name: string, known: string): boolean {
   const [one, other] = [plain(name), plain(known)]
   return areWithin(other.length >= 8 ? 2 : 1, one, other)
@@ -39,7 +39,7 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z]/g, '')
 }
 
-/** Whether so few letters to add, take away, change or swap with their neighbour make the two equal. */
+/** Whether this many insertions, deletions, replacements or swaps of neighbours make the two equal. */
 function areWithin(slips: number, one: string, other: string): boolean {
   if (slips < 0) return false
   if (one === '' || other === '') return one.length + other.length <= slips

@@ -5,23 +5,23 @@ import { createGunzip } from 'node:zlib'
 import { CliError, EXIT } from '../errors.ts'
 
 export interface Line {
-  /** As an editor counts them, from 1. */
+  /** The line number, from 1, as in an editor. */
   readonly number: number
-  /** Without its end; of one that is too long only the beginning. */
+  /** Without the line end. If the line is too long, only its beginning. */
   readonly bytes: Buffer
 }
 
 export interface LineFile {
   /** Every line that is not blank. */
   readonly lines: () => AsyncGenerator<Line>
-  /** How much of the file was read, from 0 to 1. */
+  /** The share of the file that was read, from 0 to 1. */
   readonly share: () => number
 }
 
 const NEWLINE = 0x0a
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
-/** A file of lines, compressed if it ends in `.gz`. Keeps of each line `maxBytes` and one more, by which it is too long. */
+/** Reads a file of lines, compressed if it ends in `.gz`. Keeps at most `maxBytes` + 1 of a line; more means too long. */
 export async function openLines(file: string, maxBytes: number): Promise<LineFile> {
   const { size } = await stat(file)
   const disk = createReadStream(file)
@@ -41,7 +41,7 @@ async function* unzippedLines(file: string, disk: Readable, maxBytes: number): A
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     if (!code.startsWith('Z_')) throw cause
     throw new CliError(
-      `${file} is cut off or is no gzip (${code}): bring it whole, and run this again; what is in the log stays as it is.`,
+      `${file} is truncated or not gzip (${code}): provide the whole file, and run this again; records in the log stay as they are.`,
       EXIT.failed,
       { cause },
     )
@@ -75,7 +75,7 @@ function keep(begin: Buffer, end: Buffer, maxBytes: number): Buffer {
   return begin.length === 0 ? end.subarray(0, room) : Buffer.concat([begin, end.subarray(0, room)])
 }
 
-/** Without the carriage return that some programs end lines with, and the mark that some begin files with. */
+/** Removes a carriage return at the end of a line, and a byte order mark at the beginning of the file. */
 function trimmed(bytes: Buffer, number: number): Buffer {
   const hasMark = number === 1 && bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
   const begun = hasMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes

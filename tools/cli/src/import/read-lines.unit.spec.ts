@@ -33,11 +33,11 @@ describe('the lines of a file', () => {
   ])('end, where it is %s, with what to do', async (_, bytes) => {
     await expect(linesOf(bytes, 1_000_000, 'spoilt.ndjson.gz')).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringContaining('spoilt.ndjson.gz is cut off or is no gzip (Z_'),
+      message: expect.stringContaining('spoilt.ndjson.gz is truncated or not gzip (Z_'),
     })
   })
 
-  it('are those that are not blank, by their numbers, whatever ends them', async () => {
+  it('are the non-blank lines with their numbers, with any line end', async () => {
     expect(await linesOf('\uFEFFa\r\n\n  \nb\r\n\r\n\uFEFFc')).toEqual([
       [1, 'a'],
       [3, '  '],
@@ -48,7 +48,7 @@ describe('the lines of a file', () => {
     expect(await linesOf('\n')).toEqual([])
   })
 
-  it('are the same compressed, and across the parts that a file is read in', async () => {
+  it('are the same in a compressed file, and across read buffers', async () => {
     const text = fc.array(
       fc.string({ unit: 'grapheme', maxLength: 20_000 }).filter((line) => !/[\r\n\uFEFF]/.test(line)),
     )
@@ -63,7 +63,7 @@ describe('the lines of a file', () => {
     )
   })
 
-  it('keep no more of a long line than tells that it is too long', async () => {
+  it('keep only enough of a long line to know that it is too long', async () => {
     const long = 'x'.repeat(300_000)
     expect(await linesOf(`a\n${long}\nb\n`, 10)).toEqual([
       [1, 'a'],

@@ -9,16 +9,16 @@ export interface Reject {
   readonly error: string
 }
 
-/** A byte of the line takes six at most, as a JSON escape; the rest is for what is wrong with it. */
+/** A byte of the line needs at most six as a JSON escape. The rest is for the error text. */
 const LONGEST_REJECT_BYTES = 8 * MAX_LINE_BYTES
 
-/** A line of the file of rejects: what is wrong, and the members that are likely to be misspelt. */
+/** A line of the file of rejects: the error, and members that are probably misspelt. */
 export function rejectLine({ number, bytes }: Line, reason: string): string {
   const error = [reason, ...misspeltMembers(bytes)].join('; ')
   return `${JSON.stringify({ line: number, error, original: bytes.toString('utf8') })}\n`
 }
 
-/** The first of a file of rejects, however large it is. */
+/** Reads the first entries of a file of rejects, without reading the whole file. */
 export async function readFirstRejects(file: string, count: number): Promise<readonly Reject[]> {
   const found: Reject[] = []
   const { lines } = await openLines(file, LONGEST_REJECT_BYTES)
@@ -31,8 +31,8 @@ export async function readFirstRejects(file: string, count: number): Promise<rea
 }
 
 /**
- * Writes rejects behind the first `position` bytes, where an earlier chunk or run has ended; returns the new end. Where
- * somebody has taken the file away it begins anew.
+ * Writes rejects after the first `position` bytes, where the previous chunk or run ended. Returns the new end. If the file
+ * was removed, it starts a new one.
  */
 export async function writeRejects(file: string, text: string, position: number): Promise<number> {
   const size = await sizeOf(file)

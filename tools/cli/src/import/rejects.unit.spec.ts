@@ -14,7 +14,7 @@ beforeEach(() => rm(file, { force: true }))
 afterAll(() => rm(folder, { recursive: true }))
 
 describe('the file of rejects', () => {
-  it('is there once there is one', async () => {
+  it('is created with the first reject', async () => {
     expect(await writeRejects(file, '', 0)).toBe(0)
     expect(await readdir(folder)).toEqual([])
     expect(await writeRejects(file, 'é\n', 0)).toBe(3)
@@ -22,7 +22,7 @@ describe('the file of rejects', () => {
     expect(await readFile(file, 'utf8')).toBe('é\nb\n')
   })
 
-  it('loses what a run that was cut off has left behind the last chunk', async () => {
+  it('loses entries that an interrupted run has written after the last chunk', async () => {
     await writeFile(file, 'kept\nleft behind\n')
     expect(await writeRejects(file, '', 5)).toBe(5)
     expect(await readFile(file, 'utf8')).toBe('kept\n')
@@ -31,7 +31,7 @@ describe('the file of rejects', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('says which lines come first and what is wrong with them, misspelt members named', async () => {
+  it('returns the first entries with their errors and misspelt members', async () => {
     const lines = [
       rejectLine({ number: 2, bytes: Buffer.from('{"usrName":"ada"}') }, 'userName is missing'),
       rejectLine({ number: 7, bytes: Buffer.from('{"é\u2028') }, 'The line is not JSON'),
@@ -45,7 +45,7 @@ describe('the file of rejects', () => {
     expect(await readFirstRejects(file, 5)).toHaveLength(3)
   })
 
-  it('begins anew where it was taken away', async () => {
+  it('starts over if it was removed', async () => {
     expect(await writeRejects(file, 'a\n', 1_000)).toBe(2)
     expect(await readFile(file, 'utf8')).toBe('a\n')
   })

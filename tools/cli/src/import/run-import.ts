@@ -10,7 +10,7 @@ import { CHUNK_BYTES, CHUNK_RECORDS, type ImportLog, publishFacts } from './publ
 import { openLines } from './read-lines.ts'
 import { rejectLine, writeRejects } from './rejects.ts'
 
-/** What a record adds to its line, at most: ids, verdicts, headers. */
+/** The maximum size that a record adds to its line: ids, verdicts, headers. */
 const RECORD_OVERHEAD_BYTES = 1_000
 
 export interface ImportOptions {
@@ -20,7 +20,7 @@ export interface ImportOptions {
   readonly policy: ImportPolicy
   readonly users: KnownUsers
   readonly log: ImportLog
-  /** The log's end, by partition, before anything of this import is in it. */
+  /** The log's end by partition, before this import publishes. */
   readonly ends: ReadonlyMap<number, bigint>
   readonly awaitRoom: AwaitRoom
   /** Publishes nothing and keeps no state. */
@@ -31,16 +31,16 @@ export interface ImportOptions {
 /** `read` is the sum of the others. */
 export interface ImportCounts {
   readonly read: number
-  /** By this run. */
+  /** Published by this run. */
   readonly published: number
-  /** By an earlier run, or by an earlier line with the same id. */
+  /** Published by an earlier run, or an earlier line has the same id. */
   readonly alreadyThere: number
   readonly rejected: number
 }
 
 /**
- * Imports a file, or goes on where an earlier run was cut off: behind the last chunk whose state is on the disk. What of
- * the next chunk came into the log all the same is found there, and not published again.
+ * Imports a file. After an interrupted run it continues after the last chunk whose state is on disk. Records of the next
+ * chunk that are already in the log are found there, and are not published again.
  */
 export async function runImport(options: ImportOptions): Promise<ImportCounts> {
   const { file, policy, users, log, isDryRun, onProgress } = options
@@ -139,7 +139,7 @@ function newState({ policy: { organization, project }, ends }: ImportOptions): I
   }
 }
 
-/** Rejects first: of what the state does not know yet, the next run writes over. */
+/** Writes rejects before the state: the next run overwrites rejects that the state does not include. */
 async function keep(
   { stateFile, rejectsFile, isDryRun }: ImportOptions,
   state: ImportState,
@@ -153,15 +153,15 @@ async function keep(
 function requireSameProject({ project }: ImportState, { policy, file, stateFile }: ImportOptions): void {
   if (project === `${policy.organization}/${policy.project}`) return
   throw new CliError(
-    `${file} was imported into ${project} before, says ${stateFile}. Remove that to import it again.`,
+    `According to ${stateFile}, ${file} was imported into ${project}. Remove the state file to import it again.`,
     EXIT.usage,
   )
 }
 
 function notTheFile({ file, stateFile }: ImportOptions): CliError {
   return new CliError(
-    `${file} is not the file whose import was begun: its first lines are others. Bring that back to go on, or remove ` +
-      `${stateFile} to begin anew; a line that is in the log already has no effect twice.`,
+    `${file} is not the file whose import was started: its first lines differ. Restore that file to continue, or remove ` +
+      `${stateFile} to start over; lines that are already in the log have no effect.`,
     EXIT.usage,
   )
 }

@@ -1,5 +1,6 @@
-import { type ServiceDatabase, serviceDatabases } from '@nextvisit/database'
+import type { Consumer } from '@nextvisit/consumer'
 import type { Environment } from '@nextvisit/service-kit'
+import { consumers } from '@nextvisit/services'
 import { logConnection } from '../config.ts'
 import { inConsumerDatabase } from '../consumer-database.ts'
 import { lagOf } from './lag.ts'
@@ -39,9 +40,11 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
       () => readLog(logConnection(env)),
       (error) => error.message,
     ),
-    Promise.all(serviceDatabases.map(async (database) => ({ database, part: await askConsumer(database, env) }))),
+    Promise.all(
+      consumers.map(async (consumer) => ({ service: consumer.name, part: await askConsumer(consumer, env) })),
+    ),
   ])
-  const consumers = answers.map(({ database: { service }, part }): Status['consumers'][number] => {
+  const statuses = answers.map(({ service, part }): Status['consumers'][number] => {
     if (part.status === 'away') return { service, ...part }
     const lag = log.status === 'available' ? lagOf(part.checkpoints, log.watermarks, now.getTime()) : undefined
     return {
@@ -52,18 +55,18 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
       deadLetters: part.deadLetters,
     }
   })
-  if (log.status === 'away') return { at: now.toISOString(), log, consumers }
+  if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses }
   const { organizations, services } = log
   return {
     at: now.toISOString(),
     log: { status: 'available', organizations, services: byService(services.current, services.lagging) },
-    consumers,
+    consumers: statuses,
   }
 }
 
-function askConsumer(database: ServiceDatabase, env: Environment) {
+function askConsumer(consumer: Consumer, env: Environment) {
   return ask(
-    () => inConsumerDatabase(env, database, (client) => readConsumer(client, database.service)),
+    () => inConsumerDatabase(env, consumer, (client) => readConsumer(client, consumer.name)),
     (error) => error.message,
   )
 }

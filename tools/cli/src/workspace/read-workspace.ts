@@ -7,7 +7,7 @@ import { complain } from '../output.ts'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 import type { Fault } from './read-yaml.ts'
 
-/** A workspace file's organizations. Throws where it is invalid, each fault named by its line. */
+/** Reads a workspace file's organizations. If it is invalid, prints each error with its line and throws. */
 export async function readWorkspace(file: string): Promise<readonly OrganizationConfig[]> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw fileError(file, 'read', cause)
@@ -16,7 +16,7 @@ export async function readWorkspace(file: string): Promise<readonly Organization
   const parsed = parseWorkspaceFile(text, env)
   if (parsed.outcome === 'ok') return parsed.organizations
   for (const fault of parsed.faults) complain(faultLine(file, fault))
-  if (knowsNoLog(env)) complain('No local stack runs here, which would know the keys of the demo: npx -y pnpm start')
+  if (knowsNoLog(env)) complain('No local stack runs here that could provide the keys of the demo: npx -y pnpm start')
   const count = parsed.faults.length === 1 ? 'one fault' : `${parsed.faults.length} faults`
   throw new CliError(`${file} has ${count}. Nothing was changed.`, EXIT.usage)
 }

@@ -1,24 +1,25 @@
--- What every projection keeps in its service's schema beside its own rows.
+-- The tables and functions that every projection has in its service's schema, beside the service's own.
 
--- How far a projection has folded one partition. It moves in the transaction that writes the rows, and only by
--- advance_checkpoint.
+-- How far a projection has folded one partition. A checkpoint moves in the transaction that writes the rows, and only
+-- through advance_checkpoint.
 CREATE TABLE checkpoints (
   projection  text NOT NULL,
   topic       text NOT NULL,
   partition   int NOT NULL,
   -- The offset that is folded next.
   next_offset bigint NOT NULL CHECK (next_offset >= 0),
-  -- Raised by every commit, ticks included: what the fence compares.
+  -- Every commit raises it, ticks included. The fence compares it.
   version     bigint NOT NULL DEFAULT 0,
-  -- Kafka's time of the last record passed; for lag in seconds.
+  -- Kafka's time of the last record that was passed; the lag in seconds comes from it.
   record_time timestamptz,
   updated_at  timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (projection, topic, partition)
 );
 
--- The fence: the first statement of every commit. Raises NV001 unless the checkpoint is still as it was read, so an owner
--- that lost its partition while it slept writes nothing. A racing owner waits here for the other's commit, then fails.
--- It also says for which partition this transaction writes, which outbox rows take as their own.
+-- The fence: the first statement of every commit. It raises NV001 unless the checkpoint is still as it was read. So an
+-- owner that lost its partition without noticing writes nothing. Of two owners that race, the second waits here for the
+-- first one's commit, then fails. It also sets the partition that this transaction writes for: outbox rows take it as
+-- their default.
 CREATE FUNCTION advance_checkpoint(
   of_projection text, of_topic text, of_partition int, read_version bigint, to_offset bigint, to_record_time timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -33,7 +34,8 @@ BEGIN
   PERFORM set_config('nextvisit.partition', of_partition::text, true);
 END $$;
 
--- Records that this service could not parse, whole. Passed in the transaction that passes them in the log.
+-- Records that this service could not parse, stored whole. A letter is written in the transaction that moves the
+-- checkpoint past its record, and is never deleted.
 CREATE TABLE dead_letters (
   id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   projection      text NOT NULL,
@@ -42,7 +44,7 @@ CREATE TABLE dead_letters (
   "offset"        bigint NOT NULL,
   key             bytea,
   value           bytea,
-  -- json, not jsonb: it keeps what jsonb refuses, such as U+0000.
+  -- json, not jsonb: jsonb refuses some text, such as U+0000.
   headers         json NOT NULL,
   record_time     timestamptz NOT NULL,
   reason          text NOT NULL,
@@ -50,11 +52,17 @@ CREATE TABLE dead_letters (
   -- dead → retry (an operator) → retried (folded), or back to dead; or discarded (an operator).
   state           text NOT NULL DEFAULT 'dead' CHECK (state IN ('dead', 'retry', 'retried', 'discarded')),
   dead_at         timestamptz NOT NULL DEFAULT now(),
+  -- Who last asked for a retry or discarded the letter, and when.
+  decided_by      text,
+  decided_at      timestamptz,
   UNIQUE (projection, topic, partition, "offset")
 );
 CREATE INDEX dead_letters_to_retry ON dead_letters (partition, "offset") WHERE state = 'retry';
+-- Letters that somebody has to look at: for the gauge and for the list.
+CREATE INDEX dead_letters_open ON dead_letters (projection, state) WHERE state IN ('dead', 'retry');
 
--- What must be published. Written in a commit; drained in sequence order by the partition's owner, at least once.
+-- Records that must be published. Written in a commit; the partition's owner publishes them in sequence order, at least
+-- once.
 CREATE TABLE outbox (
   sequence  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   -- Of the record that caused it.
@@ -66,10 +74,21 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_of_partition ON outbox (partition, sequence);
 
--- Ids of records whose requests had an Idempotency-Key: a copy less than 24 h younger is dropped.
-CREATE TABLE keyed_records (
+-- Ids of records whose requests had an Idempotency-Key. A duplicate that was received less than 24 h later is dropped.
+CREATE TABLE idempotent_records (
   record_id uuid PRIMARY KEY,
   partition int NOT NULL,
   received  timestamptz NOT NULL
 );
-CREATE INDEX keyed_records_by_age ON keyed_records (partition, received);
+CREATE INDEX idempotent_records_by_age ON idempotent_records (partition, received);
+
+-- Runs a whole commit in one round trip: the statements in order, all or none. `$1[n]` in a statement is the nth argument,
+-- as text. It runs with the rights of its caller.
+CREATE FUNCTION execute_all(statements text[], arguments text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  statement text;
+BEGIN
+  FOREACH statement IN ARRAY statements LOOP
+    EXECUTE statement USING arguments;
+  END LOOP;
+END $$;

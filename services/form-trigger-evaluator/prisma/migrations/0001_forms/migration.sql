@@ -1,38 +1,39 @@
--- What the rules know of a user. All facts of a user share a partition: one writer.
+-- What the rules know about a user. All facts of a user are in one partition, so there is one writer.
 CREATE TABLE users (
   organization        text NOT NULL,
   project             text NOT NULL,
   user_id             uuid NOT NULL,
   traits              jsonb NOT NULL,
   device              jsonb NOT NULL,
-  -- Absent for a user whose events came through unchecked.
+  -- Null for a user whose events were admitted unchecked.
   first_seen_at       timestamptz(3),
   session_started_at  timestamptz(3),
   last_sdk_contact_at timestamptz(3),
   PRIMARY KEY (organization, project, user_id)
 );
 
--- How often an event happened to a user, and when.
+-- How often a user had an event, and when.
 CREATE TABLE event_occurrences (
   organization       text NOT NULL,
   project            text NOT NULL,
   user_id            uuid NOT NULL,
   slug               text NOT NULL,
   total              bigint NOT NULL,
-  -- occurredAt of the 50 latest, ascending, in ms since the epoch: read by the million, and cheap to.
+  -- occurredAt of the 50 latest, ascending, in ms since the epoch. Numbers, because parsing them is cheap.
   latest_ms          bigint[] NOT NULL,
-  -- SDK events in the session that began then: of the user's present session only where the two are equal.
+  -- session_count is the number of SDK events in the session that began at session_started_at. It counts for the
+  -- user's current session only if users.session_started_at is the same instant.
   session_started_at timestamptz(3),
   session_count      integer NOT NULL,
   PRIMARY KEY (organization, project, user_id, slug)
 );
 
--- Forms queued for a user's next visit, and what became of them.
+-- Forms that were queued for a user's next visit, and their state.
 CREATE TABLE queue (
   organization     text NOT NULL,
   project          text NOT NULL,
   user_id          uuid NOT NULL,
-  -- UUIDv5 of record id, received and form id: a record that is processed twice cannot queue twice.
+  -- UUIDv5 of record id, received and form id: a record that is processed twice cannot queue a form twice.
   id               uuid NOT NULL,
   form_id          text NOT NULL,
   state            text NOT NULL CHECK (state IN ('waiting', 'offered', 'delivered', 'expired', 'cancelled')),
@@ -42,24 +43,24 @@ CREATE TABLE queue (
   expires_at       timestamptz(3),
   offered_at       timestamptz(3),
   shown_at         timestamptz(3),
-  -- The visit that it was shown at.
+  -- The visit at which it was shown.
   visit_id         uuid,
-  -- The record that matched, and the revision of the organization's configuration that it matched under.
+  -- The record that matched a trigger, and the revision of the organization's configuration at that moment.
   cause_id         uuid NOT NULL,
   catalog_revision integer NOT NULL,
-  -- Of user-events: its owner does what time does to this row.
+  -- The user's partition of user-events. Its owner's ticks change this row.
   partition        integer NOT NULL,
   PRIMARY KEY (organization, project, user_id, id)
 );
 
--- One open row a user and form.
+-- At most one open row for each user and form.
 CREATE UNIQUE INDEX queue_slot ON queue (organization, project, user_id, form_id) WHERE state IN ('waiting', 'offered');
--- What ticks look for.
+-- The rows that ticks look for.
 CREATE INDEX queue_offered ON queue (partition, offered_at) WHERE state = 'offered';
 CREATE INDEX queue_expiring ON queue (partition, expires_at) WHERE state = 'waiting' AND expires_at IS NOT NULL;
 CREATE INDEX queue_waiting ON queue (partition, organization, project, form_id) WHERE state = 'waiting';
 
--- Why a form did, or did not, reach a user: the last decision for each.
+-- Why a form was or was not queued for a user: the last decision for each user and form.
 CREATE TABLE decisions (
   organization     text NOT NULL,
   project          text NOT NULL,
@@ -70,5 +71,18 @@ CREATE TABLE decisions (
   record_id        uuid NOT NULL,
   decided_at       timestamptz(3) NOT NULL,
   catalog_revision integer NOT NULL,
+  -- The trigger that matched, as the workspace file has it.
+  trigger          jsonb,
+  -- What each gate compared, up to the gate that failed (contracts, form-decisions.ts).
+  gates            jsonb NOT NULL DEFAULT '[]',
   PRIMARY KEY (organization, project, user_id, form_id)
 );
+
+-- The evaluator's reply to a record whose request had an Idempotency-Key. A duplicate of the record gets the same reply.
+CREATE TABLE idempotent_outcomes (
+  record_id uuid PRIMARY KEY,
+  partition int NOT NULL,
+  received  timestamptz(3) NOT NULL,
+  reply     jsonb NOT NULL
+);
+CREATE INDEX idempotent_outcomes_by_age ON idempotent_outcomes (partition, received);

@@ -1,10 +1,10 @@
 -- One number under a limit: the organization's events of a month (project '') or a project's active users of a month.
 -- count: folded from records. pending: units that admission has reserved, one for each row in `reservations`.
 --
--- The row is also the lock of its reservations: whoever adds or deletes one locks the counter first. Counters are locked
--- in key order and in one pass, those that don't exist yet included (INSERT … ORDER BY … ON CONFLICT DO UPDATE; an
--- insert of what is missing before a lock of what is there would be two passes). So fold, reserve, release and tick
--- never wait for each other in a circle.
+-- The row is also the lock of its reservations: a transaction locks the counter before it adds or deletes a reservation.
+-- Counters are locked in key order and in one pass, including counters that do not exist yet: INSERT … ORDER BY …
+-- ON CONFLICT DO UPDATE. (To insert the missing ones first and then lock the others would be two passes.) So fold,
+-- reserve, release and tick never deadlock.
 CREATE TABLE counters (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -15,29 +15,29 @@ CREATE TABLE counters (
   PRIMARY KEY (organization, project, kind, month)
 );
 
--- A unit of a counter, reserved for records that are on their way: of an event the record's own (unit = record id), of
--- an active user the user's (unit = user id), which parallel first identifies share.
+-- A unit of a counter, reserved for records that are not folded yet. For an event, each record has its own unit
+-- (unit = record id). For an active user, the user has one unit (unit = user id), which concurrent first identifies share.
 CREATE TABLE reservations (
   organization text NOT NULL,
   project      text NOT NULL,
   kind         text NOT NULL,
   month        text NOT NULL,
   unit         uuid NOT NULL,
-  -- Ids of the records that it was reserved for; a release frees the unit when it takes out the last one.
+  -- Ids of the records that it was reserved for. A release removes one; the unit is freed with the last.
   holders      uuid[] NOT NULL,
-  -- Where the records will be: the owner of this partition settles what never lands.
+  -- The partition that the records will be in. Its owner frees units whose records never arrive.
   partition    int NOT NULL,
-  -- When it was last asked for.
+  -- When it was last requested.
   reserved_at  timestamptz(3) NOT NULL,
-  -- The same record asked twice: its first publish had an unknown outcome and may be in the log, so only a fold or a
-  -- tick frees the unit, no release.
+  -- True when one record requested it twice: its first publish had an unknown outcome, so the record may be in the log.
+  -- Then only a fold or a tick frees the unit, not a release.
   may_have_landed boolean NOT NULL,
   PRIMARY KEY (organization, project, kind, month, unit)
 );
 CREATE INDEX reservations_by_holder ON reservations USING gin (holders);
 CREATE INDEX reservations_by_age ON reservations (partition, reserved_at);
 
--- Users who count in a month.
+-- The active users of a month.
 CREATE TABLE mau_members (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE mau_members (
   PRIMARY KEY (organization, project, month, user_id)
 );
 
--- What a project did in a month, by environment, metered or not. No limit draws on it.
+-- A project's usage in a month, by environment, metered or not. No limit depends on it.
 CREATE TABLE usage (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -58,7 +58,7 @@ CREATE TABLE usage (
   PRIMARY KEY (organization, project, month, environment)
 );
 
--- Names that a project uses, and the first month it did.
+-- Names that a project uses, and the first month in which it used them.
 CREATE TABLE unique_names (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -69,12 +69,20 @@ CREATE TABLE unique_names (
 );
 
 -- Reserves units for records that are about to be published, in the order of the questions:
--- [{organization, project, kind, month, unit, record_id, partition, limit}]. Answers one row a question, in order:
--- 'counted' (the user counts this month already, or the record is the copy of a keyed one that is folded: consumers drop
--- it), 'granted', or 'exhausted'. Asking again changes no verdict.
--- Room is least(asked, limit - count - pending), under the counters' locks. Where questions of one batch differ in their
--- limit (a plan has just changed), one that is refused still takes a place in the queue: refused too often, never too rarely.
-CREATE FUNCTION reserve(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
+-- [{organization, project, kind, month, unit, record_id, partition, limit, dry_run}]. Answers one row for each question,
+-- in order:
+--   'counted'    the user is an active user of this month already, or the record is a duplicate of an idempotent record
+--                that is folded: consumers drop it
+--   'granted'    the unit is reserved
+--   'held'       no room now, but some units are only reserved and may be released
+--   'exhausted'  no room: count alone has reached the limit
+--   'room'       there is room, but this was a dry run: it reserves nothing
+-- Asking again changes no verdict except 'held'.
+--
+-- Room is least(requested, limit - count - pending), under the counters' locks. Questions of one batch may differ in their
+-- limit, when a plan has just changed. A refused question then still takes a place before the next ones: the batch may
+-- refuse too many, never too few.
+CREATE FUNCTION reserve_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO counters AS known (organization, project, kind, month)
   SELECT DISTINCT q.organization, q.project, q.kind, q.month
@@ -88,20 +96,21 @@ BEGIN
            member.user_id IS NOT NULL OR first.record_id IS NOT NULL AS is_counted
     FROM ROWS FROM (
       jsonb_to_recordset(questions) AS (
-        organization text, project text, kind text, month text, unit uuid, record_id uuid, partition int, "limit" bigint
+        organization text, project text, kind text, month text, unit uuid, record_id uuid, partition int, "limit" bigint,
+        dry_run boolean
       )
-    ) WITH ORDINALITY AS q (organization, project, kind, month, unit, record_id, partition, "limit", position)
+    ) WITH ORDINALITY AS q (organization, project, kind, month, unit, record_id, partition, "limit", dry_run, position)
     LEFT JOIN reservations AS held USING (organization, project, kind, month, unit)
     LEFT JOIN mau_members AS member
       ON q.kind = 'mau' AND (member.organization, member.project, member.month, member.user_id)
                           = (q.organization, q.project, q.month, q.unit)
-    LEFT JOIN keyed_records AS first
+    LEFT JOIN idempotent_records AS first
       ON first.record_id = q.record_id AND first.received > asked_at - interval '24 hours'
   ),
   fresh AS (
     SELECT DISTINCT ON (organization, project, kind, month, unit) *
     FROM asked
-    WHERE NOT is_held AND NOT is_counted
+    WHERE NOT is_held AND NOT is_counted AND NOT dry_run
     ORDER BY organization, project, kind, month, unit, position
   ),
   ranked AS (
@@ -127,7 +136,7 @@ BEGIN
            count(*) > count(DISTINCT asked.record_id)
     FROM asked
     LEFT JOIN granted USING (organization, project, kind, month, unit)
-    WHERE NOT asked.is_counted AND (asked.is_held OR granted.unit IS NOT NULL)
+    WHERE NOT asked.is_counted AND NOT asked.dry_run AND (asked.is_held OR granted.unit IS NOT NULL)
     GROUP BY 1, 2, 3, 4, 5
     ON CONFLICT (organization, project, kind, month, unit) DO UPDATE SET
       holders = held.holders || excluded.holders,
@@ -135,8 +144,15 @@ BEGIN
       may_have_landed = held.may_have_landed OR excluded.may_have_landed OR held.holders && excluded.holders
     RETURNING held.organization, held.project, held.kind, held.month, held.unit
   )
-  SELECT CASE WHEN asked.is_counted THEN 'counted' WHEN holding.unit IS NOT NULL THEN 'granted' ELSE 'exhausted' END
+  SELECT CASE
+    WHEN asked.is_counted THEN 'counted'
+    WHEN holding.unit IS NOT NULL THEN 'granted'
+    WHEN counters.count >= asked."limit" THEN 'exhausted'
+    WHEN asked.dry_run AND counters.count + counters.pending < asked."limit" THEN 'room'
+    ELSE 'held'
+  END
   FROM asked
+  JOIN counters USING (organization, project, kind, month)
   LEFT JOIN holding USING (organization, project, kind, month, unit)
   ORDER BY asked.position;
 END

@@ -1,43 +1,45 @@
--- A row a project, for its lock alone: claims of a project are judged one batch after the other.
+-- One row for each project, used only as a lock: claims of a project are decided one batch after the other.
 CREATE TABLE projects (
   organization text NOT NULL,
   project      text NOT NULL,
   PRIMARY KEY (organization, project)
 );
 
--- Traits and events that records of a project have carried. Shared by all partitions: folds only add.
+-- Traits and events that records of a project have carried. All partitions share the rows, so folds only add.
 CREATE TABLE definitions (
   organization    text NOT NULL,
   project         text NOT NULL,
   kind            text NOT NULL CHECK (kind IN ('trait', 'event')),
   slug            text COLLATE "C" NOT NULL,
-  -- As the earliest record wrote it, by (received, id).
+  -- The spelling of the earliest record, by (received, id).
   name            text NOT NULL,
   first_seen_at   timestamptz(3) NOT NULL,
   first_record_id uuid NOT NULL,
   last_seen_at    timestamptz(3) NOT NULL,
   count           bigint NOT NULL,
+  -- The record that got the verdict 'new'. Its duplicates get 'new' again after it is folded.
+  registered_by   uuid,
   PRIMARY KEY (organization, project, kind, slug)
 );
 
--- Names that a request is about to bring in, until a record that carries them is folded.
+-- Names that a request is about to register, until a record that carries them is folded.
 CREATE TABLE claims (
   organization text NOT NULL,
   project      text NOT NULL,
   kind         text NOT NULL CHECK (kind IN ('trait', 'event')),
   slug         text COLLATE "C" NOT NULL,
-  -- Whose request it was: the one that is told 'new'.
+  -- The record that got the verdict 'new'.
   record_id    uuid NOT NULL,
-  -- Where that record will be: the owner of this partition drops a claim that nobody rode on.
+  -- The partition that the record will be in. Its owner drops a claim whose records never arrive.
   partition    int NOT NULL,
-  -- When it was last asked for. Whoever is told 'claimed' may ride on it, from any partition.
+  -- When it was last requested. A record that got 'claimed' depends on this claim, and may be in any partition.
   asked_at     timestamptz(3) NOT NULL,
   PRIMARY KEY (organization, project, kind, slug)
 );
 CREATE INDEX claims_by_age ON claims (asked_at);
 
--- How far each partition has seen: every record published before `instant` is folded. Written while a claim is old
--- enough to be dropped.
+-- How far each partition is folded: it has folded every record that was published before `instant`. Written while a
+-- claim is old enough to be dropped.
 CREATE TABLE tick_marks (
   partition int PRIMARY KEY,
   instant   timestamptz(3) NOT NULL
@@ -45,16 +47,19 @@ CREATE TABLE tick_marks (
 
 -- Claims names for records that are about to be published, in the order of the questions and of their slugs:
 -- [{organization, project, kind, record_id, partition, slugs: [text], limit, disabled: [text]}]. Answers an array of
--- verdicts for each: 'registered', 'claimed', 'new' or 'no-room'. Asking again changes no verdict.
+-- verdicts for each question: 'registered', 'claimed', 'new' or 'no-room'. Asking again changes no verdict: a duplicate
+-- of an idempotent record that is folded gets 'new' again for a name that this record has registered.
 --
 -- Locks, always in this order: projects by key, in one pass, then claims by key. Folds lock definitions by key, then
--- claims by key; ticks only claims by key. Definitions are read here, never locked. So nobody waits in a circle, and no
--- fold waits for a project. Once its row is locked a claim stays; one that is gone was folded, and its definition can be
--- seen by every later statement. A name that is folded unasked while it is claimed has both rows: it counts once.
+-- claims by key; ticks lock only claims, by key. Definitions are read here, never locked. So nothing deadlocks, and no
+-- fold waits for a project. A claim whose row is locked stays. A claim that is gone was folded, and every later statement
+-- sees its definition. A name that was folded without a claim of its own, while another request had claimed it, has both
+-- rows: it counts once.
 CREATE FUNCTION claim_names(questions jsonb, at timestamptz) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   question record;
   asked_slug text;
+  registrant uuid;
   room bigint;
   verdict text;
   verdicts text[];
@@ -74,7 +79,11 @@ BEGIN
   FOR UPDATE;
 
   FOR question IN
-    SELECT q.* FROM ROWS FROM (
+    SELECT q.*, EXISTS (
+      SELECT FROM idempotent_records AS first
+      WHERE first.record_id = q.record_id AND first.received > at - interval '24 hours'
+    ) AS is_duplicate
+    FROM ROWS FROM (
       jsonb_to_recordset(questions) AS (
         organization text, project text, kind text, record_id uuid, partition int,
         slugs text[], "limit" bigint, disabled text[]
@@ -90,12 +99,12 @@ BEGIN
           = (question.organization, question.project, question.kind, asked_slug)
       RETURNING CASE WHEN c.record_id = question.record_id THEN 'new' ELSE 'claimed' END INTO verdict;
 
-      IF EXISTS (
-        SELECT FROM definitions AS d
-        WHERE (d.organization, d.project, d.kind, d.slug)
-            = (question.organization, question.project, question.kind, asked_slug)
-      ) THEN
-        verdict := 'registered';
+      SELECT d.registered_by INTO registrant
+      FROM definitions AS d
+      WHERE (d.organization, d.project, d.kind, d.slug)
+          = (question.organization, question.project, question.kind, asked_slug);
+      IF FOUND THEN
+        verdict := CASE WHEN registrant = question.record_id AND question.is_duplicate THEN 'new' ELSE 'registered' END;
       ELSIF verdict IS NULL THEN
         IF room IS NULL AND question."limit" IS NOT NULL THEN
           SELECT question."limit" - count(*) INTO room

@@ -1,4 +1,4 @@
--- Someone whom an identify has named. All facts of a user share a partition: one writer.
+-- Users that an identify has named. All facts of a user are in one partition, so there is one writer.
 CREATE TABLE users (
   organization  text NOT NULL,
   project       text NOT NULL,
@@ -10,10 +10,21 @@ CREATE TABLE users (
   device        jsonb NOT NULL,
   first_seen_at timestamptz(3) NOT NULL,
   last_seen_at  timestamptz(3) NOT NULL,
+  -- The user's partition of user-events. Its owner's ticks change this user's segments.
+  partition     integer NOT NULL,
+  -- The definitions that the user's segments were computed with; empty: none.
+  definitions   text NOT NULL,
+  -- The instant they were computed for; null: never yet.
+  as_of         timestamptz(3),
+  -- The next instant at which time alone may change them; null: never.
+  changes_at    timestamptz(3),
   PRIMARY KEY (organization, project, user_id)
 );
+-- The rows that ticks look for.
+CREATE INDEX users_changing ON users (partition, changes_at) WHERE changes_at IS NOT NULL;
+CREATE INDEX users_computed ON users (partition, organization, project, definitions, user_id);
 
--- How often an event happened to a user, known or not, and when (occurredAt).
+-- How often a user had an event, and when (occurredAt). Also for users that no identify has named yet.
 CREATE TABLE user_events (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -22,5 +33,42 @@ CREATE TABLE user_events (
   count        bigint NOT NULL,
   first_at     timestamptz(3) NOT NULL,
   last_at      timestamptz(3) NOT NULL,
+  -- occurredAt of the 50 latest, ascending, in ms since the epoch. Numbers, because parsing them is cheap.
+  latest_ms    bigint[] NOT NULL,
   PRIMARY KEY (organization, project, user_id, slug)
+);
+
+-- Which users are in a segment, and since when.
+CREATE TABLE segment_members (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  segment_id   text NOT NULL,
+  user_id      uuid NOT NULL,
+  since        timestamptz(3) NOT NULL,
+  PRIMARY KEY (organization, project, segment_id, user_id)
+);
+CREATE INDEX segment_members_of_user ON segment_members (organization, project, user_id);
+
+-- How many members a segment has, one row for each partition: owners of partitions never wait for each other.
+CREATE TABLE segment_counts (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  segment_id   text NOT NULL,
+  partition    integer NOT NULL,
+  members      bigint NOT NULL,
+  PRIMARY KEY (organization, project, segment_id, partition)
+);
+
+-- How many of a partition's users were computed with which definitions.
+CREATE TABLE segment_progress (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  definitions  text NOT NULL,
+  partition    integer NOT NULL,
+  -- The definition of each segment that `definitions` stands for.
+  segments     text[] NOT NULL,
+  -- The latest catalog revision with these definitions.
+  revision     integer NOT NULL,
+  users        bigint NOT NULL,
+  PRIMARY KEY (organization, project, definitions, partition)
 );

@@ -1,0 +1,28 @@
+import {
+  databaseConfig,
+  type Environment,
+  internalServerConfig,
+  kafkaConfig,
+  logConfig,
+  modeConfig,
+  readConfig,
+  redisConfig,
+} from '@nextvisit/service-kit'
+import { z } from 'zod'
+import type { Consumer } from './define-consumer.ts'
+
+const noRedis = z.unknown().transform((): { redisUrl?: string } => ({}))
+
+/** What a consumer's process needs to know. Throws a `ConfigError` that lists what is wrong. */
+export function readConsumerConfig(
+  { databaseVariable, hasReplies }: Pick<Consumer, 'databaseVariable' | 'hasReplies'>,
+  env: Environment = process.env,
+) {
+  const schema = kafkaConfig
+    .and(databaseConfig(databaseVariable))
+    .and(internalServerConfig)
+    .and(logConfig)
+    .and(modeConfig)
+    .and(hasReplies ? redisConfig : noRedis)
+  return readConfig(schema, env)
+}

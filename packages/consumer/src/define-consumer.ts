@@ -1,0 +1,97 @@
+import path from 'node:path'
+import type { CatalogView } from '@nextvisit/catalog'
+import { type AdapterOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
+import { type Barrier, coreMigrations, type Projection } from '@nextvisit/projection'
+import type { InternalRoute, Logger, RedisConnection } from '@nextvisit/service-kit'
+import type { Registry } from 'prom-client'
+import type { SettledUntil, TableRoles } from './table-roles.ts'
+
+/** What a projection may use beside the database that it folds into. */
+export interface ProjectionParts {
+  readonly logger: Logger
+  readonly metrics: Registry
+  /** How many partitions `user-events` has. */
+  readonly countPartitions: () => Promise<number>
+  /** Only in a running consumer that `hasReplies`. */
+  readonly redis?: RedisConnection['client'] | undefined
+}
+
+/** What the answers of a consumer may use. */
+export interface RouteParts<Client extends Db> {
+  readonly db: Client
+  readonly catalog: CatalogView
+  readonly now: () => Date
+  /** Resolves once everything that was in these partitions of `user-events` at the call is folded. */
+  readonly barrier: Barrier
+  /** How many partitions `user-events` has. */
+  readonly countPartitions: () => Promise<number>
+}
+
+/** What one consumer is. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
+export interface ConsumerDefinition<Name extends string, Client extends Db, Fact, Draft, OwnFact, OwnDraft> {
+  /** The name of its folder, its projection and its consumer group. */
+  readonly name: Name
+  /** The folder of its package; its migrations are in `prisma/migrations`. */
+  readonly directory: string
+  /** Of its package; goes into dead letters. */
+  readonly version: string
+  /** The Postgres schema that it keeps its rows in. */
+  readonly schema: string
+  /** Imports its generated Prisma client only when it is called: the commands that need no rows stay fast. */
+  readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Client>
+  readonly projection: (parts: ProjectionParts) => Projection<Fact, Draft>
+  /** Folds what the consumer itself has published, in a replay. `partitions`: of `user-events`. */
+  readonly published?: (partitions: number) => Projection<OwnFact, OwnDraft>
+  /** Where the rows of each of its tables come from. */
+  readonly tables: TableRoles
+  readonly settledUntil?: SettledUntil
+  /** What other services may ask it. */
+  readonly routes: (parts: RouteParts<Client>) => readonly InternalRoute[]
+  /** Its commits write records into the outbox, to be published. */
+  readonly hasOutbox?: true
+  /** Gateways wait for its replies, which go over Redis: it needs `REDIS_URL`, and folds small batches at once. */
+  readonly hasReplies?: true
+}
+
+/** A consumer for code that serves every consumer: the types of its rows and facts do not matter there. */
+export interface Consumer<Name extends string = string>
+  extends Omit<
+    ConsumerDefinition<Name, Db, unknown, unknown, unknown, unknown>,
+    // A client is opened with its adapter.
+    'openDb'
+  > {
+  readonly openDb: (options: AdapterOptions) => Promise<Db>
+  /** Its login role: it reads and writes the rows of its schema, and sees no other. */
+  readonly role: string
+  /** May name a database server of its own: `METERING_DATABASE_URL`. */
+  readonly databaseVariable: string
+  /** Tells other services where it answers: `METERING_URLS`. */
+  readonly addressesVariable: string
+  /** The core's, then its own. */
+  readonly migrations: ServiceSchemaOptions['migrations']
+}
+
+/** Describes a consumer. Opens nothing, and imports no Prisma client. */
+export function defineConsumer<
+  const Name extends string,
+  Client extends Db,
+  Fact,
+  Draft,
+  OwnFact = unknown,
+  OwnDraft = unknown,
+>(definition: ConsumerDefinition<Name, Client, Fact, Draft, OwnFact, OwnDraft>): Consumer<Name> {
+  const { name, schema, directory } = definition
+  const variable = name.replaceAll('-', '_').toUpperCase()
+  const derived: Pick<Consumer, 'role' | 'databaseVariable' | 'addressesVariable' | 'migrations' | 'openDb'> = {
+    role: `nextvisit_${schema}`,
+    databaseVariable: `${variable}_DATABASE_URL`,
+    addressesVariable: `${variable}_URLS`,
+    migrations: [
+      { directory: coreMigrations, table: '_core_migrations' },
+      { directory: path.join(directory, 'prisma/migrations'), table: '_prisma_migrations' },
+    ],
+    openDb: (options) => definition.openDb(createAdapter(options)),
+  }
+  // Its routes get the client that its openDb gives, and its projection only facts that fit the schema.
+  return { ...definition, ...derived } as unknown as Consumer<Name>
+}

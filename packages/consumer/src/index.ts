@@ -1,0 +1,18 @@
+export { readConsumerConfig } from './config.ts'
+export {
+  type Consumer,
+  type ConsumerDefinition,
+  defineConsumer,
+  type ProjectionParts,
+  type RouteParts,
+} from './define-consumer.ts'
+export { rebuildParts } from './rebuild-parts.ts'
+export { runConsumer } from './run-consumer.ts'
+export {
+  coreTableRoles,
+  type PartlyFolded,
+  type SettledUntil,
+  type TableRole,
+  type TableRoles,
+  unknownTables,
+} from './table-roles.ts'

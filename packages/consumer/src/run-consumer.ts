@@ -1,0 +1,82 @@
+import { createCatalogView } from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
+import { createLogAdmin, createPublisher } from '@nextvisit/log'
+import { createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
+import {
+  clusterCheckOf,
+  configOrExit,
+  createInternalServer,
+  createLogger,
+  createMetrics,
+  createPublishMetrics,
+  createRedis,
+  runService,
+} from '@nextvisit/service-kit'
+import { readConsumerConfig } from './config.ts'
+import { consumerHealth } from './consumer-health.ts'
+import type { Consumer } from './define-consumer.ts'
+
+const STOP_PUBLISHING_WITHIN_MS = 2_000
+
+const now = () => new Date()
+
+/**
+ * Runs a consumer as this process until SIGTERM or SIGINT, or until a part fails (see `runService`). Ends the process with
+ * 2 if its configuration is wrong.
+ */
+export async function runConsumer(consumer: Consumer): Promise<void> {
+  const { name, schema, version: serviceVersion, hasOutbox, hasReplies } = consumer
+  const config = configOrExit(() => readConsumerConfig(consumer))
+  const logger = createLogger(name, config.logLevel)
+  const metrics = createMetrics(name)
+  const clientId = `nextvisit-${name}`
+  const connection = { ...config.kafka, clientId }
+  const onFailure = (error: Error): void => service.fail(error)
+
+  const db = await consumer.openDb({ url: config.databaseUrl, schema, applicationName: clientId })
+  const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
+  const catalog = createCatalogView(connection, { serviceName: name, logger })
+  const publisher = hasOutbox && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
+  const logAdmin = createLogAdmin(connection, { logger })
+  const countOf = createPartitionCounts(logAdmin)
+  const countPartitions = () => countOf(TOPICS.userEvents)
+  const projection = consumer.projection({ logger, metrics, countPartitions, redis: redis?.client })
+  const barrier = createBarrier({ db, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
+  const runner = createProjectionRunner({
+    projection,
+    db,
+    connection,
+    catalog,
+    logger,
+    now,
+    metrics,
+    serviceVersion,
+    onFailure,
+    ...(publisher && { publisher }),
+    ...(hasReplies && { lingerMs: 0 }),
+  })
+  const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
+  const server = createInternalServer({
+    ...config.internalServer,
+    routes: consumer.routes({ db, catalog, now, barrier, countPartitions }),
+    ...consumerHealth({ runner, catalog, db }),
+    metrics,
+    logger,
+  })
+
+  const service = runService({
+    logger,
+    parts: [
+      { name: 'database', start: () => Promise.resolve(), stop: () => db.$disconnect() },
+      { name: 'internal server', ...server },
+      { name: 'cluster check', ...clusterCheck },
+      ...(redis ? [{ name: 'redis', ...redis }] : []),
+      { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
+      { name: 'catalog', ...catalog },
+      ...(publisher
+        ? [{ name: 'publisher', start: publisher.start, stop: () => publisher.stop(STOP_PUBLISHING_WITHIN_MS) }]
+        : []),
+      { name: 'projection', ...runner },
+    ],
+  })
+}

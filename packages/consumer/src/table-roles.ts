@@ -1,0 +1,58 @@
+/**
+ * Where the rows of a table come from, so far as a replay has to know.
+ * - `fold`: only from the log. Rebuilt, and compared whole.
+ * - `carried`: not from the log (reservations, for example). Moved from the live schema as they are.
+ */
+export type TableRole = 'fold' | 'carried' | PartlyFolded
+
+/** Some columns or rows come from the log, others do not. Tables are given as `schema.table`. */
+export interface PartlyFolded {
+  /** A query for what comes from the log. It is compared. */
+  readonly folded: (table: string) => string
+  /** A statement that copies the rest from the live table into the rebuilt one. Left out: the rest is not needed. */
+  readonly carry?: (live: string, rebuilt: string) => string
+  /** Which columns are left out and why, for the reader of the comparison. */
+  readonly notCompared?: string
+}
+
+/** Every table of a consumer's schema, without the core's own. */
+export type TableRoles = Readonly<Record<string, TableRole>>
+
+/**
+ * For a consumer whose ticks change rows: a query over the live schema for `partition` and the `instant` (timestamptz) up
+ * to which ticks have changed that partition's rows. A replay brings the rebuilt rows to the same instant.
+ */
+export type SettledUntil = (schema: string) => string
+
+/** The core's tables that a replay compares or moves like a consumer's. */
+export const coreTableRoles: TableRoles = {
+  outbox: 'carried',
+  idempotent_records: {
+    // When older ones are deleted depends on how the log was cut into batches, and nobody asks for them any more.
+    folded: (table) => `
+      SELECT record_id, partition, received FROM ${table} AS known
+      WHERE NOT isfinite(received) OR received > (
+        SELECT max(received) FROM ${table} AS last WHERE last.partition = known.partition AND isfinite(received)
+      ) - interval '48 hours'`,
+  },
+}
+
+/** The core's tables that a replay treats in its own way, and the bookkeeping of migrations. */
+const OWN_TABLES: ReadonlySet<string> = new Set([
+  'checkpoints',
+  'dead_letters',
+  '_core_migrations',
+  '_prisma_migrations',
+])
+
+/** Tables of a schema that have no role, and roles of tables that do not exist. */
+export function unknownTables(
+  tables: readonly string[],
+  roles: TableRoles,
+): { readonly withoutRole: readonly string[]; readonly missing: readonly string[] } {
+  const known = new Set([...Object.keys(roles), ...Object.keys(coreTableRoles), ...OWN_TABLES])
+  return {
+    withoutRole: tables.filter((table) => !known.has(table)),
+    missing: Object.keys(roles).filter((table) => !tables.includes(table)),
+  }
+}

@@ -1,0 +1,18 @@
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { readVisits } from '@nextvisit/projection/test/visits-projection.ts'
+import { describeProjection } from '@nextvisit/testing'
+import { visitsConsumer } from '../test/visits-consumer.ts'
+
+describeProjection(visitsConsumer(), {
+  facts: [
+    identifyRequested({ userName: 'ada' }),
+    ...Array.from({ length: 12 }, (_, index) =>
+      eventTracked({
+        userName: ['ada', 'bob', 'eve'][index % 3] ?? 'ada',
+        eventName: `Event ${index}`,
+        keyed: index % 4 === 0,
+      }),
+    ),
+  ],
+  readRows: readVisits,
+})

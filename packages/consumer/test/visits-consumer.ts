@@ -1,0 +1,22 @@
+import { openTestClient } from '@nextvisit/database/testing'
+import { createVisitsProjection, VISITS_DIRECTORY } from '@nextvisit/projection/test/visits-projection.ts'
+import { type Consumer, defineConsumer } from '../src/define-consumer.ts'
+
+/** The example of the core's specs as a consumer of `topic`. */
+export function visitsConsumer(topic?: string): Consumer {
+  return defineConsumer({
+    name: 'visits',
+    directory: VISITS_DIRECTORY,
+    version: 'test',
+    schema: 'visits',
+    openDb: async (adapter) => openTestClient(adapter),
+    projection: () => createVisitsProjection(topic),
+    // What the example's ticks write is not folded.
+    tables: {
+      visits: {
+        folded: (table) => `SELECT * FROM ${table} WHERE user_id <> '00000000-0000-4000-8000-000000000000'`,
+      },
+    },
+    routes: () => [],
+  })
+}

@@ -1,0 +1,70 @@
+/**
+ * What a row that is there already takes from one that is written to its key: the new value, the sum, the greater, the
+ * lesser (the other one where either is null), or nothing. `leastBy`: the value of whichever row has the lesser values in
+ * those columns.
+ */
+export type OnConflict<Property extends string = string> =
+  | 'replace'
+  | 'add'
+  | 'greatest'
+  | 'least'
+  | 'keep'
+  | { readonly leastBy: readonly Property[] }
+
+/** By property; {@link OnConflict} `replace` where there is none. */
+export type MergeRules = Readonly<Record<string, OnConflict | undefined>>
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** One row a key, as if each row were written after the one before it. */
+export function mergeRows(rows: readonly Row[], key: readonly string[], rules: MergeRules): readonly Row[] {
+  const merged = new Map<string, Row>()
+  for (const row of rows) {
+    let id = ''
+    // No text of Postgres holds U+0000.
+    for (const property of key) id += `${String(row[property])}\u0000`
+    const before = merged.get(id)
+    merged.set(id, before ? mergeRow(before, row, rules) : row)
+  }
+  return merged.size === rows.length ? rows : [...merged.values()]
+}
+
+function mergeRow(known: Row, excluded: Row, rules: MergeRules): Row {
+  const merged: Record<string, unknown> = { ...excluded }
+  for (const [property, rule] of Object.entries(rules)) {
+    if (rule) merged[property] = mergeValue(property, rule, known, excluded)
+  }
+  return merged
+}
+
+function mergeValue(property: string, rule: OnConflict, known: Row, excluded: Row): unknown {
+  const before = known[property]
+  const after = excluded[property]
+  if (rule === 'replace') return after
+  if (rule === 'keep') return before
+  if (rule === 'add') return Number(before) + Number(after)
+  if (typeof rule === 'object') return isLess(excluded, known, rule.leastBy) ? after : before
+  if (before === null || before === undefined) return after
+  if (after === null || after === undefined) return before
+  return after < before === (rule === 'least') ? after : before
+}
+
+/** Instants, ids and numbers compare here as in Postgres: each of them has one form. */
+function isLess(one: Row, other: Row, by: readonly string[]): boolean {
+  const differing = by.find((property) => one[property] !== other[property])
+  return differing !== undefined && (one[differing] as string) < (other[differing] as string)
+}
+
+/** The same in SQL, for a quoted column of the rows `known` and `excluded`. */
+export function mergedInSql(
+  name: string,
+  rule: Exclude<OnConflict, 'keep'>,
+  nameOf: (property: string) => string,
+): string {
+  if (rule === 'replace') return `excluded.${name}`
+  if (rule === 'add') return `known.${name} + excluded.${name}`
+  if (typeof rule === 'string') return `${rule}(known.${name}, excluded.${name})`
+  const valuesIn = (row: string): string =>
+    `(${rule.leastBy.map((property) => `${row}.${nameOf(property)}`).join(', ')})`
+  return `CASE WHEN ${valuesIn('excluded')} < ${valuesIn('known')} THEN excluded.${name} ELSE known.${name} END`
+}

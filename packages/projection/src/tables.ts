@@ -1,0 +1,33 @@
+import { defineTable } from '@nextvisit/database'
+
+export const checkpoints = defineTable(
+  'checkpoints',
+  { projection: 'text', topic: 'text', partition: 'int', nextOffset: 'bigint' },
+  ['projection', 'topic', 'partition'],
+)
+
+export const deadLetters = defineTable(
+  'dead_letters',
+  {
+    projection: 'text',
+    topic: 'text',
+    partition: 'int',
+    offset: 'bigint',
+    key: 'bytea?',
+    value: 'bytea?',
+    headers: 'json',
+    recordTime: 'timestamptz',
+    reason: 'text',
+    serviceVersion: 'text',
+  },
+  ['projection', 'topic', 'partition', 'offset'],
+)
+
+export const idempotentRecords = defineTable(
+  'idempotent_records',
+  { recordId: 'uuid', partition: 'int', received: 'timestamptz' },
+  ['recordId'],
+)
+
+/** Postgres numbers its rows, and takes the partition from the fence. */
+export const outbox = defineTable('outbox', { topic: 'text', key: 'text', value: 'text', headers: 'jsonb' }, [])

@@ -1,0 +1,56 @@
+import path from 'node:path'
+import { defineConsumer } from '@nextvisit/consumer'
+import { INTERNAL_ROUTES, UserQuery } from '@nextvisit/contracts'
+import { partitionForKey } from '@nextvisit/log'
+import { internalRoute, notFound } from '@nextvisit/service-kit'
+import packageJson from '../package.json' with { type: 'json' }
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { createQueueProjection } from './queue-projection.ts'
+import { readForms, readQueue } from './read-forms.ts'
+import { createReplyPublisher } from './reply-publisher.ts'
+
+/** Decides which forms reach a user, and when. */
+export const formTriggerEvaluator = defineConsumer({
+  name: 'form-trigger-evaluator',
+  directory: path.resolve(import.meta.dirname, '..'),
+  version: packageJson.version,
+  schema: 'forms',
+  hasOutbox: true,
+  hasReplies: true,
+  openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
+  projection: ({ redis, logger }) =>
+    createFormTriggerProjection({
+      publishReplies: redis ? createReplyPublisher(redis, logger) : () => Promise.resolve(),
+    }),
+  published: createQueueProjection,
+
+  // What is known about users comes from `user-events`, the queue from `form-events`. An open offer, the reason why a form
+  // was not queued and the replies are in neither.
+  tables: {
+    users: 'fold',
+    event_occurrences: 'fold',
+    queue: {
+      folded: (table) => `
+        SELECT organization, project, user_id, id, form_id, replace(state, 'offered', 'waiting') AS state, priority,
+               queued_at, show_from, expires_at, shown_at, visit_id, cause_id, catalog_revision, partition
+        FROM ${table}`,
+      carry: (live, rebuilt) => `
+        UPDATE ${rebuilt} AS own SET state = 'offered', offered_at = theirs.offered_at
+        FROM ${live} AS theirs
+        WHERE (own.organization, own.project, own.user_id, own.id)
+            = (theirs.organization, theirs.project, theirs.user_id, theirs.id)
+          AND own.state = 'waiting' AND theirs.state = 'offered'`,
+    },
+    decisions: 'carried',
+    idempotent_outcomes: 'carried',
+  },
+
+  routes: ({ db, barrier, countPartitions }) => [
+    internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(db, query)),
+    internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, { signal }) => {
+      // An older decision would be a wrong answer, so a barrier that fails is an error.
+      await barrier([partitionForKey(query.userId, await countPartitions())], signal)
+      return (await readForms(db, query)) ?? notFound()
+    }),
+  ],
+})

@@ -1,0 +1,47 @@
+import path from 'node:path'
+import { defineConsumer } from '@nextvisit/consumer'
+import { INTERNAL_ROUTES, ReleaseRequest, ReserveRequest, UsageQuery } from '@nextvisit/contracts'
+import { internalRoute } from '@nextvisit/service-kit'
+import packageJson from '../package.json' with { type: 'json' }
+import { release, reserve } from './ledger.ts'
+import { meteringProjection } from './metering-projection.ts'
+import { readUsage } from './queries.ts'
+
+/** Counts what the plan limits, and reserves room under the limits for records that are about to be published. */
+export const metering = defineConsumer({
+  name: 'metering',
+  directory: path.resolve(import.meta.dirname, '..'),
+  version: packageJson.version,
+  schema: 'metering',
+  openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
+  projection: () => meteringProjection,
+
+  // Reservations and the `pending` units that belong to them are promises to gateways. They are not in the log.
+  tables: {
+    counters: {
+      folded: (table) => `SELECT organization, project, kind, month, count FROM ${table} WHERE count > 0`,
+      carry: (live, rebuilt) => `
+        INSERT INTO ${rebuilt} (organization, project, kind, month, pending)
+        SELECT organization, project, kind, month, pending FROM ${live}
+        ON CONFLICT (organization, project, kind, month) DO UPDATE SET pending = excluded.pending`,
+    },
+    reservations: 'carried',
+    mau_members: 'fold',
+    usage: 'fold',
+    unique_names: 'fold',
+  },
+
+  routes: ({ db, catalog, now }) => [
+    internalRoute(INTERNAL_ROUTES.reserve, ReserveRequest, async ({ reservations }) => ({
+      verdicts: await reserve(db, reservations, now()),
+    })),
+    internalRoute(INTERNAL_ROUTES.release, ReleaseRequest, async ({ recordIds }) => {
+      await release(db, recordIds)
+      return {}
+    }),
+    internalRoute(INTERNAL_ROUTES.readUsage, UsageQuery, (query) => {
+      const project = catalog.project(query.organization, query.project)
+      return readUsage(db, query, project?.disabledTraits ?? new Set())
+    }),
+  ],
+})

@@ -1,0 +1,50 @@
+import { type ColumnsOf, defineTable } from '@nextvisit/database'
+import type { Counter, MauMember, Reservation, UniqueName, Usage } from '../generated/prisma/client.ts'
+
+// All partitions write these rows, so everything adds, and nothing is read first.
+
+const PROJECT = { organization: 'text', project: 'text' } as const
+const COUNTER = { ...PROJECT, kind: 'text', month: 'text' } as const
+
+export const counters = defineTable(
+  'counters',
+  { ...COUNTER, count: 'bigint' } satisfies ColumnsOf<Omit<Counter, 'pending'>>,
+  ['organization', 'project', 'kind', 'month'],
+  { count: 'add' },
+)
+
+/** By key only: the SQL function `reserve_room` writes the rest. */
+export const reservations = defineTable(
+  'reservations',
+  { ...COUNTER, unit: 'uuid' } satisfies ColumnsOf<
+    Pick<Reservation, 'organization' | 'project' | 'kind' | 'month' | 'unit'>
+  >,
+  ['organization', 'project', 'kind', 'month', 'unit'],
+)
+
+export const mauMembers = defineTable(
+  'mau_members',
+  { ...PROJECT, month: 'text', userId: 'uuid' } satisfies ColumnsOf<MauMember>,
+  ['organization', 'project', 'month', 'userId'],
+)
+
+export const usage = defineTable(
+  'usage',
+  {
+    ...PROJECT,
+    month: 'text',
+    environment: 'text',
+    events: 'bigint',
+    identifies: 'bigint',
+    visits: 'bigint',
+  } satisfies ColumnsOf<Usage>,
+  ['organization', 'project', 'month', 'environment'],
+  { events: 'add', identifies: 'add', visits: 'add' },
+)
+
+export const uniqueNames = defineTable(
+  'unique_names',
+  { ...PROJECT, kind: 'text', slug: 'text', firstMonth: 'text' } satisfies ColumnsOf<UniqueName>,
+  ['organization', 'project', 'kind', 'slug'],
+  { firstMonth: 'least' },
+)

@@ -1,0 +1,45 @@
+import { type ColumnsOf, defineTable } from '@nextvisit/database'
+import type { Claim, Definition, TickMark } from '../generated/prisma/client.ts'
+
+// All partitions write these rows, so everything adds, and nothing is read first.
+
+const NAME = { organization: 'text', project: 'text', kind: 'text', slug: 'text' } as const
+
+/** The earliest record by (received, id) names a definition. */
+const OF_EARLIEST = { leastBy: ['firstSeenAt', 'firstRecordId'] } as const
+
+export const definitions = defineTable(
+  'definitions',
+  {
+    ...NAME,
+    name: 'text',
+    firstSeenAt: 'timestamptz',
+    firstRecordId: 'uuid',
+    lastSeenAt: 'timestamptz',
+    count: 'bigint',
+    registeredBy: 'uuid?',
+  } satisfies ColumnsOf<Definition>,
+  ['organization', 'project', 'kind', 'slug'],
+  {
+    name: OF_EARLIEST,
+    firstSeenAt: OF_EARLIEST,
+    firstRecordId: OF_EARLIEST,
+    lastSeenAt: 'greatest',
+    count: 'add',
+    // There are several where a publish succeeded but was not acknowledged. Any of them will do.
+    registeredBy: 'least',
+  },
+)
+
+export const claims = defineTable(
+  'claims',
+  { ...NAME, recordId: 'uuid', partition: 'int', askedAt: 'timestamptz' } satisfies ColumnsOf<Claim>,
+  ['organization', 'project', 'kind', 'slug'],
+)
+
+export const tickMarks = defineTable(
+  'tick_marks',
+  { partition: 'int', instant: 'timestamptz' } satisfies ColumnsOf<TickMark>,
+  ['partition'],
+  { instant: 'greatest' },
+)

@@ -1,0 +1,123 @@
+import path from 'node:path'
+import { defineConsumer, type RouteParts } from '@nextvisit/consumer'
+import {
+  INTERNAL_ROUTES,
+  LookUpUsersRequest,
+  SegmentMembersQuery,
+  SegmentsQuery,
+  UserQuery,
+} from '@nextvisit/contracts'
+import type { Db } from '@nextvisit/database'
+import { partitionForKey } from '@nextvisit/log'
+import { Counter, internalRoute, notFound } from '@nextvisit/service-kit'
+import packageJson from '../package.json' with { type: 'json' }
+import { readExistence, readSegmentMembers, readSegments, readUser } from './queries.ts'
+import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
+import { createUserProjection } from './user-projection.ts'
+
+/** Enough for records that are on their way. The rest of the caller's 2 s is for the answer. */
+const READ_BARRIER_WITHIN_MS = 1_000
+
+/** Folds users with their traits, device facts, events and segments. */
+export const userProjector = defineConsumer({
+  name: 'user-projector',
+  directory: path.resolve(import.meta.dirname, '..'),
+  version: packageJson.version,
+  schema: 'users',
+  openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
+  projection: ({ metrics }) => {
+    const skippedIncrements = new Counter({
+      name: 'skipped_increments_total',
+      help: 'Increments of traits that are not numbers',
+      registers: [metrics],
+    })
+    return createUserProjection({ onSkippedIncrements: (count) => skippedIncrements.inc(count) })
+  },
+
+  // The live consumer computes a changed segment again for every user, at an instant that is in no log. A rebuild uses the
+  // new definition from the beginning. Both give the same members, and the same instants at which time changes them. The
+  // live rows are right about when it was computed and since when a user is a member.
+  tables: {
+    users: {
+      folded: (table) => `
+        SELECT organization, project, user_id, user_name, traits, country, device, first_seen_at, last_seen_at, partition,
+               definitions, changes_at
+        FROM ${table}`,
+      // Until changes_at nobody's segments change.
+      carry: (live, rebuilt) => `
+        UPDATE ${rebuilt} AS own SET as_of = theirs.as_of FROM ${live} AS theirs
+        WHERE (own.organization, own.project, own.user_id) = (theirs.organization, theirs.project, theirs.user_id)
+          AND own.definitions = theirs.definitions AND own.changes_at IS NOT DISTINCT FROM theirs.changes_at
+          AND coalesce(own.as_of, '-infinity') < theirs.as_of`,
+      notCompared: 'as_of, for when segments were computed: also when one was changed, which the log does not tell.',
+    },
+    user_events: 'fold',
+    segment_members: {
+      folded: (table) => `SELECT organization, project, segment_id, user_id FROM ${table}`,
+      carry: (live, rebuilt) => `
+        UPDATE ${rebuilt} AS own SET since = theirs.since FROM ${live} AS theirs
+        WHERE (own.organization, own.project, own.segment_id, own.user_id)
+            = (theirs.organization, theirs.project, theirs.segment_id, theirs.user_id)
+          AND own.since <> theirs.since`,
+      notCompared: 'since: it goes by when a segment was changed, too. The live one is kept.',
+    },
+    // A count that has become 0 may still have a row.
+    segment_counts: { folded: (table) => `SELECT * FROM ${table} WHERE members > 0` },
+    // The revision is the last one at which somebody looked.
+    segment_progress: {
+      folded: (table) => `
+        SELECT organization, project, definitions, partition, segments, users FROM ${table} WHERE users > 0`,
+    },
+  },
+
+  // Ticks change users in the order of changes_at, so everything before the first that is still due has changed. A tick
+  // looks at a time slightly before its own instant. clock_timestamp(), because the transaction began before it waited
+  // for folds.
+  settledUntil: (schema) => `
+    SELECT partition, least(clock_timestamp(), min(changes_at) - interval '1 ms')
+      + interval '${FACTS_ARRIVE_WITHIN_MS} ms' AS instant FROM ${schema}.users GROUP BY partition`,
+
+  routes: (parts) => {
+    const { db, barrier } = parts
+    return [
+      internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, { signal }) => {
+        const exists = await readExistence(db, users)
+        // Users are never deleted, so only the unknown ones need the barrier.
+        const unknown = users.filter((_user, index) => !exists[index])
+        if (unknown.length === 0) return { exists }
+        await barrier([...new Set(unknown.map((user) => user.partition))], signal)
+        return { exists: await readExistence(db, users) }
+      }),
+      internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, { signal }) => {
+        await catchUp(parts, (count) => [partitionForKey(query.userId, count)], signal)
+        return (await readUser(db, query)) ?? notFound()
+      }),
+      internalRoute(INTERNAL_ROUTES.readSegments, SegmentsQuery, async (query, { signal }) => {
+        await catchUp(parts, everyPartition, signal)
+        return readSegments(db, query)
+      }),
+      internalRoute(INTERNAL_ROUTES.readSegmentMembers, SegmentMembersQuery, async (query, { signal }) => {
+        await catchUp(parts, everyPartition, signal)
+        return readSegmentMembers(db, query)
+      }),
+    ]
+  },
+})
+
+/** Waits for what was answered before, but not for long: an answer without the latest records is better than none. */
+async function catchUp(
+  { barrier, countPartitions }: Pick<RouteParts<Db>, 'barrier' | 'countPartitions'>,
+  partitionsOf: (count: number) => readonly number[],
+  signal: AbortSignal,
+): Promise<void> {
+  const within = AbortSignal.any([signal, AbortSignal.timeout(READ_BARRIER_WITHIN_MS)])
+  try {
+    await barrier(partitionsOf(await countPartitions()), within)
+  } catch (error) {
+    if (signal.aborted) throw error
+  }
+}
+
+function everyPartition(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, partition) => partition)
+}

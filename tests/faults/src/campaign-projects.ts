@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { createApiKey, hashApiKey } from '@nextvisit/domain'
+
+/** A project and the keys of its back end and its pages. */
+export interface CampaignProject {
+  readonly organization: string
+  readonly project: string
+  readonly adminKey: string
+  readonly sdkKey: string
+}
+
+/** Two projects of one organization and one of another. They use the same user names and slugs. */
+const PROJECTS = [
+  { organization: 'acme', project: 'shop' },
+  { organization: 'acme', project: 'app' },
+  { organization: 'globex', project: 'shop' },
+] as const
+
+const NEVER_LIMITED = { perSecond: 10_000, burst: 20_000 }
+
+/**
+ * Forms that react to one event: once per user, at every event, and one that waits behind the others and expires. Forms
+ * that depend on the user's history: a count in a window, a count in a session, a visit.
+ */
+const FORMS = [
+  { id: 'once', triggers: [{ event: 'signed_in' }], priority: 1 },
+  { id: 'always', triggers: [{ event: 'checkout_completed' }], frequency: { repeat: 'always' }, priority: 5 },
+  {
+    id: 'short-lived',
+    triggers: [{ event: 'export_done' }],
+    audience: { trait: 'plan', is: 'pro' },
+    frequency: { repeat: { times: 3 } },
+    expiresAfter: '20s',
+  },
+  {
+    id: 'reader',
+    triggers: [{ event: 'page_viewed', count: 2, within: '5m' }],
+    audience: { all: [{ segment: 'paying' }, { not: { event: 'export_done', atLeast: 2, within: '1m' } }] },
+    frequency: { repeat: { every: '1m' } },
+    sample: 80,
+    expiresAfter: '10s',
+  },
+  { id: 'this-session', triggers: [{ event: 'page_viewed', since: 'session' }], delay: '1h' },
+  { id: 'back-again', triggers: [{ visit: {} }, { firstSeen: { after: '1m' } }], sample: 50, delay: '1h' },
+]
+
+/** Creates new keys and a workspace file with their hashes. JSON is YAML. */
+export function createCampaignProjects(): {
+  readonly projects: readonly CampaignProject[]
+  readonly workspaceFile: string
+} {
+  const projects = PROJECTS.map((ref) => ({
+    ...ref,
+    adminKey: createApiKey('admin', 'P', randomBytes(32)),
+    sdkKey: createApiKey('sdk', 'P', randomBytes(32)),
+  }))
+  const organizations = Map.groupBy(projects, ({ organization }) => organization)
+  const file = {
+    organizations: [...organizations].map(([id, members]) => ({
+      id,
+      plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
+      projects: members.map(({ project, adminKey, sdkKey }) => ({
+        id: project,
+        rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED },
+        keys: [
+          { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(adminKey) },
+          { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(sdkKey) },
+        ],
+        segments: [{ id: 'paying', where: { trait: 'plan', is: 'pro' } }],
+        forms: FORMS,
+      })),
+    })),
+  }
+  return { projects, workspaceFile: JSON.stringify(file, null, 2) }
+}

@@ -1,0 +1,60 @@
+import type { LedgerEntry } from '@nextvisit/audit'
+import { callGateway, type GatewayAnswer } from '@nextvisit/testing/black-box'
+import type { CampaignProject } from './campaign-projects.ts'
+
+/** One request with its answer, as the caller recorded it. Times in ms of this process' clock. */
+export interface Call extends LedgerEntry {
+  readonly route: Request['route']
+  readonly sentAt: number
+  readonly elapsedMs: number
+}
+
+export interface Request {
+  readonly route: '/v2/admin/identify-user' | '/v2/admin/track-event' | '/v2/sdk/identify-user' | '/v2/sdk/track-event'
+  readonly body: Readonly<Record<string, unknown>> & { readonly userName: string }
+  readonly idempotencyKey?: string
+}
+
+/** Sends requests like projects' back ends and pages, and records each one with its answer. */
+export interface RecordingClient {
+  readonly send: (project: CampaignProject, request: Request) => Promise<Call>
+  readonly calls: () => readonly Call[]
+}
+
+export function createRecordingClient(gatewayUrl: string): RecordingClient {
+  const calls: Call[] = []
+  return {
+    calls: () => calls,
+    send: async ({ organization, project, adminKey, sdkKey }, { route, body, idempotencyKey }) => {
+      const apiKey = route.startsWith('/v2/sdk/') ? sdkKey : adminKey
+      const keyed = idempotencyKey !== undefined
+      const sent = await callGateway({ gatewayUrl, route, apiKey, body, ...(keyed && { idempotencyKey }) })
+      const { userName, eventName } = body
+      const { answer, ...known } = sent
+      const call: Call = {
+        route,
+        organization,
+        project,
+        userName,
+        keyed,
+        ...(typeof eventName === 'string' && { eventName }),
+        ...eventAnswerOf(answer),
+        ...known,
+      }
+      calls.push(call)
+      return call
+    },
+  }
+}
+
+/** What the answer says about an event. If triggers are evaluated later, the answer does not count the queued forms. */
+function eventAnswerOf({
+  newEvent,
+  triggersEvaluated,
+  formsQueued,
+}: GatewayAnswer['answer']): Pick<Call, 'newEvent' | 'formsQueued'> {
+  return {
+    ...(typeof newEvent === 'boolean' && { newEvent }),
+    ...(triggersEvaluated === true && typeof formsQueued === 'number' && { formsQueued }),
+  }
+}

@@ -1,0 +1,98 @@
+import type { LedgerEntry, TopicRecord } from '@nextvisit/testing/black-box'
+import { LIMIT } from './race-families.ts'
+import type { Race } from './run-race.ts'
+
+/** The result of one race: the answers that callers got, and what is in the log. */
+export interface RaceResult {
+  readonly asked: number
+  readonly passed: number
+  readonly refused: number
+  /** Outcome unknown to the caller: 503, or the connection broke. Also 408: the caller was too slow, on an overloaded machine. */
+  readonly unknown: number
+  /** Units under the limit that are in the log. */
+  readonly inLog: number
+  /** Units that are only in unchecked records. */
+  readonly uncheckedUnits: number
+  /** Records that say this limit was not checked. */
+  readonly unchecked: number
+}
+
+const isPass = ({ status = 0 }: LedgerEntry) => status >= 200 && status < 300
+const isUnknown = ({ status }: LedgerEntry) => status === undefined || status === 503 || status === 408
+const idOf = ({ requestId = '' }: LedgerEntry) => requestId
+
+type Value = TopicRecord['value']
+
+/** The records of a race's organization. No other race uses it. */
+export function recordsOf({ organization }: Race, records: readonly TopicRecord[]): readonly Value[] {
+  return records.map(({ value }) => value).filter((value) => value['organization'] === organization)
+}
+
+/** Computes the result from answers and log alone; it shares no code with the services. */
+export function raceResult(race: Race, records: readonly TopicRecord[]): RaceResult {
+  const { entries, family } = race
+  const own = recordsOf(race, records)
+  const isUnchecked = (value: Value) => checksMissing(value).includes(family.check)
+  const units = new Set(own.flatMap(family.unitsOf))
+  const checked = new Set(own.filter((value) => !isUnchecked(value)).flatMap(family.unitsOf))
+  const stripped = new Set(own.filter(isStripped).map((value) => value['id']))
+  const isRefused = (entry: LedgerEntry) =>
+    family.refusals.includes(entry.status ?? 0) || (isPass(entry) && stripped.has(idOf(entry)))
+  return {
+    asked: entries.length,
+    passed: entries.filter((entry) => isPass(entry) && !isRefused(entry)).length,
+    refused: entries.filter(isRefused).length,
+    unknown: entries.filter(isUnknown).length,
+    inLog: units.size,
+    uncheckedUnits: units.size - checked.size,
+    unchecked: own.filter(isUnchecked).length,
+  }
+}
+
+const checksMissing = (value: Value) => (value['unchecked'] ?? []) as readonly string[]
+const isStripped = (value: Value) => ((value['strippedTraits'] ?? []) as readonly string[]).length > 0
+
+/** Everything that is wrong with a race; empty if nothing is. */
+export function raceErrors(race: Race, records: readonly TopicRecord[]): string[] {
+  const own = recordsOf(race, records)
+  return [...answerErrors(race, own), ...sumErrors(race, raceResult(race, records)), ...newEventErrors(race, own)].map(
+    (what) => `${race.organization}: ${what}`,
+  )
+}
+
+/** A passed request is in the log once, a refused one is not, and there is no other kind of answer. */
+function answerErrors({ entries, family }: Race, own: readonly Value[]): string[] {
+  const inLog = Map.groupBy(own, (value) => value['id'])
+  return entries.flatMap((entry) => {
+    const times = inLog.get(idOf(entry))?.length ?? 0
+    const what = `${entry.status} ${String(entry.answer['message'])}, ${times} times in the log`
+    if (isPass(entry)) return times === 1 ? [] : [what]
+    if (isUnknown(entry)) return times <= 1 ? [] : [what]
+    return family.refusals.includes(entry.status ?? 0) && times === 0 ? [] : [what]
+  })
+}
+
+/** Only unchecked records may exceed the room, and no room is lost. */
+function sumErrors({ fault }: Race, { inLog, uncheckedUnits, unchecked }: RaceResult): string[] {
+  const checked = inLog - uncheckedUnits
+  return [
+    ...(checked > LIMIT ? [`${checked} were checked and passed: more than ${LIMIT}`] : []),
+    ...(inLog < LIMIT ? [`${inLog} passed: fewer than ${LIMIT}`] : []),
+    ...(fault.leavesUnchecked && unchecked === 0 ? ['nothing was unchecked: the fault did not strike'] : []),
+  ]
+}
+
+/** `newEvent` is true once per slug, in log and answers; at most once if the first publish failed or was not checked. */
+function newEventErrors({ entries }: Race, own: readonly Value[]): string[] {
+  const tracked = own.filter((value) => value['type'] === 'EventTracked')
+  const answeredNew = new Set(entries.filter(({ answer }) => answer['newEvent'] === true).map(idOf))
+  const mayBeLess = entries.some(isUnknown) || own.some((value) => checksMissing(value).includes('event-name'))
+  return [...Map.groupBy(tracked, (value) => String(value['slug']))].flatMap(([slug, carrying]) => {
+    const inLog = carrying.filter((value) => value['newEvent'] === true).length
+    const inAnswers = carrying.filter((value) => answeredNew.has(String(value['id']))).length
+    const isRight = inLog === 1 && inAnswers === 1
+    return isRight || (mayBeLess && inLog <= 1 && inAnswers <= inLog)
+      ? []
+      : [`${slug} is new ${inLog} times in the log, ${inAnswers} times in answers`]
+  })
+}

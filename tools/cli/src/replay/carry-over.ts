@@ -1,0 +1,101 @@
+import type { Client } from '@nextvisit/database'
+import type { Schemas } from './compare-tables.ts'
+import { ReplayError } from './replay-error.ts'
+import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
+
+/** Copies or moves what is not in the log from the live schema into the rebuilt one. The live tables are locked. */
+export async function carryOver(client: Client, schemas: Schemas, roles: TableRoles): Promise<void> {
+  const { live, rebuilt } = schemas
+  await carrySequences(client, schemas)
+  for (const [table, role] of Object.entries({ ...roles, ...coreTableRoles })) {
+    if (role === 'carried') await moveTable(client, schemas, table)
+    else if (role !== 'fold' && role.carry) await client.query(role.carry(`${live}.${table}`, `${rebuilt}.${table}`))
+  }
+  await carryDeadLetters(client, schemas)
+  await carryCheckpoints(client, schemas)
+}
+
+/** Takes no longer for many rows. The rights, the indexes and the table's own sequence move with it. */
+async function moveTable(client: Client, { live, rebuilt }: Schemas, table: string): Promise<void> {
+  await client.query(`DROP TABLE ${rebuilt}.${table}`)
+  await client.query(`ALTER TABLE ${live}.${table} SET SCHEMA ${rebuilt}`)
+}
+
+async function copyTable(client: Client, { live, rebuilt }: Schemas, table: string): Promise<void> {
+  const columns = await readColumns(client, live, table)
+  await client.query(`DELETE FROM ${rebuilt}.${table}`)
+  await client.query(
+    `INSERT INTO ${rebuilt}.${table} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM ${live}.${table}`,
+  )
+}
+
+async function readColumns(client: Client, schema: string, table: string): Promise<string> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT quote_ident(attname) AS name FROM pg_attribute
+     WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+    [`${schema}.${table}`],
+  )
+  return rows.map(({ name }) => name).join(', ')
+}
+
+/** Numbers must continue where they were: a drain that is under way deletes outbox rows by their numbers. */
+async function carrySequences(client: Client, { live, rebuilt }: Schemas): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'S'`,
+    [live],
+  )
+  for (const { name } of rows) {
+    await client.query(`SELECT setval('${rebuilt}.${name}', last_value, is_called) FROM ${live}.${name}`)
+  }
+}
+
+/**
+ * Copies all dead letters of the live schema. A letter that was retried there but cannot be folded here becomes dead again.
+ * A letter that only the rebuild has is added.
+ */
+async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void> {
+  const { live, rebuilt } = schemas
+  const place = 'projection, topic, partition, "offset"'
+  const whole = 'key, value, headers, record_time, reason, service_version'
+  await client.query(`CREATE TEMPORARY TABLE own_letters ON COMMIT DROP AS SELECT * FROM ${rebuilt}.dead_letters`)
+  await copyTable(client, schemas, 'dead_letters')
+  await client.query(`
+    UPDATE ${rebuilt}.dead_letters AS letter SET state = 'dead', reason = own.reason FROM own_letters AS own
+    WHERE (letter.projection, letter.topic, letter.partition, letter."offset")
+        = (own.projection, own.topic, own.partition, own."offset")
+      AND letter.state = 'retried' AND own.state = 'dead'`)
+  await client.query(`
+    INSERT INTO ${rebuilt}.dead_letters (${place}, ${whole})
+    SELECT ${place}, ${whole} FROM own_letters
+    WHERE projection IN (SELECT projection FROM ${live}.checkpoints)
+    ON CONFLICT (${place}) DO NOTHING`)
+}
+
+/** With a new version, so a batch that was loaded from the live rows is stale. It is loaded again from the rebuilt rows. */
+async function carryCheckpoints(client: Client, { live, rebuilt }: Schemas): Promise<void> {
+  await copyTable(client, { live, rebuilt }, 'checkpoints')
+  await client.query(`UPDATE ${rebuilt}.checkpoints SET version = version + 1`)
+}
+
+/** Throws unless both have folded the same records and the rebuild has published nothing. */
+export async function requireLevel(client: Client, { live, rebuilt }: Schemas): Promise<void> {
+  const { rows } = await client.query<{ projection: string; topic: string; partition: number }>(`
+    SELECT projection, topic, partition FROM ${live}.checkpoints AS theirs
+    WHERE next_offset IS DISTINCT FROM (
+      SELECT next_offset FROM ${rebuilt}.checkpoints AS own
+      WHERE (own.projection, own.topic, own.partition) = (theirs.projection, theirs.topic, theirs.partition))`)
+  const [place] = rows
+  if (place) {
+    throw new ReplayError(
+      'NOT_LEVEL',
+      `${place.projection} on ${place.topic}/${place.partition} is not where the live rows are. Nothing was swapped; begin anew with --restart.`,
+    )
+  }
+  const { rows: published } = await client.query(`SELECT FROM ${rebuilt}.outbox LIMIT 1`)
+  if (published.length > 0) {
+    throw new ReplayError(
+      'REBUILD_PUBLISHES',
+      'The rebuild has put something into its outbox: a bug. Nothing was swapped.',
+    )
+  }
+}

@@ -1,0 +1,93 @@
+import type { Client } from '@nextvisit/database'
+import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
+
+/** How a table differs between the live schema and the rebuilt one. */
+export interface TableComparison {
+  readonly table: string
+  readonly liveRows: number
+  readonly rebuiltRows: number
+  /** Rows that only one of them has. A row that differs in a column counts in both. */
+  readonly onlyLive: number
+  readonly onlyRebuilt: number
+  /** Some of those rows: their keys, and the columns that differ. No values. */
+  readonly examples: readonly Difference[]
+}
+
+export interface Difference {
+  /** `organization=acme, project=shop`, by the table's primary key. */
+  readonly key: string
+  readonly kind: 'only live' | 'only rebuilt' | 'differs'
+  readonly columns: readonly string[]
+}
+
+export interface Schemas {
+  readonly live: string
+  readonly rebuilt: string
+}
+
+const EXAMPLES = 20
+
+/** Compares what comes from the log, row by row, in one snapshot: `client` is in a REPEATABLE READ transaction. */
+export async function compareTables(
+  client: Client,
+  schemas: Schemas,
+  roles: TableRoles,
+): Promise<readonly TableComparison[]> {
+  const comparisons: TableComparison[] = []
+  for (const [table, role] of Object.entries({ ...roles, ...coreTableRoles })) {
+    if (role === 'carried') continue
+    const rowsOf = (schema: string): string =>
+      role === 'fold' ? `SELECT * FROM ${schema}.${table}` : role.folded(`${schema}.${table}`)
+    comparisons.push(await compareRows(client, table, schemas, rowsOf))
+  }
+  return comparisons
+}
+
+export function isEqual(comparisons: readonly TableComparison[]): boolean {
+  return comparisons.every(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt === 0)
+}
+
+async function compareRows(
+  client: Client,
+  table: string,
+  { live, rebuilt }: Schemas,
+  rowsOf: (schema: string) => string,
+): Promise<TableComparison> {
+  const onlyLive = `(${rowsOf(live)}) EXCEPT ALL (${rowsOf(rebuilt)})`
+  const onlyRebuilt = `(${rowsOf(rebuilt)}) EXCEPT ALL (${rowsOf(live)})`
+  const countOf = async (rows: string): Promise<number> => {
+    const result = await client.query<{ count: string }>(`SELECT count(*) FROM (${rows}) AS counted`)
+    return Number(result.rows[0]?.count)
+  }
+  const counts = {
+    liveRows: await countOf(rowsOf(live)),
+    rebuiltRows: await countOf(rowsOf(rebuilt)),
+    onlyLive: await countOf(onlyLive),
+    onlyRebuilt: await countOf(onlyRebuilt),
+  }
+  if (counts.onlyLive + counts.onlyRebuilt === 0) return { table, ...counts, examples: [] }
+  const keys = await readKey(client, live, table)
+  const { rows } = await client.query<Difference>(`
+    SELECT concat_ws(', ', ${keys.map((key) => `'${key}=' || ${key}`).join(', ')}) AS key,
+           CASE WHEN r IS NULL THEN 'only live' WHEN l IS NULL THEN 'only rebuilt' ELSE 'differs' END AS kind,
+           ARRAY(
+             SELECT a.key FROM jsonb_each(l) AS a JOIN jsonb_each(r) AS b USING (key)
+             WHERE a.value IS DISTINCT FROM b.value ORDER BY a.key
+           ) AS columns
+    FROM (SELECT to_jsonb(given) AS l, ${keys.join(', ')} FROM (${onlyLive}) AS given) AS lives
+    FULL JOIN (SELECT to_jsonb(given) AS r, ${keys.join(', ')} FROM (${onlyRebuilt}) AS given) AS rebuilds
+      USING (${keys.join(', ')})
+    ORDER BY 1 LIMIT ${EXAMPLES}`)
+  return { table, ...counts, examples: rows }
+}
+
+/** The columns of a table's primary key. */
+async function readKey(client: Client, schema: string, table: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ column: string }>(
+    `SELECT quote_ident(attname) AS column FROM pg_index
+     JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)
+     WHERE indrelid = $1::regclass AND indisprimary ORDER BY array_position(indkey::int2[], attnum)`,
+    [`${schema}.${table}`],
+  )
+  return rows.map(({ column }) => column)
+}

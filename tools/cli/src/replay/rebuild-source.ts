@@ -1,0 +1,186 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { SettledUntil } from '@nextvisit/consumer'
+import { type Client, type Db, raw, sql } from '@nextvisit/database'
+import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
+import { createPartitionFold, executeAll, parseRecords, type Projection, rebuildInto } from '@nextvisit/projection'
+import type { Schemas } from './compare-tables.ts'
+import { ReplayError } from './replay-error.ts'
+
+/** Many more than the users of one partition need. */
+const MAX_TICKS = 10_000
+
+export interface RebuildContext {
+  /** Reads the live schema. */
+  readonly client: Client
+  /** Of the schema that is rebuilt. */
+  readonly db: Db
+  readonly schemas: Schemas
+  readonly connection: LogConnection
+  readonly catalog: CatalogView
+  readonly serviceVersion: string
+  readonly onProgress: (offsets: number) => void
+  /** See {@link SettledUntil}. */
+  readonly settledUntil?: SettledUntil | undefined
+}
+
+/** Records that a replay folds, up to where the live rows are. */
+export interface RebuildSource {
+  /** Offsets that are not folded yet. */
+  readonly remaining: () => Promise<number>
+  /** Folds up to where the live rows are now. Can be called again, also after a failure. */
+  readonly foldUp: () => Promise<void>
+}
+
+/** A topic that the consumer folds live. Stops at the live checkpoints, and leaves out the live dead letters. */
+export function liveTopic<Fact, Draft>(
+  context: RebuildContext,
+  projection: Projection<Fact, Draft>,
+  topic: string,
+): RebuildSource {
+  const { client, db, schemas, connection, catalog, serviceVersion, onProgress } = context
+  const { live, rebuilt } = schemas
+
+  const readUntil = async (): Promise<ReadonlyMap<number, bigint>> => readOffsets(client, live, projection.name, topic)
+
+  /** The live dead letters that are not folded there: they wait for an operator, or were discarded. */
+  const readUnfolded = async (): Promise<ReadonlySet<string>> => {
+    const { rows } = await client.query<{ place: string }>(
+      `SELECT partition || '/' || "offset" AS place FROM ${live}.dead_letters
+       WHERE projection = $1 AND topic = $2 AND state <> 'retried'`,
+      [projection.name, topic],
+    )
+    return new Set(rows.map(({ place }) => place))
+  }
+
+  /** Folds the dead letters that were retried there after they were left out here. */
+  const foldRetried = async (): Promise<void> => {
+    const partitions = await db.$queryRaw<{ partition: number }[]>(sql`
+      UPDATE dead_letters AS own SET state = 'retry' FROM ${raw(`${live}.dead_letters`)} AS theirs
+      WHERE own.projection = ${projection.name} AND own.topic = ${topic} AND own.state IN ('dead', 'retry')
+        AND (theirs.projection, theirs.topic, theirs.partition, theirs."offset")
+          = (own.projection, own.topic, own.partition, own."offset")
+        AND theirs.state = 'retried'
+      RETURNING own.partition`)
+    for (const partition of new Set(partitions.map((row) => row.partition))) {
+      const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, isRebuild: true })
+      await fold.open(0n)
+      for (;;) {
+        const result = await fold.retry()
+        if (result.outcome === 'folded' && result.records + result.duplicates + result.deadLetters === 0) break
+      }
+    }
+  }
+
+  /** Ticks until the rebuilt rows have changed with time as far as the live ones. */
+  const settle = async (): Promise<void> => {
+    if (!context.settledUntil) return
+    const { rows } = await client.query<{ partition: number; instant: Date }>(context.settledUntil(live))
+    for (const { partition, instant } of rows) {
+      const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion })
+      await fold.open(0n)
+      for (let ticks = 0; ; ticks++) {
+        const due = (await projection.due?.(db, instant, { partitions: [partition], catalog })) ?? []
+        if (due.length === 0) break
+        if (ticks === MAX_TICKS) throw notSettled(partition)
+        await fold.tick(instant)
+      }
+    }
+  }
+
+  return {
+    remaining: async () => remainingIn(await readUntil(), await readOffsets(client, rebuilt, projection.name, topic)),
+    foldUp: async () => {
+      await requireBeginning(connection, topic)
+      const until = await readUntil()
+      // Read after the checkpoints: a dead letter is committed together with the checkpoint that passes it.
+      const unfolded = await readUnfolded()
+      const isHeldBack = (record: FetchedRecord): boolean => unfolded.has(`${record.partition}/${record.offset}`)
+      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, isHeldBack, onProgress })
+      await foldRetried()
+      await settle()
+    },
+  }
+}
+
+/**
+ * A topic that the consumer itself publishes: all of it, then the records that wait in the live outbox. The outbox publishes
+ * at least once, so it must change nothing to fold a fact twice, even after later facts.
+ */
+export function publishedTopic<Fact, Draft>(
+  context: RebuildContext,
+  projection: Projection<Fact, Draft>,
+  topic: string,
+): RebuildSource {
+  const { client, db, schemas, connection, catalog, serviceVersion, onProgress } = context
+
+  const readEnds = async (): Promise<ReadonlyMap<number, bigint>> =>
+    new Map(Array.from(await readWatermarks(connection, topic), ([partition, { high }]) => [partition, high]))
+
+  const readOutbox = async (): Promise<FetchedRecord[]> => {
+    const { rows } = await client.query<{ key: string; value: string; headers: Record<string, string> }>(
+      `SELECT key, value, headers FROM ${schemas.live}.outbox WHERE topic = $1 ORDER BY sequence`,
+      [topic],
+    )
+    return rows.map(({ key, value, headers }) => {
+      const place = { topic, partition: 0, offset: 0n, timestampMs: 0 }
+      return { ...place, key: Buffer.from(key), value: Buffer.from(value), headers }
+    })
+  }
+
+  const foldWaiting = async (waiting: readonly FetchedRecord[]): Promise<void> => {
+    const { recorded } = parseRecords(projection.schema, waiting)
+    if (recorded.length === 0) return
+    const foldContext = { catalog, isRebuild: true, partition: 0 }
+    const loaded = (await projection.load?.(db, recorded, foldContext)) ?? projection.empty()
+    const draft = recorded.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
+    await executeAll(db, projection.save(draft))
+  }
+
+  return {
+    remaining: async () =>
+      remainingIn(await readEnds(), await readOffsets(client, schemas.rebuilt, projection.name, topic)),
+    foldUp: async () => {
+      await requireBeginning(connection, topic)
+      // Read before the ends: a record that leaves the outbox after this is in the log by then.
+      const waiting = await readOutbox()
+      const until = await readEnds()
+      await rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion, onProgress })
+      await foldWaiting(waiting)
+    },
+  }
+}
+
+function notSettled(partition: number): ReplayError {
+  return new ReplayError(
+    'NOT_SETTLED',
+    `Partition ${partition} still has rows that time must move after ${MAX_TICKS} ticks: a bug. Nothing was swapped.`,
+  )
+}
+
+/** How far each partition is folded in a schema. */
+async function readOffsets(
+  client: Client,
+  schema: string,
+  projection: string,
+  topic: string,
+): Promise<ReadonlyMap<number, bigint>> {
+  const { rows } = await client.query<{ partition: number; next_offset: string }>(
+    `SELECT partition, next_offset FROM ${schema}.checkpoints WHERE projection = $1 AND topic = $2`,
+    [projection, topic],
+  )
+  return new Map(rows.map((row) => [row.partition, BigInt(row.next_offset)]))
+}
+
+function remainingIn(until: ReadonlyMap<number, bigint>, folded: ReadonlyMap<number, bigint>): number {
+  return [...until].reduce((sum, [partition, end]) => sum + Math.max(0, Number(end - (folded.get(partition) ?? 0n))), 0)
+}
+
+async function requireBeginning(connection: LogConnection, topic: string): Promise<void> {
+  const late = [...(await readWatermarks(connection, topic))].filter(([, { low }]) => low > 0n)
+  if (late.length === 0) return
+  const places = late.map(([partition, { low }]) => `${topic}/${partition} at ${low}`).join(', ')
+  throw new ReplayError(
+    'LOG_BEGINS_LATE',
+    `The log does not hold its first records any more: it begins with ${places}. What they said cannot be rebuilt.`,
+  )
+}

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CatalogView } from '@nextvisit/catalog'
+import { type Consumer, rebuildParts } from '@nextvisit/consumer'
+import { TOPICS } from '@nextvisit/contracts'
+import { type Client, isRetryable, withClient } from '@nextvisit/database'
+import { type LogConnection, readWatermarks } from '@nextvisit/log'
+import type { Schemas } from './compare-tables.ts'
+import { liveTopic, publishedTopic, type RebuildContext, type RebuildSource } from './rebuild-source.ts'
+import { replay, type ReplayOutcome } from './replay.ts'
+import { ReplayError } from './replay-error.ts'
+import { openShadow, shadowOf } from './shadow-schema.ts'
+
+export interface ReplayRequest {
+  readonly isDryRun: boolean
+  readonly acceptsDifferences: boolean
+  readonly restart: boolean
+}
+
+export interface ReplayEnvironment {
+  readonly adminUrl: string
+  readonly connection: LogConnection
+  readonly catalog: CatalogView
+  readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
+  readonly onProgress: (records: number) => void
+  readonly onStep: (step: 'compare' | 'swap') => void | Promise<void>
+  /** Postgres is unavailable or busy. The replay starts again soon, and continues where it was. */
+  readonly onPause: (error: Error) => void
+}
+
+/** "NVRP". Together with a hash of the schema's name it is the lock that allows one replay of a schema. */
+const REPLAY_LOCK = 0x4e_56_52_50
+
+const PAUSE_MS = 3_000
+/** One after another, with no record folded in between. */
+const MAX_PAUSES = 20
+
+/**
+ * Replays one consumer. If Postgres is unavailable or busy for a while before the swap, it continues afterwards. Throws
+ * {@link ReplayError}, and any error that another attempt would meet again.
+ */
+export async function replayConsumer(
+  consumer: Consumer,
+  request: ReplayRequest,
+  environment: ReplayEnvironment,
+): Promise<ReplayOutcome> {
+  let [pauses, hasBegun, isSwapping] = [0, false, false]
+  const watched: ReplayEnvironment = {
+    ...environment,
+    onBegin: (begin) => {
+      hasBegun = true
+      environment.onBegin(begin)
+    },
+    onProgress: (records) => {
+      pauses = 0
+      environment.onProgress(records)
+    },
+    onStep: (step) => {
+      isSwapping = step === 'swap'
+      return environment.onStep(step)
+    },
+  }
+  for (;;) {
+    try {
+      return await replayOnce(consumer, { ...request, restart: request.restart && !hasBegun }, watched)
+    } catch (error) {
+      if (!(error instanceof Error) || !isRetryable(error) || isSwapping || pauses === MAX_PAUSES) throw error
+      pauses += 1
+      environment.onPause(error)
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+async function replayOnce(
+  consumer: Consumer,
+  request: ReplayRequest,
+  environment: ReplayEnvironment,
+): Promise<ReplayOutcome> {
+  const { adminUrl, onBegin } = environment
+  const { name, schema: live, role, migrations, version: serviceVersion, tables: roles, settledUntil } = consumer
+  const schemas: Schemas = { live, rebuilt: shadowOf(live) }
+  return withClient(adminUrl, async (client) => {
+    await requireAlone(client, live)
+    const { restart } = request
+    const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, serviceVersion, roles, restart })
+    const db = await consumer.openDb({
+      url: withoutFlush(adminUrl),
+      schema: schemas.rebuilt,
+      applicationName: `nextvisit replay ${name}`,
+    })
+    try {
+      const context = { ...environment, serviceVersion, settledUntil, client, db, schemas }
+      const sources = await sourcesOf(consumer, context)
+      const remaining = await Promise.all(sources.map((source) => source.remaining()))
+      onBegin({ resumedFrom, remaining: remaining.reduce((sum, records) => sum + records, 0) })
+      return await replay({ ...environment, ...request, client, schemas, sources, roles, migrations })
+    } finally {
+      await db.$disconnect()
+    }
+  })
+}
+
+/** What the consumer folds live, and what it has published itself. */
+async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<readonly RebuildSource[]> {
+  const countPartitions = async () => (await readWatermarks(context.connection, TOPICS.userEvents)).size
+  const projection = consumer.projection(rebuildParts(countPartitions))
+  const live = projection.topics.map((topic) => liveTopic(context, projection, topic))
+  if (!consumer.published) return live
+  const published = consumer.published(await countPartitions())
+  return [...live, ...published.topics.map((topic) => publishedTopic(context, published, topic))]
+}
+
+/** The lock ends with the connection, however the process ends. */
+async function requireAlone(client: Client, schema: string): Promise<void> {
+  const { rows } = await client.query<{ alone: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS alone', [
+    REPLAY_LOCK,
+    schema,
+  ])
+  if (rows[0]?.alone) return
+  throw new ReplayError('REPLAY_RUNS', `Another replay of the schema ${schema} runs. Wait for it, or stop it.`)
+}
+
+/**
+ * The commits of a rebuild do not wait for the disk. A crash loses rows and checkpoint together, and the commit of the swap
+ * flushes everything before it.
+ */
+function withoutFlush(url: string): string {
+  const own = new URL(url)
+  const given = own.searchParams.get('options')
+  own.searchParams.set('options', `${given ? `${given} ` : ''}-c synchronous_commit=off`)
+  return own.href
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { encodeRecord, INTERNAL_ROUTES, type Reservation } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { type Db, sql } from '@nextvisit/database'
+import { createPublisher } from '@nextvisit/log'
+import { createTestTopic } from '@nextvisit/testing'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { givenReplay, onTopic } from '../../test/given-replay.ts'
+import { callRoute } from '../../test/call-route.ts'
+import { consumerNamed } from '../consumer-database.ts'
+
+const EVENTS = 400
+
+async function givenMetering() {
+  const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
+  const metering = consumerNamed('metering')
+  const given = await givenReplay(onTopic(metering, topic), { connection })
+  const { onFailure } = await given.startLive(topic)
+  return { ...given, topic, connection, onFailure, call: callRoute(metering, given.db) }
+}
+
+function reservationOf(recordId: string): Reservation {
+  const place = { organization: 'acme', project: 'shop', month: '2026-11' }
+  return { kind: 'event', ...place, recordId, partition: 0, limit: 1_000_000 }
+}
+
+async function readLedger(db: Db) {
+  const [counter] = await db.$queryRaw<{ count: bigint; pending: bigint }[]>(sql`
+    SELECT count, pending FROM counters WHERE kind = 'event'`)
+  const units = await db.$queryRaw<{ unit: string }[]>(sql`SELECT unit FROM reservations ORDER BY unit`)
+  return { count: Number(counter?.count), pending: Number(counter?.pending), units: units.map(({ unit }) => unit) }
+}
+
+describe('a replay of metering', () => {
+  it('loses and doubles no reservation that is made, folded or given back while it swaps', async () => {
+    const { db, topic, connection, onFailure, replay, call } = await givenMetering()
+    const publisher = createPublisher(connection)
+    await publisher.start()
+    onTestFinished(() => publisher.stop(1_000))
+    const held = new Set<string>()
+    let folded = 0
+    /** One that is published, one that is kept, one that is given back. */
+    const admit = async (): Promise<void> => {
+      const [published, kept, returned] = [randomUUID(), randomUUID(), randomUUID()]
+      const reservations = [published, kept, returned].map(reservationOf)
+      expect(await call(INTERNAL_ROUTES.reserve, { reservations })).toEqual({
+        verdicts: ['granted', 'granted', 'granted'],
+      })
+      held.add(kept)
+      const fact = eventTracked({ id: published, received: '2026-11-02T10:00:00.000Z' })
+      const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
+      const record = { topic, partition: 0, key: fact.userId, value, headers }
+      const { outcome } = await publisher.publish(record, performance.now() + 10_000)
+      expect(outcome).toBe('published')
+      folded += 1
+      await call(INTERNAL_ROUTES.release, { recordIds: [returned] })
+    }
+    for (let from = 0; from < EVENTS; from += 20) await Promise.all(Array.from({ length: 20 }, admit))
+    const stop = new AbortController()
+    const load = (async () => {
+      while (!stop.signal.aborted) await Promise.all(Array.from({ length: 4 }, admit))
+    })()
+    const { outcome, comparisons } = await replay().finally(() => stop.abort())
+    await load
+    expect(outcome).toBe('swapped')
+    expect(comparisons.flatMap(({ onlyLive, onlyRebuilt }) => [onlyLive, onlyRebuilt]).some((rows) => rows > 0)).toBe(
+      false,
+    )
+    const expected = { count: folded, pending: held.size, units: [...held].toSorted() }
+    await expect.poll(() => readLedger(db), { timeout: 20_000 }).toEqual(expected)
+    expect(onFailure).not.toHaveBeenCalled()
+  })
+})

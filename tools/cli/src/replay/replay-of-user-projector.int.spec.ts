@@ -1,0 +1,89 @@
+import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import { encodeRecord } from '@nextvisit/contracts'
+import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { createPublisher } from '@nextvisit/log'
+import { createTestTopic } from '@nextvisit/testing'
+import { describe, expect, inject, it } from 'vitest'
+import { givenReplay, onTopic } from '../../test/given-replay.ts'
+import { consumerNamed } from '../consumer-database.ts'
+
+const SOON = { timeout: 30_000 }
+
+/** A catalog at this revision: acme's shop with the segment of users with this plan. */
+function paying(plan: string, revision: number): CatalogView {
+  const segments = [{ id: 'paying', where: { trait: 'plan', is: plan } }]
+  const held = staticCatalog([
+    organizationConfig({ id: 'acme', projects: [{ id: 'shop', segments: segments as never }] }),
+  ])
+  return {
+    ...held,
+    revision: () => revision,
+    project: (organization, project) => {
+      const found = held.project(organization, project)
+      return found && { ...found, revision }
+    },
+  }
+}
+
+/** The live projector over a log of its own, and replays of it; `apply` gives both another catalog. */
+async function givenReplayedProjector() {
+  const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
+  let applied = paying('pro', 1)
+  const catalog: CatalogView = {
+    ...applied,
+    project: (organization, project) => applied.project(organization, project),
+    projects: () => applied.projects(),
+    revision: (organization) => applied.revision(organization),
+  }
+  const { db, replay, startLive } = await givenReplay(onTopic(consumerNamed('user-projector'), topic), {
+    connection,
+    catalog,
+  })
+  await startLive(topic)
+
+  const identify = async (plans: readonly string[]): Promise<void> => {
+    const publisher = createPublisher(connection)
+    await publisher.start()
+    for (const [index, plan] of plans.entries()) {
+      const fact = identifyRequested({ userName: `user-${index}`, operations: { set: { plan } } })
+      const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
+      const record = { topic, partition: 0, key: fact.userId, value, headers }
+      expect((await publisher.publish(record, performance.now() + 10_000)).outcome).toBe('published')
+    }
+    await publisher.stop(1_000)
+  }
+
+  const readMembers = () => db.$queryRaw<object[]>(sql`SELECT * FROM segment_members ORDER BY user_id`)
+  const readClocks = () => db.$queryRaw<object[]>(sql`SELECT user_id, as_of FROM users ORDER BY user_id`)
+  const countComputed = async (revision: number): Promise<number> => {
+    const [row] = await db.$queryRaw<{ users: number }[]>(
+      sql`SELECT coalesce(sum(users), 0)::int AS users FROM segment_progress WHERE revision = ${revision}`,
+    )
+    return row?.users ?? 0
+  }
+  const apply = (next: CatalogView): void => void (applied = next)
+  return { db, replay, identify, apply, countComputed, readMembers, readClocks }
+}
+
+describe('a replay of the user projector', () => {
+  it('finds no difference where a segment was changed, leaves since when, and finds a member too few', async () => {
+    const { db, replay, identify, apply, countComputed, readMembers, readClocks } = await givenReplayedProjector()
+    await identify(['pro', 'free', 'free', 'trial'])
+    await expect.poll(() => countComputed(1), SOON).toBe(4)
+    apply(paying('free', 2))
+    await expect.poll(() => countComputed(2), SOON).toBe(4)
+    const [members, clocks] = [await readMembers(), await readClocks()]
+    expect(members).toHaveLength(2)
+
+    const compared = await replay({ isDryRun: true })
+    expect(compared.comparisons.filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0)).toEqual([])
+    expect(await replay()).toMatchObject({ outcome: 'swapped' })
+    expect([await readMembers(), await readClocks()]).toEqual([members, clocks])
+
+    await db.$executeRaw(sql`DELETE FROM segment_members WHERE user_id = (SELECT user_id FROM segment_members LIMIT 1)`)
+    const { outcome, comparisons } = await replay()
+    expect(outcome).toBe('refused')
+    expect(comparisons.find(({ table }) => table === 'segment_members')).toMatchObject({ onlyLive: 0, onlyRebuilt: 1 })
+  })
+})

@@ -1,0 +1,287 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { userIdFixture } from '@nextvisit/contracts/fixtures'
+import { type Db, sql, withClient } from '@nextvisit/database'
+import { createLogReader, readWatermarks } from '@nextvisit/log'
+import { interceptCommits } from '@nextvisit/testing'
+import { describe, expect, it } from 'vitest'
+import { givenEvents, givenLog, type GivenLog } from '@nextvisit/projection/test/given-log.ts'
+import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
+import { givenRunner } from '@nextvisit/projection/test/given-runner.ts'
+import { countVisits, readVisits } from '@nextvisit/projection/test/visits-projection.ts'
+
+const MARKER = '11111111-1111-4111-8111-111111111111'
+
+async function countPublished({ topic, connection }: GivenLog): Promise<number> {
+  let records = 0
+  await createLogReader(connection).readFrom(
+    `${topic}.out`,
+    new Map([[0, 0n]]),
+    (batch) => void (records += batch.records.length),
+    { until: 'end' },
+  )
+  return records
+}
+
+async function endsOf({ topic, connection }: GivenLog): Promise<bigint> {
+  return [...(await readWatermarks(connection, topic)).values()].reduce((sum, { high }) => sum + high, 0n)
+}
+
+async function offsetsOf(db: Db): Promise<bigint> {
+  const [row] = await db.$queryRaw<{ sum: bigint }[]>(sql`SELECT sum(next_offset)::bigint AS sum FROM checkpoints`)
+  return row?.sum ?? 0n
+}
+
+describe('a replay', () => {
+  it('rebuilds, finds the same rows and swaps, while the live fold goes on without a gap', async () => {
+    const log = await givenLog()
+    const { db, replay, asAdmin } = await givenVisitsReplay(log)
+    const { onFailure } = await givenRunner(log, db, { publisher: log.publisher })
+    for (let part = 0; part < 6; part++) await log.publish(givenEvents(500))
+    let published = 3_000
+    const stop = new AbortController()
+    const load = (async () => {
+      for (; !stop.signal.aborted; published += 50) {
+        await log.publish(givenEvents(50))
+        await sleep(25)
+      }
+    })()
+    const { outcome, comparisons } = await replay().finally(() => stop.abort())
+    await load
+    expect(outcome).toBe('swapped')
+    expect(comparisons).toMatchObject([
+      { table: 'visits', liveRows: 20, rebuiltRows: 20, onlyLive: 0, onlyRebuilt: 0 },
+      { table: 'idempotent_records', onlyLive: 0, onlyRebuilt: 0 },
+    ])
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(published)
+    expect(onFailure).not.toHaveBeenCalled()
+    await expect.poll(() => countPublished(log), { timeout: 20_000 }).toBe(published)
+    const schemas = await asAdmin(`SELECT nspname FROM pg_namespace WHERE nspname LIKE 'visits%'`)
+    expect(schemas.rows).toEqual([{ nspname: 'visits' }])
+  })
+
+  it('lets a batch that has passed its fence write nothing into the rebuilt rows', async () => {
+    const log = await givenLog()
+    const { db, url, replay, asAdmin } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(40))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(40)
+    await runner.stop()
+    await log.publish(givenEvents(1, () => 'ada'))
+    await withClient(url, async (zombie) => {
+      await zombie.query('SET search_path TO visits')
+      const locks = `
+        SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
+        WHERE datname = current_database() AND NOT granted AND mode = 'AccessExclusiveLock'`
+      let isOver = false
+      const onStep = async (step: string) => {
+        if (step !== 'swap') return
+        await zombie.query('BEGIN')
+        await zombie.query(
+          `SELECT advance_checkpoint('visits', topic, partition, version, next_offset, NULL) FROM (SELECT * FROM checkpoints LIMIT 1) AS one`,
+        )
+      }
+      const swapped = replay({}, { onStep }).finally(() => (isOver = true))
+      await expect.poll(async () => isOver || (await asAdmin(locks)).rowCount === 1, { timeout: 20_000 }).toBe(true)
+      await zombie.query(`INSERT INTO visits VALUES ('${MARKER}', 1, 'a_zombie')`)
+      await zombie.query('COMMIT')
+      expect(await swapped).toMatchObject({ outcome: 'swapped' })
+    })
+    expect(await db.$queryRaw(sql`SELECT FROM visits WHERE last_event = 'a_zombie'`)).toEqual([])
+    expect(await countVisits(db)).toBe(40)
+    await givenRunner(log, db)
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(41)
+  })
+
+  it('folds what came in during the comparison before it asks for the locks of the swap', async () => {
+    const log = await givenLog()
+    const { db, url, replay } = await givenVisitsReplay(log)
+    await givenRunner(log, db)
+    let folded = 0
+    await withClient(url, async (reader) => {
+      await reader.query('SET search_path TO visits')
+      const onStep = async (step: string) => {
+        if (step !== 'swap') return
+        await log.publish(givenEvents(1_500))
+        await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(1_500)
+        await reader.query('BEGIN; SELECT FROM checkpoints')
+      }
+      const swapped = replay({}, { onStep, onProgress: (records) => void (folded += records) })
+      await expect.poll(() => folded, { timeout: 20_000 }).toBe(1_500)
+      await reader.query('COMMIT')
+      expect(await swapped).toMatchObject({ outcome: 'swapped' })
+    })
+  })
+
+  it('makes a batch that was loaded from the old rows stale', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(40))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(40)
+    await runner.stop()
+    const before = await db.$queryRaw(sql`SELECT partition, version FROM checkpoints ORDER BY partition`)
+    await replay()
+    const after = await db.$queryRaw(sql`SELECT partition, version - 1 AS version FROM checkpoints ORDER BY partition`)
+    expect(after).toEqual(before)
+  })
+
+  it('goes on where one was cut off, and begins anew where it is told to', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(2_000))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(2_000)
+    await runner.stop()
+    await expect(replay({}, { openDb: failing })).rejects.toMatchObject({ cause: new Error('cut off') })
+    const begins: { resumedFrom: string | undefined; remaining: number }[] = []
+    await replay({ isDryRun: true }, { onBegin: (begin) => void begins.push(begin), openDb: failing }).catch(() => {})
+    await replay({ isDryRun: true, restart: true }, { onBegin: (begin) => void begins.push(begin) })
+    expect(begins[0]?.resumedFrom).toMatch(/^2\d{3}-/)
+    expect(begins[0]?.remaining).toBeLessThan(2_000)
+    expect(begins[1]).toEqual({ resumedFrom: undefined, remaining: 2_000 })
+  })
+
+  it('goes on by itself when its sessions were cut off', async () => {
+    const log = await givenLog()
+    const { db, replay, asAdmin } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(100))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(100)
+    await runner.stop()
+    const begins: { resumedFrom: string | undefined; remaining: number }[] = []
+    let cuts = 0
+    const onStep = async (step: string) => {
+      if (step !== 'compare' || cuts++ > 0) return
+      await asAdmin(`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+    }
+    const outcome = await replay({ restart: true }, { onStep, onBegin: (begin) => void begins.push(begin) })
+    expect(outcome).toMatchObject({ outcome: 'swapped' })
+    expect(begins).toMatchObject([
+      { resumedFrom: undefined, remaining: 100 },
+      { resumedFrom: expect.any(String), remaining: 0 },
+    ])
+  })
+
+  it('is refused while another runs', async () => {
+    const log = await givenLog()
+    const { replay } = await givenVisitsReplay(log)
+    const outcomes = await Promise.allSettled([replay(), replay()])
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'REPLAY_RUNS' } })
+  })
+
+  it('tells which rows differ, by key and column, and swaps them only where that is accepted', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(40))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(40)
+    await runner.stop()
+    const right = await readVisits(db)
+    await db.$executeRaw(sql`UPDATE visits SET count = 7 WHERE user_id = ${userIdFixture('user-1')}::uuid`)
+    await db.$executeRaw(sql`INSERT INTO visits VALUES (${MARKER}::uuid, 1, 'unheard')`)
+    await db.$executeRaw(sql`DELETE FROM visits WHERE user_id = ${userIdFixture('user-2')}::uuid`)
+    const refused = await replay()
+    expect(refused).toMatchObject({ outcome: 'refused', comparisons: [{ onlyLive: 2, onlyRebuilt: 2 }, {}] })
+    expect(new Set(refused.comparisons[0]?.examples)).toEqual(
+      new Set([
+        { key: `user_id=${MARKER}`, kind: 'only live', columns: [] },
+        { key: `user_id=${userIdFixture('user-1')}`, kind: 'differs', columns: ['count'] },
+        { key: `user_id=${userIdFixture('user-2')}`, kind: 'only rebuilt', columns: [] },
+      ]),
+    )
+    expect(await readVisits(db)).not.toEqual(right)
+    expect(await replay({ acceptsDifferences: true })).toMatchObject({ outcome: 'swapped' })
+    expect(await readVisits(db)).toEqual(right)
+  })
+
+  it('folds a dead letter where the live fold did, and carries its state over', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    // All on ada's partition: her events are sound, but the live service could not parse them once.
+    await log.publish(
+      givenEvents(3, () => 'ada'),
+      ['{"broken', '{"broken', '{"broken'],
+    )
+    await expect.poll(() => offsetsOf(db), { timeout: 20_000 }).toBe(await endsOf(log))
+    await runner.stop()
+    await asIfUnparsed(db, [
+      [0n, 'dead'],
+      [1n, 'discarded'],
+      [2n, 'retried'],
+    ])
+    const letters = await db.$queryRaw(sql`SELECT id, "offset", state, reason FROM dead_letters ORDER BY "offset"`)
+    expect(await replay()).toMatchObject({ outcome: 'swapped', comparisons: [{ onlyLive: 0, onlyRebuilt: 0 }, {}] })
+    expect(await countVisits(db)).toBe(1)
+    expect(await db.$queryRaw(sql`SELECT id, "offset", state, reason FROM dead_letters ORDER BY "offset"`)).toEqual(
+      letters,
+    )
+    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry' WHERE state = 'dead'`)
+    await givenRunner(log, db)
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(2)
+  })
+
+  it('folds one that is retried while it rebuilds exactly once', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(3, () => 'ada'))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(3)
+    await asIfUnparsed(db, [[0n, 'dead']])
+    expect(await countVisits(db)).toBe(2)
+    const onStep = async (step: string) => {
+      if (step !== 'swap') return
+      await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry' WHERE state = 'dead'`)
+      await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(3)
+    }
+    expect(await replay({}, { onStep })).toMatchObject({ outcome: 'swapped' })
+    await runner.stop()
+    expect(await countVisits(db)).toBe(3)
+    expect(await db.$queryRaw(sql`SELECT state FROM dead_letters`)).toEqual([{ state: 'retried' }])
+  })
+
+  it('carries over what waits to be published, and goes on numbering where it was', async () => {
+    const log = await givenLog()
+    const { db, replay } = await givenVisitsReplay(log)
+    const { runner } = await givenRunner(log, db) // without a publisher: nothing is drained
+    await log.publish(givenEvents(10))
+    await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(10)
+    await runner.stop()
+    const waiting = await db.$queryRaw(sql`SELECT sequence, partition, topic, key, value FROM outbox ORDER BY sequence`)
+    await replay()
+    expect(
+      await db.$queryRaw(sql`SELECT sequence, partition, topic, key, value FROM outbox ORDER BY sequence`),
+    ).toEqual(waiting)
+    await givenRunner(log, db, { publisher: log.publisher })
+    await log.publish(givenEvents(5))
+    await expect.poll(() => countPublished(log), { timeout: 20_000 }).toBe(15)
+  })
+})
+
+/** Offsets of ada's partition become dead letters, as if the live service had not parsed them (or folded them late). */
+async function asIfUnparsed(db: Db, letters: readonly (readonly [bigint, string])[]): Promise<void> {
+  for (const [offset, state] of letters) {
+    await db.$executeRaw(sql`
+      INSERT INTO dead_letters (projection, topic, partition, "offset", key, value, headers, record_time, reason, service_version, state)
+      SELECT 'visits', topic, partition, ${offset}, convert_to(key, 'UTF8'), convert_to(value, 'UTF8'), headers::json, now(), 'an old schema', '0', ${state}
+      FROM (
+        SELECT topic.topic, topic.partition, outbox.key, outbox.value, outbox.headers
+        FROM outbox, (SELECT topic, partition FROM checkpoints WHERE next_offset > 0 LIMIT 1) AS topic
+        ORDER BY sequence OFFSET ${offset} LIMIT 1
+      ) AS sound`)
+    if (state !== 'retried')
+      await db.$executeRaw(sql`UPDATE visits SET count = count - 1 WHERE user_id = ${userIdFixture('ada')}::uuid`)
+  }
+}
+
+/** Postgres goes away at the third commit. */
+function failing(opened: Db): Db {
+  let commits = 0
+  return interceptCommits(opened, async (commit) => {
+    if (++commits > 2) throw new Error('cut off')
+    await commit()
+  })
+}

@@ -1,0 +1,100 @@
+import { type Client, withClient } from '@nextvisit/database'
+import { carryOver, requireLevel } from './carry-over.ts'
+import { catchUp } from './catch-up.ts'
+import { compareTables, isEqual, type Schemas, type TableComparison } from './compare-tables.ts'
+import { withLocks } from './live-locks.ts'
+import type { RebuildSource } from './rebuild-source.ts'
+import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } from './shadow-schema.ts'
+import { coreTableRoles } from '@nextvisit/consumer'
+
+export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'roles' | 'migrations'> {
+  /** Of the owner of the schemas. Its connection holds the replay's lock. */
+  readonly client: Client
+  readonly schemas: Schemas
+  readonly sources: readonly RebuildSource[]
+  /** Compare and swap nothing. */
+  readonly isDryRun: boolean
+  /** Swap even if the rebuilt rows differ from the live ones. */
+  readonly acceptsDifferences: boolean
+  readonly onStep: (step: 'compare' | 'swap') => void | Promise<void>
+}
+
+export type ReplayOutcome = {
+  readonly outcome: 'compared' | 'refused' | 'swapped'
+  readonly comparisons: readonly TableComparison[]
+  /** How long folds waited for the swap. */
+  readonly lockedMs: number
+}
+
+/**
+ * Rebuilds the read models beside the live ones, which continue to serve. Compares both, and swaps them in one transaction
+ * (docs/design.md, The core). If it is interrupted at any point, the live ones are unchanged.
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
+  const { client, schemas, isDryRun, acceptsDifferences, onStep } = options
+  await catchUp(options.sources)
+  await analyze(options)
+  await onStep('compare')
+  const comparisons = await compareLevel(options)
+  const goesOn = !isDryRun && (acceptsDifferences || isEqual(comparisons))
+  if (!goesOn) {
+    await dropSchema(client, schemas.rebuilt)
+    return { outcome: isDryRun ? 'compared' : 'refused', comparisons, lockedMs: 0 }
+  }
+  await onStep('swap')
+  // Folds the records that came during the comparison, so that the swap holds its locks only briefly.
+  await catchUp(options.sources)
+  const lockedMs = await swap(options)
+  await dropSchema(client, replacedOf(schemas.live))
+  return { outcome: 'swapped', comparisons, lockedMs }
+}
+
+/** The rows were written in bulk: without statistics, the live queries would get bad plans. */
+async function analyze({ client, schemas, roles }: ReplayOptions): Promise<void> {
+  for (const table of Object.keys(roles)) await client.query(`ANALYZE ${schemas.rebuilt}.${table}`)
+}
+
+/** The live folds wait until both are level and the snapshot is taken. They do not wait for the comparison itself. */
+async function compareLevel(options: ReplayOptions): Promise<readonly TableComparison[]> {
+  const { adminUrl, client, schemas, sources, roles } = options
+  return withClient(adminUrl, async (snapshot) => {
+    const locks = [`LOCK TABLE ${schemas.live}.checkpoints IN SHARE MODE`]
+    await withLocks(client, { schema: schemas.live, locks }, async () => {
+      for (const source of sources) await source.foldUp()
+      await requireLevel(client, schemas)
+      await snapshot.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      await snapshot.query('SELECT 1') // the snapshot is that of the first query
+    })
+    return compareTables(snapshot, schemas, roles)
+  })
+}
+
+/**
+ * One transaction. It waits for batches that have passed their fence, and no other batch can pass before the names are
+ * swapped. Otherwise the later statements of a batch would write to the rebuilt tables, which they find by name.
+ */
+async function swap(options: ReplayOptions): Promise<number> {
+  const { client, schemas, sources, roles, migrations } = options
+  const { live, rebuilt } = schemas
+  const locks = [
+    `LOCK TABLE ${live}.checkpoints IN ACCESS EXCLUSIVE MODE`,
+    `LOCK TABLE ${live}.dead_letters IN SHARE ROW EXCLUSIVE MODE`,
+    // Moving a table takes this lock anyway. Here the wait for it is limited.
+    ...Object.entries({ ...coreTableRoles, ...roles }).map(
+      ([table, role]) =>
+        `LOCK TABLE ${live}.${table} IN ${role === 'carried' ? 'ACCESS EXCLUSIVE' : 'SHARE ROW EXCLUSIVE'} MODE`,
+    ),
+  ]
+  let lockedAt = 0
+  await withLocks(client, { schema: live, locks }, async () => {
+    lockedAt = performance.now()
+    for (const source of sources) await source.foldUp()
+    await requireLevel(client, schemas)
+    await requireSameMigrations(client, live, migrations)
+    await carryOver(client, schemas, roles)
+    await client.query(`COMMENT ON SCHEMA ${rebuilt} IS NULL`)
+    await client.query(`ALTER SCHEMA ${live} RENAME TO ${replacedOf(live)}`)
+    await client.query(`ALTER SCHEMA ${rebuilt} RENAME TO ${live}`)
+  })
+  return performance.now() - lockedAt
+}

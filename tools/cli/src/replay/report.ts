@@ -1,0 +1,52 @@
+import type { TableComparison } from './compare-tables.ts'
+import type { ReplayOutcome } from './replay.ts'
+import type { TableRole, TableRoles } from '@nextvisit/consumer'
+
+/** A comparison as lines: a table, then the rows that differ (key and column, never a value), then what was left out. */
+export function reportComparisons(comparisons: readonly TableComparison[], roles: TableRoles): readonly string[] {
+  const headings = ['TABLE', 'LIVE ROWS', 'REBUILT ROWS', 'LIVE UNMATCHED', 'REBUILT UNMATCHED']
+  const rows = comparisons.map((one) => [one.table, one.liveRows, one.rebuiltRows, one.onlyLive, one.onlyRebuilt])
+  return [
+    ...tableLines([headings, ...rows]),
+    ...comparisons.flatMap(differenceLines),
+    ...Object.entries(roles).flatMap(notComparedLines),
+  ]
+}
+
+export function reportOutcome({ outcome, lockedMs, comparisons }: ReplayOutcome): string {
+  const differing = comparisons.filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0).length
+  const differ = differing === 1 ? '1 table differs.' : `${differing} tables differ.`
+  const found = differing === 0 ? 'Rebuilt and live rows are equal.' : differ
+  switch (outcome) {
+    case 'compared':
+      return `${found} Nothing was swapped: this was a dry run.`
+    case 'refused':
+      return `${found} Nothing was swapped. Where the rebuilt rows are the right ones, say --accept-differences.`
+    case 'swapped':
+      return `${found} Swapped; folds waited ${Math.round(lockedMs)} ms.`
+  }
+}
+
+function differenceLines({ table, examples, onlyLive, onlyRebuilt }: TableComparison): string[] {
+  const lines = examples.map(
+    ({ key, kind, columns }) => `  ${table} ${key}: ${kind === 'differs' ? `differs in ${columns.join(', ')}` : kind}`,
+  )
+  const hasMore = onlyLive + onlyRebuilt > examples.length * 2
+  return hasMore ? [...lines, `  ${table}: and more`] : lines
+}
+
+function notComparedLines([table, role]: [string, TableRole]): string[] {
+  return typeof role === 'object' && role.notCompared ? [`Not compared: ${table}.${role.notCompared}`] : []
+}
+
+function tableLines(rows: readonly (readonly (string | number)[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => String(row[column]).length))) ?? []
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        typeof cell === 'number' ? String(cell).padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd(),
+  )
+}

@@ -1,0 +1,116 @@
+import { type Client, prepareServiceSchema, type ServiceSchemaOptions } from '@nextvisit/database'
+import { ReplayError } from './replay-error.ts'
+import { type TableRoles, unknownTables } from '@nextvisit/consumer'
+
+export interface ShadowOptions extends Pick<ServiceSchemaOptions, 'adminUrl' | 'role' | 'migrations'> {
+  /** The live schema. */
+  readonly live: string
+  readonly serviceVersion: string
+  readonly roles: TableRoles
+  /** Begin again, and discard what an interrupted replay has left. */
+  readonly restart: boolean
+}
+
+/** The schema that a replay rebuilds into. */
+export function shadowOf(live: string): string {
+  return `${live}_replay`
+}
+
+/** The name of the old live schema after the swap, until it is dropped. */
+export function replacedOf(live: string): string {
+  return `${live}_replaced`
+}
+
+/**
+ * Creates the schema beside the live one, with the same migrations and rights, or continues with the one that an interrupted
+ * replay has left. Returns when that replay began.
+ */
+export async function openShadow(client: Client, options: ShadowOptions): Promise<string | undefined> {
+  const { live, restart, serviceVersion } = options
+  const shadow = shadowOf(live)
+  await dropSchema(client, replacedOf(live))
+  const found = restart ? undefined : await readNote(client, shadow)
+  if (found && found.serviceVersion !== serviceVersion) {
+    throw new ReplayError(
+      'REPLAY_OF_ANOTHER_VERSION',
+      `An interrupted replay was begun by version ${found.serviceVersion} of the service; this is ${serviceVersion}. Begin anew with --restart.`,
+    )
+  }
+  if (!found) await makeShadow(client, options)
+  await requireSameMigrations(client, live, options.migrations)
+  await requireRoles(client, live, options.roles)
+  return found?.startedAt
+}
+
+export async function dropSchema(client: Client, schema: string): Promise<void> {
+  await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+}
+
+/** A comment on the schema, written once the schema is complete. */
+interface Note {
+  readonly startedAt: string
+  readonly serviceVersion: string
+}
+
+async function makeShadow(client: Client, options: ShadowOptions): Promise<void> {
+  const { adminUrl, role, migrations, serviceVersion } = options
+  const shadow = shadowOf(options.live)
+  await dropSchema(client, shadow)
+  await prepareServiceSchema({ adminUrl, schema: shadow, role, migrations })
+  const note: Note = { startedAt: new Date().toISOString(), serviceVersion }
+  await client.query(`COMMENT ON SCHEMA ${shadow} IS ${client.escapeLiteral(JSON.stringify(note))}`)
+}
+
+async function readNote(client: Client, schema: string): Promise<Note | undefined> {
+  const { rows } = await client.query<{ note: string | null }>(
+    `SELECT obj_description(oid, 'pg_namespace') AS note FROM pg_namespace WHERE nspname = $1`,
+    [schema],
+  )
+  const note = rows[0]?.note
+  return note ? (JSON.parse(note) as Note) : undefined
+}
+
+/** Throws unless both schemas have the same migrations: otherwise the swap would remove tables or functions. */
+export async function requireSameMigrations(
+  client: Client,
+  live: string,
+  migrations: ShadowOptions['migrations'],
+): Promise<void> {
+  for (const { table } of migrations) {
+    const [ours, theirs] = [appliedIn(shadowOf(live), table), appliedIn(live, table)]
+    const { rows } = await client.query<{ migration_name: string }>(
+      `(${ours} EXCEPT ${theirs}) UNION ALL (${theirs} EXCEPT ${ours}) ORDER BY migration_name`,
+    )
+    if (rows.length === 0) continue
+    throw new ReplayError('SCHEMAS_DIFFER', describeMigrations(rows.map(({ migration_name: name }) => name)))
+  }
+}
+
+/** A name that comes twice is in both schemas, with different contents. */
+function describeMigrations(names: readonly string[]): string {
+  const changed = names.filter((name, index) => names.indexOf(name) < index)
+  return changed.length > 0
+    ? `Migrations of the live schema have other contents in this version of the service: ${changed.join(', ')}. nextvisit migrate would refuse them, too. Replay with the version that is live, and --restart.`
+    : `The live schema and this version of the service do not have the same migrations: ${names.join(', ')}. Run nextvisit migrate where the version is newer, or take the one that is live; then begin anew with --restart.`
+}
+
+function appliedIn(schema: string, table: string): string {
+  return `SELECT migration_name, checksum FROM ${schema}.${table} WHERE rolled_back_at IS NULL`
+}
+
+async function requireRoles(client: Client, live: string, roles: TableRoles): Promise<void> {
+  const { withoutRole, missing } = unknownTables(await readTables(client, live), roles)
+  if (withoutRole.length + missing.length === 0) return
+  throw new ReplayError(
+    'TABLE_WITHOUT_ROLE',
+    `The service's replay does not say where the rows of these tables come from, or names some that are not there: ${[...withoutRole, ...missing].join(', ')}.`,
+  )
+}
+
+async function readTables(client: Client, schema: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p') ORDER BY relname`,
+    [schema],
+  )
+  return rows.map(({ name }) => name)
+}

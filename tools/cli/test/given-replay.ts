@@ -1,0 +1,86 @@
+import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import type { Consumer } from '@nextvisit/consumer'
+import { asRole, type Db, prepareServiceSchema, withClient } from '@nextvisit/database'
+import type { LogConnection } from '@nextvisit/log'
+import { createProjectionRunner } from '@nextvisit/projection'
+import { createLogger } from '@nextvisit/service-kit'
+import { rebuildParts } from '@nextvisit/consumer'
+import { createTestDatabase } from '@nextvisit/testing'
+import { inject, onTestFinished, vi } from 'vitest'
+import { replayConsumer, type ReplayEnvironment, type ReplayRequest } from '../src/replay/replay-consumer.ts'
+
+export interface GivenReplayOptions {
+  readonly connection: LogConnection
+  readonly catalog?: CatalogView
+}
+
+const ignore = (): void => {}
+
+/** A consumer's live read models in a database of its own, used as its own role, and replays of them. */
+export async function givenReplay(
+  described: Consumer,
+  { connection, catalog = staticCatalog([]) }: GivenReplayOptions,
+) {
+  const { schema } = described
+  // Roles are shared by the databases of a server, so this one is not the role that other specs use.
+  const consumer: Consumer = { ...described, role: `nextvisit_test_${schema}` }
+  const database = await createTestDatabase(inject('databaseUrl'), { schema: 'not_this_one' })
+  const adminUrl = database.url
+  await prepareServiceSchema({ ...consumer, adminUrl, password: 'test' })
+  const url = asRole(adminUrl, consumer.role, 'test')
+  const db = await consumer.openDb({ url, schema, applicationName: 'spec' })
+  onTestFinished(async () => {
+    await db.$disconnect()
+    await database.drop()
+  })
+
+  const replay = (
+    request: Partial<ReplayRequest> = {},
+    own: Partial<ReplayEnvironment> & { openDb?: (db: Db) => Db } = {},
+  ) => {
+    const { openDb = (opened: Db) => opened, ...environment } = own
+    return replayConsumer(
+      { ...consumer, openDb: async (options) => openDb(await consumer.openDb(options)) },
+      { isDryRun: false, acceptsDifferences: false, restart: false, ...request },
+      {
+        adminUrl,
+        connection,
+        catalog,
+        onBegin: ignore,
+        onProgress: ignore,
+        onStep: ignore,
+        onPause: ignore,
+        ...environment,
+      },
+    )
+  }
+
+  /** The consumer's live fold, until the test ends. */
+  const startLive = async (topic: string) => {
+    const onFailure = vi.fn<(error: Error) => void>()
+    const runner = createProjectionRunner({
+      projection: consumer.projection(rebuildParts(() => Promise.resolve(1))),
+      db,
+      connection,
+      catalog,
+      onFailure,
+      logger: createLogger('spec', 'silent'),
+      now: () => new Date(),
+      serviceVersion: 'test',
+      tickEveryMs: 100,
+      groupId: `${consumer.name}.${topic}`,
+      consumer: { sessionTimeoutMs: 6_000, heartbeatIntervalMs: 200, maxWaitMs: 50 },
+    })
+    await runner.start()
+    onTestFinished(runner.stop)
+    return { onFailure }
+  }
+
+  const asAdmin = (text: string) => withClient(adminUrl, (client) => client.query(text))
+  return { db, url, adminUrl, replay, startLive, asAdmin }
+}
+
+/** The same consumer, over a topic of the test's own. */
+export function onTopic(consumer: Consumer, topic: string): Consumer {
+  return { ...consumer, projection: (parts) => ({ ...consumer.projection(parts), topics: [topic] }) }
+}
