@@ -160,7 +160,7 @@ describe('a projection runner', () => {
       log,
       beforeQueries(db, () => (overtaking ??= overtakeOnce())),
     )
-    await expect.poll(() => overtaking, soon).toBeDefined()
+    await expect.poll(() => overtaking !== undefined, soon).toBe(true)
     await overtaking
     await log.publish(eventsOfAda(3))
     await expect.poll(visitsOf(db), soon).toBe(3)
