@@ -75,7 +75,7 @@ function watching(db: Db, meanwhile: () => Promise<void>) {
   const running = { loads: 0, commits: 0 }
   const counting: Db = {
     $queryRaw: (query) => {
-      if (query.sql.includes('FROM visits')) running.loads += 1
+      if (query.sql.includes('JOIN "visits"')) running.loads += 1
       return db.$queryRaw(query)
     },
     $executeRaw: (statement) => db.$executeRaw(statement),
