@@ -15,33 +15,33 @@ import { recordsOf } from './read-catalog.ts'
 import { viewGroup } from './view-group.ts'
 
 export interface CatalogViewOptions {
-  /** Names this process to `nextvisit apply`, which waits for it. */
+  /** Names this process for `nextvisit apply`, which waits for it. */
   readonly serviceName: string
   readonly logger: Logger
-  /** How often the log's end is asked for. Default 2,000. */
+  /** How often the log's end is read. Default 2,000. */
   readonly currentEveryMs?: number
   /** Default: `catalog`. */
   readonly topic?: string
 }
 
 export interface LiveCatalogView extends CatalogView {
-  /** Resolves once everything up to the log's end has been read, however long the log is away. */
+  /** Resolves once everything up to the log's end has been read, however long the log is unavailable. */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
-  /** Whether it was known to hold everything up to the log's end no longer ago than this (decisions.md, Keys). */
+  /** Whether the view was known to be current at most `ms` ago (decisions.md, Keys). */
   readonly isCurrentWithin: (ms: number) => boolean
 }
 
 const FOLLOW_AGAIN_AFTER_MS = 1_000
 /**
- * After a broker was killed, the group waits so long for the member that this view was before; and `apply` waits so long
- * for a process that was killed. The least that a broker takes by default.
+ * How long the group waits for this view's previous member after a broker was killed, and how long `apply` waits for a
+ * killed process. The smallest value that a broker accepts by default.
  */
 const SESSION_TIMEOUT_MS = 6_000
 
 /**
- * Follows the catalog topic from its first record and holds it in memory. While the log is away it answers from what it
- * holds, and goes on from there when the log is back.
+ * Follows the catalog topic from its first record and holds it in memory. While the log is unavailable it answers from
+ * memory, and it continues when the log is back.
  */
 export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
   const { serviceName, logger, currentEveryMs = 2_000, topic = TOPICS.catalog } = options
@@ -52,7 +52,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   const firstCurrent = Promise.withResolvers<void>()
   /** One past the last record that was read. */
   let position = 0n
-  /** The log's end as it was at an instant: once the position has reached it, the view is current as of then. */
+  /** The log's end at an instant. Once the position has reached it, the view is current as of that instant. */
   let mark = { end: 0n, atMs: 0 }
   let currentAsOfMs = 0
   let running: Promise<unknown> = Promise.resolve()
@@ -67,7 +67,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     const records = batch.records.filter((record) => record.offset >= position)
     for (const record of recordsOf(records, onUnreadable)) {
       if (!foldCatalog(state, record)) continue
-      // Not for what is read at the start: that is the history of the whole catalog.
+      // Not at the start, when the whole history of the catalog is read.
       if (currentAsOfMs > 0)
         logger.info({ organization: record.organization, revision: record.revision }, 'New catalog revision')
       for (const listener of listeners) listener(record.organization)
@@ -80,7 +80,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     logger.error({ topic, offset: String(offset), reason }, 'Skipped a catalog record that cannot be read')
   }
 
-  /** One life of the consumer; rejects where it can't start or has ended for good. */
+  /** One consumer, from its start to its end. Rejects where it cannot start or has crashed. */
   const followOnce = async (): Promise<void> => {
     const ended = Promise.withResolvers<void>()
     const consumer = createRecordConsumer(
@@ -93,7 +93,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         logger,
       },
       {
-        // One record back: there is something to read, so the group tells again how far this view has read.
+        // One record back: with something to read, the consumer commits again how far this view has read.
         positions: async () => new Map([[0, position > 0n ? position - 1n : 0n]]),
         onBatch,
         onCrash: ended.reject,
@@ -113,7 +113,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   const follow = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       await followOnce().catch((error: unknown) => {
-        logger.error({ err: error, topic }, 'Cannot follow the catalog; trying again, keeping what is known')
+        logger.error({ err: error, topic }, 'Cannot follow the catalog; trying again, and answering from memory')
       })
       await pause(FOLLOW_AGAIN_AFTER_MS)
     }
@@ -136,10 +136,10 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       mark = { end, atMs }
       return confirmMark()
     }
-    // What is held may be of a log that is gone, so it is not confirmed.
+    // The view may hold a log that was deleted, so it is not confirmed as current.
     logger.error(
       { topic },
-      'The catalog topic is shorter than what was read of it: was it replaced? Restart this service',
+      'The catalog topic is shorter than what was read from it. Was it replaced? Restart this service',
     )
   }
 

@@ -4,7 +4,7 @@ import type { CatalogKey, CatalogProject, CatalogView } from './catalog-view.ts'
 
 interface HeldOrganization {
   readonly revision: number
-  /** `null` once it was removed; its revision is still held, so that the next one follows it. */
+  /** `null` once it was removed. Its revision is kept, so that the next one follows it. */
   readonly config: OrganizationConfig | null
   readonly projects: ReadonlyMap<string, CatalogProject>
 }
@@ -13,8 +13,8 @@ interface HeldOrganization {
 export interface CatalogState {
   readonly organizations: Map<string, HeldOrganization>
   /**
-   * By SHA-256 of the key: who has it, then who else names it, in the order of the log. So nobody takes a key over by
-   * naming its hash, and one that moves to another organization works whichever record comes first.
+   * By SHA-256 of the key: its holder first, then others that name it, in the order of the log. So nobody takes over a key
+   * by naming its hash, and a key that moves to another organization works whichever record comes first.
    */
   readonly keys: Map<string, readonly CatalogKey[]>
 }
@@ -27,7 +27,7 @@ export function emptyCatalog(): CatalogState {
 }
 
 /**
- * Folds one record into the state, in place. A record counts only where its revision is one more than what is held, so
+ * Folds one record into the state, in place. A record counts only where its revision is one more than the held one, so
  * of two appliers that started from the same revision the first in the log wins (decisions.md, The workspace file).
  * Returns whether it counted.
  */
@@ -55,7 +55,7 @@ function releaseKeys(state: CatalogState, project: CatalogProject): void {
   }
 }
 
-/** Look-ups that always answer from what the state holds now. */
+/** Look-ups that always answer from the current state. */
 export function lookupsOf(state: CatalogState): CatalogLookups {
   return {
     project: (organization, project) => state.organizations.get(organization)?.projects.get(project),

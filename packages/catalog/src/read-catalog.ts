@@ -11,7 +11,7 @@ export interface ReadCatalog {
   readonly counted: ReadonlySet<string>
 }
 
-/** Folds the catalog topic from its beginning to its end. Rejects with {@link CatalogTopicError} where it is not there. */
+/** Folds the catalog topic from its beginning to its end. Rejects with {@link CatalogTopicError} where it does not exist. */
 export async function readCatalog(connection: LogConnection, topic: string): Promise<ReadCatalog> {
   await requireTopic(connection, topic)
   const state = emptyCatalog()
@@ -29,7 +29,7 @@ export async function readCatalog(connection: LogConnection, topic: string): Pro
   return { state, end, counted }
 }
 
-/** The records that can be read; the others are told to `onUnreadable` and skipped. */
+/** The readable records. The others are reported to `onUnreadable` and skipped. */
 export function recordsOf(
   records: readonly FetchedRecord[],
   onUnreadable: (offset: bigint, reason: string) => void,

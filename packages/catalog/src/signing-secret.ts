@@ -13,7 +13,7 @@ export function isSecretKey(text: string): boolean {
 
 /**
  * A project's signing secret as the catalog holds it: AES-256-GCM under NEXTVISIT_SECRET_KEY (32 bytes, hex), base64 of
- * nonce, tag and text. It is bound to its project: moved into another one it does not open.
+ * nonce, tag and text. It is bound to its project: in another project it cannot be decrypted.
  */
 export function encryptSigningSecret(secret: string, secretKey: string, project: ProjectRef): string {
   const nonce = randomBytes(NONCE_BYTES)

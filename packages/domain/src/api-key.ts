@@ -24,7 +24,7 @@ export function createApiKey(kind: KeyKind, environment: Environment, random: Ui
   return head + checksumOf(head)
 }
 
-/** What a key says of itself, or undefined where it is malformed or mistyped. Says nothing of whether it is valid. */
+/** The kind and environment in a key, or undefined where it is malformed or mistyped. It may still not be a valid key. */
 export function parseApiKey(text: string): ParsedApiKey | undefined {
   const match = API_KEY.exec(text)
   if (!match?.[1] || match[4] !== checksumOf(match[1])) return undefined

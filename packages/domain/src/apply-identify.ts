@@ -1,26 +1,26 @@
 import type { DeviceFacts, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
 import { applyImportedOperations, applyTraitOperations } from './trait-operations.ts'
 
-/** What identifies tell of a user. */
-export interface ToldFacts {
+/** What identifies say about a user. */
+export interface ProfileFacts {
   readonly traits: ReadonlyMap<string, TraitValue>
   readonly device: DeviceFacts
 }
 
 /**
- * What is known after an identify: operations applied, device facts laid over what was there (decisions.md, Identify); of
- * an imported one either only where nothing is known (decisions.md, Import). What is given stays as it was.
+ * The facts after an identify: operations applied, device facts merged over the known ones (decisions.md, Identify). An
+ * imported identify only fills in what is unknown (decisions.md, Import). The given facts are not changed.
  */
 export function applyIdentify(
-  { traits, device }: ToldFacts,
+  { traits, device }: ProfileFacts,
   fact: IdentifyRequested,
-): ToldFacts & { readonly skippedIncrements: readonly string[] } {
+): ProfileFacts & { readonly skippedIncrements: readonly string[] } {
   return fact.imported
     ? { ...applyImportedOperations(traits, fact.operations), device: { ...fact.device, ...device } }
     : { ...applyTraitOperations(traits, fact.operations), device: { ...device, ...fact.device } }
 }
 
-/** When an identify saw its user: on its arrival, or when an imported line says. */
+/** When an identify saw its user: when it was received, or the time in an imported line. */
 export function identifiedAt({ imported, occurredAt, received }: IdentifyRequested): string {
   return imported ? (occurredAt ?? received) : received
 }

@@ -1,11 +1,11 @@
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { applyIdentify, identifiedAt, type ToldFacts } from './apply-identify.ts'
+import { applyIdentify, identifiedAt, type ProfileFacts } from './apply-identify.ts'
 
 const RECEIVED = '2026-11-02T12:00:00.000Z'
 const LAST_YEAR = '2025-06-01T08:00:00.000Z'
-const TOLD: ToldFacts = { traits: new Map([['plan', 'free']]), device: { $countryCode: 'DE', $deviceOs: 'iOS' } }
+const KNOWN: ProfileFacts = { traits: new Map([['plan', 'free']]), device: { $countryCode: 'DE', $deviceOs: 'iOS' } }
 
 const identify = (special: Partial<IdentifyRequested> = {}) =>
   identifyRequested({
@@ -17,7 +17,7 @@ const identify = (special: Partial<IdentifyRequested> = {}) =>
 
 describe('an identify and what is known of its user', () => {
   it('is laid over it (decisions.md, Identify)', () => {
-    expect(applyIdentify(TOLD, identify())).toMatchObject({
+    expect(applyIdentify(KNOWN, identify())).toMatchObject({
       traits: new Map([
         ['plan', 'pro'],
         ['city', 'London'],
@@ -27,7 +27,7 @@ describe('an identify and what is known of its user', () => {
   })
 
   it('fills in what is not known where it was imported (decisions.md, Import)', () => {
-    expect(applyIdentify(TOLD, identify({ imported: true }))).toMatchObject({
+    expect(applyIdentify(KNOWN, identify({ imported: true }))).toMatchObject({
       traits: new Map([
         ['plan', 'free'],
         ['city', 'London'],

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 
-/** A constant of the product: with another one every user would be another user. */
+/** A constant of the product: with another one every user would get another id. */
 const NEXTVISIT_NAMESPACE = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
 
 /** The UUID, version 5, of a name in a namespace (itself a UUID). */

@@ -3,7 +3,7 @@ import { reject, type Rejection } from './bodies/rejection.ts'
 
 const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS
-/** How old a live event may be, ms; an imported one may be any age (decisions.md, Import). */
+/** How old a live event may be, ms. An imported one may have any age (decisions.md, Import). */
 export const MAX_EVENT_AGE_MS = 365 * 24 * 60 * MINUTE_MS
 const MAX_TRIGGER_AGE_MS = 15 * MINUTE_MS
 
@@ -20,7 +20,7 @@ export type OccurredAt =
   | Rejection
 
 /**
- * When an event happened, by what its caller says (decisions.md, Track event): a date and time, seconds and fraction
+ * When an event happened, according to its caller (decisions.md, Track event): a date and time, seconds and fraction
  * optional, with `Z`, `±hh:mm` or `±hhmm`, cut to the millisecond. Limits are inclusive.
  */
 export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX_EVENT_AGE_MS): OccurredAt {
@@ -35,7 +35,7 @@ export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX
   }
 }
 
-/** Milliseconds since the epoch, or undefined for what is no such text or no such day. `Date.parse` takes too much. */
+/** Milliseconds since the epoch, or undefined for another format or a day that does not exist. `Date.parse` accepts too much. */
 function instantOf(text: string): number | undefined {
   const match = DATE_TIME.exec(text)
   if (!match) return undefined
@@ -48,7 +48,7 @@ function instantOf(text: string): number | undefined {
   if (hour > 23 || minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return undefined
   const localMs = Date.UTC(year, month - 1, day, hour, minute, second, millisecond)
   const local = new Date(localMs)
-  // The 30th of February is the 2nd of March to Date.UTC, and the year 26 is 1926.
+  // Date.UTC takes the 30th of February for the 2nd of March, and the year 26 for 1926.
   if (local.getUTCFullYear() !== year || local.getUTCMonth() !== month - 1 || local.getUTCDate() !== day)
     return undefined
   const sign = match[8] === '-' ? -1 : 1

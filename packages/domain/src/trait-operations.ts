@@ -10,11 +10,11 @@ export interface AppliedTraits {
 
 /**
  * One request's operations on a user's traits, in the order set, setOnce, increment, decrement, unset (decisions.md,
- * Identify). The map that is given stays as it was.
+ * Identify). The given map is not changed.
  *
  * An increment of an unset trait starts at 0. It is skipped where the trait is not a number, and likewise where the sum
- * would not be finite (1e308 + 1e308): JSON has no Infinity, so no read model could hold it. `setOnce` leaves a trait
- * that is set, `null` included.
+ * would not be finite (1e308 + 1e308): JSON has no Infinity, so no read model could hold it. `setOnce` keeps a trait that
+ * is set, also to `null`.
  */
 export function applyTraitOperations(
   traits: ReadonlyMap<string, TraitValue>,
@@ -39,8 +39,8 @@ export function applyTraitOperations(
 }
 
 /**
- * An imported identify's operations: what they come to for a user without traits, taken only where a trait is unset
- * (decisions.md, Import). So they overwrite, count up and remove nothing.
+ * An imported identify's operations: the traits that they give a user without traits, taken only where a trait is unset
+ * (decisions.md, Import). So they overwrite, increment and remove nothing.
  */
 export function applyImportedOperations(
   traits: ReadonlyMap<string, TraitValue>,
@@ -53,8 +53,8 @@ export function applyImportedOperations(
 }
 
 /**
- * The custom slugs that a record with these operations brings into its project, each once. Unset registers nothing, and
- * known fields (device and personal ones) are no custom traits (decisions.md, Identify).
+ * The custom slugs that a record with these operations uses in its project, each once. Unset registers nothing, and known
+ * fields (device and personal ones) are not custom traits (decisions.md, Identify).
  */
 export function customTraitSlugs(operations: TraitOperations): string[] {
   const { set = {}, setOnce = {}, increment = {}, decrement = {} } = operations

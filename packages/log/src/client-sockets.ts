@@ -6,8 +6,8 @@ import type { ISocketFactory } from 'kafkajs'
 import type { LogConnection } from './log-connection.ts'
 
 /**
- * The sockets of one kafkajs client. kafkajs has no way to give up: an abandoned request is retried, a disconnect waits
- * for answers. Who holds the sockets can end a client for good.
+ * The sockets of one kafkajs client. kafkajs has no way to give up: it retries an abandoned request, and a disconnect
+ * waits for answers. Whoever holds the sockets can end a client for good.
  */
 export interface ClientSockets {
   readonly open: ISocketFactory
@@ -18,7 +18,7 @@ export interface ClientSockets {
 
 const keepAliveAfterMs = 30_000
 
-/** `onClose` is told of each socket that closes before the client is cut off. */
+/** `onClose` is called for each socket that closes before the client is cut off. */
 export function createClientSockets(
   connection: Pick<LogConnection, 'addressFor'>,
   onClose: () => void = () => {},

@@ -4,28 +4,28 @@ import type { LogConnection, Logger } from './log-connection.ts'
 import { type UnsafeSetting, unsafeSettings } from './unsafe-settings.ts'
 import { withLogAdmin } from './with-log-admin.ts'
 
-/** Short: a service starts without Kafka, too. */
+/** Short, since a service starts without Kafka, too. */
 const CONNECT_TIMEOUT_MS = 1_500
 
 export interface ClusterCheckOptions {
   readonly topics: readonly string[]
-  /** `refuse` in production: what could lose acknowledged records ends the service. Elsewhere one service says it once. */
+  /** `refuse` in production: settings that could lose acknowledged records end the service. Elsewhere one service warns once. */
   readonly unsafe: 'refuse' | 'warn' | 'ignore'
   readonly logger: Logger
-  /** In production, told of what `start` would have rejected with, but was found only later: the cluster was away. */
+  /** In production: what `start` would have rejected with, but was found later, since the cluster was unavailable. */
   readonly onUnsafe: (error: Error) => void
 }
 
 export interface ClusterCheck {
   /**
-   * In production, rejects with {@link UnsafeClusterError}, or with why the settings can never be read. A cluster that is
-   * away, or has no topics yet, does not keep a service from starting: it is looked at as soon as it is there.
+   * In production, rejects with {@link UnsafeClusterError}, or with the reason why the settings can never be read. A
+   * cluster that is unavailable, or has no topics yet, does not prevent a start: it is checked as soon as it is there.
    */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** Looks once, at boot, whether the cluster's settings keep what was acknowledged (docs/operations.md, Production mode). */
+/** Checks once, at boot, whether the cluster's settings keep acknowledged records (docs/operations.md, Production mode). */
 export function createClusterCheck(connection: LogConnection, options: ClusterCheckOptions): ClusterCheck {
   const { topics, unsafe, logger, onUnsafe } = options
   const stopping = new AbortController()
@@ -46,7 +46,7 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
     }
   }
 
-  /** What no trying again mends. */
+  /** For an error that another attempt cannot fix. */
   const settle = (error: Error, refuse: (error: Error) => void): void => {
     if (unsafe === 'refuse') return refuse(error)
     logger.warn({ err: error }, 'Cannot read the cluster’s settings: whether it could lose records was not checked')
@@ -68,7 +68,7 @@ export function createClusterCheck(connection: LogConnection, options: ClusterCh
   }
 }
 
-/** kafkajs calls it worth a retry or not by a word of its own; ours says what to grant to whom. */
+/** kafkajs marks the error by a word of its own. Ours says what to grant to whom. */
 export function rethrowForbidden(
   { sasl, clientId }: LogConnection,
   topics: readonly string[],
@@ -84,7 +84,7 @@ function readTopics(connection: LogConnection, topics: readonly string[]) {
   return withLogAdmin(connection, (admin) => admin.describeTopics(topics), { connectTimeoutMs: CONNECT_TIMEOUT_MS })
 }
 
-/** A line for each, since a log line is short. */
+/** One log line per setting, since the log shortens long lines. */
 function refusal(found: readonly UnsafeSetting[], logger: Logger): UnsafeClusterError {
   for (const { setting, is, topics, shouldBe, because } of found)
     logger.error({ topics: topics.join(', '), because }, `${setting} is ${is}, must be ${shouldBe}`)

@@ -9,11 +9,11 @@ import { createPublishQueue, sizeOf, type WaitingRecord } from './publish-queue.
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
 
 export interface PublisherOptions {
-  /** Records that may wait for a request; one more is answered `queue-full`. Default 5,000. */
+  /** Records that may wait for a request. Further ones are answered `queue-full`. Default 5,000. */
   readonly maxQueuedRecords?: number
   /** Default 16 MiB. */
   readonly maxQueuedBytes?: number
-  /** How long the broker may take over a request before the producer is thrown away. Default 1,500. */
+  /** How long the broker may take for a request before the producer is replaced. Default 1,500. */
   readonly requestTimeoutMs?: number
   /** Default 3,000. */
   readonly connectTimeoutMs?: number
@@ -22,7 +22,7 @@ export interface PublisherOptions {
   /** Below the broker's `max.message.bytes`, which bounds a partition's part of a request. Default 900,000. */
   readonly maxBatchBytes?: number
   readonly logger?: Logger
-  /** Told of every request to the log, once it was answered or given up. */
+  /** Called for every request to the log, once it is answered or abandoned. */
   readonly onRequest?: (request: PublishRequest) => void
 }
 
@@ -32,13 +32,13 @@ export interface PublishRequest {
   readonly isAcknowledged: boolean
 }
 
-/** Deadlines are looked at no more often than this. */
+/** Deadlines are checked no more often than this. */
 const sweepSpacingMs = 5
 
 /**
  * Publishes with one request in flight: whatever arrives meanwhile forms the next one. That is fast, and it is the guard
  * against kafkajs, whose idempotent producer loses acknowledged records when two of its requests overlap, and when it is
- * used again after one has failed. So a producer that failed is thrown away, and what it had under way is `unknown`.
+ * used again after one has failed. So a producer that failed is replaced, and what it had in flight is `unknown`.
  */
 export function createPublisher(connection: LogConnection, options: PublisherOptions = {}): Publisher {
   const { requestTimeoutMs = 1_500, connectTimeoutMs = 3_000, logger = silentLogger, onRequest = () => {} } = options
@@ -73,12 +73,12 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     reconnect().catch(() => {}) // only when stopped
   }
 
-  /** kafkajs would notice with the next request only; this way the next request finds a connected producer. */
+  /** kafkajs would notice only at the next request. This way the next request finds a connected producer. */
   const replaceIdleProducer = (): void => {
     if (producer && !flight) replaceProducer(new Error('The broker closed the connection'))
   }
 
-  /** The single flight: starts the next request unless one is under way. */
+  /** The single flight: starts the next request unless one is in flight. */
   const pump = (): void => {
     if (flight || !producer || queue.waiting().length === 0) return
     flight = fly(producer).finally(() => {
@@ -89,21 +89,21 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
   }
 
   const fly = async (current: IdempotentProducer): Promise<void> => {
-    await setImmediate() // what else arrives in this turn of the event loop goes along
+    await setImmediate() // whatever else arrives in this turn of the event loop joins the request
     settleOverdue()
     inFlight = queue.take()
     if (inFlight.length === 0) return
     const records = inFlight.length
     const beganAt = performance.now()
-    const tell = (isAcknowledged: boolean) =>
+    const report = (isAcknowledged: boolean) =>
       onRequest({ records, durationMs: performance.now() - beganAt, isAcknowledged })
     try {
       const offsets = await current.send(inFlight.map(({ record }) => record))
-      tell(true)
+      report(true)
       inFlight.forEach((waiting, index) => waiting.settle(answerFor(waiting.record, offsets[index])))
       if (offsets.includes(undefined)) replaceProducer(new Error('The broker left partitions unanswered'))
     } catch (error) {
-      tell(false)
+      report(false)
       const cause = error instanceof Error ? error : new Error(String(error))
       logger.warn({ err: cause, records }, 'A request to the log failed; its records may be there or not')
       for (const waiting of inFlight) waiting.settle({ outcome: 'unknown', cause })
@@ -130,8 +130,8 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
   const sweep = (): void => {
     sweepAt = Infinity
     settleOverdue()
-    const underWay = inFlight.filter((waiting) => !waiting.isSettled())
-    const deadlines = [...queue.waiting(), ...underWay].map(({ deadlineAt }) => deadlineAt)
+    const unanswered = inFlight.filter((waiting) => !waiting.isSettled())
+    const deadlines = [...queue.waiting(), ...unanswered].map(({ deadlineAt }) => deadlineAt)
     sweepBy(deadlines.reduce((earliest, deadlineAt) => Math.min(earliest, deadlineAt), Infinity))
   }
 

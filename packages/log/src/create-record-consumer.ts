@@ -6,9 +6,9 @@ import type { RecordConsumer, RecordConsumerHandlers, RecordConsumerOptions } fr
 
 /**
  * Reads topics as a member of a consumer group, from the positions that the handlers give at each assignment. kafkajs
- * resets a lost position in silence, and lives on after some errors of a handler but not after others. Here a batch is
- * handed on only if it was fetched from where the one before it ended; what the handlers throw ends in `onCrash`; and a
- * consumer that lost its broker is replaced by a new one, as often as it takes.
+ * resets a lost position silently, and survives some errors of a handler but not others. Here a batch is passed on only if
+ * it was fetched from where the batch before it ended; whatever the handlers throw ends in `onCrash`; and a consumer that
+ * lost its broker is replaced by a new one, as often as necessary.
  */
 export function createRecordConsumer(
   connection: LogConnection,
@@ -29,7 +29,7 @@ export function createRecordConsumer(
 
   const onLost = (cause: Error): void => {
     if (stopping.signal.aborted) return
-    logger.warn({ groupId, err: cause }, 'Lost the consumer group; joining it anew')
+    logger.warn({ groupId, err: cause }, 'Lost the consumer group; joining it again')
     join().catch(() => {}) // only when stopped
   }
 
@@ -52,14 +52,14 @@ export function createRecordConsumer(
   }
 }
 
-/** A partition that came back may be fetched while a batch of its last assignment is still being handled. */
+/** A partition that was assigned again may be fetched while a batch of its last assignment is still being handled. */
 function oneAtATime(onBatch: RecordConsumerHandlers['onBatch']): RecordConsumerHandlers['onBatch'] {
-  const underWay = new Map<string, Promise<void>>()
+  const inFlight = new Map<string, Promise<void>>()
   return async (batch) => {
     const name = `${batch.topic}/${batch.partition}`
-    const before = underWay.get(name)
+    const before = inFlight.get(name)
     const handling = before ? before.catch(() => {}).then(() => onBatch(batch)) : onBatch(batch)
-    underWay.set(name, handling)
+    inFlight.set(name, handling)
     await handling
   }
 }

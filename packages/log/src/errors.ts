@@ -1,4 +1,4 @@
-/** What this package throws, or hands on as a cause. `retryable`: the same call may succeed later. */
+/** What this package throws, or passes on as a cause. `retryable`: the same call may succeed later. */
 abstract class LogError extends Error {
   abstract readonly code: string
   abstract readonly retryable: boolean
@@ -7,7 +7,7 @@ abstract class LogError extends Error {
   }
 }
 
-/** No broker answered in time, or none let us in. Check `KAFKA_BROKERS`, TLS and credentials, and that a broker is up. */
+/** No broker answered in time, or none accepted the credentials. Check `KAFKA_BROKERS`, TLS and credentials, and that a broker is up. */
 export class BrokerUnreachableError extends LogError {
   readonly code = 'BROKER_UNREACHABLE'
   readonly retryable = true
@@ -21,13 +21,13 @@ export class BrokerUnreachableError extends LogError {
   }
 }
 
-/** kafkajs wraps what went wrong. */
+/** kafkajs wraps the error. */
 function rootMessageOf(cause: unknown): string {
   if (!(cause instanceof Error) || cause instanceof BrokerUnreachableError) return ''
   return cause.cause === undefined ? cause.message : rootMessageOf(cause.cause)
 }
 
-/** A request was not answered in time; what it asked for may have happened or not. */
+/** A request was not answered in time. Its effect may have happened or not. */
 export class RequestOverdueError extends LogError {
   readonly code = 'REQUEST_OVERDUE'
   readonly retryable = true
@@ -37,7 +37,7 @@ export class RequestOverdueError extends LogError {
   }
 }
 
-/** The caller's deadline passed while its record was in a request under way. */
+/** The caller's deadline passed while its record was in flight. */
 export class AnswerOverdueError extends LogError {
   readonly code = 'ANSWER_OVERDUE'
   readonly retryable = true
@@ -57,7 +57,7 @@ export class PartitionUnansweredError extends LogError {
   }
 }
 
-/** The publisher was stopped while the record was in a request under way. */
+/** The publisher was stopped while the record was in flight. */
 export class PublisherStoppedError extends LogError {
   readonly code = 'PUBLISHER_STOPPED'
   readonly retryable = true
@@ -77,7 +77,7 @@ export class TopicMissingError extends LogError {
   }
 }
 
-/** In production, a cluster that could lose what was acknowledged. Change the settings that are named. */
+/** In production, a cluster that could lose acknowledged records. Change the settings that are named. */
 export class UnsafeClusterError extends LogError {
   readonly code = 'UNSAFE_CLUSTER'
   readonly retryable = false
@@ -105,7 +105,7 @@ export function isUnknownTopic(error: unknown): boolean {
   return isOfType(error, ['UNKNOWN_TOPIC_OR_PARTITION'])
 }
 
-/** Whether the cluster has answered kafkajs that this principal may not. */
+/** Whether the cluster has denied this principal the request. */
 export function isForbidden(error: unknown): boolean {
   return isOfType(error, ['TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
 }
@@ -116,8 +116,8 @@ function isOfType(error: unknown, types: readonly string[]): boolean {
 }
 
 /**
- * A position lies outside the log: the topic was made anew, or its retention passed what was not yet read. kafkajs
- * would go on from somewhere else in silence; reading stops instead, until someone decides.
+ * A position lies outside the log: the topic was created again, or retention deleted records that were not yet read.
+ * kafkajs would silently continue elsewhere. Reading stops instead, until an operator decides.
  */
 export class PositionOutsideLogError extends LogError {
   readonly code = 'POSITION_OUTSIDE_LOG'
@@ -125,17 +125,17 @@ export class PositionOutsideLogError extends LogError {
 
   constructor(topic: string, partition: number, position: bigint | undefined, options?: ErrorOptions) {
     super(
-      `Position ${position ?? 'none'} of ${topic}/${partition} is not in the log; was the topic made anew or its retention too short?`,
+      `Position ${position ?? 'none'} of ${topic}/${partition} is not in the log; was the topic created again, or is its retention too short?`,
       options,
     )
   }
 }
 
-/** A consumer that was told to stop: what kafkajs is thrown, so that it neither retries nor logs what went wrong. */
+/** Thrown at kafkajs when a consumer has to stop, so that it neither retries nor logs the error. */
 export class ConsumerHaltedError extends LogError {
   readonly code = 'CONSUMER_HALTED'
   readonly retryable = false
-  /** kafkajs' own word. */
+  /** kafkajs' own member. */
   readonly retriable = false
 
   constructor() {

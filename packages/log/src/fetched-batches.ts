@@ -7,13 +7,13 @@ export interface KafkaBatch {
   readonly topic: string
   readonly partition: number
   readonly highWatermark: string
-  /** Where the fetch was told to begin. */
+  /** Where the fetch began. */
   readonly fetchedOffset: string
   readonly messages: readonly KafkaMessage[]
   readonly lastOffset: () => string
 }
 
-/** What one fetch returned, in batches of at most `maxBatchRecords`; each begins where the one before it ended. */
+/** What one fetch returned, in batches of at most `maxBatchRecords`. Each begins where the one before it ended. */
 export function toFetchedBatches(batch: KafkaBatch, maxBatchRecords: number): readonly FetchedBatch[] {
   const { topic, partition } = batch
   const highWatermark = BigInt(batch.highWatermark)
@@ -42,7 +42,7 @@ function toFetchedRecord(topic: string, partition: number, message: KafkaMessage
   }
 }
 
-/** Header names are the producer's words: fromEntries makes own properties of all of them. Of equal ones the last wins. */
+/** A producer may choose any header name: fromEntries makes own properties of all of them. Of equal names the last wins. */
 function toHeaders(headers: IHeaders): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => {

@@ -13,20 +13,20 @@ import type { LogConnection } from './log-connection.ts'
 import { createOffsetCommits } from './offset-commits.ts'
 import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions, Watermarks } from './record-consumer.ts'
 
-/** One kafkajs consumer, from its join to its end. It is not used again after it was lost. */
+/** One kafkajs consumer, from its join to its end. It is not used again once it is lost. */
 export interface GroupMember {
   readonly join: () => Promise<void>
-  /** Lets batches under way finish. */
+  /** Lets current batches finish. */
   readonly leave: () => Promise<void>
   readonly assigned: () => ReadonlyMap<string, readonly number[]>
 }
 
 export interface GroupMemberHandlers extends RecordConsumerHandlers {
-  /** The member is out of the group, through no fault of the handlers: another may join. */
+  /** The member has left the group through no fault of the handlers: another may join. */
   readonly onLost: (error: Error) => void
 }
 
-/** What the member was given at one join of the group: nothing of it holds after the next join. */
+/** What the member was assigned at one join of the group. It is void after the next join. */
 interface Assignment {
   readonly partitions: ReadonlyMap<string, readonly number[]>
   readonly cursors: Map<string, PartitionCursor>
@@ -39,12 +39,12 @@ interface PartitionCursor {
   strayFetches: number
 }
 
-/** A fetch or two that raced with a seek may begin elsewhere; more, and the log does not have our position. */
+/** A fetch or two that raced with a seek may begin elsewhere. After more, the log does not have our position. */
 const maxStrayFetches = 3
-const maxAsked = 3
-const askAgainAfterMs = 200
+const maxAttempts = 3
+const retryAfterMs = 200
 
-/** `signal` tells that nothing more is to be handed on. */
+/** Once `signal` is aborted, no more batches are passed on. */
 export function createGroupMember(
   connection: LogConnection,
   options: RecordConsumerOptions,
@@ -58,8 +58,8 @@ export function createGroupMember(
   let isLost = false
 
   /**
-   * Asked by kafkajs after an error that it would restart itself after. A consumer that was restarted may be stuck, or own
-   * partitions twice (tulios/kafkajs#659, #1122): a new one takes its place.
+   * kafkajs calls this after an error that it would restart itself after. A restarted consumer may be stuck, or own
+   * partitions twice (tulios/kafkajs#659, #1122), so a new one replaces it.
    */
   const restartOnFailure = async (): Promise<boolean> => {
     isLost = true
@@ -69,7 +69,7 @@ export function createGroupMember(
   const consumer = createConsumer(connection, sockets, options, restartOnFailure)
 
   const onJoined = ({ payload }: ConsumerGroupJoinEvent): void => {
-    commits.forget()
+    commits.discard()
     const given = Object.entries(payload.memberAssignment).filter(([, ofTopic]) => ofTopic.length > 0)
     const partitions = new Map(given.map(([topic, ofTopic]) => [topic, ofTopic.toSorted((a, b) => a - b)]))
     const joined: Assignment = { partitions, cursors: new Map() }
@@ -95,15 +95,15 @@ export function createGroupMember(
   }
 
   /**
-   * Asks the handlers for positions, and again if one of them is refused: the partition's last owner, finishing a batch,
-   * may have moved it past the watermarks as they were read a moment before.
+   * Gets positions from the handlers, and again if one is refused: the partition's last owner may just have committed a
+   * batch past the watermarks that were read before.
    */
   const locate = async (
     topic: string,
     partitions: readonly number[],
     isOver: () => boolean,
   ): Promise<ReadonlyMap<number, bigint>> => {
-    for (let asked = 1; ; asked += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const trying = { message: 'Cannot read watermarks; trying again', logger, signal }
       const all = await keepTrying(() => readWatermarks(connection, topic, { logger }), trying)
       if (isOver()) return new Map()
@@ -112,9 +112,9 @@ export function createGroupMember(
         const positions = await handlers.positions(topic, watermarks)
         return new Map(partitions.map((partition) => [partition, checked(topic, partition, positions, watermarks)]))
       } catch (error) {
-        if (asked === maxAsked || isOver()) throw error
-        logger.debug({ topic, err: error }, 'Positions were refused; asking again')
-        await sleep(askAgainAfterMs)
+        if (attempt === maxAttempts || isOver()) throw error
+        logger.debug({ topic, err: error }, 'Positions were refused; trying again')
+        await sleep(retryAfterMs)
       }
     }
   }
@@ -127,7 +127,7 @@ export function createGroupMember(
     for (const part of toFetchedBatches(batch, maxBatchRecords)) {
       if (!cursor || assignment !== current || signal.aborted) return // fetched for an assignment that is over
       if (part.fetchedFrom !== cursor.next) return refetch(topic, partition, cursor)
-      await handOn(part)
+      await passOn(part)
       if (assignment !== current) return
       cursor.next = part.nextOffset
       cursor.strayFetches = 0
@@ -138,12 +138,12 @@ export function createGroupMember(
     }
   }
 
-  const handOn = async (batch: FetchedBatch): Promise<void> => {
+  const passOn = async (batch: FetchedBatch): Promise<void> => {
     try {
       await handlers.onBatch(batch)
     } catch (error) {
       handlers.onCrash(toError(error))
-      throw new ConsumerHaltedError() // kafkajs would retry some errors, and log what they say
+      throw new ConsumerHaltedError() // kafkajs would retry some errors, and log their messages
     }
   }
 
@@ -176,7 +176,7 @@ export function createGroupMember(
   const leave: GroupMember['leave'] = async () => {
     await commits.flush()
     await consumer.disconnect().catch(() => {})
-    commits.forget()
+    commits.discard()
     sockets.cutOff(new ConsumerHaltedError())
   }
 

@@ -10,12 +10,12 @@ import { within } from './within.ts'
 export interface IdempotentProducer {
   /**
    * Writes the records with `acks=all`, in order within each partition, and returns the offset of each (undefined where
-   * the broker told none). Rejects if no answer came in time. Never call it again before it has settled, nor after it
-   * has rejected: kafkajs then loses records that it has acknowledged. (With several brokers it may still double the
-   * records of a partition whose leader moved between two attempts at a request; consumers drop copies by record id.)
+   * the broker gave none). Rejects if no answer came in time. Never call it again before it has settled, or after it has
+   * rejected: kafkajs then loses records that it has acknowledged. (With several brokers it may still duplicate the
+   * records of a partition whose leader moved between two attempts of a request. Consumers drop duplicates by record id.)
    */
   readonly send: (records: readonly RecordToPublish[]) => Promise<readonly (bigint | undefined)[]>
-  /** Cuts the producer off: nothing that it still has under way is sent again. */
+  /** Cuts the producer off: nothing that is still in flight is sent again. */
   readonly discard: (reason: Error) => void
 }
 
@@ -23,7 +23,7 @@ export interface IdempotentProducerOptions {
   readonly requestTimeoutMs: number
   readonly connectTimeoutMs: number
   readonly logger: Logger
-  /** One of the producer's sockets closed without our doing. */
+  /** One of the producer's sockets was closed, and not by us. */
   readonly onSocketClosed: () => void
 }
 
@@ -35,7 +35,7 @@ export async function connectProducer(
   const sockets = createClientSockets(connection, onSocketClosed)
   const producer = createKafka(connection, sockets, {
     connectTimeoutMs,
-    // Half: so that one lost answer is asked for again (the broker knows the sequence) before the request is given up.
+    // Half, so that a request whose answer was lost is repeated once in time (the broker knows the sequence).
     requestTimeoutMs: Math.ceil(requestTimeoutMs / 2),
     retry: { retries: 8, initialRetryTime: 50, maxRetryTime: 250 },
     logger,
@@ -64,7 +64,7 @@ export async function connectProducer(
   return { send, discard }
 }
 
-/** Partitions are always given by the caller; kafkajs would choose anew at each retry. */
+/** The caller always gives the partition: kafkajs would choose again at each retry. */
 function givenPartition({ message }: { readonly message: Message }): number {
   if (message.partition === undefined) throw new TypeError('A record to publish names its partition')
   return message.partition
@@ -81,7 +81,7 @@ function byTopic(records: readonly RecordToPublish[]): TopicMessages[] {
   return Array.from(messagesOf, ([topic, messages]) => ({ topic, messages }))
 }
 
-/** A partition's records of one request get offsets in a row, from the base offset that the broker tells. */
+/** A partition's records of one request get consecutive offsets, from the base offset in the broker's answer. */
 function offsetsOf(
   records: readonly RecordToPublish[],
   answer: readonly RecordMetadata[],

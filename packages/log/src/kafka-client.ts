@@ -14,7 +14,7 @@ export interface KafkaClientOptions {
 
 export const silentLogger: Logger = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} }
 
-/** What kafkajs needs to reach the log; opens nothing. */
+/** What kafkajs needs to reach the log. Opens nothing. */
 export function kafkaConfig(
   connection: LogConnection,
   sockets: ClientSockets,
@@ -39,12 +39,12 @@ export function createKafka(connection: LogConnection, sockets: ClientSockets, o
   return new Kafka(kafkaConfig(connection, sockets, options))
 }
 
-/** Where kafkajs tells of single attempts. What came of them reaches us as an error, and is logged once. */
+/** kafkajs' namespaces for single attempts. Their outcome reaches us as an error and is logged once. */
 const aboutAttempts = new Set(['Connection', 'BrokerPool', 'Cluster'])
 
 /**
- * kafkajs' errors become warnings, since what they lead to is ours to log; everything else is debug. Fields are picked,
- * never passed on: its entries may hold payloads.
+ * kafkajs' errors become warnings, since we log their consequences; everything else is debug. Fields are picked, never
+ * passed on whole: kafkajs' entries may hold payloads.
  */
 function forwardLog(logger: Logger, { level, namespace, log }: LogEntry): void {
   const { broker, groupId, topic, partition, error } = log

@@ -7,14 +7,14 @@ export interface KeepTryingOptions {
   readonly message: string
   readonly logger: Logger
   readonly signal?: AbortSignal
-  /** After this long the last failure is thrown. Left out: never. */
+  /** After this time the last failure is thrown. Left out: never. */
   readonly giveUpAfterMs?: number
 }
 
 const firstBackOffMs = 50
 const longestBackOffMs = 2_000
 
-/** Tries until it works, with back-off. Throws what says it is not `retryable`, and the signal's reason once aborted. */
+/** Tries until it succeeds, with back-off. Throws errors that are not `retryable`, and the signal's reason once aborted. */
 export async function keepTrying<T>(attempt: () => Promise<T>, options: KeepTryingOptions): Promise<T> {
   const { message, logger, signal, giveUpAfterMs = Infinity } = options
   const giveUpAt = performance.now() + giveUpAfterMs
@@ -31,7 +31,7 @@ export async function keepTrying<T>(attempt: () => Promise<T>, options: KeepTryi
   }
 }
 
-/** Whether an error says that no trying again mends it. */
+/** Whether an error says that another attempt cannot fix it. */
 export function isFinal(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === false
 }

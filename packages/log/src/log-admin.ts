@@ -27,7 +27,7 @@ export interface LogAdmin {
   /** Rejects with BrokerUnreachableError. */
   readonly connect: () => Promise<void>
   readonly disconnect: () => Promise<void>
-  /** Makes a topic unless it is there; false if it was (its settings stay as they are). */
+  /** Creates a topic. False: it existed, and its settings stay as they are. */
   readonly createTopic: (topic: string, settings: TopicSettings) => Promise<boolean>
   readonly deleteTopic: (topic: string) => Promise<void>
   /** 0 if there is no such topic. */
@@ -36,9 +36,9 @@ export interface LogAdmin {
   readonly describeTopics: (topics: readonly string[]) => Promise<readonly TopicState[]>
   /** Rejects with TopicMissingError. */
   readonly watermarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
-  /** The first offset of each partition whose record is not older than `instantMs`; the log's end where none is. */
+  /** The first offset of each partition whose record is not older than `instantMs`. Where there is none, the log's end. */
   readonly offsetsAt: (topic: string, instantMs: number) => Promise<ReadonlyMap<number, bigint>>
-  /** What a group has committed to Kafka (for dashboards: checkpoints live in Postgres); partitions without are left out. */
+  /** What a group has committed to Kafka, by partition. For dashboards: checkpoints live in Postgres. */
   readonly groupOffsets: (groupId: string, topic: string) => Promise<ReadonlyMap<number, bigint>>
   /** Ids of the groups that begin with `prefix`. */
   readonly listGroups: (prefix: string) => Promise<readonly string[]>
@@ -53,11 +53,11 @@ export interface LogAdminOptions {
   readonly requestTimeoutMs?: number
 }
 
-/** In Kafka's protocol. kafkajs' enum for it is not to be had from an ES module. */
+/** In Kafka's protocol. An ES module cannot import kafkajs' enum for it. */
 // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
 const TOPIC_RESOURCE = 2 as ConfigResourceTypes.TOPIC
 
-/** Asks and arranges; reads and writes no records. */
+/** Queries and configures the cluster. Reads and writes no records. */
 export function createLogAdmin(connection: LogConnection, options: LogAdminOptions = {}): LogAdmin {
   const { logger = silentLogger, connectTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
   const sockets = createClientSockets(connection)
@@ -101,7 +101,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
 
-  /** A broker that is just starting names no controller yet, which kafkajs does not wait for. What else fails is thrown. */
+  /** A broker that is just starting names no controller yet, and kafkajs does not wait for one. Other errors are thrown. */
   const createOnceControlled = async (asked: Parameters<typeof admin.createTopics>[0]): Promise<boolean> => {
     const waiting = { message: 'Waiting for a controller', logger, giveUpAfterMs: requestTimeoutMs }
     const create = () =>
@@ -153,7 +153,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       return new Map(committed.map(({ partition, offset }) => [partition, BigInt(offset)]))
     },
     listGroups: async (prefix) => {
-      // kafkajs tries everything else again by itself, but not this, which a broker refuses while it is starting.
+      // kafkajs retries everything else itself, but not this, which a starting broker refuses.
       const trying = { message: 'Cannot list groups; trying again', logger, signal: new AbortController().signal }
       const { groups } = await keepTrying(() => admin.listGroups(), { ...trying, giveUpAfterMs: requestTimeoutMs })
       return groups.map(({ groupId }) => groupId).filter((groupId) => groupId.startsWith(prefix))

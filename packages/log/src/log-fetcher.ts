@@ -19,15 +19,15 @@ export interface LogFetcherOptions {
 }
 
 export interface LogFetcher {
-  /** One fetch from each position; partitions with nothing to tell are left out. PositionOutsideLogError if one is not in the log. */
+  /** One fetch from each position. Leaves out partitions without records. PositionOutsideLogError if one is not in the log. */
   readonly fetch: (positions: ReadonlyMap<number, bigint>) => Promise<readonly KafkaBatch[]>
-  /** Cuts off: a fetch under way rejects. */
+  /** Cuts the connection off: a fetch in flight rejects. */
   readonly close: (reason: Error) => void
 }
 
 const readCommitted = 1
 
-/** Reads a topic without a consumer group. Knows the leaders as of now: after any error, connect anew. */
+/** Reads a topic without a consumer group. Knows the leaders as of now: after any error, connect again. */
 export async function connectFetcher(
   connection: LogConnection,
   topic: string,

@@ -10,8 +10,8 @@ import type { FetchedBatch, Watermarks } from './record-consumer.ts'
 
 export interface ReadOptions {
   /**
-   * `end`: up to the log's end as of the start, records behind it left out; or up to offsets of one's own, which are left
-   * out, too. Left out: for ever, until `signal`.
+   * `end`: up to the log's end as of the start. Or up to the given offsets, by partition, these excluded. Left out: until
+   * `signal` is aborted.
    */
   readonly until?: 'end' | ReadonlyMap<number, bigint>
   readonly signal?: AbortSignal
@@ -42,7 +42,7 @@ export interface LogReaderOptions {
   readonly logger?: Logger
 }
 
-/** Reads without a consumer group: nothing is committed, no one is waited for, and a slow reader loses no session. */
+/** Reads without a consumer group: commits nothing, waits for no other member, and loses no session when it is slow. */
 export function createLogReader(connection: LogConnection, options: LogReaderOptions = {}): LogReader {
   const { logger = silentLogger, maxBatchRecords = 1_000 } = options
   const fetcherOptions = {
@@ -58,7 +58,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
     const trying = { message: 'Cannot read the log; trying again', logger, signal, giveUpAfterMs }
     let fetcher: LogFetcher | undefined
     const closeFetcher = (): void => {
-      fetcher?.close(new Error('The reader let go of this connection'))
+      fetcher?.close(new Error('The reader closed this connection'))
       fetcher = undefined
     }
     const fetch = async (positions: ReadonlyMap<number, bigint>): Promise<readonly KafkaBatch[]> => {
@@ -95,9 +95,9 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
 }
 
 interface Cursor {
-  /** Where to fetch next; partitions that are read to the end are gone. */
+  /** Where to fetch next. Partitions that are read to the end are left out. */
   readonly positions: () => ReadonlyMap<number, bigint>
-  /** Moves past the batch, and returns what of it lies before the end. */
+  /** Moves past the batch, and returns the part of it before the end. */
   readonly advance: (batch: FetchedBatch) => FetchedBatch | undefined
 }
 

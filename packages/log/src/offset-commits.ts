@@ -5,18 +5,18 @@ import type { Logger } from './log-connection.ts'
 type Commit = (offsets: OffsetsByTopicPartition) => Promise<void>
 
 export interface OffsetCommits {
-  /** Notes how far a partition has been handled; committed a little later, with whatever else was noted. */
+  /** Notes how far a partition has been handled. It is committed a little later, together with other notes. */
   readonly note: (topic: string, partition: number, nextOffset: bigint, commit: Commit) => void
   readonly flush: () => Promise<void>
-  /** Forgets what was noted: the partitions may be another member's now. */
-  readonly forget: () => void
+  /** Drops all notes: the partitions may belong to another member now. */
+  readonly discard: () => void
 }
 
 const commitAfterMs = 250
 
 /**
- * Commits offsets to Kafka, for lag dashboards only: the checkpoints that count live with the rows. So it waits for
- * nothing, and a failure is not worth more than a debug line.
+ * Commits offsets to Kafka, for lag dashboards only: the real checkpoints live with the rows. So nothing waits for a
+ * commit, and a failure is a debug line.
  */
 export function createOffsetCommits(logger: Logger): OffsetCommits {
   const noted = new Map<string, { topic: string; partition: number; offset: string }>()
@@ -45,6 +45,6 @@ export function createOffsetCommits(logger: Logger): OffsetCommits {
       timer ??= setTimeout(() => void flush(), commitAfterMs)
     },
     flush,
-    forget: () => noted.clear(),
+    discard: () => noted.clear(),
   }
 }

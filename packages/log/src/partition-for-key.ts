@@ -1,7 +1,7 @@
 const seed = 0x9747b28c
 const multiplier = 0x5bd1e995
 
-/** Which of `partitionCount` partitions a key's records go to, as Kafka's Java client and kafkajs have it. */
+/** Which of `partitionCount` partitions a key's records go to, as in Kafka's Java client and kafkajs. */
 export function partitionForKey(key: string, partitionCount: number): number {
   return (murmur2(Buffer.from(key)) & 0x7fffffff) % partitionCount
 }

@@ -1,6 +1,6 @@
 import type { PublishOutcome, RecordToPublish } from './publisher.ts'
 
-/** A record whose caller waits. `settle` answers the caller once; later calls do nothing. */
+/** A record whose caller waits. `settle` answers the caller once. Later calls do nothing. */
 export interface WaitingRecord {
   readonly record: RecordToPublish
   readonly bytes: number
@@ -11,11 +11,11 @@ export interface WaitingRecord {
 }
 
 export interface PublishQueue {
-  /** False when the record does not fit in any more. */
+  /** False: the queue is full. */
   readonly add: (waiting: WaitingRecord) => boolean
-  /** The oldest records that fit into one request, in order of arrival; at least one if there is any. */
+  /** Takes the oldest records that fit into one request, in order of arrival: at least one if there is any. */
   readonly take: () => readonly WaitingRecord[]
-  /** Takes out the records whose deadline has come. */
+  /** Takes the records whose deadline has passed. */
   readonly takeOverdue: (now: number) => readonly WaitingRecord[]
   readonly takeAll: () => readonly WaitingRecord[]
   readonly waiting: () => readonly WaitingRecord[]
@@ -71,7 +71,7 @@ export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
   return { add, take, takeOverdue, takeAll, waiting: () => queued }
 }
 
-/** What a record takes up in a request, roughly: its strings and what the format adds. */
+/** A record's approximate size in a request, bytes: its strings and what the format adds. */
 export function sizeOf({ key, value, headers }: RecordToPublish): number {
   let bytes = 64 + Buffer.byteLength(key) + Buffer.byteLength(value)
   for (const [name, header] of Object.entries(headers)) bytes += 4 + name.length + Buffer.byteLength(header)

@@ -8,11 +8,11 @@ export interface RecordToPublish {
 }
 
 /**
- * What became of a record.
+ * The outcome of publishing a record.
  * - `published`: in the log with `acks=all`.
- * - `not-published`: certainly not in the log (queue full, taken out of the queue at the deadline, stopped); safe to
- *   give its reservations back.
- * - `unknown`: it was in a request whose answer did not come; it may be in the log or not. Never sent again by us.
+ * - `not-published`: certainly not in the log (queue full, deadline passed in the queue, stopped). Its reservations may
+ *   be released.
+ * - `unknown`: it was in a request whose answer did not come. It may be in the log or not. It is never sent again.
  */
 export type PublishOutcome =
   | { readonly outcome: 'published'; readonly offset: bigint }
@@ -20,12 +20,12 @@ export type PublishOutcome =
   | { readonly outcome: 'unknown'; readonly cause: Error }
 
 export interface Publisher {
-  /** Connects; rejects if no broker answers within the connect deadline. */
+  /** Connects. Rejects if no broker answers within the connect deadline. */
   readonly start: () => Promise<void>
   /** Never rejects. `deadlineAt` is a `performance.now()` instant after which the caller no longer waits. */
   readonly publish: (record: RecordToPublish, deadlineAt: number) => Promise<PublishOutcome>
   /** Whether the last exchange with the broker went well. */
   readonly isConnected: () => boolean
-  /** Lets what is in flight finish within `withinMs`, refuses the rest. */
+  /** Lets the request in flight finish within `withinMs`, and refuses the rest. */
   readonly stop: (withinMs: number) => Promise<void>
 }

@@ -12,7 +12,7 @@ export interface FetchedRecord {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What one fetch of one partition returned. Offsets have holes, so where the fetch began is told beside the records. */
+/** What one fetch of one partition returned. Offsets have gaps, so the batch also says where the fetch began. */
 export interface FetchedBatch {
   readonly topic: string
   readonly partition: number
@@ -34,17 +34,17 @@ export interface RecordConsumerOptions {
   readonly topics: readonly string[]
   /** Partitions handled at the same time. Default 4. */
   readonly concurrency?: number
-  /** A fetch of more is handed on in parts. Default 1,000. */
+  /** A larger fetch is passed on in parts. Default 1,000. */
   readonly maxBatchRecords?: number
   /** About 1,000 records. Default 1 MiB. */
   readonly maxBytesPerPartition?: number
   /** How long the broker may hold a fetch that finds nothing. Default 100. */
   readonly maxWaitMs?: number
-  /** Without a heartbeat for so long the partitions go to others. Default 10,000. */
+  /** After this time without a heartbeat the partitions go to others. Default 10,000. */
   readonly sessionTimeoutMs?: number
   /** Default 1,000. */
   readonly heartbeatIntervalMs?: number
-  /** How long a rebalance waits for a member with a batch under way. Default 15,000. */
+  /** How long a rebalance waits for a member that handles a batch. Default 15,000. */
   readonly rebalanceTimeoutMs?: number
   /** How long `start` waits for brokers, and for topics that do not exist yet. Default 30,000. */
   readonly startWithinMs?: number
@@ -53,8 +53,8 @@ export interface RecordConsumerOptions {
 
 export interface RecordConsumerHandlers {
   /**
-   * Where to begin, asked at every assignment, before the first fetch. A position outside the watermarks is the
-   * handler's to refuse (it is given them): throw, and the consumer stops with an alarm. kafkajs would reset in silence.
+   * Where to begin. Called at every assignment, before the first fetch, with the watermarks. Throw to refuse a position
+   * outside of them: the consumer then stops with an alarm, where kafkajs would reset silently.
    */
   readonly positions: (
     topic: string,
@@ -62,15 +62,15 @@ export interface RecordConsumerHandlers {
   ) => Promise<ReadonlyMap<number, bigint>>
   /** Called for one batch of a partition at a time. A throw stops this consumer for good (`onCrash`). */
   readonly onBatch: (batch: FetchedBatch) => Promise<void>
-  /** Partitions that this process owns now, after each rebalance; empty when it owns none. */
+  /** Called after each rebalance with the partitions that this process owns now. Empty: it owns none. */
   readonly onAssigned?: (assigned: ReadonlyMap<string, readonly number[]>) => void
-  /** The consumer is dead and will not come back: exit the process. */
+  /** The consumer has ended for good: exit the process. */
   readonly onCrash: (error: Error) => void
 }
 
 export interface RecordConsumer {
   readonly start: () => Promise<void>
-  /** Leaves the group; a batch under way is let finish. */
+  /** Leaves the group, after the current batch. */
   readonly stop: () => Promise<void>
   readonly assigned: () => ReadonlyMap<string, readonly number[]>
 }

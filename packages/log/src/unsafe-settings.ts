@@ -1,7 +1,7 @@
-/** What a topic is set to in the cluster, defaults included. */
+/** A topic's settings in the cluster, defaults included. */
 export interface TopicState {
   readonly topic: string
-  /** Copies of the partition that has the fewest. */
+  /** Replicas of the partition that has the fewest. */
   readonly replicas: number
   /** Kafka's own names. */
   readonly config: ReadonlyMap<string, string>
@@ -11,7 +11,7 @@ export interface UnsafeSetting {
   /** Kafka's own name. */
   readonly setting: string
   readonly is: string
-  /** That have it so. */
+  /** The topics with this value. */
   readonly topics: readonly string[]
   readonly shouldBe: string
   readonly because: string
@@ -27,13 +27,13 @@ interface Expectation {
 const EXPECTATIONS: readonly Expectation[] = [
   {
     setting: 'replication.factor',
-    isSafe: (copies) => Number(copies) >= 3,
+    isSafe: (replicas) => Number(replicas) >= 3,
     shouldBe: '3 or more',
     because: 'a broker that is lost takes acknowledged records with it',
   },
   {
     setting: 'min.insync.replicas',
-    isSafe: (copies) => Number(copies) >= 2,
+    isSafe: (replicas) => Number(replicas) >= 2,
     shouldBe: '2 or more',
     because: 'an acknowledged record may be on one broker only',
   },
@@ -57,7 +57,7 @@ const EXPECTATIONS: readonly Expectation[] = [
   })),
 ]
 
-/** What could lose records that were acknowledged. A setting that is not told is not judged. */
+/** The settings that could lose acknowledged records. A setting that the cluster does not report is not judged. */
 export function unsafeSettings(states: readonly TopicState[]): readonly UnsafeSetting[] {
   return EXPECTATIONS.flatMap(({ setting, isSafe, shouldBe, because }) => {
     const values = Map.groupBy(states, (state) => valueOf(state, setting))

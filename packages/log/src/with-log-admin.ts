@@ -2,7 +2,7 @@ import { createLogAdmin, type LogAdmin, type LogAdminOptions } from './log-admin
 import type { LogConnection } from './log-connection.ts'
 import type { Watermarks } from './record-consumer.ts'
 
-/** Asks over a connection of its own, closed afterwards: for those who ask seldom. Rejects with BrokerUnreachableError, too. */
+/** Runs queries over a connection of their own, closed afterwards: for rare ones. Rejects with BrokerUnreachableError, too. */
 export async function withLogAdmin<Answer>(
   connection: LogConnection,
   ask: (admin: LogAdmin) => Promise<Answer>,
@@ -13,7 +13,7 @@ export async function withLogAdmin<Answer>(
   try {
     return await ask(admin)
   } finally {
-    // Whatever closing it says, the answer, or the error, is there.
+    // An error while closing must not replace the answer or the first error.
     await admin.disconnect().catch(() => {})
   }
 }

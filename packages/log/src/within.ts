@@ -1,4 +1,4 @@
-/** Settles as `promise` does, or rejects with `overdue()` once `withinMs` have passed; `promise` itself goes on. */
+/** Settles like `promise`, or rejects with `overdue()` after `withinMs`. `promise` itself continues. */
 export async function within<T>(withinMs: number, promise: Promise<T>, overdue: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_, reject) => {

@@ -12,9 +12,9 @@ export interface BarrierOptions {
 }
 
 /**
- * Waits until these partitions are folded up to the log's end as it was when it was called; what is read then has seen
- * everything that was answered before. Any instance can wait, not only the partitions' owners: checkpoints are in
- * Postgres. Rejects with the signal's reason once aborted, and with what Kafka or Postgres throws.
+ * Waits until these partitions are folded up to the end that the log had at the call. Rows that are read afterwards
+ * include everything that was answered before the call. Any instance can wait, not only the partitions' owners, since
+ * checkpoints are in Postgres. Rejects with the signal's reason once aborted, and with what Kafka or Postgres throws.
  */
 export type Barrier = (partitions: readonly number[], signal: AbortSignal) => Promise<void>
 
@@ -26,7 +26,7 @@ export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 1
     const ends = await unlessAborted(readEnds(), signal)
     for (;;) {
       const folded = await unlessAborted(readFolded(), signal)
-      // Of a partition that is not in the log, nothing is known to be folded.
+      // A partition that is not in the log is never folded.
       const isPast = (partition: number) => (folded.get(partition) ?? 0n) >= (ends.get(partition)?.high ?? Infinity)
       if (partitions.every(isPast)) return
       await unlessAborted(sleep(pollEveryMs), signal)
@@ -34,7 +34,7 @@ export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 1
   }
 }
 
-/** Whoever asked may be gone long before a frozen Kafka or Postgres is given up. */
+/** A caller may leave long before a call to a frozen Kafka or Postgres times out. */
 async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = (): void => reject(signal.reason)
@@ -47,7 +47,7 @@ async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-/** One call in flight; whoever asks meanwhile shares the next one, whose answer is no older than their question. */
+/** One call in flight. Callers that come meanwhile share the next one, so no answer is older than its question. */
 function shared<T>(call: () => Promise<T>): () => Promise<T> {
   let inFlight: Promise<T> | undefined
   let next: Promise<T> | undefined

@@ -13,11 +13,11 @@ export interface Checkpoint {
   readonly version: bigint
   /** Kafka's time of the last record passed, ISO; undefined before the first. */
   readonly recordTime?: string | undefined
-  /** The table that it was read from, as Postgres numbers it: another once a replay has swapped the schemas. */
+  /** The oid of the table that it was read from: another one after a replay has swapped the schemas. */
   readonly table: number
 }
 
-/** The checkpoint as it stands; undefined where this partition was never seen. */
+/** The checkpoint as it stands. Undefined where this partition was never seen. */
 export async function readCheckpoint(
   db: Db,
   { projection, topic, partition }: CheckpointKey,
@@ -49,7 +49,7 @@ export async function readNextOffsets(db: Db, projection: string, topic: string)
   return new Map(rows.map((row) => [row.partition, row.next_offset]))
 }
 
-/** Makes the checkpoints of partitions that were never seen, at the offset where each log begins. */
+/** Creates the checkpoints of partitions that were never seen, at the offset where each log begins. */
 export async function createCheckpoints(
   db: Db,
   { projection, topic }: Omit<CheckpointKey, 'partition'>,
@@ -73,7 +73,7 @@ export function fence(
     )`
 }
 
-/** Whether a commit failed at the fence: somebody else has moved the checkpoint since it was read. */
+/** Whether a commit failed at the fence: another process has moved the checkpoint since it was read. */
 export function isStale(error: unknown): boolean {
   return sqlStateOf(error) === 'NV001'
 }

@@ -2,8 +2,8 @@ import { type Db, sql, type Statement } from '@nextvisit/database'
 
 /**
  * Executes statements in order, all of them or none, in one round trip (the SQL function `execute_all` of the core's
- * migrations): BEGIN, a statement at a time and COMMIT would be as many waits. Values travel as text, so each stands in its
- * statement with a cast (`${ids}::uuid[]`), but for numbers and booleans, which are cast here.
+ * migrations). BEGIN, one statement at a time and COMMIT would each be a round trip. Values are sent as text, so each needs
+ * a cast in its statement (`${ids}::uuid[]`), except numbers and booleans, which are cast here.
  */
 export async function executeAll(db: Pick<Db, '$executeRaw'>, statements: readonly Statement[]): Promise<void> {
   const values: (string | null)[] = []
@@ -11,7 +11,7 @@ export async function executeAll(db: Pick<Db, '$executeRaw'>, statements: readon
   await db.$executeRaw(sql`SELECT execute_all(${texts}::text[], ${values}::text[])`)
 }
 
-/** The statement with its values as elements of the one argument; adds them to `values`. */
+/** The statement, with its values as elements of the one argument. Adds them to `values`. */
 function textOf({ strings, values: own }: Statement, values: (string | null)[]): string {
   const [first = '', ...others] = strings
   return others.reduce((text, part, index) => {
@@ -27,7 +27,7 @@ function castOf(value: unknown): string {
   return typeof value === 'number' ? '::float8' : ''
 }
 
-/** As Postgres reads it. */
+/** In Postgres' text format. */
 function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`

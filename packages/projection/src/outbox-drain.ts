@@ -2,7 +2,7 @@ import { type Db, sql } from '@nextvisit/database'
 import type { Logger, Publisher, RecordToPublish } from '@nextvisit/log'
 import type { OutboxRow } from './outbox.ts'
 
-/** Few enough for one request of the publisher, so that they are published all or not at all, in order. */
+/** Few enough for one request of the publisher, so that all or none are published, in order. */
 const ROWS_PER_REQUEST = 100
 const PUBLISH_WITHIN_MS = 5_000
 
@@ -10,7 +10,7 @@ export interface OutboxDrainOptions {
   readonly db: Db
   readonly publisher: Publisher
   readonly logger: Logger
-  /** The partitions that this process owns now: nobody else drains their rows. */
+  /** The partitions that this process owns now: no other process drains their rows. */
   readonly owned: () => readonly number[]
   /** The partition of a topic that a key belongs to. */
   readonly partitionOf: (topic: string, key: string) => Promise<number>
@@ -19,11 +19,11 @@ export interface OutboxDrainOptions {
 /** Publishes what commits put into the outbox. */
 export interface OutboxDrain {
   /**
-   * Drains what is there now, unless it waits for the publisher or for Postgres: then another call comes. Never rejects.
-   * One drain at a time; whoever asks meanwhile shares the next.
+   * Drains the rows that are there now. Ends early where the publisher or Postgres fails: a later call continues. Never
+   * rejects. One drain at a time: calls that come meanwhile share the next one.
    */
   readonly drain: () => Promise<void>
-  /** Resolves once what was asked for has ended. */
+  /** Resolves once all requested drains have ended. */
   readonly finished: () => Promise<void>
 }
 
@@ -37,8 +37,8 @@ export function createOutboxDrain({ db, publisher, logger, owned, partitionOf }:
   }
 
   /**
-   * Publishes a partition's rows in sequence order and deletes what is in the log: at least once, with stable ids to drop
-   * repeats by. Ends at the first that was not published; the next drain begins there.
+   * Publishes a partition's rows in sequence order and deletes those that are in the log: at least once, with stable ids by
+   * which duplicates are dropped. Ends at the first row that was not published. The next drain begins there.
    */
   const drainPartition = async (partition: number): Promise<void> => {
     for (;;) {

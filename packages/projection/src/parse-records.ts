@@ -9,7 +9,7 @@ export interface ParsedRecords<Fact> {
   readonly deadLetters: readonly DeadLetter[]
 }
 
-/** Facts, and what holds none or is held back. Never throws. */
+/** Separates facts from records that cannot be parsed or are held back. Never throws. */
 export function parseRecords<Fact>(
   schema: ZodType<Fact>,
   records: readonly FetchedRecord[],

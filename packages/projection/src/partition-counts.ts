@@ -2,7 +2,7 @@ import { type LogAdmin, TopicMissingError } from '@nextvisit/log'
 import { LogAwayError } from './errors.ts'
 
 /**
- * How many partitions a topic has. Asked once and remembered: were it to change, users would move to other partitions.
+ * How many partitions a topic has. Read once and cached: if it changed, users would move to other partitions.
  * Rejects with LogAwayError and TopicMissingError, which may both pass.
  */
 export type PartitionCounts = (topic: string) => Promise<number>
@@ -11,12 +11,12 @@ export function createPartitionCounts(logAdmin: Pick<LogAdmin, 'partitionCount'>
   const known = new Map<string, number>()
 
   return async (topic) => {
-    const count = known.get(topic) ?? (await ask(topic))
+    const count = known.get(topic) ?? (await read(topic))
     known.set(topic, count)
     return count
   }
 
-  async function ask(topic: string): Promise<number> {
+  async function read(topic: string): Promise<number> {
     const count = await logAdmin.partitionCount(topic).catch((cause: unknown) => {
       throw new LogAwayError({ cause })
     })

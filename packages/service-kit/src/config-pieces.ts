@@ -1,6 +1,6 @@
 /**
- * Pieces of a service's configuration, joined with `.and()` and read by `readConfig`. Their messages say what would be
- * right and never repeat a value, which may be secret.
+ * Parts of a service's configuration, joined with `.and()` and read by `readConfig`. Their messages say what is expected
+ * and never repeat a value, which may be secret.
  */
 import { z } from 'zod'
 
@@ -32,7 +32,7 @@ function address(example: string, protocols: readonly string[]) {
 
 const databaseAddress = address('postgresql://role:password@host:5432/database', ['postgresql:', 'postgres:'])
 
-/** `kafka`: a connection for `@nextvisit/log`, but for the `clientId`. */
+/** `kafka`: a connection for `@nextvisit/log`, without the `clientId`. */
 export const kafkaConfig = z
   .object({
     KAFKA_BROKERS: commaSeparated('host:port', (item) => /^[^\s:/]+:\d+$/.test(item)),
@@ -61,7 +61,7 @@ export const redisConfig = z
   .object({ REDIS_URL: address('redis://host:6379', ['redis:', 'rediss:']) })
   .transform((env) => ({ redisUrl: env.REDIS_URL }))
 
-/** `databaseUrl`: the service's own variable wins over the one that all services share. */
+/** `databaseUrl`: the service's own variable takes precedence over the shared one. */
 export function databaseConfig(specificName: string) {
   return z
     .object({ [specificName]: databaseAddress.optional(), DATABASE_URL: databaseAddress.optional() })
@@ -74,10 +74,10 @@ export function databaseConfig(specificName: string) {
     })
 }
 
-// Every service that asks or is asked has the same one. Short ones could be guessed.
+// All services share one token. A short one could be guessed.
 const token = z.string('must be a secret of 16 characters or more').min(16, 'must be a secret of 16 characters or more')
 
-/** `internalToken`: for a process that asks other services but is not asked. */
+/** `internalToken`: for a process that calls other services but has no internal port. */
 export const internalTokenConfig = z
   .object({ INTERNAL_TOKEN: token })
   .transform((env) => ({ internalToken: env.INTERNAL_TOKEN }))
@@ -85,7 +85,7 @@ export const internalTokenConfig = z
 /** `internalServer`: host, port and token of a service's internal port. */
 export const internalServerConfig = z
   .object({
-    // Never published: a container sets 0.0.0.0 and keeps the port to its network.
+    // Never published: a container sets 0.0.0.0, and the port stays inside its network.
     INTERNAL_HOST: host('127.0.0.1'),
     // 0 takes any free port.
     INTERNAL_PORT: port,
@@ -112,16 +112,16 @@ export const logConfig = z
   })
   .transform((env) => ({ logLevel: env.LOG_LEVEL }))
 
-/** What docker-compose.yml takes for a secret that nobody chose. */
-const NOBODYS_SECRET = 'only-for-this-machine'
+/** docker-compose.yml's default for secrets. */
+const DEFAULT_SECRET = 'only-for-this-machine'
 
-/** `mode`. In production unsafe settings of the cluster and secrets that everybody knows keep a service from starting. */
+/** `mode`. In production a service does not start with unsafe settings of the cluster or with default secrets. */
 export const modeConfig = z
   .looseObject({ NEXTVISIT_MODE: z.enum(['production', 'local'], 'must be production or local').default('local') })
   .transform(({ NEXTVISIT_MODE: mode, ...env }, context) => {
     if (mode === 'local') return { mode }
     for (const [name, value] of Object.entries(env)) {
-      if (typeof value !== 'string' || !value.includes(NOBODYS_SECRET)) continue
+      if (typeof value !== 'string' || !value.includes(DEFAULT_SECRET)) continue
       context.addIssue({ code: 'custom', path: [name], message: 'holds a secret that everybody knows; choose another' })
     }
     return { mode }

@@ -4,11 +4,11 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 const MAX_STRING = 300
 
 /**
- * A service's log: one line of JSON an entry, to stdout.
+ * A service's log: one line of JSON per entry, to stdout.
  *
- * What a customer sent must never get here. So fields pass by their kind: numbers, booleans, short strings and errors.
- * Objects, such as records and bodies, are left out whatever they are called, and so is all that an error carries beside
- * its type, code, message and stack.
+ * It must never contain what a customer sent. So fields pass by their type: numbers, booleans, short strings and errors.
+ * Objects, such as records and bodies, are left out whatever their name, and so is everything in an error besides its
+ * type, code, message and stack.
  */
 export function createLogger(service: string, level: string, destination: DestinationStream = stdout()): Logger {
   const options = {
@@ -19,13 +19,13 @@ export function createLogger(service: string, level: string, destination: Destin
       level: (label: string) => ({ level: label }),
       log: (fields: object) => Object.fromEntries(Object.entries(fields).flatMap(passField)),
     },
-    // Errors are described above, by the same rule under any name.
+    // passField describes errors, under any name.
     serializers: { err: (err: unknown) => err },
   }
   return pino(options, destination)
 }
 
-/** Synchronous: what is logged just before the process ends is what matters most, and it stays in order. */
+/** Synchronous: the lines just before the process ends matter most, and they stay in order. */
 function stdout(): DestinationStream {
   return pino.destination({ dest: 1, sync: true })
 }
@@ -43,12 +43,12 @@ function describeError(error: Error, depth = 0): object {
   return { type: error.name, ...code, message: messageOf(error), stack: framesOf(error), ...cause }
 }
 
-/** JSON.parse quotes what it could not read. */
+/** The message of JSON.parse quotes its input. */
 function messageOf(error: Error): string {
   return error instanceof SyntaxError ? 'Syntax error' : shorten(error.message)
 }
 
-/** Without the head, which repeats the message. */
+/** Without the first line, which repeats the message. */
 function framesOf(error: Error): string {
   const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '))
   return frames.map((line) => line.trim()).join('\n')

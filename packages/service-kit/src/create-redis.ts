@@ -6,13 +6,13 @@ export interface RedisConnectionOptions {
   /** Names the connection in Redis' client list and in the log. */
   readonly name: string
   readonly logger: Logger
-  /** After this a command fails. It may still be carried out: nothing in Redis may have to be exact. */
+  /** After this time a command fails. It may still be executed: nothing may rely on exact values in Redis. */
   readonly commandTimeoutMs?: number
 }
 
 export interface RedisConnection {
   readonly client: Redis
-  /** Waits a moment for Redis, but succeeds without it: it is only ever a help. */
+  /** Waits a moment for Redis, but succeeds without it: Redis is optional. */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -21,20 +21,20 @@ const COMMAND_TIMEOUT_MS = 100
 const CONNECT_TIMEOUT_MS = 500
 const MAX_RECONNECT_DELAY_MS = 1_000
 const PING_EVERY_MS = 1_000
-/** Silence after a command (the ping, if no other) before the connection is given up and made anew. */
+/** How long Redis may be silent after a command (at least the ping) before the connection is replaced. */
 const SILENT_MS = 1_500
 
 /**
- * For commands. While Redis is away they fail at once, and on a frozen Redis after `commandTimeoutMs`; ioredis' defaults
- * would queue them without bound and wait without end.
+ * For commands. While Redis is unavailable they fail at once, and on a frozen Redis after `commandTimeoutMs`. ioredis'
+ * defaults would queue them without limit and wait for ever.
  */
 export function createRedis(options: RedisConnectionOptions): RedisConnection {
   return createConnection(options, COMMAND_TIMEOUT_MS)
 }
 
 /**
- * For subscriptions, which ioredis makes again after each outage. What was published meanwhile is gone; while
- * `client.status` is not `ready`, nothing can be received.
+ * For subscriptions, which ioredis restores after each outage. Messages published during the outage are lost: while
+ * `client.status` is not `ready`, nothing is received.
  */
 export function createRedisSubscriber(options: RedisConnectionOptions): RedisConnection {
   return createConnection(options, SILENT_MS)
@@ -54,14 +54,14 @@ function createConnection(
     socketTimeout: SILENT_MS,
     keepAlive: 10_000,
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), MAX_RECONNECT_DELAY_MS),
-    // After a failover the old primary is a replica: it takes no writes, a new connection finds the new primary.
+    // After a failover the old primary is a replica and takes no writes. A new connection finds the new primary.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
   let isWanted = false
   let isAway = false
   let pings: NodeJS.Timeout | undefined
 
-  /** One line when Redis goes and one when it comes back; an outage makes many errors a second. */
+  /** One line when Redis goes and one when it returns: an outage causes many errors a second. */
   function onAway(err?: Error): void {
     if (isWanted && !isAway)
       logger.warn({ connection: name, ...(err && { err }) }, 'Redis is away; going on without it')
@@ -77,7 +77,7 @@ function createConnection(
     client,
     start: async () => {
       isWanted = true
-      // A connection without traffic would not notice that its Redis froze; a subscriber has none of its own.
+      // A connection without traffic would not notice that its Redis froze. A subscriber has no traffic of its own.
       pings = setInterval(() => void client.ping().catch(() => {}), PING_EVERY_MS)
       await client.connect().catch(() => {})
     },

@@ -1,18 +1,18 @@
-/** The environment does not make a configuration. The message lists every variable that is wrong, and no value. */
+/** The environment is not a valid configuration. The message lists every wrong variable, and no value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly code = 'BAD_CONFIG'
   readonly retryable = false
 }
 
-/** The internal server could not take its port. */
+/** The internal server could not listen on its port. */
 export class ListenError extends Error {
   override readonly name = 'ListenError'
   readonly code = 'CANNOT_LISTEN'
   readonly retryable = false
 }
 
-/** An internal call was not answered as agreed. Whether the other service did what was asked is unknown. */
+/** An internal call got no valid answer. Whether the other service did the work is unknown. */
 export class InternalCallError extends Error {
   override readonly name = 'InternalCallError'
   readonly code = 'INTERNAL_CALL_FAILED'

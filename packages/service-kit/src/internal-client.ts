@@ -2,7 +2,7 @@ import { z, type ZodType } from 'zod'
 import { InternalCallError } from './errors.ts'
 
 export interface InternalClientOptions {
-  /** Of the service's replicas. One is asked until it refuses a connection. */
+  /** Of the service's replicas. One is used until it refuses a connection. */
   readonly baseUrls: readonly string[]
   readonly token: string
   /** The longest that a call may take, over all addresses. */
@@ -10,7 +10,7 @@ export interface InternalClientOptions {
 }
 
 export interface CallOptions {
-  /** What is left of the caller's budget, if that is less than `timeoutMs`. The other side learns it too. */
+  /** The rest of the caller's budget, if less than `timeoutMs`. It is sent to the other service, too. */
   readonly remainingMs?: number
   readonly signal?: AbortSignal
 }
@@ -18,7 +18,7 @@ export interface CallOptions {
 export type CallOutcome<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
   | { readonly outcome: 'not-found' }
-  /** Away, too slow, or not as agreed. The other side may still have done what was asked. */
+  /** Unreachable, too slow, or an invalid answer. The other service may still have done the work. */
   | { readonly outcome: 'unavailable'; readonly cause: Error }
 
 export interface InternalClient {
@@ -30,7 +30,7 @@ export interface InternalClient {
   ) => Promise<CallOutcome<Answer>>
 }
 
-/** Nothing was sent on this connection, so another address may be asked. */
+/** Nothing was sent on this connection, so another address may be tried. */
 const NOT_CONNECTED = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -41,7 +41,7 @@ const NOT_CONNECTED = new Set([
 ])
 const Refusal = z.object({ error: z.string(), message: z.string() })
 
-/** Asks another service on its internal port. Never throws for what the other side or the network does. */
+/** Calls another service on its internal port. Never throws because of the other service or the network. */
 export function createInternalClient({ baseUrls, token, timeoutMs }: InternalClientOptions): InternalClient {
   let preferred = 0
 
@@ -59,11 +59,11 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
       const leftMs = Math.floor(deadline - performance.now())
       if (leftMs <= 0 || signal?.aborted) return unavailable(new InternalCallError('The budget is used up.', { cause }))
       try {
-        return await ask(new URL(path, baseUrls[current]), { payload, leftMs, signal, answerSchema })
+        return await send(new URL(path, baseUrls[current]), { payload, leftMs, signal, answerSchema })
       } catch (error) {
         cause = new InternalCallError('The service can not be reached.', { cause: error })
         const next = (current + 1) % baseUrls.length
-        // Whatever it was, later calls begin with another address; of several that failed here, the first says so.
+        // After any failure later calls begin with another address. Of concurrent failures only the first moves it.
         if (preferred === current) preferred = next
         if (!isNotConnected(error)) return unavailable(cause)
         current = next
@@ -72,7 +72,7 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
     return unavailable(cause)
   }
 
-  async function ask<Answer>(url: URL, { payload, leftMs, signal, answerSchema }: Question<Answer>) {
+  async function send<Answer>(url: URL, { payload, leftMs, signal, answerSchema }: Attempt<Answer>) {
     const timeout = AbortSignal.timeout(leftMs)
     const response = await fetch(url, {
       method: 'POST',
@@ -91,7 +91,7 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
   return { call }
 }
 
-interface Question<Answer> {
+interface Attempt<Answer> {
   readonly payload: string
   readonly leftMs: number
   readonly signal: AbortSignal | undefined
@@ -101,14 +101,12 @@ interface Question<Answer> {
 function readAnswer<Answer>(answer: unknown, schema: ZodType<Answer>): CallOutcome<Answer> {
   const result = schema.safeParse(answer)
   if (result.success) return { outcome: 'answered', answer: result.data }
-  return unavailable(
-    new InternalCallError('The service answered in a form that is not agreed.', { cause: result.error }),
-  )
+  return unavailable(new InternalCallError("The service's answer does not fit its schema.", { cause: result.error }))
 }
 
 function readRefusal(status: number, answer: unknown): CallOutcome<never> {
   const refusal = Refusal.safeParse(answer)
-  // A wrong address answers 404 as well, but not with this word.
+  // A wrong address answers 404, too, but not with this code.
   if (status === 404 && refusal.data?.error === 'NOT_FOUND') return { outcome: 'not-found' }
   return unavailable(
     new InternalCallError(`The service answered ${status}: ${refusal.data?.message ?? 'no reason given'}`),

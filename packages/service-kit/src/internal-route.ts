@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod'
 
-/** Aborted when the caller's deadline passes or the caller goes away: then nobody reads the answer. */
+/** `signal` is aborted when the caller's deadline passes or the caller disconnects: nobody reads the answer then. */
 export interface CallContext {
   readonly signal: AbortSignal
 }
@@ -8,7 +8,7 @@ export interface CallContext {
 const NOT_FOUND = Symbol('not found')
 export type NotFound = typeof NOT_FOUND
 
-/** What a handler returns where the thing asked for does not exist: 404 for the caller. */
+/** What a handler returns where the requested thing does not exist: 404 for the caller. */
 export function notFound(): NotFound {
   return NOT_FOUND
 }
@@ -17,7 +17,7 @@ export function isNotFound(answer: unknown): answer is NotFound {
   return answer === NOT_FOUND
 }
 
-/** A question that other services may ask: see {@link internalRoute}. */
+/** A call that other services may make: see {@link internalRoute}. */
 export interface InternalRoute {
   readonly path: string
   readonly schema: ZodType
@@ -25,8 +25,8 @@ export interface InternalRoute {
 }
 
 /**
- * `POST path` on the internal port. What does not fit `schema` is answered with 400 and never reaches `handle`. A throw is
- * answered with 503 where the error says `retryable` or the signal was aborted, with 500 otherwise.
+ * `POST path` on the internal port. A body that does not fit `schema` is answered with 400 and never reaches `handle`. A
+ * throw is answered with 503 where the error is `retryable` or the signal was aborted, else with 500.
  */
 export function internalRoute<Body>(
   path: string,

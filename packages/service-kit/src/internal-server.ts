@@ -2,6 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler, t
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ListenError } from './errors.ts'
 import { type InternalRoute, isNotFound } from './internal-route.ts'
@@ -14,7 +15,7 @@ export interface InternalServerOptions {
   readonly port: number
   readonly token: string
   readonly routes: readonly InternalRoute[]
-  /** Does this process make progress? Where not, whoever watches it starts another. */
+  /** Does this process make progress? If not, its supervisor replaces it. */
   readonly isLive: () => Health | Promise<Health>
   /** Would a request succeed now? */
   readonly isReady: () => Health | Promise<Health>
@@ -25,7 +26,7 @@ export interface InternalServerOptions {
 
 export interface InternalServer {
   readonly start: () => Promise<{ port: number }>
-  /** Answers what it is at, then closes. */
+  /** Answers the current calls, then closes. */
   readonly stop: () => Promise<void>
 }
 
@@ -33,7 +34,7 @@ const MAX_BODY = '1mb'
 const DEFAULT_DEADLINE_MS = 2_000
 const MAX_DEADLINE_MS = 60_000
 const HEALTH_WITHIN_MS = 2_000
-/** Longer than any client keeps a connection, so that none is closed under a request on its way. */
+/** Longer than any client keeps a connection, so that none is closed while a request is on its way. */
 const KEEP_ALIVE_MS = 65_000
 const CLOSE_WITHIN_MS = 3_000
 
@@ -45,7 +46,7 @@ export function createInternalServer(options: InternalServerOptions): InternalSe
   )
   const calls = new Set<ServerResponse>()
   let isStopping = false
-  // What a client only keeps open is closed as soon as nothing is being answered any more.
+  // Idle connections are closed as soon as no call is being answered.
   const closeWhenDone = () => {
     if (isStopping && calls.size === 0) server.closeAllConnections()
   }
@@ -105,19 +106,11 @@ function answerHealth(check: () => Health | Promise<Health>): RequestHandler {
 }
 
 async function healthWithin(check: () => Health | Promise<Health>): Promise<Health> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Health>((resolve) => {
-    const because = `the check took longer than ${HEALTH_WITHIN_MS} ms`
-    timer = setTimeout(() => resolve({ status: 'unavailable', because }), HEALTH_WITHIN_MS)
-  })
-  try {
-    return await Promise.race([check(), late])
-  } finally {
-    clearTimeout(timer)
-  }
+  const because = `the check took longer than ${HEALTH_WITHIN_MS} ms`
+  return Promise.race([check(), sleep(HEALTH_WITHIN_MS, { status: 'unavailable', because } as const, { ref: false })])
 }
 
-/** Digests are of equal length, as timingSafeEqual wants, and so the length of the token does not show either. */
+/** Digests have equal length, as timingSafeEqual requires, so the length of the token does not show either. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
@@ -164,7 +157,7 @@ function isRetryable(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === true
 }
 
-/** What express.json throws: too large, not JSON, compressed. */
+/** For what express.json throws: too large, not JSON, compressed. */
 const answerBadBody: ErrorRequestHandler = (error: { status?: number }, _request, response, _next) => {
   const status = error.status ?? 500
   refuse(

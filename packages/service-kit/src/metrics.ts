@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
-/** A service's Prometheus registry, with the process's own metrics in it. */
+/** A service's Prometheus registry, with the process's own metrics. */
 export function createMetrics(service: string): Registry {
   const registry = new Registry()
   registry.setDefaultLabels({ service })
@@ -8,7 +8,7 @@ export function createMetrics(service: string): Registry {
   return registry
 }
 
-/** What a publisher's requests to Kafka are like; for its `onRequest`. */
+/** Metrics of a publisher's requests to Kafka, for its `onRequest`. */
 export function createPublishMetrics(registry: Registry) {
   const durations = new Histogram({
     name: 'nextvisit_publish_seconds',

@@ -4,10 +4,10 @@ import { ConfigError } from './errors.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads a service's configuration out of its environment. `schema` is a zod object over variable names, or several
+ * Reads a service's configuration from its environment. `schema` is a zod object over variable names, or several
  * joined: `kafkaConfig.and(redisConfig).and(z.object({ … }))`. An empty variable counts as absent.
  *
- * Throws {@link ConfigError}, which lists every variable that is wrong and what would be right, but never its value.
+ * Throws {@link ConfigError}, which lists every wrong variable and what is expected, but never its value.
  */
 export function readConfig<Config>(schema: ZodType<Config>, env: Environment): Config {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
@@ -22,7 +22,7 @@ export function readConfig<Config>(schema: ZodType<Config>, env: Environment): C
   )
 }
 
-/** For a `main.ts`: the configuration, or the process ends with 2, having said on standard error what is wrong. */
+/** For a `main.ts`: the configuration. Where it is wrong, prints what is wrong to standard error and exits with 2. */
 export function configOrExit<Config>(read: () => Config): Config {
   try {
     return read()

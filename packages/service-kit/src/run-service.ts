@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-/** Something that is opened once and closed once. `stop` is called only where `start` has resolved. */
+/** A part of a service, opened once and closed once. `stop` is called only after `start` has resolved. */
 export interface ServicePart {
   readonly name: string
   readonly start: () => Promise<unknown>
@@ -11,19 +11,19 @@ export interface RunServiceOptions {
   readonly logger: Logger
   /** Started in this order, stopped in reverse. */
   readonly parts: readonly ServicePart[]
-  /** After this the process ends whatever is still at work. */
+  /** After this time the process ends, whatever is still running. */
   readonly stopWithinMs?: number
 }
 
 export interface RunningService {
-  /** For a part that can't go on, such as a consumer that crashed: stops the rest and exits with 1. */
+  /** For a part that cannot continue, such as a consumer that crashed: stops the rest and exits with 1. */
   readonly fail: (error: unknown) => void
 }
 
 /**
  * Runs a service until SIGTERM or SIGINT (exit 0), or until something fails (exit 1): a part that does not start, `fail`,
- * an uncaught exception. Then what was started is stopped in reverse. A second signal, or a stop that takes too long,
- * ends the process at once with 1.
+ * an uncaught exception. Then the started parts are stopped in reverse order. A second signal, or a stop that takes too
+ * long, ends the process at once with 1.
  */
 export function runService({ logger, parts, stopWithinMs = 10_000 }: RunServiceOptions): RunningService {
   const started: ServicePart[] = []

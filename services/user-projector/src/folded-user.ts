@@ -1,5 +1,5 @@
 import type { EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
-import { applyIdentify, identifiedAt, type ToldFacts } from '@nextvisit/domain'
+import { applyIdentify, identifiedAt, type ProfileFacts } from '@nextvisit/domain'
 
 /** What identifies have said of a user. Instants are ISO strings of one form, so they compare as text. */
 export interface FoldedUser {
@@ -42,7 +42,7 @@ export function identified(
 }
 
 /** The facts that operations change. The country has a column of its own, but is a device fact like the others. */
-export function profileFactsOf({ traits, country, device }: FoldedUser): ToldFacts {
+export function profileFactsOf({ traits, country, device }: FoldedUser): ProfileFacts {
   return { traits, device: country === null ? device : { ...device, $countryCode: country } }
 }
 

@@ -1,5 +1,5 @@
-import { compareRows, isoOf, membersOf } from './compare-rows.ts'
-import { type Identified, type Tracked, type UserFact, userKey, type Value } from './facts.ts'
+import { compareRows, membersOf } from './compare-rows.ts'
+import { type Identified, type Tracked, type UserFact, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type FoldedFact, type Model, OF_RANGE } from './model.ts'
 import { fillIn, operate } from './operate.ts'
@@ -21,32 +21,10 @@ interface Occurrences {
   sessionCount: number
 }
 
-interface ActivityRow {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
-  readonly traits: string
-  readonly device: string
-  readonly firstSeenAt: Date | null
-  readonly sessionStartedAt: Date | null
-  readonly lastSdkContactAt: Date | null
-}
-
-interface OccurrencesRow {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
-  readonly slug: string
-  readonly total: string
-  readonly latest: string
-  readonly sessionStartedAt: Date | null
-  readonly sessionCount: number
-}
-
 const SESSION_GAP_MS = 30 * 60_000
 const ORDER_DEPENDENT = new Set(['traits', 'device', 'sessionStartedAt', 'sessionCount'])
 
-/** Told of each record what it finds its user to be, itself included; nothing of a user whose records are out of order. */
+/** Called with each record and the user's activity, the record included. Undefined where a user's records are out of order. */
 export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
 
 /** `users` and `event_occurrences` of the form trigger evaluator (docs/spec/forms.md). */
@@ -112,21 +90,14 @@ export function createActivityModel(onActivity?: OnActivity): Model {
       await compareRows({
         table: 'forms.users',
         expected: users,
-        cellsOf: (user) => ({ ...user }),
-        rows: snapshot.rows<ActivityRow>(
+        rows: snapshot.rows<UserRef & { readonly traits: string; readonly device: string }>(
           `SELECT organization, project, user_id AS "userId", traits::text, device::text,
              first_seen_at AS "firstSeenAt", session_started_at AS "sessionStartedAt",
              last_sdk_contact_at AS "lastSdkContactAt" FROM users ${OF_RANGE}`,
           [first, last],
         ),
         keyOf: userKey,
-        foundIn: (row) => ({
-          traits: membersOf(row.traits),
-          device: membersOf(row.device),
-          firstSeenAt: isoOf(row.firstSeenAt),
-          sessionStartedAt: isoOf(row.sessionStartedAt),
-          lastSdkContactAt: isoOf(row.lastSdkContactAt),
-        }),
+        foundIn: ({ traits, device, ...row }) => ({ ...row, traits: membersOf(traits), device: membersOf(device) }),
         isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
         findings,
       })
@@ -134,19 +105,13 @@ export function createActivityModel(onActivity?: OnActivity): Model {
         table: 'forms.event_occurrences',
         expected: occurrences,
         cellsOf: ({ latest, ...numbers }) => ({ ...numbers, latest: latest.join() }),
-        rows: snapshot.rows<OccurrencesRow>(
+        rows: snapshot.rows<UserRef & { readonly slug: string }>(
           `SELECT organization, project, user_id AS "userId", slug, total, array_to_string(latest_ms, ',') AS latest,
              session_started_at AS "sessionStartedAt", session_count AS "sessionCount"
            FROM event_occurrences ${OF_RANGE}`,
           [first, last],
         ),
         keyOf: (row) => `${userKey(row)}/${row.slug}`,
-        foundIn: (row) => ({
-          total: Number(row.total),
-          latest: row.latest,
-          sessionStartedAt: isoOf(row.sessionStartedAt),
-          sessionCount: row.sessionCount,
-        }),
         isUnknowable: (key, column) => late.has(key.split('/', 3).join('/')) && ORDER_DEPENDENT.has(column),
         findings,
       })
@@ -174,7 +139,7 @@ function touch(user: Activity, received: string): void {
   if (user.lastSdkContactAt === null || received > user.lastSdkContactAt) user.lastSdkContactAt = received
 }
 
-/** One that happened outside of a session leaves the session's count as it was. */
+/** An occurrence outside of a session leaves the session's count as it was. */
 function withOne(before: Occurrences | undefined, occurredMs: number, session: string | null): Occurrences {
   const { total = 0, latest = [], sessionStartedAt = null, sessionCount = 0 } = before ?? {}
   const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1

@@ -14,17 +14,17 @@ import { openSnapshot, type ReadModel, type Snapshot } from './snapshot.ts'
 
 const TOPICS = { userEvents: 'user-events', formEvents: 'form-events', catalog: 'catalog' } as const
 const EVALUATOR = 'form-trigger-evaluator'
-/** One pass over the log holds so many users, with everything that is recorded of them. */
+/** How many users one pass over the log holds, with everything that is recorded about them. */
 const USERS_A_PASS = 250_000
 
 export interface AuditOptions {
   readonly connection: LogConnection
   readonly readModels: readonly ReadModel[]
-  /** Every request of every caller, where somebody wrote them down. */
+  /** Every request of every caller, where the callers recorded them. */
   readonly ledger?: readonly LedgerEntry[]
-  /** Nothing is written now: a checkpoint before the log's end is a difference, and not only lag. */
+  /** Nothing is being written: a checkpoint before the log's end is a difference, not only lag. */
   readonly isAtRest?: boolean
-  /** Users held in memory at once; more of them are counted in further passes over the log. */
+  /** Users held in memory at once. More of them need further passes over the log. */
   readonly usersAPass?: number
   readonly onProgress?: (progress: Progress) => void
 }
@@ -35,7 +35,7 @@ export interface Progress {
   readonly ofRecords: number
 }
 
-/** How far a consumer's rows are behind the log's end: what lies there was not compared with them. */
+/** How far a consumer's rows are behind the log's end. The records there were not compared. */
 export interface Lag {
   readonly service: string
   readonly records: number
@@ -51,14 +51,14 @@ export interface AuditReport {
 }
 
 /**
- * Counts everything again, from the log alone, and reports what the read models, the evaluator's decisions and the
- * callers' ledger say otherwise. It writes nothing, and shares no code with the services. On a system that runs it
- * compares each schema as of one moment with the log up to that moment's checkpoints. Throws {@link AuditError} where
- * there is no comparing, and what Kafka and Postgres throw while they are away.
+ * Computes everything again, from the log alone, and reports where the read models, the evaluator's decisions and the
+ * callers' ledger differ. It writes nothing and shares no code with the services. On a running system it compares each
+ * schema as of one moment with the log up to that moment's checkpoints. Throws {@link AuditError} where it cannot compare,
+ * and what Kafka and Postgres throw while they are unavailable.
  */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
   const { connection, readModels, ledger, isAtRest = false, usersAPass = USERS_A_PASS } = options
-  // Decisions in the log by now are in the queue's snapshot; later ones may not be.
+  // Decisions that are in the log now are in the queue's snapshot. Later ones may not be.
   const decidedBefore = await readWatermarks(connection, TOPICS.formEvents)
   const snapshots = await openSnapshots(readModels)
   try {
@@ -129,7 +129,7 @@ async function openSnapshots(readModels: readonly ReadModel[]): Promise<Snapshot
   throw failed.reason
 }
 
-/** What retention has taken away cannot be counted again. */
+/** What retention has deleted cannot be computed again. */
 function requireWhole(topic: string, watermarks: ReadonlyMap<number, Watermarks>): void {
   for (const [partition, { low }] of watermarks) {
     if (low > 0n) {
@@ -146,7 +146,7 @@ async function countUsers(snapshots: readonly Snapshot[]): Promise<number> {
   return 1
 }
 
-/** Users' ids are UUIDv5s, and so spread evenly. */
+/** Users' ids are UUIDv5s, which spread evenly. */
 function rangesOf(passes: number): UserRange[] {
   const count = Math.max(1, passes)
   return Array.from({ length: count }, (_, pass) => ({
@@ -172,6 +172,6 @@ function recordsIn(log: ReadonlyMap<number, Watermarks>): number {
 async function readCatalog(connection: LogConnection): Promise<Catalog> {
   const catalog = createCatalog()
   const watermarks = await readWatermarks(connection, TOPICS.catalog)
-  await readAll(connection, TOPICS.catalog, watermarks, ({ value }) => catalog.learn(value))
+  await readAll(connection, TOPICS.catalog, watermarks, ({ value }) => catalog.observe(value))
   return catalog
 }

@@ -2,24 +2,24 @@ import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { userIdOf } from './uuid-v5.ts'
 
-/** What a caller knows of one request: what it asked, and what it was told, if anything. */
+/** What a caller knows about one request: what it sent, and the answer, if any. */
 export interface LedgerEntry {
   readonly organization: string
   readonly project: string
   readonly userName: string
-  /** HTTP status; undefined: the connection broke, so the caller can't know. */
+  /** HTTP status. Undefined: the connection broke, so the caller cannot know. */
   readonly status: number | undefined
   readonly requestId: string | undefined
-  /** With an `Idempotency-Key` it may be asked, and recorded, more than once. */
+  /** With an `Idempotency-Key` a request may be sent, and recorded, more than once. */
   readonly keyed: boolean
   /** Of a tracked event. */
   readonly eventName?: string
   readonly newEvent?: boolean
-  /** Absent where triggers were to be evaluated later: 0 was true at that moment. */
+  /** Absent where triggers were to be evaluated later: 0 was correct at that moment. */
   readonly formsQueued?: number
 }
 
-/** Holds what callers were told against the log. It is told of every record that can be read. */
+/** Compares the callers' answers with the log. `see` is called with every readable record. */
 export interface LedgerModel {
   readonly see: (fact: UserFact) => void
   /** `queuedBy`: how many forms each record put into the queue. */
@@ -30,7 +30,7 @@ interface InLog {
   times: number
 }
 
-/** The ledger holds every request of its projects: a record that nobody asked for is a difference, too. */
+/** The ledger holds every request of its projects, so a record without a request is a difference, too. */
 export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel {
   const asked = new Map<string, InLog>()
   const unknownOf = new Map<string, number>()
@@ -50,7 +50,7 @@ export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel 
 
     compare: (queuedBy, findings) => {
       for (const id of unasked) findings.add('ledger: nobody asked', id, 'is in the log, and no caller asked for it')
-      const brought = new Set<string>()
+      const registered = new Set<string>()
       for (const entry of entries) compareEntry(entry, entry.requestId && asked.get(entry.requestId), findings)
       for (const { status, requestId = '', formsQueued, ...entry } of entries) {
         if (!isAcknowledged(status)) continue
@@ -60,8 +60,8 @@ export function createLedgerModel(entries: readonly LedgerEntry[]): LedgerModel 
         }
         if (!entry.newEvent || entry.keyed) continue
         const event = `${entry.organization}/${entry.project}/${entry.eventName}`
-        if (brought.has(event)) findings.add('ledger: newEvent', requestId, 'was told so, and another was before')
-        brought.add(event)
+        if (registered.has(event)) findings.add('ledger: newEvent', requestId, 'was told so, and another was before')
+        registered.add(event)
       }
     },
   }

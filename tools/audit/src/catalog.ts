@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Condition, msOf } from './condition.ts'
 import { type FormInFile, type FormRule, formRuleOf } from './form-rules.ts'
 
-/** What a project says in one revision of its organization's configuration, as far as counting again needs it. */
+/** A project in one revision of its organization's configuration, as far as the audit needs it. */
 export interface ProjectOfRevision {
   /** By id. */
   readonly forms: ReadonlyMap<string, FormRule>
@@ -13,11 +13,11 @@ export interface ProjectOfRevision {
 }
 
 export interface Catalog {
-  /** The very same object for as long as nothing changes in it. */
+  /** The same object as long as nothing in it changes. */
   readonly project: (organization: string, project: string, revision: number) => ProjectOfRevision | undefined
-  /** An organization's latest revision; 0: it was never configured. */
+  /** An organization's latest revision. 0: it was never configured. */
   readonly latest: (organization: string) => number
-  /** An organization's revision at an instant (ms), by the clock of whoever applied it. */
+  /** An organization's revision at an instant (ms), by the clock of the machine that applied it. */
   readonly revisionAt: (organization: string, instant: number) => number
 }
 
@@ -35,22 +35,22 @@ interface Configured {
   readonly appliedAt?: string
 }
 
-/** Learns from the records of the topic `catalog`, in order: each organization's next revision is valid, no other. */
-export function createCatalog(): Catalog & { readonly learn: (value: Buffer | null) => void } {
+/** Folds the records of the topic `catalog`, in order: only each organization's next revision is valid. */
+export function createCatalog(): Catalog & { readonly observe: (value: Buffer | null) => void } {
   const projects = new Map<string, ProjectOfRevision>()
   /** When each revision was applied, the first one first. */
   const applied = new Map<string, number[]>()
   const latest = (organization: string): number => applied.get(organization)?.length ?? 0
   return {
-    learn: (value) => {
+    observe: (value) => {
       const { organization = '', revision, config, appliedAt = '' } = parse(value)
       if (revision !== latest(organization) + 1) return
       applied.set(organization, [...(applied.get(organization) ?? []), Date.parse(appliedAt)])
       for (const project of config?.projects ?? []) {
-        const place = `${organization}/${project.id}`
-        const before = projects.get(`${place}/${revision - 1}`)
+        const name = `${organization}/${project.id}`
+        const before = projects.get(`${name}/${revision - 1}`)
         const now = ofRevision(project)
-        projects.set(`${place}/${revision}`, isDeepStrictEqual(before, now) && before ? before : now)
+        projects.set(`${name}/${revision}`, isDeepStrictEqual(before, now) && before ? before : now)
       }
     },
     project: (organization, project, revision) => projects.get(`${organization}/${project}/${revision}`),
@@ -67,7 +67,7 @@ function ofRevision({ forms = [], segments = [], formCooldown = '0s' }: ProjectI
   }
 }
 
-/** What no one can parse configures nothing. */
+/** A value that cannot be parsed configures nothing. */
 function parse(value: Buffer | null): Configured {
   try {
     return (JSON.parse(value?.toString('utf8') ?? '') ?? {}) as Configured

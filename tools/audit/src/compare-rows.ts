@@ -2,25 +2,28 @@ import type { Findings } from './findings.ts'
 
 /** What a column holds: numbers and instants may be shown, texts and members of maps may not. */
 export type Cell = string | number | null | ReadonlyMap<string, unknown>
-export type Cells = Readonly<Record<string, Cell>>
+type Cells = Readonly<Record<string, Cell>>
 
 export interface Comparison<Expected, Row> {
   /** Schema and table: `users.user_events`. */
   readonly table: string
   /** What the log says, by key. Emptied by the comparison. */
   readonly expected: Map<string, Expected>
-  readonly cellsOf: (expected: Expected) => Cells
+  /** Default: all members. */
+  readonly cellsOf?: (expected: Expected) => Cells
   readonly rows: AsyncIterable<Row>
   readonly keyOf: (row: Row) => string
-  readonly foundIn: (row: Row) => Cells
+  /** Default: all columns. */
+  readonly foundIn?: (row: Row) => Cells
   /** Cells that cannot be known from the log alone. */
   readonly isUnknowable?: (key: string, column: string) => boolean
   readonly findings: Findings
 }
 
-/** Each row of a table beside what it must be: what differs, what is missing, and what nothing in the log made. */
+/** Compares each row of a table with what it must be: reports what differs, what is missing, and what is not in the log. */
 export async function compareRows<Expected, Row>(comparison: Comparison<Expected, Row>): Promise<void> {
-  const { table, expected, cellsOf, rows, keyOf, foundIn, isUnknowable, findings } = comparison
+  const { table, expected, rows, keyOf, isUnknowable, findings } = comparison
+  const { cellsOf = allCells, foundIn = allCells } = comparison
   for await (const row of rows) {
     const key = keyOf(row)
     const one = expected.get(key)
@@ -30,13 +33,17 @@ export async function compareRows<Expected, Row>(comparison: Comparison<Expected
     }
     expected.delete(key)
     const found = foundIn(row)
-    for (const [column, cell] of Object.entries(cellsOf(one))) {
+    for (const [column, cell] of Object.entries<Cell>(cellsOf(one))) {
       if (isUnknowable?.(key, column)) continue
       for (const says of differencesOf(cell, found[column] ?? null)) findings.add(`${table}: ${column}`, key, says)
     }
   }
   for (const key of expected.keys()) findings.add(`${table}: missing`, key, 'is not there, and the log says it is')
   expected.clear()
+}
+
+function allCells(row: unknown): Cells {
+  return row as Cells
 }
 
 function differencesOf(expected: Cell, found: Cell): string[] {
@@ -64,11 +71,7 @@ function isShown(cell: Cell): cell is string | number | null {
   )
 }
 
-/** Members of a JSON object of Postgres', given as text so that every slug survives. */
+/** Members of a JSON object, given as text so that every slug survives. */
 export function membersOf(json: string): Map<string, unknown> {
   return new Map(Object.entries(JSON.parse(json) as Record<string, unknown>))
-}
-
-export function isoOf(instant: Date | null): string | null {
-  return instant === null ? null : instant.toISOString()
 }

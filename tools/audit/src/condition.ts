@@ -40,7 +40,7 @@ export interface Moment {
   readonly segments: ReadonlyMap<string, Condition>
 }
 
-/** Whether a condition holds, looked up anew each time: slow, and plain. */
+/** Whether a condition holds. Evaluates the whole tree each time: slow, and simple. */
 export function holds(condition: Condition, moment: Moment): boolean {
   if ('all' in condition) return condition.all.every((one) => holds(one, moment))
   if ('any' in condition) return condition.any.some((one) => holds(one, moment))
@@ -67,7 +67,7 @@ function countOf({ event, within }: { readonly event: string; readonly within?: 
   return latest.filter((at) => at <= moment.at && at > moment.at - msOf(within)).length
 }
 
-/** A value of the wrong type is as good as missing; a missing one fails all but `isNot`, `notIn` and `exists: false`. */
+/** A value of the wrong type counts as missing. A missing one fails all but `isNot`, `notIn` and `exists: false`. */
 function compare(value: Value | undefined, operators: Operators, now: number): boolean {
   if (operators.is !== undefined) return value === operators.is
   if (operators.isNot !== undefined) return value !== operators.isNot

@@ -1,35 +1,29 @@
-import { compareRows, isoOf } from './compare-rows.ts'
-import { type UserFact, userKey } from './facts.ts'
+import { compareRows } from './compare-rows.ts'
+import { type UserFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** The last of a user and form. */
+/** The last decision about a user and a form. */
 interface Decision {
   readonly recordId: string
   readonly decidedAt: string
-  /** `queued`, or the gate's reason; null: the log does not tell. */
+  /** `queued`, or the gate's reason. Null: the log does not show it. */
   readonly outcome: string | null
 }
 
-interface DecisionRow {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
+interface DecisionRow extends UserRef {
   readonly formId: string
-  readonly recordId: string
-  readonly decidedAt: Date
-  readonly outcome: string
 }
 
 /** `decisions` of the evaluator: why a form did, or did not, reach a user (docs/spec/forms.md, Gates). */
 export interface DecisionsModel {
-  /** `null`: either of several outcomes. */
+  /** `null`: one of several outcomes. */
   readonly decide: (fact: UserFact, formId: string, outcome: string | null) => void
-  /** It is not even known whether the record set it off: what was decided last is not known either. */
-  readonly loseSight: (fact: UserFact, formId: string) => void
-  /** Of all of the user's forms, from now on. */
-  readonly loseSightOfUser: (fact: UserFact) => void
+  /** Whether the record triggered the form is unknown, so the last decision is unknown, too. */
+  readonly markUnknown: (fact: UserFact, formId: string) => void
+  /** For all of the user's forms, from now on. */
+  readonly markUserUnknown: (fact: UserFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
 
@@ -44,9 +38,9 @@ export function createDecisionsModel(): DecisionsModel {
       last.set(key, { recordId: fact.id, decidedAt: fact.received, outcome })
     },
 
-    loseSight: (fact, formId) => unknown.add(`${userKey(fact)}/${formId}`),
+    markUnknown: (fact, formId) => unknown.add(`${userKey(fact)}/${formId}`),
 
-    loseSightOfUser: (fact) => unknown.add(userKey(fact)),
+    markUserUnknown: (fact) => unknown.add(userKey(fact)),
 
     compareUsers: async (snapshot, { first, last: end }, findings) => {
       const isKnown = (key: string) => !unknown.has(key) && !unknown.has(key.slice(0, key.lastIndexOf('/')))
@@ -64,7 +58,6 @@ export function createDecisionsModel(): DecisionsModel {
           (row) => isKnown(keyOf(row)),
         ),
         keyOf,
-        foundIn: ({ recordId, decidedAt, outcome }) => ({ recordId, decidedAt: isoOf(decidedAt), outcome }),
         findings,
       })
       unknown.clear()

@@ -1,4 +1,4 @@
-/** An audit that cannot be made; the message says why and what to do. */
+/** The audit is impossible. The message says why and what to do. */
 export class AuditError extends Error {
   override readonly name = 'AuditError'
   readonly code = 'AUDIT_IMPOSSIBLE'

@@ -1,8 +1,8 @@
 /**
- * The records of the log as the auditor reads them. Written down here once more on purpose: what the services parse by a
- * schema that is wrong, the auditor must not parse by the same one.
+ * The records of the log as the auditor reads them. Declared here a second time on purpose: where the services parse with
+ * a wrong schema, the auditor must not use the same one.
  */
-export interface Place {
+export interface ProjectRef {
   readonly organization: string
   readonly project: string
 }
@@ -18,7 +18,7 @@ export interface Operations {
   readonly unset?: readonly string[]
 }
 
-interface OfUser extends Place {
+interface OfUser extends ProjectRef {
   readonly id: string
   readonly userId: string
   /** ISO, UTC, milliseconds: instants compare as text. */
@@ -30,7 +30,7 @@ interface OfCaller extends OfUser {
   readonly source: 'admin' | 'sdk'
   readonly keyed: boolean
   readonly userName: string
-  /** History: it fills in what is not known, and counts for nothing (docs/spec/decisions.md, Import). */
+  /** History: it fills in what is unknown, and is not metered (docs/spec/decisions.md, Import). */
   readonly imported?: true
 }
 
@@ -39,7 +39,7 @@ export interface Identified extends OfCaller {
   readonly operations: Operations
   readonly device: Readonly<Record<string, string>>
   readonly registeredTraits: readonly string[]
-  /** Only of what was imported. */
+  /** Only for imported records. */
   readonly occurredAt?: string
 }
 
@@ -64,7 +64,7 @@ export interface Visited extends OfUser {
 /** On `user-events`. */
 export type UserFact = Identified | Tracked | Visited
 
-interface OfForm extends Place {
+interface OfForm extends ProjectRef {
   readonly id: string
   readonly userId: string
   readonly queuedId: string
@@ -89,7 +89,12 @@ export interface Delivered extends OfForm {
 /** On `form-events`. */
 export type FormFact = Queued | Delivered | (OfForm & { readonly type: 'FormCancelled' | 'FormExpired' })
 
-/** Names a user's rows. Ids hold no `/`. */
-export function userKey({ organization, project, userId }: Place & { readonly userId: string }): string {
+/** What names the rows of a user. */
+export interface UserRef extends ProjectRef {
+  readonly userId: string
+}
+
+/** Ids hold no `/`. */
+export function userKey({ organization, project, userId }: UserRef): string {
   return `${organization}/${project}/${userId}`
 }

@@ -1,6 +1,6 @@
 /** One difference. `about` names rows by ids and slugs, `says` what differs: no user's name, no trait's value. */
 export interface Finding {
-  /** What kind it is, the same for all of its sort: `users.traits`. */
+  /** The same for all differences of a kind: `users.traits`. */
   readonly kind: string
   readonly about: string
   readonly says: string

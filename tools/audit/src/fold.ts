@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FetchedRecord, Watermarks } from '@nextvisit/log'
 import { createActivityModel } from './activity-model.ts'
 import type { Catalog } from './catalog.ts'
-import { createCopies } from './copies.ts'
+import { createDuplicateCheck } from './duplicates.ts'
 import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { createMeteringModel } from './metering-model.ts'
@@ -11,7 +11,7 @@ import type { QueueModel } from './queue-model.ts'
 import type { QueueingModel } from './queueing-model.ts'
 import type { Reading } from './read-fact.ts'
 import { createRegistryModel } from './registry-model.ts'
-import { type DeadLetter, placeOf, type Snapshot } from './snapshot.ts'
+import { type DeadLetter, recordRefOf, type Snapshot } from './snapshot.ts'
 import { createUsersModel } from './users-model.ts'
 
 export interface FoldOptions {
@@ -26,12 +26,12 @@ export interface FoldOptions {
 }
 
 export interface Pass {
-  /** Whether it is of a user of this pass. */
+  /** Whether the record is of a user of this pass. */
   readonly isMine: boolean
   readonly isFirstPass: boolean
 }
 
-/** One consumer's fold, once more: of exactly those records that its snapshot has folded. */
+/** One consumer's fold, repeated with exactly the records that its snapshot has folded. */
 export interface Fold {
   readonly service: string
   /** Records between its checkpoints and the log's end. */
@@ -62,7 +62,7 @@ export function createFold(options: FoldOptions): Fold {
   const { service, checkpoints } = snapshot
   const models = modelsOf(service, options)
   const letters = new Map(snapshot.deadLetters)
-  let isCopy = createCopies()
+  let isDuplicate = createDuplicateCheck()
 
   const foldFact = (fact: UserFact, how: FoldedFact): void => {
     for (const model of models) {
@@ -73,18 +73,19 @@ export function createFold(options: FoldOptions): Fold {
 
   const fold: Fold['fold'] = (record, reading, pass) => {
     if (record.offset >= (checkpoints.get(record.partition) ?? 0n)) return
-    const place = placeOf(record)
-    const letter = snapshot.deadLetters.get(place)
+    const ref = recordRefOf(record)
+    const letter = snapshot.deadLetters.get(ref)
     if (pass.isFirstPass) {
-      letters.delete(place)
+      letters.delete(ref)
       checkLetter(service, { record, reading, letter }, findings)
     }
     if (reading.outcome === 'unreadable' || (letter && letter.state !== 'retried')) return
     const { fact } = reading
-    // Its copies are of the same user, and may come at any time: those of other passes are not kept.
+    // Its duplicates are of the same user and may come at any time. Those of other passes are not kept.
     if (!pass.isMine && isImported(fact)) return
     const { partition, offset } = record
-    if (!isCopy(partition, fact) && pass.isMine) foldFact(fact, { partition, offset, isLate: letter !== undefined })
+    if (!isDuplicate(partition, fact) && pass.isMine)
+      foldFact(fact, { partition, offset, isLate: letter !== undefined })
   }
 
   return {
@@ -93,11 +94,11 @@ export function createFold(options: FoldOptions): Fold {
     fold,
     compareUsers: async (range) => {
       for (const model of models) await model.compareUsers?.(snapshot, range, findings)
-      isCopy = createCopies()
+      isDuplicate = createDuplicateCheck()
     },
     compareShared: async () => {
-      for (const place of letters.keys()) {
-        findings.add('dead letters: not in the log', `${service} ${place}`, 'is put aside, and was never passed')
+      for (const ref of letters.keys()) {
+        findings.add('dead letters: not in the log', `${service} ${ref}`, 'is put aside, and was never passed')
       }
       for (const model of models) await model.compareShared?.(snapshot, findings)
     },
@@ -137,9 +138,9 @@ interface Passed {
   readonly letter: DeadLetter | undefined
 }
 
-/** Every record that was passed is either folded or put aside whole, and only what cannot be read is put aside. */
+/** Every record that was passed is either folded or kept whole as a dead letter, and only unreadable ones are. */
 function checkLetter(service: string, { record, reading, letter }: Passed, findings: Findings): void {
-  const about = `${service} ${placeOf(record)}`
+  const about = `${service} ${recordRefOf(record)}`
   if (!letter) {
     if (reading.outcome === 'unreadable') {
       findings.add('dead letters: missing', about, `cannot be read (${reading.because}), and is not put aside`)

@@ -24,7 +24,7 @@ interface TriggerInFile {
 
 type Repeat = 'once' | 'always' | { readonly every: string } | { readonly times: number }
 
-/** The same with what is left out filled in: durations and instants in ms, events by their slugs. */
+/** The same with defaults filled in: durations and instants in ms, events by their slugs. */
 export interface FormRule {
   readonly id: string
   readonly isEnabled: boolean

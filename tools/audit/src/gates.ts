@@ -4,13 +4,13 @@ import { holds } from './condition.ts'
 import type { FormRule } from './form-rules.ts'
 import type { ActivityThen } from './triggers.ts'
 
-/** A user's queue at a record, as the gates ask for it. */
+/** A user's queue at a record, as the gates need it. */
 export interface QueueThen {
-  /** By form: rows that were delivered, and when one last was (ms). */
+  /** By form: how many rows were delivered, and when the last one was (ms). */
   readonly shown: ReadonlyMap<string, { readonly times: number; readonly lastMs: number }>
-  /** Forms with a row that is not over. */
+  /** Forms with an open row. */
   readonly open: ReadonlySet<string>
-  /** When an offer was made that may yet be confirmed (ms). */
+  /** When an offer was made that may still be confirmed (ms). */
   readonly offeredMs?: number | undefined
 }
 
@@ -25,7 +25,7 @@ export interface Candidate {
 
 type Gate = (candidate: Candidate, queue: QueueThen) => string | undefined
 
-/** The reason, where one refuses (docs/spec/forms.md, Gates). */
+/** Each returns its reason where it refuses (docs/spec/forms.md, Gates). */
 const GATES: readonly Gate[] = [
   ({ form, now }) => (form.isEnabled && now >= form.startsAt && now < form.endsAt ? undefined : 'not-live'),
   ({ form, project, now, activity }) => {
@@ -51,7 +51,7 @@ const GATES: readonly Gate[] = [
   ({ form }, { open }) => (open.has(form.id) ? 'already-waiting' : undefined),
 ]
 
-/** What the first gate that refuses says; undefined: none does. */
+/** The reason of the first gate that refuses. Undefined: none does. */
 export function refusalOf(candidate: Candidate, queue: QueueThen): string | undefined {
   for (const gate of GATES) {
     const reason = gate(candidate, queue)

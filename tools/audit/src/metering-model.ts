@@ -1,5 +1,5 @@
 import { compareRows } from './compare-rows.ts'
-import type { UserFact } from './facts.ts'
+import type { ProjectRef, UserFact, UserRef } from './facts.ts'
 import { type Model, OF_RANGE } from './model.ts'
 import { slugsOf } from './operate.ts'
 
@@ -9,39 +9,15 @@ interface Usage {
   visits: number
 }
 
-interface CounterRow {
-  readonly organization: string
-  readonly project: string
+interface RowOfMonth extends ProjectRef {
+  readonly month: string
+}
+
+interface CounterRow extends RowOfMonth {
   readonly kind: 'event' | 'mau'
-  readonly month: string
-  readonly count: string
-  readonly pending: string
-  readonly reserved: string
 }
 
-interface MemberRow {
-  readonly organization: string
-  readonly project: string
-  readonly month: string
-  readonly userId: string
-}
-
-interface UsageRow extends Omit<MemberRow, 'userId'> {
-  readonly environment: string
-  readonly events: string
-  readonly identifies: string
-  readonly visits: string
-}
-
-interface NameRow {
-  readonly organization: string
-  readonly project: string
-  readonly kind: string
-  readonly slug: string
-  readonly firstMonth: string
-}
-
-/** Everything that metering keeps: the counters behind the limits, active users, usage, unique names. */
+/** All tables of metering: the counters behind the limits, active users, usage, unique names. */
 export function createMeteringModel(): Model {
   const members = new Map<string, true>()
   const counts = new Map<string, number>()
@@ -77,29 +53,28 @@ export function createMeteringModel(): Model {
         table: 'metering.mau_members',
         expected: members,
         cellsOf: () => ({}),
-        rows: snapshot.rows<MemberRow>(
+        rows: snapshot.rows<RowOfMonth & UserRef>(
           `SELECT organization, project, month, user_id AS "userId" FROM mau_members ${OF_RANGE}`,
           [first, last],
         ),
         keyOf: ({ organization, project, month, userId }) => `${organization}/${project}/${month}/${userId}`,
-        foundIn: () => ({}),
         findings,
       })
     },
 
     foldShared: (fact) => {
       if (fact.type === 'VisitAnswered') return
-      const place = `${fact.organization}/${fact.project}`
+      const project = `${fact.organization}/${fact.project}`
       const month = monthOf(fact)
-      const inMonth = `${place}/${month}/${fact.environment}`
+      const inMonth = `${project}/${month}/${fact.environment}`
       if (fact.type === 'EventTracked') {
-        useName(`${place}/event/${fact.slug}`, month)
+        useName(`${project}/event/${fact.slug}`, month)
         if (fact.imported) return
         useOnce(inMonth, 'events')
         if (fact.metered) count(`${fact.organization}//event/${month}`, 1)
         return
       }
-      for (const slug of slugsOf(fact.operations)) useName(`${place}/trait/${slug}`, month)
+      for (const slug of slugsOf(fact.operations)) useName(`${project}/trait/${slug}`, month)
       if (!fact.imported) useOnce(inMonth, fact.source === 'sdk' ? 'visits' : 'identifies')
     },
 
@@ -108,17 +83,15 @@ export function createMeteringModel(): Model {
       await compareRows({
         table: 'metering.counters',
         expected: counted,
-        cellsOf: (cells) => cells,
-        // A counter at nothing may be there or not.
+        // A counter at 0 may have a row or not.
         rows: snapshot.rows<CounterRow>(
           'SELECT organization, project, kind, month, count FROM counters WHERE count <> 0',
         ),
         keyOf: counterKey,
-        foundIn: (row) => ({ count: Number(row.count) }),
         findings,
       })
-      // Reservations are no fold, but every one of them is in its counter.
-      for await (const row of snapshot.rows<CounterRow>(`
+      // Reservations are not folded from the log, but each of them is in its counter.
+      for await (const row of snapshot.rows<CounterRow & { readonly pending: number; readonly reserved: number }>(`
         SELECT organization, project, kind, month, pending, count(unit) AS reserved
         FROM counters LEFT JOIN reservations USING (organization, project, kind, month)
         GROUP BY organization, project, kind, month, pending HAVING pending <> count(unit)`)) {
@@ -127,34 +100,27 @@ export function createMeteringModel(): Model {
       await compareRows({
         table: 'metering.usage',
         expected: usage,
-        cellsOf: (cells) => ({ ...cells }),
-        rows: snapshot.rows<UsageRow>(
+        rows: snapshot.rows<RowOfMonth & { readonly environment: string }>(
           'SELECT organization, project, month, environment, events, identifies, visits FROM usage',
         ),
         keyOf: ({ organization, project, month, environment }) => `${organization}/${project}/${month}/${environment}`,
-        foundIn: ({ events, identifies, visits }) => ({
-          events: Number(events),
-          identifies: Number(identifies),
-          visits: Number(visits),
-        }),
         findings,
       })
       await compareRows({
         table: 'metering.unique_names',
         expected: firstMonths,
         cellsOf: (firstMonth) => ({ firstMonth }),
-        rows: snapshot.rows<NameRow>(
+        rows: snapshot.rows<ProjectRef & { readonly kind: string; readonly slug: string }>(
           'SELECT organization, project, kind, slug, first_month AS "firstMonth" FROM unique_names',
         ),
         keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,
-        foundIn: ({ firstMonth }) => ({ firstMonth }),
         findings,
       })
     },
   }
 }
 
-function counterKey({ organization, project, kind, month }: Omit<CounterRow, 'count'>): string {
+function counterKey({ organization, project, kind, month }: CounterRow): string {
   return `${organization}/${project}/${kind}/${month}`
 }
 

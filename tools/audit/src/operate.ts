@@ -11,26 +11,26 @@ export function operate(traits: Map<string, Value>, { set, setOnce, increment, d
   for (const slug of unset ?? []) traits.delete(slug)
 }
 
-/** Skipped where the trait is no number, or the sum would be none. */
+/** Skipped where the trait is not a number, or the sum would not be finite. */
 function add(traits: Map<string, Value>, slug: string, by: number): void {
   const before = traits.has(slug) ? traits.get(slug) : 0
   if (isNumber(before) && Number.isFinite(before + by)) traits.set(slug, before + by)
 }
 
-/** Device facts and personal fields: no traits of a project's own (docs/spec, Device info). */
+/** Device facts and personal fields: not a project's own traits (docs/spec, Device info). */
 const KNOWN_FIELDS = new Set(
   `$countryCode $timezone $deviceOs $deviceOsVersion $sdkVersion $app $appVersion $deviceLanguage $userLanguage $deviceId
    $urlOrScreenName $deviceType $deviceSize $preferredTheme $browser $browserVersion
    email phone name firstName lastName address birthday gender ipAddress`.split(/\s+/),
 )
 
-/** The slugs that a record brings into its project: what it sets or adds to, but for the known fields. */
+/** The slugs that a record uses in its project: what it sets or adds to, without the known fields. */
 export function slugsOf({ set, setOnce, increment, decrement }: Operations): ReadonlySet<string> {
   const slugs = [set, setOnce, increment, decrement].flatMap((members) => Object.keys(members ?? {}))
   return new Set(slugs.filter((slug) => !KNOWN_FIELDS.has(slug)))
 }
 
-/** What these operations come to for a user without traits, where nothing is set (docs/spec/decisions.md, Import). */
+/** Sets the traits that these operations give a user without traits, where none is set (docs/spec/decisions.md, Import). */
 export function fillIn(traits: Map<string, Value>, operations: Operations): void {
   const alone = new Map<string, Value>()
   operate(alone, operations)

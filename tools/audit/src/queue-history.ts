@@ -2,15 +2,15 @@ import { type FormFact, type Queued, type UserFact, userKey, type Visited } from
 import type { QueueThen } from './gates.ts'
 import { uuidV5 } from './uuid-v5.ts'
 
-/** An offer that nobody confirms waits again after so long (docs/spec/forms.md, The queue). */
+/** An offer that nobody confirms returns to the queue after so long (docs/spec/forms.md, The queue). */
 const OFFER_HOLDS_MS = 30_000
-/** Clocks of gateways and evaluators differ by less than this, and what was applied is known to all of them before. */
+/** Clocks of gateways and evaluators differ by less than this, and they learn of an applied revision within it. */
 export const NEAR_MS = 15_000
 
 interface Row {
   readonly formId: string
   readonly expiresMs: number
-  /** Expired or cancelled: somewhere between records, nobody can tell which. */
+  /** Expired or cancelled, between two records that cannot be determined. */
   isOver: boolean
   /** By the evaluator's clock. */
   cancelledMs?: number
@@ -24,16 +24,16 @@ interface UserQueue {
   lastVisitMs: number
 }
 
-/** What is known of a user's queue at a record. */
+/** What is known about a user's queue at a record. */
 export interface QueuesThen {
-  /** Only what is certain, and the order on `form-events` does not contradict. */
+  /** Only what is certain, and not contradicted by the order on `form-events`. */
   readonly certain: QueueThen
-  /** By the record's own instant. They differ by what the log does not tell: offers, and what was cancelled just then. */
+  /** At the record's own instant. They differ by what the log does not show: offers, and what was cancelled just then. */
   readonly least: QueueThen
   readonly most: QueueThen
 }
 
-/** The queue in the order of `user-events`: each record finds what those before it have queued and confirmed. */
+/** The queue in the order of `user-events`: each record finds what the records before it have queued and confirmed. */
 export interface QueueHistory {
   /** A fact of `form-events`. All of a user's come before {@link queuedBy}. */
   readonly foldForm: (fact: FormFact) => void
@@ -126,9 +126,9 @@ function queuesOf({ undelivered, shown, lastVisitMs }: UserQueue, now: number): 
   }
 }
 
-/** Time is the record's: a row whose time was not over when the record was received waits, whatever a clock did later. */
-function stateAt({ expiresMs, cancelledMs }: Row, now: number, mayBeOffered: boolean): 'open' | 'over' | 'unsure' {
-  if (now >= expiresMs) return mayBeOffered ? 'unsure' : 'over'
+/** By the record's time: a row that had not expired when the record was received is open, whatever a clock showed later. */
+function stateAt({ expiresMs, cancelledMs }: Row, now: number, mayBeOffered: boolean): 'open' | 'over' | 'undecided' {
+  if (now >= expiresMs) return mayBeOffered ? 'undecided' : 'over'
   if (cancelledMs === undefined || now <= cancelledMs - NEAR_MS) return 'open'
-  return now >= cancelledMs + NEAR_MS ? 'over' : 'unsure'
+  return now >= cancelledMs + NEAR_MS ? 'over' : 'undecided'
 }

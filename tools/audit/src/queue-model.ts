@@ -1,12 +1,12 @@
 import type { Catalog } from './catalog.ts'
-import { compareRows, isoOf } from './compare-rows.ts'
-import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
+import { compareRows } from './compare-rows.ts'
+import { type FormFact, type Queued, type UserFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
 import { uuidV5 } from './uuid-v5.ts'
 
-/** A row of `queue`; an offer that is open counts as waiting. */
+/** A row of `queue`. An open offer counts as waiting. */
 interface QueueRow {
   readonly formId: string
   readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
@@ -20,38 +20,30 @@ interface QueueRow {
   readonly catalogRevision: number
 }
 
-interface StoredRow extends Omit<QueueRow, 'state' | 'priority' | 'queuedAt' | 'showFrom' | 'expiresAt' | 'shownAt'> {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
+interface StoredRow extends UserRef {
   readonly id: string
   readonly state: QueueRow['state'] | 'offered'
-  readonly priority: string
-  readonly queuedAt: Date
-  readonly showFrom: Date
-  readonly expiresAt: Date | null
-  readonly shownAt: Date | null
 }
 
-/** Compares the evaluator's log of decisions with its queue, and each decision with the record that set it off. */
+/** Compares the evaluator's log of decisions with its queue, and each decision with the record that triggered it. */
 export interface QueueModel {
-  /** A fact of `form-events`; `isLater`: it may be newer than the snapshot. Repeats are dropped by their id. */
+  /** Called with each fact of `form-events`. `isLater`: it may be newer than the snapshot. Drops repeats by their id. */
   readonly foldForm: (fact: FormFact, how: { readonly isLater: boolean }) => void
-  /** Any record of a user of this pass, folded or not: it may be what set a form off. */
+  /** Called with any record of a user of this pass, folded or not: it may be what triggered a form. */
   readonly see: (fact: UserFact) => void
-  /** One that the evaluator has folded. */
+  /** Called with each record that the evaluator has folded. */
   readonly foldUser: (fact: UserFact, how: FoldedFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
 
-/** `queuedBy`, where somebody wants to know: counts how many forms each record puts into the queue, by the record's id. */
+/** `queuedBy`, where given, counts the forms that each record puts into the queue, by the record's id. */
 export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?: Map<string, number>): QueueModel {
   const known = new Set<string>()
   /** As of the snapshot. */
   const rows = new Map<string, QueueRow>()
-  /** Rows with facts that may be newer: they may differ. */
+  /** Rows with facts that may be newer than the snapshot: they may differ. */
   const moving = new Set<string>()
-  /** What must be in `user-events`, by the id of the record; an entry is taken out when it was seen. */
+  /** What must be in `user-events`, by the id of the record. An entry is removed once the record was seen. */
   const causes = new Map<string, Queued[]>()
   const visits = new Map<string, string>()
   const confirmed = new Set<string>()
@@ -135,7 +127,6 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
       await compareRows({
         table: 'forms.queue',
         expected: new Map([...rows].filter(([key]) => !moving.has(key))),
-        cellsOf: (row) => ({ ...row }),
         rows: withoutMoving(
           snapshot.rows<StoredRow>(
             `SELECT organization, project, user_id AS "userId", id, form_id AS "formId", state, priority,
@@ -147,15 +138,7 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
           moving,
         ),
         keyOf: keyOfRow,
-        foundIn: (row) => ({
-          ...row,
-          state: row.state === 'offered' ? 'waiting' : row.state,
-          priority: Number(row.priority),
-          queuedAt: isoOf(row.queuedAt),
-          showFrom: isoOf(row.showFrom),
-          expiresAt: isoOf(row.expiresAt),
-          shownAt: isoOf(row.shownAt),
-        }),
+        foundIn: (row) => ({ ...row, state: row.state === 'offered' ? 'waiting' : row.state }),
         findings,
       })
       for (const each of [known, rows, moving, causes, visits, confirmed, open, shown]) each.clear()
@@ -167,7 +150,7 @@ function keyOfRow(row: StoredRow): string {
   return `${userKey(row)}/${row.id}`
 }
 
-/** A row that changed while it was looked at is compared the next time. */
+/** A row that changed during the audit is compared the next time. */
 async function* withoutMoving(rows: AsyncIterable<StoredRow>, moving: ReadonlySet<string>): AsyncGenerator<StoredRow> {
   for await (const row of rows) if (!moving.has(keyOfRow(row))) yield row
 }

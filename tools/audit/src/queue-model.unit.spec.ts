@@ -43,7 +43,7 @@ async function kindsOf(facts: readonly FormFact[], records: readonly UserFact[],
   const repeat = times === undefined ? 'always' : { times }
   const catalog = createCatalog()
   const projects = [{ id: 'shop', forms: [{ id: 'nps', frequency: { repeat } }] }]
-  catalog.learn(Buffer.from(JSON.stringify({ organization: 'acme', revision: 1, config: { projects } })))
+  catalog.observe(Buffer.from(JSON.stringify({ organization: 'acme', revision: 1, config: { projects } })))
   const model = createQueueModel(findings, catalog)
   for (const fact of facts) model.foldForm(fact, { isLater: false })
   for (const record of records) model.see(record)

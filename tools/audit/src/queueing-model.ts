@@ -10,33 +10,33 @@ import { createRevisionWait, type Verdict } from './revision-wait.ts'
 import type { Snapshot } from './snapshot.ts'
 import { type ActivityThen, isEvaluated, isTriggered } from './triggers.ts'
 
-/** Pairs of a record and a form that it set off, or was queued by it. */
+/** Pairs of a record and a form that the record triggered or queued. */
 export interface QueueingCounts {
   readonly decided: number
-  /** The log does not tell enough: nothing is said of these. */
+  /** The log does not show enough: nothing is reported about these. */
   readonly undecided: number
 }
 
-/** Who should have been queued, from the records alone (docs/spec/forms.md), against who was. */
+/** Compares who should have been queued, by the records alone (docs/spec/forms.md), with who was. */
 export interface QueueingModel {
-  /** Every fact of `form-events` of this pass's users, before their records. */
+  /** Called with every fact of `form-events` of this pass's users, before their records. */
   readonly foldForm: (fact: FormFact) => void
-  /** Each record that the evaluator has folded, in the order in which it has. */
+  /** Called with each record that the evaluator has folded, in the same order. */
   readonly judge: OnActivity
-  /** Compares the last decisions, and forgets this pass's users. */
+  /** Compares the last decisions, and drops this pass's users. */
   readonly compareUsers: (snapshot: Snapshot, range: UserRange) => Promise<void>
   readonly counts: () => QueueingCounts
 }
 
-/** A record at which the evaluator stood, and its user then. */
-interface Occasion {
+/** A record that the evaluator folded, and what it knew about the user then. */
+interface EvaluatedRecord {
   readonly fact: UserFact
   readonly how: FoldedFact
   readonly activity: ActivityThen
   readonly queues: QueuesThen
 }
 
-/** Why a form that was set off is not queued, by each queue that it may have met; undefined: it is. */
+/** Why a triggered form is not queued, for each queue that the record may have found. Undefined: it is queued. */
 type Refusals = Readonly<Record<keyof QueuesThen, string | undefined>>
 
 export function createQueueingModel(findings: Findings, catalog: Catalog): QueueingModel {
@@ -46,60 +46,67 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
   const possibleRevisions = revisionsIn(catalog)
   const counts = { decided: 0, undecided: 0 }
 
-  const checkQueued = (occasion: Occasion, { formId, organization, project, catalogRevision }: Queued): void => {
+  const checkQueued = (
+    evaluated: EvaluatedRecord,
+    { formId, organization, project, catalogRevision }: Queued,
+  ): void => {
     counts.decided += 1
-    const { fact, how } = occasion
+    const { fact, how } = evaluated
     decisions.decide(fact, formId, 'queued')
-    const because = whyNot(occasion, formId, catalog.project(organization, project, catalogRevision))
+    const because = whyNot(evaluated, formId, catalog.project(organization, project, catalogRevision))
     if (because === undefined) return
-    findings.add('form-events: refused', `${userKey(fact)}/${formId}`, `${placeOf(how)} queued it: ${because}`)
+    findings.add('form-events: refused', `${userKey(fact)}/${formId}`, `${recordRefOf(how)} queued it: ${because}`)
   }
 
-  /** Apart from the occasion, which must not be kept for as long as this waits. */
+  /** Holds no reference to the record: a pending decision may wait for long. */
   const onSettled =
-    (about: string, place: string) =>
-    (verdict: Exclude<Verdict, 'not asked'>): void => {
-      counts[verdict === 'unsure' ? 'undecided' : 'decided'] += 1
+    (about: string, recordRef: string) =>
+    (verdict: Exclude<Verdict, 'not triggered'>): void => {
+      counts[verdict === 'undecided' ? 'undecided' : 'decided'] += 1
       if (verdict !== 'queue') return
-      findings.add('form-events: not queued', about, `${place} sets it off, no gate refuses, and it was not queued`)
+      findings.add('form-events: not queued', about, `${recordRef} sets it off, no gate refuses, and it was not queued`)
     }
 
-  const checkNotQueued = (occasion: Occasion, formId: string, { from, until, runs }: PossibleRevisions): void => {
-    const { fact, how } = occasion
-    const refusals = runs.map(({ rules }) => refusalsOf(occasion, formId, rules))
+  const checkNotQueued = (
+    evaluated: EvaluatedRecord,
+    formId: string,
+    { from, until, runs }: PossibleRevisions,
+  ): void => {
+    const { fact, how } = evaluated
+    const refusals = runs.map(({ rules }) => refusalsOf(evaluated, formId, rules))
     noteDecision(decisions, fact, formId, refusals)
-    wait.ask({
+    wait.enqueue({
       partition: how.partition,
       organization: fact.organization,
       from,
       until,
       verdicts: runs.map((run, index) => ({ ...run, verdict: verdictOf(refusals[index]) })),
-      onSettled: onSettled(`${userKey(fact)}/${formId}`, placeOf(how)),
+      onSettled: onSettled(`${userKey(fact)}/${formId}`, recordRefOf(how)),
     })
   }
 
-  const judgeInOrder = (occasion: Occasion, queued: readonly Queued[]): void => {
-    for (const one of queued) checkQueued(occasion, one)
-    if (!isEvaluated(occasion.fact)) return
-    const when = possibleRevisions(occasion.fact)
+  const judgeInOrder = (evaluated: EvaluatedRecord, queued: readonly Queued[]): void => {
+    for (const one of queued) checkQueued(evaluated, one)
+    if (!isEvaluated(evaluated.fact)) return
+    const when = possibleRevisions(evaluated.fact)
     const formIds = new Set(when.runs.flatMap(({ rules }) => [...(rules?.forms.keys() ?? [])]))
     for (const { formId } of queued) formIds.delete(formId)
-    for (const formId of formIds) checkNotQueued(occasion, formId, when)
+    for (const formId of formIds) checkNotQueued(evaluated, formId, when)
   }
 
   return {
     foldForm: history.foldForm,
 
     judge: (fact, how, activity) => {
-      // Folded long after its time, a record queues nothing and shows nothing.
+      // A record that was folded long after its time queues nothing and shows nothing.
       if (how.isLate) return
       const queued = history.queuedBy(fact)
       if (activity) judgeInOrder({ fact, how, activity, queues: history.at(fact) }, queued)
       else {
-        decisions.loseSightOfUser(fact)
+        decisions.markUserUnknown(fact)
         if (isEvaluated(fact)) counts.undecided += 1
       }
-      for (const { catalogRevision } of queued) wait.learn(how.partition, fact.organization, catalogRevision)
+      for (const { catalogRevision } of queued) wait.observe(how.partition, fact.organization, catalogRevision)
       history.pass(fact)
     },
 
@@ -113,9 +120,9 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
   }
 }
 
-/** Undefined: nothing sets it off. */
+/** Undefined: no trigger matches. */
 function refusalsOf(
-  { fact, activity, queues }: Occasion,
+  { fact, activity, queues }: EvaluatedRecord,
   formId: string,
   project: ProjectOfRevision | undefined,
 ): Refusals | undefined {
@@ -126,41 +133,45 @@ function refusalsOf(
   return { certain, least, most }
 }
 
-/** Why a form that was queued must not be; undefined: it may. */
-function whyNot(occasion: Occasion, formId: string, project: ProjectOfRevision | undefined): string | undefined {
-  if (!isEvaluated(occasion.fact)) return 'is not evaluated'
-  const refusals = refusalsOf(occasion, formId, project)
+/** Why a form that was queued should not have been. Undefined: it may be queued. */
+function whyNot(
+  evaluated: EvaluatedRecord,
+  formId: string,
+  project: ProjectOfRevision | undefined,
+): string | undefined {
+  if (!isEvaluated(evaluated.fact)) return 'is not evaluated'
+  const refusals = refusalsOf(evaluated, formId, project)
   return refusals ? refusals.certain : 'no trigger of it matches'
 }
 
 function verdictOf(refusals: Refusals | undefined): Verdict {
-  if (!refusals) return 'not asked'
+  if (!refusals) return 'not triggered'
   const { least, most } = refusals
   if (least !== undefined && most !== undefined) return 'refuse'
-  return least === most ? 'queue' : 'unsure'
+  return least === most ? 'queue' : 'undecided'
 }
 
-/** Where it was not queued; by each revision that it may have been decided by. */
+/** For a form that was not queued, with the refusals of each revision that may have decided it. */
 function noteDecision(
   decisions: DecisionsModel,
   fact: UserFact,
   formId: string,
   byRevision: readonly (Refusals | undefined)[],
 ): void {
-  const setOff = byRevision.filter((refusals) => refusals !== undefined)
-  if (setOff.length === 0) return
-  if (setOff.length < byRevision.length) return decisions.loseSight(fact, formId)
-  const reasons = new Set(setOff.flatMap(({ certain, least, most }) => [certain, least, most]))
+  const triggered = byRevision.filter((refusals) => refusals !== undefined)
+  if (triggered.length === 0) return
+  if (triggered.length < byRevision.length) return decisions.markUnknown(fact, formId)
+  const reasons = new Set(triggered.flatMap(({ certain, least, most }) => [certain, least, most]))
   const [reason = null] = reasons
   decisions.decide(fact, formId, reasons.size === 1 ? reason : null)
 }
 
-/** Nobody can tell when a record was evaluated: it was by what was current when it was received, or by any later revision. */
+/** When a record was evaluated is unknown: by the revision that was current when it was received, or by any later one. */
 interface PossibleRevisions {
-  /** Current shortly before and after it was received. */
+  /** Current shortly before and after the record was received. */
   readonly from: number
   readonly until: number
-  /** From `from` to the latest, where they say the same of the project; without rules they have no such project. */
+  /** From `from` to the latest, joined where they say the same about the project. No rules: there is no such project. */
   readonly runs: readonly Run[]
 }
 
@@ -196,6 +207,6 @@ function runsFrom(
   return runs
 }
 
-function placeOf({ partition, offset }: FoldedFact): string {
+function recordRefOf({ partition, offset }: FoldedFact): string {
   return `record ${partition}/${offset}`
 }

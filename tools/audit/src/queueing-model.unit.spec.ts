@@ -105,7 +105,7 @@ async function audited({
     const nps = { id: 'nps', triggers: [{ event: 'Searched' }], ...special }
     const config = { projects: [{ id: 'shop', formCooldown, forms: [nps] }] }
     const record = { organization: 'acme', revision: index + 1, appliedAt: at(minutes), config }
-    catalog.learn(Buffer.from(JSON.stringify(record)))
+    catalog.observe(Buffer.from(JSON.stringify(record)))
   }
   const findings = createFindings()
   const model = createQueueingModel(findings, catalog)
@@ -117,7 +117,7 @@ async function audited({
   const rows = async function* () {
     if (!decision) return
     const { minutes, outcome } = decision
-    yield { ...place, formId: 'nps', recordId: idOf(minutes), decidedAt: new Date(at(minutes)), outcome }
+    yield { ...place, formId: 'nps', recordId: idOf(minutes), decidedAt: at(minutes), outcome }
   }
   await model.compareUsers({ rows } as unknown as Snapshot, { first: '', last: 'z' })
   const found = findings

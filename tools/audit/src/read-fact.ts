@@ -117,7 +117,7 @@ export function readFormFact(message: Message): Reading<FormFact> {
   return readFact(message, FORM_FACTS)
 }
 
-/** What a record says, or why nobody can read it: then every consumer must have put it aside (docs/design.md, The log). */
+/** A record's fact, or why it is unreadable: then every consumer must hold it as a dead letter (docs/design.md, The log). */
 function readFact<Fact>({ value, headers }: Message, types: ReadonlyMap<unknown, Members>): Reading<Fact> {
   if (value === null) return unreadable('it has no value')
   if (headers['schema-version'] !== '1') return unreadable('its schema-version is not 1')
@@ -138,7 +138,7 @@ function fits(value: unknown, members: Members): boolean {
   return isObject(value) && Object.entries(members).every(([name, check]) => check(value[name]))
 }
 
-/** Only an escape brings such a character through JSON and UTF-8: what has none is well, however deep it is nested. */
+/** Only an escape carries such a character through JSON and UTF-8. A text without one is storable, however deep it is nested. */
 const mayBeUnstorable = /\\u(0000|d[89a-f])/i
 
 function isStorable(json: unknown): boolean {

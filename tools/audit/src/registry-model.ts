@@ -1,5 +1,5 @@
-import { compareRows, isoOf } from './compare-rows.ts'
-import type { Identified, Tracked } from './facts.ts'
+import { compareRows } from './compare-rows.ts'
+import type { Identified, ProjectRef, Tracked } from './facts.ts'
 import type { Model } from './model.ts'
 import { slugsOf } from './operate.ts'
 
@@ -13,14 +13,9 @@ interface Definition {
   registeredBy: string | null
 }
 
-interface DefinitionRow extends Omit<Definition, 'firstSeenAt' | 'lastSeenAt' | 'count'> {
-  readonly organization: string
-  readonly project: string
+interface DefinitionRow extends ProjectRef {
   readonly kind: string
   readonly slug: string
-  readonly firstSeenAt: Date
-  readonly lastSeenAt: Date
-  readonly count: string
 }
 
 /** `definitions` of the trait registry: every name that a record carried, whatever its verdict. */
@@ -61,21 +56,12 @@ export function createRegistryModel(): Model {
       compareRows({
         table: 'registry.definitions',
         expected: definitions,
-        cellsOf: (definition) => ({ ...definition }),
         rows: snapshot.rows<DefinitionRow>(
           `SELECT organization, project, kind, slug, name, first_seen_at AS "firstSeenAt",
              first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, registered_by AS "registeredBy"
            FROM definitions`,
         ),
         keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,
-        foundIn: ({ name, firstSeenAt, firstRecordId, lastSeenAt, count, registeredBy }) => ({
-          name,
-          firstSeenAt: isoOf(firstSeenAt),
-          firstRecordId,
-          lastSeenAt: isoOf(lastSeenAt),
-          count: Number(count),
-          registeredBy,
-        }),
         findings,
       }),
   }

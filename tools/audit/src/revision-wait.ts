@@ -1,73 +1,73 @@
-/** What a revision of the catalog makes of a record and a form that it has not queued. */
-export type Verdict = 'queue' | 'refuse' | 'unsure' | 'not asked'
+/** What a revision of the catalog says about a record and a form that the record has not queued. */
+export type Verdict = 'queue' | 'refuse' | 'undecided' | 'not triggered'
 
-/** The same from one revision to another, both included. */
+/** A verdict that is the same from one revision to another, both included. */
 export interface VerdictOfRevisions {
   readonly first: number
   readonly last: number
   readonly verdict: Verdict
 }
 
-export interface Question {
+export interface PendingDecision {
   readonly partition: number
   readonly organization: string
-  /** The revisions at about the time when the record was received. It was evaluated then or later. */
+  /** The revisions shortly before and after the record was received. It was evaluated then or later. */
   readonly from: number
   readonly until: number
-  /** By each revision from `from` on. */
+  /** For each revision from `from` on. */
   readonly verdicts: readonly VerdictOfRevisions[]
-  readonly onSettled: (verdict: Exclude<Verdict, 'not asked'>) => void
+  readonly onSettled: (verdict: Exclude<Verdict, 'not triggered'>) => void
 }
 
-/** Of a partition and organization. Of a long history before the first form, what it would do to it is never learnt. */
+/** For each partition and organization. A long history before the first form settles nothing, so the oldest are given up. */
 const MOST_WAITING = 10_000
 
-/** Holds back what depends on the revision that the evaluator had, until the log tells which it can have been. */
+/** Keeps decisions that depend on the evaluator's revision, until the log shows which revisions it can have had. */
 export interface RevisionWait {
-  readonly ask: (question: Question) => void
-  /** In the partition's order: here it had this revision, and so no later one before. */
-  readonly learn: (partition: number, organization: string, revision: number) => void
-  /** Nothing more is to be learnt. */
+  readonly enqueue: (decision: PendingDecision) => void
+  /** Called in the partition's order: the evaluator had this revision here, so it had no later one before. */
+  readonly observe: (partition: number, organization: string, revision: number) => void
+  /** Nothing more will be observed. */
   readonly end: () => void
 }
 
 export function createRevisionWait(): RevisionWait {
-  const waiting = new Map<string, Question[]>()
+  const waiting = new Map<string, PendingDecision[]>()
 
   return {
-    ask: (question) => {
-      const verdict = agreedBy(question.verdicts)
-      if (verdict === 'not asked') return
-      if (verdict !== undefined) return question.onSettled(verdict)
-      const key = `${question.partition}/${question.organization}`
+    enqueue: (decision) => {
+      const verdict = agreedBy(decision.verdicts)
+      if (verdict === 'not triggered') return
+      if (verdict !== undefined) return decision.onSettled(verdict)
+      const key = `${decision.partition}/${decision.organization}`
       const others = waiting.get(key) ?? []
       waiting.set(key, others)
-      others.push(question)
+      others.push(decision)
       if (others.length > MOST_WAITING)
-        for (const { onSettled } of others.splice(0, MOST_WAITING / 2)) onSettled('unsure')
+        for (const { onSettled } of others.splice(0, MOST_WAITING / 2)) onSettled('undecided')
     },
 
-    learn: (partition, organization, revision) => {
+    observe: (partition, organization, revision) => {
       const key = `${partition}/${organization}`
       for (const { from, until, verdicts, onSettled } of waiting.get(key) ?? []) {
         const possible = verdicts.filter(({ first }) => first <= Math.max(until, revision))
-        const verdict = revision < from ? 'unsure' : agreedBy(possible)
-        if (verdict !== 'not asked') onSettled(verdict ?? 'unsure')
+        const verdict = revision < from ? 'undecided' : agreedBy(possible)
+        if (verdict !== 'not triggered') onSettled(verdict ?? 'undecided')
       }
       waiting.delete(key)
     },
 
     end: () => {
-      for (const { onSettled } of [...waiting.values()].flat()) onSettled('unsure')
+      for (const { onSettled } of [...waiting.values()].flat()) onSettled('undecided')
       waiting.clear()
     },
   }
 }
 
-/** Where it is the same for the row whichever it was; undefined: it is not. */
+/** The verdict, where it is the same whichever revision it was. Undefined: it is not. */
 function agreedBy(verdicts: readonly VerdictOfRevisions[]): Verdict | undefined {
   const all = new Set(verdicts.map(({ verdict }) => verdict))
   if (all.size === 1) return verdicts[0]?.verdict
-  if (all.size === 0) return 'not asked'
-  return all.has('queue') || all.has('unsure') ? undefined : 'refuse'
+  if (all.size === 0) return 'not triggered'
+  return all.has('queue') || all.has('undecided') ? undefined : 'refuse'
 }

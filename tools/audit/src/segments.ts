@@ -10,9 +10,9 @@ export interface SegmentsOptions {
   readonly snapshot: Snapshot
   readonly range: UserRange
   readonly catalog: Catalog
-  /** Then time and the catalog's latest revision have done what they do, too. */
+  /** Then the effects of time and of the catalog's latest revision must be there, too. */
   readonly isAtRest: boolean
-  /** What the log says of a user; undefined where it does not tell. */
+  /** What the log says about a user. Undefined where the log does not show it. */
   readonly stateOf: (userKey: string) => Omit<Moment, 'at' | 'segments'> | undefined
   readonly findings: Findings
 }
@@ -21,15 +21,15 @@ interface UserRow {
   readonly organization: string
   readonly project: string
   readonly userId: string
-  /** The instant that the user's segments were computed for, null: never; and the revision that they are of. */
-  readonly asOf: Date | null
+  /** The instant that the user's segments were computed for (null: never), and the catalog's revision. */
+  readonly asOf: string | null
   readonly revision: number
   readonly segments: readonly string[]
-  /** Whether time was to change them a while ago. */
+  /** Whether time should have changed them a while ago. */
   readonly isOverdue: boolean
 }
 
-/** The definitions that a user was computed with are those of the catalog's revision that was the latest to have them. */
+/** A user was computed with the definitions of the latest catalog revision that has them. */
 const USERS = `
   SELECT organization, project, user_id AS "userId", as_of AS "asOf", coalesce(revision, 0) AS revision, ARRAY(
     SELECT segment_id FROM segment_members AS member
@@ -42,7 +42,7 @@ const USERS = `
 
 type Segments = ReadonlyMap<string, Condition>
 
-/** Evaluates every segment's tree once more, for each user as of the instant that their membership is of. */
+/** Evaluates every segment's tree again, for each user as of the instant of their membership. */
 export async function compareSegments(options: SegmentsOptions): Promise<void> {
   const { snapshot, range, catalog, isAtRest, stateOf, findings } = options
   const segmentsOf = ({ organization, project }: UserRow, revision: number): Segments =>
@@ -71,7 +71,7 @@ function compareMembership(
   const { asOf } = row
   if (asOf) {
     for (const [id, where] of segments) {
-      const isIn = holds(where, { ...state, at: asOf.getTime(), segments })
+      const isIn = holds(where, { ...state, at: Date.parse(asOf), segments })
       if (isIn && !found.has(id)) findings.add('users.segment_members: missing', key, `is not in ${id}, and should be`)
       if (!isIn && found.has(id)) findings.add('users.segment_members: wrong', key, `is in ${id}, and should not be`)
     }
@@ -82,7 +82,7 @@ function compareMembership(
   }
 }
 
-/** In whatever order they and their members are written. */
+/** Independent of the order of segments and of their members. */
 function isSame(one: Segments, other: Segments): boolean {
   return one === other || isDeepStrictEqual(one, other)
 }
@@ -95,7 +95,7 @@ interface CountRow {
   readonly members: string
 }
 
-/** How many are in each segment, against its members one by one. */
+/** Compares each segment's count with its members, one by one. */
 export async function compareSegmentCounts({ rows }: Snapshot, findings: Findings): Promise<void> {
   const wrong = rows<CountRow>(`
     SELECT organization, project, segment_id AS "segmentId", coalesce(counted, 0) AS counted, coalesce(members, 0) AS members

@@ -19,7 +19,7 @@ const current = {
   organization: 'acme',
   project: 'shop',
   userId: 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e',
-  asOf: new Date('2026-11-02T10:00:00.000Z'),
+  asOf: '2026-11-02T10:00:00.000Z',
   revision: 2,
   segments: ['paying'],
   isOverdue: false,

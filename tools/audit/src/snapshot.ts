@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, TypeOverrides, types } from 'pg'
 
 /** Where a service keeps its rows. Its projection is named after it. */
 export interface ReadModel {
@@ -16,13 +16,13 @@ export interface DeadLetter {
   readonly valueSha256: string | null
 }
 
-/** A schema as it was at one moment: rows and checkpoints belong together, however long the audit takes. */
+/** A schema as it was at one moment: rows and checkpoints fit each other, however long the audit takes. */
 export interface Snapshot {
   readonly service: string
   /** Offsets that are folded next, by partition of `user-events`. */
   readonly checkpoints: ReadonlyMap<number, bigint>
   readonly deadLetters: ReadonlyMap<string, DeadLetter>
-  /** Rows by the thousand. */
+  /** Fetches rows by the thousand. Whole numbers come as numbers, instants as ISO text. */
   readonly rows: <Row extends object>(sql: string, values?: readonly unknown[]) => AsyncGenerator<Row>
   readonly close: () => Promise<void>
 }
@@ -30,7 +30,13 @@ export interface Snapshot {
 const CONNECT_WITHIN_MS = 5_000
 const ROWS_A_FETCH = 2_000
 
-/** Begins one read-only transaction that sees nothing of what comes after it. Only `close` ends it. */
+/** Whole numbers as numbers, instants as ISO text. */
+const ROW_TYPES = new TypeOverrides()
+ROW_TYPES.setTypeParser(types.builtins.INT8, Number)
+const parseInstant = types.getTypeParser(types.builtins.TIMESTAMPTZ) as (text: string) => Date
+ROW_TYPES.setTypeParser(types.builtins.TIMESTAMPTZ, (text: string) => parseInstant(text).toISOString())
+
+/** Begins one read-only transaction, which sees nothing that is committed later. Only `close` ends it. */
 export async function openSnapshot({ service, schema, url }: ReadModel, topic: string): Promise<Snapshot> {
   const client = new Client({
     connectionString: url,
@@ -72,13 +78,14 @@ async function readDeadLetters(client: Client, service: string, topic: string): 
   )
   return new Map(
     rows.map(({ partition, offset, state, sha256 }) => [
-      placeOf({ partition, offset: BigInt(offset) }),
+      recordRefOf({ partition, offset: BigInt(offset) }),
       { partition, offset: BigInt(offset), state, valueSha256: sha256 },
     ]),
   )
 }
 
-export function placeOf({ partition, offset }: { readonly partition: number; readonly offset: bigint }): string {
+/** Names a record by its place in the log. */
+export function recordRefOf({ partition, offset }: { readonly partition: number; readonly offset: bigint }): string {
   return `${partition}/${offset}`
 }
 
@@ -87,12 +94,12 @@ function rowsOf(client: Client): Snapshot['rows'] {
     await client.query({ text: `DECLARE audited NO SCROLL CURSOR FOR ${sql}`, values: [...values] })
     try {
       for (;;) {
-        const fetched = await client.query<Row>(`FETCH ${ROWS_A_FETCH} FROM audited`)
+        const fetched = await client.query<Row>({ text: `FETCH ${ROWS_A_FETCH} FROM audited`, types: ROW_TYPES })
         yield* fetched.rows
         if (fetched.rows.length < ROWS_A_FETCH) return
       }
     } finally {
-      // Fails only where the transaction has failed before, which was told already.
+      // Fails only where the transaction failed before, and that error was thrown already.
       await client.query('CLOSE audited').catch(() => {})
     }
   }

@@ -2,7 +2,7 @@ import type { Tracked, UserFact } from './facts.ts'
 import type { FormRule, TriggerRule } from './form-rules.ts'
 import type { Moment } from './condition.ts'
 
-/** What a record finds its user to be, itself included. */
+/** A user's activity at a record, the record included. */
 export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
   readonly firstSeenAt: string | null
   readonly startsSession: boolean
@@ -13,11 +13,11 @@ interface Occurred {
   readonly total: number
   /** The 50 latest, ascending, in ms. */
   readonly latest: readonly number[]
-  /** In the session that is on. */
+  /** In the current session. */
   readonly inSession: number
 }
 
-/** Whether a record asks for forms at all (docs/spec/forms.md, When a record is evaluated). */
+/** Whether a record is evaluated at all (docs/spec/forms.md, When a record is evaluated). */
 export function isEvaluated(fact: UserFact): boolean {
   if (fact.type === 'VisitAnswered' || fact.imported) return false
   return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
@@ -41,7 +41,7 @@ function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen)
   }
 }
 
-/** A level, this occurrence included. With both a window and the session, each count must be reached. */
+/** The count, this occurrence included. With both a window and the session, each count must be reached. */
 function isCounted(
   { slug, count, withinMs, inSession }: Extract<TriggerRule, { on: 'event' }>,
   { source, received, occurredAt }: Tracked,

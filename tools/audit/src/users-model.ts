@@ -1,6 +1,6 @@
 import type { Catalog } from './catalog.ts'
-import { compareRows, isoOf, membersOf } from './compare-rows.ts'
-import { type Identified, type Tracked, userKey, type Value } from './facts.ts'
+import { compareRows, membersOf } from './compare-rows.ts'
+import { type Identified, type Tracked, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
 import { compareSegmentCounts, compareSegments } from './segments.ts'
@@ -23,30 +23,7 @@ interface EventCount {
   latest: number[]
 }
 
-interface UserRow {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
-  readonly userName: string
-  readonly traits: string
-  readonly country: string | null
-  readonly device: string
-  readonly firstSeenAt: Date
-  readonly lastSeenAt: Date
-}
-
-interface EventRow {
-  readonly organization: string
-  readonly project: string
-  readonly userId: string
-  readonly slug: string
-  readonly count: string
-  readonly firstAt: Date
-  readonly lastAt: Date
-  readonly latest: string
-}
-
-/** `lastSeenAt`: a visit counts for a user that is known by then. */
+/** `lastSeenAt` is among them: a visit counts only for a user that is known by then. */
 const ORDER_DEPENDENT = new Set(['userName', 'traits', 'country', 'device', 'lastSeenAt'])
 
 /** `users` and `user_events` of the user projector. */
@@ -116,21 +93,13 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
       await compareRows({
         table: 'users.users',
         expected: users,
-        cellsOf: (user) => ({ ...user }),
-        rows: snapshot.rows<UserRow>(
+        rows: snapshot.rows<UserRef & { readonly traits: string; readonly device: string }>(
           `SELECT organization, project, user_id AS "userId", user_name AS "userName", traits::text, country,
              device::text, first_seen_at AS "firstSeenAt", last_seen_at AS "lastSeenAt" FROM users ${OF_RANGE}`,
           [first, last],
         ),
         keyOf: userKey,
-        foundIn: (row) => ({
-          userName: row.userName,
-          traits: membersOf(row.traits),
-          device: membersOf(row.device),
-          country: row.country,
-          firstSeenAt: isoOf(row.firstSeenAt),
-          lastSeenAt: isoOf(row.lastSeenAt),
-        }),
+        foundIn: ({ traits, device, ...row }) => ({ ...row, traits: membersOf(traits), device: membersOf(device) }),
         isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
         findings,
       })
@@ -138,18 +107,12 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
         table: 'users.user_events',
         expected: events,
         cellsOf: (event) => ({ ...event, latest: event.latest.join() }),
-        rows: snapshot.rows<EventRow>(
+        rows: snapshot.rows<UserRef & { readonly slug: string }>(
           `SELECT organization, project, user_id AS "userId", slug, count, first_at AS "firstAt", last_at AS "lastAt",
              array_to_string(latest_ms, ',') AS latest FROM user_events ${OF_RANGE}`,
           [first, last],
         ),
         keyOf: (row) => `${userKey(row)}/${row.slug}`,
-        foundIn: (row) => ({
-          count: Number(row.count),
-          firstAt: isoOf(row.firstAt),
-          lastAt: isoOf(row.lastAt),
-          latest: row.latest,
-        }),
         findings,
       })
       late.clear()

@@ -36,7 +36,7 @@ const tracked: UserFact = {
 
 /** As the service has it whose identify was a dead letter, and was folded after the event: the event found nobody. */
 async function* rows(sql: string) {
-  const [firstSeenAt, lastSeenAt] = [new Date(BEFORE), new Date(BEFORE)]
+  const [firstSeenAt, lastSeenAt] = [BEFORE, BEFORE]
   if (sql.includes('user_name')) {
     yield { ...user, userName: 'ada', traits: '{}', country: null, device: '{}', firstSeenAt, lastSeenAt }
   }
@@ -44,9 +44,9 @@ async function* rows(sql: string) {
     yield {
       ...user,
       slug: 'x',
-      count: '1',
-      firstAt: new Date(AFTER),
-      lastAt: new Date(AFTER),
+      count: 1,
+      firstAt: AFTER,
+      lastAt: AFTER,
       latest: String(Date.parse(AFTER)),
     }
   }

@@ -141,15 +141,15 @@ type LastShown = Extract<GateOutcome, { gate: 'cooldown' }>['compared']['lastSho
 
 /** Which form was last shown to this user, and when; an open offer counts as shown. */
 function findLastShown({ shown, open }: Queue, now: Moment): LastShown {
-  let last = { formId: '', at: '', openOffer: false }
+  let last: LastShown = null
   for (const [formId, { lastAt }] of shown) {
-    if (lastAt > last.at) last = { formId, at: lastAt, openOffer: false }
+    if (!last || lastAt > last.at) last = { formId, at: lastAt, openOffer: false }
   }
   for (const row of open.values()) {
     if (row.offeredAt === null || stateAt(row, now.ms) !== 'offered') continue
-    if (row.offeredAt > last.at) last = { formId: row.formId, at: row.offeredAt, openOffer: true }
+    if (!last || row.offeredAt > last.at) last = { formId: row.formId, at: row.offeredAt, openOffer: true }
   }
-  return last.at === '' ? null : last
+  return last
 }
 
 function isSince(instant: string | null, atLeastMs: number, now: Moment): boolean {

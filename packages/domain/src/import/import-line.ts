@@ -9,16 +9,16 @@ import { parseTrackBody, type TrackBody } from '../bodies/track-body.ts'
 import { projectNamespace, uuidV5 } from '../ids.ts'
 import { parseOccurredAt } from '../occurred-at.ts'
 
-/** As long as a body may be (contract, Common to both endpoints). */
+/** The same limit as for a body (contract, Common to both endpoints). */
 export const MAX_LINE_BYTES = 102_400
 const MAX_ID_LENGTH = 255
 
-/** What a line of history says, by the rules of the admin routes' bodies. */
+/** The content of a line of history, by the rules of the admin routes' bodies. */
 export type ImportLine = (
   | { readonly type: 'identify'; readonly body: IdentifyBody; readonly occurredAt: string | undefined }
   | { readonly type: 'track'; readonly body: TrackBody }
 ) & {
-  /** Given by who wrote the file: lines with the same id are the same line. */
+  /** Given by the file: lines with the same id are the same line. */
   readonly id: string | undefined
 }
 
@@ -54,7 +54,7 @@ function parseIdentify(members: JsonObject, id: string | undefined, receivedMs: 
   return { outcome: 'ok', line: { type: 'identify', id, body, occurredAt: when.occurredAt } }
 }
 
-/** "Now" is no answer to when history happened, so this is the one member that a live event may leave out. */
+/** A line of history cannot have happened "now". So it must have this member, which a live event may leave out. */
 function parseTrack(members: JsonObject, id: string | undefined, receivedMs: number): ParsedImportLine {
   if (memberOf(members, 'occurredAt') === undefined)
     return reject({ message: 'occurredAt must be given: when the event happened' })
@@ -63,7 +63,7 @@ function parseTrack(members: JsonObject, id: string | undefined, receivedMs: num
   return { outcome: 'ok', line: { type: 'track', id, body: parsed.value } }
 }
 
-/** What makes a line itself, in hex: its id, or else all that it says. Equal lines have equal identities. */
+/** A line's identity, hex: its id, or else its whole content. Equal lines have equal identities. */
 export function identityOfLine(line: ImportLine): string {
   return createHash('sha256')
     .update(JSON.stringify(saidBy(line)))
@@ -78,8 +78,8 @@ function saidBy({ id, ...line }: ImportLine): readonly unknown[] {
 }
 
 /**
- * The id of an imported line's record: the same in whatever file and whenever it is imported, so that consumers drop its
- * copies. `ordinal`: how many equal lines were before it in its file.
+ * The id of an imported line's record: the same in any file and at any time of import, so that consumers drop its
+ * duplicates. `ordinal`: how many equal lines precede it in its file.
  */
 export function importedRecordId(
   { organization, project }: { readonly organization: string; readonly project: string },

@@ -6,7 +6,7 @@ import { toTraitOperations } from '../bodies/trait-changes.ts'
 import { userIdOf } from '../ids.ts'
 import type { ImportLine } from './import-line.ts'
 
-/** Of a project, what decides about its history; a project in the catalog is one. */
+/** The part of a project that decides about its history. A project in the catalog fits. */
 export interface ImportPolicy extends FieldPolicy {
   readonly organization: string
   readonly project: string
@@ -16,8 +16,8 @@ export interface ImportPolicy extends FieldPolicy {
 export type ImportedFact = { readonly outcome: 'ok'; readonly fact: IdentifyRequested | EventTracked } | Rejection
 
 /**
- * The record of a line (decisions.md, Import). It asks for no room: its names are registered even over a cap. `recordId` is
- * asked only where there is a record.
+ * The record of a line (decisions.md, Import). It needs no room: its names are registered even over a cap. `recordId` is
+ * called only where there is a record.
  */
 export function importedFact(
   line: ImportLine,

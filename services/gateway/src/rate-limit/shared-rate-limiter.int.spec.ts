@@ -1,110 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RateLimit } from '@nextvisit/contracts'
-import { createLogger, createRedis } from '@nextvisit/service-kit'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { available, type Bucket, drain, spend } from './bucket.ts'
-import type { RateLimiter } from './rate-limiter.ts'
+import { describe, expect, inject, it } from 'vitest'
+import { flood, givenLimiter, givenTwoLimiters, newPrefix, type Taken, worstExcess } from '../../test/given-limiters.ts'
 import { startRedisProxy } from '../../test/redis-proxy-fixture.ts'
-import { createSharedRateLimiter } from './shared-rate-limiter.ts'
+import type { RateLimiter } from './rate-limiter.ts'
+import { drain, type TokenBucket, tokensIn } from './token-bucket.ts'
 
 const HARDLY = 1 / 3_600
-
-interface StartOptions {
-  readonly redisUrl?: string
-  readonly keyPrefix?: string
-  /** By default as good as endless: a busy machine is not an outage. */
-  readonly patienceMs?: number
-}
-
-/** One gateway's limiter, with a Redis connection and a name of its own. */
-async function startLimiter(options: StartOptions = {}) {
-  const { redisUrl = inject('redisUrl'), keyPrefix = newPrefix(), patienceMs = 5_000 } = options
-  const lines: string[] = []
-  const logger = createLogger('rate-limit-test', 'info', {
-    write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg),
-  })
-  const quiet = createLogger('rate-limit-test', 'silent')
-  const { client, start, stop } = createRedis({
-    url: redisUrl,
-    name: 'rate-limit-test',
-    logger: quiet,
-    commandTimeoutMs: 5_000,
-  })
-  await start()
-  onTestFinished(stop)
-  let asked = 0
-  const limiter = createSharedRateLimiter({
-    redis: {
-      eval: (...given) => client.eval(...given),
-      evalsha: (...given) => {
-        asked += 1
-        return client.evalsha(...given)
-      },
-    },
-    keyPrefix,
-    instanceId: randomUUID(),
-    nowMs: () => performance.now(),
-    logger,
-    patienceMs,
-  })
-  return { ...limiter, client, lines, asked: () => asked }
-}
-
-async function startTwo(): Promise<readonly [RateLimiter, RateLimiter]> {
-  const keyPrefix = newPrefix()
-  return [await startLimiter({ keyPrefix }), await startLimiter({ keyPrefix })]
-}
-
-function newPrefix(): string {
-  return `test:${randomUUID()}:`
-}
-
-interface Taken {
-  readonly isAllowed: boolean
-  readonly beganMs: number
-  readonly endedMs: number
-}
-
-/** Takes from all limiters, `atOnce` from each, every few milliseconds. */
-async function flood(limiters: readonly RateLimiter[], limit: RateLimit, load: { ms: number; atOnce: number }) {
-  const takes: Promise<Taken>[] = []
-  const endAt = performance.now() + load.ms
-  const take = async (limiter: RateLimiter): Promise<Taken> => {
-    const beganMs = performance.now()
-    const { isAllowed } = await limiter.take('key', limit)
-    return { isAllowed, beganMs, endedMs: performance.now() }
-  }
-  while (performance.now() < endAt) {
-    for (let i = 0; i < load.atOnce; i += 1) for (const limiter of limiters) takes.push(take(limiter))
-    await sleep(Math.random() * 10)
-  }
-  return Promise.all(takes)
-}
-
-/** The most that passed in any window, beyond what burst + perSecond × its length allows. */
-function worstExcess(takes: readonly Taken[], { perSecond, burst }: RateLimit): number {
-  const passes = takes.filter(({ isAllowed }) => isAllowed).toSorted((a, b) => a.endedMs - b.endedMs)
-  let worst = Number.NEGATIVE_INFINITY
-  for (const first of passes.keys()) {
-    let beganMs = Number.POSITIVE_INFINITY
-    for (const [index, pass] of passes.slice(first).entries()) {
-      // A token may have been given out at any moment of its take.
-      beganMs = Math.min(beganMs, pass.beganMs)
-      worst = Math.max(worst, index + 1 - burst - (perSecond * (pass.endedMs - beganMs)) / 1_000)
-    }
-  }
-  return worst
-}
 
 /** How many one bucket would have let pass that everybody asks directly. */
 function ideallyPassed(takes: readonly Taken[], limit: RateLimit): number {
   let passed = 0
-  let bucket: Bucket = { level: 0, atMs: 0 }
+  let bucket: TokenBucket = { level: 0, atMs: 0 }
   for (const { beganMs } of takes) {
     bucket = drain(bucket, limit, beganMs)
-    if (available(bucket, limit) < 1) continue
-    bucket = spend(bucket, 1)
+    if (tokensIn(bucket, limit) < 1) continue
+    bucket = { ...bucket, level: bucket.level + 1 }
     passed += 1
   }
   return passed
@@ -114,7 +26,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   it.each([1, 2, 3, 5, 10, 20, 50])(
     'of many requests at once over two gateways exactly burst %i pass',
     async (burst) => {
-      const limiters = await startTwo()
+      const limiters = await givenTwoLimiters()
       const limit = { perSecond: HARDLY, burst }
       const takes = Array.from({ length: burst + 20 }, () =>
         limiters.map(async ({ take }) => take('key', limit)),
@@ -125,7 +37,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   )
 
   it.each([1, 2, 3, 5, 20, 50])('of requests in turn over two gateways exactly burst %i pass', async (burst) => {
-    const limiters = await startTwo()
+    const limiters = await givenTwoLimiters()
     const allowed: boolean[] = []
     for (let i = 0; i < burst + 5; i += 1)
       for (const { take } of limiters) allowed.push((await take('key', { perSecond: HARDLY, burst })).isAllowed)
@@ -133,7 +45,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   })
 
   it('exactly burst pass where one gateway falls silent with tokens leased', async () => {
-    const [one, other] = await startTwo()
+    const [one, other] = await givenTwoLimiters()
     const limit = { perSecond: HARDLY, burst: 100 }
     let passed = 0
     for (let i = 0; i < 20; i += 1) if ((await one.take('key', limit)).isAllowed) passed += 1
@@ -142,7 +54,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   })
 
   it('tells what is left, and when there is more: then there is', async () => {
-    const [one, other] = await startTwo()
+    const [one, other] = await givenTwoLimiters()
     const limit = { perSecond: 1, burst: 2 }
     expect(await one.take('key', limit)).toEqual({ isAllowed: true, remaining: 1, moreInSeconds: 1 })
     expect(await other.take('key', limit)).toEqual({ isAllowed: true, remaining: 0, moreInSeconds: 1 })
@@ -159,13 +71,13 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
     { perSecond: 200, burst: 40 },
     { perSecond: 2_000, burst: 200 },
   ])('in no window pass more than burst + perSecond × time, and not many fewer: %o', async (limit) => {
-    const takes = await flood(await startTwo(), limit, { ms: 1_000, atOnce: 8 })
+    const takes = await flood(await givenTwoLimiters(), limit, { ms: 1_000, atOnce: 8 })
     expect(worstExcess(takes, limit)).toBeLessThanOrEqual(0)
     expect(takes.filter(({ isAllowed }) => isAllowed).length).toBeGreaterThan(0.8 * ideallyPassed(takes, limit))
   })
 
   it('holds the bound for a load that comes and goes', async () => {
-    const limiters = await startTwo()
+    const limiters = await givenTwoLimiters()
     const limit = { perSecond: 500, burst: 100 }
     const takes: Taken[] = []
     for (const atOnce of [1, 0, 20, 0, 0, 20, 1, 20]) takes.push(...(await flood(limiters, limit, { ms: 150, atOnce })))
@@ -173,7 +85,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   })
 
   it('never refuses a client below the limit', async () => {
-    const { take } = await startLimiter()
+    const { take } = await givenLimiter()
     const limit = { perSecond: 100, burst: 5 }
     const pacedEveryMs = 11
     const beganMs = performance.now()
@@ -188,7 +100,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   })
 
   it('asks Redis seldom while a key is busy, and not at all while it is empty', async () => {
-    const { take, asked } = await startLimiter()
+    const { take, asked } = await givenLimiter()
     const limit = { perSecond: 10_000, burst: 10_000 }
     for (let i = 0; i < 5_000; i += 1) expect((await take('busy', limit)).isAllowed).toBe(true)
     expect(asked()).toBeLessThan(100)
@@ -200,7 +112,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   })
 
   it('counts keys apart, and follows a changed limit with the next request', async () => {
-    const { take } = await startLimiter()
+    const { take } = await givenLimiter()
     const isAllowed = async (key: string, burst: number) => (await take(key, { perSecond: HARDLY, burst })).isAllowed
     expect(await isAllowed('one', 1)).toBe(true)
     expect(await isAllowed('one', 1)).toBe(false)
@@ -211,7 +123,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
 
   it('goes on where it was when Redis is emptied', async () => {
     const keyPrefix = newPrefix()
-    const { take, client } = await startLimiter({ keyPrefix })
+    const { take, client } = await givenLimiter({ keyPrefix })
     const isAllowed = async () => (await take('key', { perSecond: HARDLY, burst: 3 })).isAllowed
     expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
     await client.del(`${keyPrefix}rate:key`)
@@ -230,7 +142,7 @@ describe('while Redis is away', () => {
 
   it.each(['frozen', 'closed'])('%s: goes on from what it knows, at once, and comes back by itself', async (how) => {
     const proxy = await startRedisProxy(inject('redisUrl'))
-    const { take, lines } = await startLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
     const isAllowed = async () => (await take('key', limit)).isAllowed
     expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
 
@@ -251,7 +163,7 @@ describe('while Redis is away', () => {
 
   it('pays for what passed meanwhile as soon as it is back', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))
-    const { take, lines } = await startLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
     const isAllowed = async () => (await take('key', limit)).isAllowed
     expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
     proxy.freeze()
@@ -265,7 +177,7 @@ describe('while Redis is away', () => {
   it('starts without it', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'))
     proxy.close()
-    const { take } = await startLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const { take } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
     const allowed = []
     for (let i = 0; i < 7; i += 1) allowed.push((await take('key', limit)).isAllowed)
     expect(allowed).toEqual([true, true, true, true, true, false, false])

@@ -19,7 +19,7 @@ async function givenFolded() {
   return { log, db, runner }
 }
 
-async function makeAnew({ topic, connection }: GivenLog): Promise<void> {
+async function recreateTopic({ topic, connection }: GivenLog): Promise<void> {
   const admin = createLogAdmin(connection)
   await admin.connect()
   await admin.deleteTopic(topic)
@@ -30,12 +30,12 @@ async function makeAnew({ topic, connection }: GivenLog): Promise<void> {
 
 const readOffsets = (db: Db) => db.$queryRaw(sql`SELECT partition, next_offset FROM checkpoints ORDER BY partition`)
 
-describe('a topic that was made anew', () => {
+describe('a topic that was created again', () => {
   it('halts the projection once it has grown past the checkpoints, with nothing folded or moved', async () => {
     const { log, db, runner } = await givenFolded()
     await runner.stop()
     const before = await readOffsets(db)
-    await makeAnew(log)
+    await recreateTopic(log)
     await log.publish(givenEvents(100))
     const { onFailure } = await givenRunner(log, db)
     await expect.poll(() => onFailure.mock.calls.length, soon).toBe(1)
@@ -51,7 +51,7 @@ describe('a topic that was made anew', () => {
   it('halts it by the log’s end where it has not grown as far', async () => {
     const { log, db, runner } = await givenFolded()
     await runner.stop()
-    await makeAnew(log)
+    await recreateTopic(log)
     const { onFailure } = await givenRunner(log, db)
     await expect.poll(() => onFailure.mock.calls[0]?.[0], soon).toMatchObject({ code: 'CHECKPOINT_OUTSIDE_LOG' })
   })

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as fc from 'fast-check'
+import { describe, expect, inject, it } from 'vitest'
+import {
+  countAllowed,
+  flood,
+  givenLimiter,
+  givenTwoLimiters,
+  newPrefix,
+  take,
+  type Taken,
+  worstExcess,
+} from '../../test/given-limiters.ts'
+import { startRedisProxy } from '../../test/redis-proxy-fixture.ts'
+
+const HARDLY = 1 / 3_600
+const LONGER_THAN_A_LEASE_MS = 300
+
+describe('how often Redis is asked (docs/decisions/0011)', () => {
+  it('once for many requests of one moment', async () => {
+    const limiter = await givenLimiter()
+    const takes = Array.from({ length: 500 }, () => limiter.take('key', { perSecond: 1_000, burst: 1_000 }))
+    expect((await Promise.all(takes)).filter(({ isAllowed }) => isAllowed)).toHaveLength(500)
+    expect(limiter.asked()).toBe(1)
+  })
+
+  it('a few times a second for a steady load, also over two gateways', async () => {
+    const limiters = await givenTwoLimiters()
+    const limit = { perSecond: 4_000, burst: 4_000 }
+    const takes = await flood(limiters, limit, { ms: 2_000, atOnce: 4 })
+    expect(takes.filter(({ isAllowed }) => !isAllowed)).toEqual([])
+    for (const { asked } of limiters) expect(asked()).toBeLessThan(takes.length / 20)
+  })
+
+  it('once for each request of a key that comes now and then, which leases nothing in advance', async () => {
+    const [one, other] = await givenTwoLimiters()
+    const limit = { perSecond: HARDLY, burst: 100 }
+    for (let i = 0; i < 4; i += 1) {
+      await one.take('key', limit)
+      await sleep(LONGER_THAN_A_LEASE_MS)
+    }
+    expect(one.asked()).toBe(4)
+    expect(await countAllowed(other, limit, 100)).toBe(96)
+  })
+
+  it('not any more once the requests have ended', async () => {
+    const limiter = await givenLimiter()
+    await countAllowed(limiter, { perSecond: HARDLY, burst: 1_000 }, 100)
+    await sleep(2 * LONGER_THAN_A_LEASE_MS)
+    const before = limiter.asked()
+    await sleep(2 * LONGER_THAN_A_LEASE_MS)
+    expect(limiter.asked()).toBe(before)
+  })
+
+  it('leaves nothing in Redis of a bucket that is full again', async () => {
+    const { client, redisKey, ...limiter } = await givenLimiter()
+    await countAllowed(limiter, { perSecond: 100, burst: 100 }, 50)
+    expect(await client.pttl(redisKey)).toBeGreaterThan(0)
+    expect(await client.pttl(redisKey)).toBeLessThanOrEqual(1_700)
+  })
+})
+
+describe('tokens that a gateway leased in advance', () => {
+  const limit = { perSecond: 1_000, burst: 100 }
+
+  it('are not replaced while they may still be used: never more than burst at once', async () => {
+    const [one, other] = await givenTwoLimiters()
+    const takes: Taken[] = []
+    for (let i = 0; i < 20; i += 1) takes.push(await take(one, limit))
+    // Long enough to replace what was leased, not long enough for its return.
+    await sleep(100)
+    const rush = [one, other].flatMap((limiter) => Array.from({ length: 110 }, () => take(limiter, limit)))
+    takes.push(...(await Promise.all(rush)))
+    expect(worstExcess(takes, limit)).toBeLessThanOrEqual(0)
+  })
+
+  it('come back, and are replaced at perSecond, when their gateway is never heard of again', async () => {
+    const keyPrefix = newPrefix()
+    const proxy = await startRedisProxy(inject('redisUrl'))
+    const lost = await givenLimiter({ keyPrefix, redisUrl: proxy.url })
+    const other = await givenLimiter({ keyPrefix })
+    await countAllowed(lost, limit, 20)
+    proxy.close()
+    await sleep(2 * LONGER_THAN_A_LEASE_MS)
+    const takes = await Promise.all(Array.from({ length: 150 }, () => take(other, limit)))
+    expect(takes.filter(({ isAllowed }) => isAllowed).length).toBeGreaterThanOrEqual(100)
+  })
+
+  it('are not counted twice when they come back too late', async () => {
+    const keyPrefix = newPrefix()
+    const proxy = await startRedisProxy(inject('redisUrl'))
+    const slow = await givenLimiter({ keyPrefix, redisUrl: proxy.url })
+    const other = await givenLimiter({ keyPrefix })
+    const large = { perSecond: 100, burst: 400 }
+    await countAllowed(slow, large, 60)
+    proxy.freeze()
+    await sleep(1_500)
+    const rush = (limiter: typeof other) => Promise.all(Array.from({ length: 410 }, () => take(limiter, large)))
+    const takes = await rush(other)
+    expect(takes.filter(({ isAllowed }) => isAllowed).length).toBeGreaterThanOrEqual(400)
+    proxy.thaw()
+    await sleep(50)
+    // A gateway that does not know yet that the bucket was empty.
+    takes.push(...(await rush(await givenLimiter({ keyPrefix }))))
+    expect(worstExcess(takes, large)).toBeLessThanOrEqual(0)
+  })
+
+  it('end at once with a changed limit', async () => {
+    const limiter = await givenLimiter()
+    expect(await countAllowed(limiter, { perSecond: HARDLY, burst: 100 }, 20)).toBe(20)
+    expect(await countAllowed(limiter, { perSecond: HARDLY, burst: 10 }, 20)).toBe(0)
+    expect(await countAllowed(limiter, { perSecond: HARDLY, burst: 25 }, 20)).toBe(5)
+  })
+})
+
+describe('a changed burst', () => {
+  it('applies at once, and knows what was spent', async () => {
+    const [one, other] = await givenTwoLimiters()
+    const allowed = (limiter: typeof one, burst: number) => countAllowed(limiter, { perSecond: HARDLY, burst }, 100)
+    expect(await allowed(one, 10)).toBe(10)
+    expect(await allowed(one, 30)).toBe(20)
+    expect(await allowed(other, 3)).toBe(0)
+    expect(await allowed(other, 8)).toBe(5)
+  })
+})
+
+describe('the bound', () => {
+  it('holds over three gateways under any load, for any limit', async () => {
+    const limits = fc.record({ perSecond: fc.integer({ min: 1, max: 2_000 }), burst: fc.integer({ min: 1, max: 300 }) })
+    const step = fc.record({
+      gateway: fc.integer({ min: 0, max: 2 }),
+      takes: fc.integer({ min: 0, max: 60 }),
+      pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60 })),
+    })
+    await fc.assert(
+      fc.asyncProperty(limits, fc.array(step, { minLength: 5, maxLength: 30 }), async (limit, steps) => {
+        const keyPrefix = newPrefix()
+        const limiters = await Promise.all([0, 1, 2].map(() => givenLimiter({ keyPrefix })))
+        const takes: Promise<Taken>[] = []
+        for (const { gateway, takes: times, pauseMs } of steps) {
+          const limiter = limiters[gateway]
+          if (limiter) takes.push(...Array.from({ length: times }, () => take(limiter, limit)))
+          await sleep(pauseMs)
+        }
+        expect(worstExcess(await Promise.all(takes), limit)).toBeLessThanOrEqual(0)
+      }),
+      { numRuns: 15, endOnFailure: true },
+    )
+  })
+})
