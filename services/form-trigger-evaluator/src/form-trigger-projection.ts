@@ -11,7 +11,7 @@ import {
   newUser,
   userKeyOf,
 } from './forms-draft.ts'
-import { readRepliesTo } from './keyed-outcomes.ts'
+import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { findDueQueues, tickQueue } from './queue-tick.ts'
 import { saveDraft } from './save-draft.ts'

@@ -32,7 +32,7 @@ export interface AddressedReply {
 }
 
 /** The reply to a record whose request had an `Idempotency-Key`, for its duplicates. */
-export interface KeyedOutcome {
+export interface IdempotentOutcome {
   readonly partition: number
   /** ISO, of the record. */
   readonly received: string
@@ -48,7 +48,7 @@ export interface FormsDraft {
   readonly facts: FormFact[]
   readonly replies: AddressedReply[]
   /** By record id. */
-  readonly outcomes: Map<string, KeyedOutcome>
+  readonly outcomes: Map<string, IdempotentOutcome>
 }
 
 export function emptyDraft(): FormsDraft {

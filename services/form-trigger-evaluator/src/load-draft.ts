@@ -1,33 +1,17 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
-import { type Db, sql, type Sql } from '@nextvisit/database'
+import { type Db, msOf, sql, type Sql } from '@nextvisit/database'
 import { queueOf, type ShownForm } from '@nextvisit/domain'
-import { readTogether, type Recorded } from '@nextvisit/projection'
+import { type JsonRow, readTogether, type Recorded } from '@nextvisit/projection'
 import { emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
-import { isoOf, QUEUE_COLUMNS, type StoredQueueRow, toQueueRow } from './queue-rows.ts'
-
-/** `traits` and `device` come as text: slugs such as `__proto__` become keys of a map at once. */
-type StoredUser = Readonly<UserRef> & {
-  readonly traits: string
-  readonly device: string
-  readonly firstSeenAt: string | null
-  readonly sessionStartedAt: string | null
-  readonly lastSdkContactAt: string | null
-}
-
-type StoredOccurrences = Readonly<UserRef> & {
-  readonly slug: string
-  readonly total: number
-  readonly latest: readonly number[]
-  readonly sessionStartedAt: string | null
-  readonly sessionCount: number
-}
+import { toQueueRow } from './queue-rows.ts'
+import { eventOccurrences, queues, users } from './tables.ts'
 
 type StoredShown = Readonly<UserRef & ShownForm> & { readonly formId: string }
 
 interface Stored {
-  readonly users: StoredUser
-  readonly occurrences: StoredOccurrences
-  readonly queue: StoredQueueRow
+  readonly users: JsonRow
+  readonly occurrences: JsonRow
+  readonly queue: JsonRow
   readonly shown: StoredShown
 }
 
@@ -35,55 +19,37 @@ interface Stored {
 export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): Promise<FormsDraft> {
   const draft = emptyDraft()
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
-  const stored = await readTogether<Stored>(db, askedFor([...draft.users.values()]), {
-    users: USERS,
-    occurrences: OCCURRENCES,
+  const asked = sql`SELECT * FROM ${users.source('asked', [...draft.users.values()])}`
+  const stored = await readTogether<Stored>(db, asked, {
+    users: sql`SELECT ${users.columns} FROM users JOIN asked USING (organization, project, user_id)`,
+    // Every event of the user, as any audience may ask for any.
+    occurrences: sql`
+      SELECT ${eventOccurrences.columns} FROM event_occurrences JOIN asked USING (organization, project, user_id)`,
     queue: queueFor(batch),
     shown: SHOWN,
   })
-  addUsers(draft, stored.users)
-  addOccurrences(draft, stored.occurrences)
-  addQueues(draft, stored.queue, stored.shown)
+  stored.users.forEach((row) => putUser(draft, row))
+  stored.occurrences.forEach((row) => putOccurrences(draft, row))
+  putQueues(draft, stored.queue, stored.shown)
   return draft
 }
 
-function askedFor(users: readonly UserRef[]): Sql {
-  return sql`SELECT * FROM unnest(
-    ${users.map((user) => user.organization)}::text[],
-    ${users.map((user) => user.project)}::text[],
-    ${users.map((user) => user.userId)}::uuid[]
-  ) AS asked (organization, project, user_id)`
+function putUser(draft: FormsDraft, found: JsonRow): void {
+  const row = users.parse(found)
+  const user = draft.users.get(userKeyOf(row))
+  if (!user) return
+  user.traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
+  user.device = JSON.parse(row.device) as DeviceFacts
+  user.firstSeenAt = msOf(row.firstSeenAt)
+  user.sessionStartedAt = msOf(row.sessionStartedAt)
+  user.lastSdkContactAt = msOf(row.lastSdkContactAt)
 }
 
-const USERS = sql`
-  SELECT organization, project, user_id AS "userId", traits::text, device::text, first_seen_at AS "firstSeenAt",
-         session_started_at AS "sessionStartedAt", last_sdk_contact_at AS "lastSdkContactAt"
-  FROM users JOIN asked USING (organization, project, user_id)`
-
-function addUsers({ users }: FormsDraft, rows: readonly StoredUser[]): void {
-  for (const row of rows) {
-    const user = users.get(userKeyOf(row))
-    if (!user) continue
-    user.traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
-    user.device = JSON.parse(row.device) as DeviceFacts
-    user.firstSeenAt = msOf(row.firstSeenAt)
-    user.sessionStartedAt = msOf(row.sessionStartedAt)
-    user.lastSdkContactAt = msOf(row.lastSdkContactAt)
-  }
-}
-
-/** Every event of the user, as any audience may ask for any. */
-const OCCURRENCES = sql`
-  SELECT organization, project, user_id AS "userId", slug, total, latest_ms AS latest,
-         session_started_at AS "sessionStartedAt", session_count AS "sessionCount"
-  FROM event_occurrences JOIN asked USING (organization, project, user_id)`
-
-function addOccurrences({ users }: FormsDraft, rows: readonly StoredOccurrences[]): void {
-  for (const { total, latest, ...row } of rows) {
-    const startedAt = msOf(row.sessionStartedAt)
-    const session = startedAt === undefined ? undefined : { startedAt, count: row.sessionCount }
-    users.get(userKeyOf(row))?.events.set(row.slug, { total, latest, session })
-  }
+function putOccurrences(draft: FormsDraft, found: JsonRow): void {
+  const { slug, total, latestMs: latest, ...row } = eventOccurrences.parse(found)
+  const startedAt = msOf(row.sessionStartedAt)
+  const session = startedAt === undefined ? undefined : { startedAt, count: row.sessionCount }
+  draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, session })
 }
 
 /** Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. */
@@ -91,7 +57,7 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) => (fact.type === 'VisitAnswered' ? fact.queuedId : []))
   const causes = batch.map(({ fact }) => fact.id)
   return sql`
-    SELECT ${QUEUE_COLUMNS} FROM queue JOIN asked USING (organization, project, user_id)
+    SELECT ${queues.columns} FROM queue JOIN asked USING (organization, project, user_id)
     WHERE state IN ('waiting', 'offered') OR id = ANY(${named}::uuid[]) OR cause_id = ANY(${causes}::uuid[])`
 }
 
@@ -102,19 +68,18 @@ const SHOWN = sql`
   WHERE state = 'delivered'
   GROUP BY organization, project, user_id, form_id`
 
-function addQueues({ users }: FormsDraft, rows: readonly StoredQueueRow[], shown: readonly StoredShown[]): void {
-  const rowsOf = Map.groupBy(rows.map(toQueueRow), userKeyOf)
+function putQueues(draft: FormsDraft, rows: readonly JsonRow[], shown: readonly StoredShown[]): void {
+  const rowsOf = Map.groupBy(
+    rows.map((row) => toQueueRow(queues.parse(row))),
+    userKeyOf,
+  )
   const shownOf = Map.groupBy(shown, userKeyOf)
-  for (const [key, user] of users) {
+  for (const [key, user] of draft.users) {
     user.storedQueue = queueOf(rowsOf.get(key) ?? [], new Map((shownOf.get(key) ?? []).map(toShown)))
     user.queue = user.storedQueue
   }
 }
 
 function toShown({ formId, times, lastAt }: StoredShown): [string, ShownForm] {
-  return [formId, { times, lastAt: isoOf(lastAt) }]
-}
-
-function msOf(instant: string | null): number | undefined {
-  return instant === null ? undefined : Date.parse(instant)
+  return [formId, { times, lastAt: new Date(lastAt).toISOString() }]
 }

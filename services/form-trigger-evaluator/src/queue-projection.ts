@@ -1,9 +1,10 @@
 import { FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
-import { type Db, sql } from '@nextvisit/database'
+import type { Db } from '@nextvisit/database'
 import { evolveRow } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
 import type { Projection, Recorded } from '@nextvisit/projection'
-import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, writeQueues } from './queue-rows.ts'
+import { toQueueRow, writeQueues } from './queue-rows.ts'
+import { queues } from './tables.ts'
 
 /** The rows that facts name, by id: as they were stored, and as the facts have left them. */
 interface QueueDraft {
@@ -39,16 +40,7 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
 }
 
 async function readNamedRows(db: Db, batch: readonly Recorded<FormFact>[]): Promise<QueueDraft> {
-  const facts = batch.map(({ fact }) => fact)
-  const rows = await db.$queryRaw<StoredQueueRow[]>(sql`
-    SELECT ${QUEUE_COLUMNS} FROM queue
-    JOIN (
-      SELECT DISTINCT * FROM unnest(
-        ${facts.map((fact) => fact.organization)}::text[],
-        ${facts.map((fact) => fact.project)}::text[],
-        ${facts.map((fact) => fact.userId)}::uuid[],
-        ${facts.map((fact) => fact.queuedId)}::uuid[]
-      ) AS given (organization, project, user_id, id)
-    ) AS named USING (organization, project, user_id, id)`)
-  return { stored: new Map(rows.map(toQueueRow).map((row) => [row.id, row])), changed: new Map() }
+  const named = batch.map(({ fact }) => ({ ...fact, id: fact.queuedId }))
+  const rows = await queues.selectByKeys(db, named)
+  return { stored: new Map(rows.map((row) => [row.id, toQueueRow(row)])), changed: new Map() }
 }

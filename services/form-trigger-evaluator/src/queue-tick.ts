@@ -13,7 +13,8 @@ import {
   queueOf,
 } from '@nextvisit/domain'
 import type { DueContext, FoldContext } from '@nextvisit/projection'
-import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, writeQueues } from './queue-rows.ts'
+import { toQueueRow, writeQueues } from './queue-rows.ts'
+import { queues } from './tables.ts'
 
 /** For each kind of row. The next tick takes the rest. */
 const MAX_ROWS_A_TICK = 1_000
@@ -27,7 +28,7 @@ interface FormOfPartition extends ProjectRef {
 /** A form that the workspace has disabled or no longer has, alone or with its project or organization. */
 interface RemovedForm extends FormOfPartition {
   /** Of the catalog that says so. A row queued under a later one is left to an evaluator that knows that catalog. */
-  readonly revision: number
+  readonly catalogRevision: number
 }
 
 interface DueRow {
@@ -95,7 +96,7 @@ async function readRemovedForms(db: Db, partitions: readonly number[], catalog: 
     const project = catalog.project(form.organization, form.project)
     const isEnabled = project && compileForms(project.config).byId.get(form.formId)?.isEnabled
     // Of an organization that the catalog does not hold, this is 0: nothing was queued under it.
-    return isEnabled ? [] : { ...form, revision: catalog.revision(form.organization) }
+    return isEnabled ? [] : { ...form, catalogRevision: catalog.revision(form.organization) }
   })
 }
 
@@ -104,26 +105,22 @@ async function readDueRows(
   db: Db,
   { instant, removed, partition }: { instant: Date; removed: readonly RemovedForm[]; partition: number },
 ): Promise<readonly DueRow[]> {
-  const rows = await db.$queryRaw<(StoredQueueRow & Pick<DueRow, 'isOfRemovedForm'>)[]>(sql`
-    (SELECT ${QUEUE_COLUMNS}, false AS "isOfRemovedForm" FROM queue
+  const forms = queues.source('removed', removed, ['organization', 'project', 'formId', 'catalogRevision'])
+  const rows = await db.$queryRaw<{ isOfRemovedForm: boolean }[]>(sql`
+    (SELECT ${queues.columns}, false AS "isOfRemovedForm" FROM queue
      WHERE partition = ${partition} AND ${overdue(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
-    (SELECT ${QUEUE_COLUMNS}, false FROM queue
+    (SELECT ${queues.columns}, false FROM queue
      WHERE partition = ${partition} AND ${expired(instant)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
-    (SELECT ${QUEUE_COLUMNS}, true FROM queue
-     JOIN unnest(
-       ${removed.map((form) => form.organization)}::text[],
-       ${removed.map((form) => form.project)}::text[],
-       ${removed.map((form) => form.formId)}::text[],
-       ${removed.map((form) => form.revision)}::int[]
-     ) AS removed (organization, project, form_id, revision) USING (organization, project, form_id)
-     WHERE partition = ${partition} AND state = 'waiting' AND catalog_revision <= removed.revision
-       AND (expires_at IS NULL OR expires_at > ${instant.toISOString()}::timestamptz)
-     LIMIT ${MAX_ROWS_A_TICK})`)
-  return rows.map(({ isOfRemovedForm, ...row }) => ({ row: toQueueRow(row), isOfRemovedForm }))
+    (SELECT ${queues.columns}, true FROM (
+       SELECT queue.* FROM queue JOIN ${forms} USING (organization, project, form_id)
+       WHERE partition = ${partition} AND state = 'waiting' AND queue.catalog_revision <= removed.catalog_revision
+         AND (expires_at IS NULL OR expires_at > ${instant.toISOString()}::timestamptz)
+       LIMIT ${MAX_ROWS_A_TICK}) AS queue)`)
+  return rows.map(({ isOfRemovedForm, ...row }) => ({ row: toQueueRow(queues.parse(row)), isOfRemovedForm }))
 }
 
 /** An offer that was not confirmed in time. */

@@ -2,20 +2,21 @@ import { FormsReadModel, type QueueAnswer, queuedFormOf, type UserRef, waitingFo
 import type { z } from 'zod'
 import type { Decision, PrismaClient, QueueRow } from '../generated/prisma/client.ts'
 import { toQueueRow } from './queue-rows.ts'
+import { queues } from './tables.ts'
 
 const MAX_QUEUED = 100
 
 /** What waits for one user, in the order in which visits take it. An offered form is on its way, and waits no more. */
 export async function readQueue(prisma: PrismaClient, user: UserRef): Promise<z.infer<typeof QueueAnswer>> {
   const waiting = await readOpen(prisma, user, ['waiting'])
-  return { waiting: waiting.map((row) => waitingFormOf(toQueueRow(row))) }
+  return { waiting: waiting.map((row) => waitingFormOf(toQueueRow(queues.parse(row)))) }
 }
 
 /** Why forms did, or did not, reach a user, and their queue; undefined where nobody has identified them. */
 export async function readForms(prisma: PrismaClient, query: UserRef): Promise<FormsReadModel | undefined> {
   const { organization, project, userId } = query
   const where = { organization, project, userId }
-  const [user, decisions, queue] = await Promise.all([
+  const [user, decisions, rows] = await Promise.all([
     prisma.user.findUnique({ where: { organization_project_userId: where }, select: { firstSeenAt: true } }),
     prisma.decision.findMany({ where, orderBy: { formId: 'asc' } }),
     readLatest(prisma, where),
@@ -24,7 +25,7 @@ export async function readForms(prisma: PrismaClient, query: UserRef): Promise<F
   if (!user?.firstSeenAt) return undefined
   return FormsReadModel.parse({
     forms: decisions.map(toDecision),
-    queue: queue.map((row) => queuedFormOf(toQueueRow(row))),
+    queue: rows.map((row) => queuedFormOf(toQueueRow(queues.parse(row)))),
   })
 }
 

@@ -1,27 +1,45 @@
-import { type Statement, unlessEmpty } from '@nextvisit/database'
-import { type Occurrences, upsertDecisions, upsertOccurrences, upsertUsers } from './activity-rows.ts'
-import type { DraftUser, FormsDraft } from './forms-draft.ts'
-import { keepOutcomes } from './keyed-outcomes.ts'
+import { isoOf, type Statement } from '@nextvisit/database'
+import type { Decision, DraftUser, FormsDraft } from './forms-draft.ts'
+import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
+import { decisions, eventOccurrences, users } from './tables.ts'
 
 /** What a batch has changed: one statement for each table, however many rows. */
-export function saveDraft({ users, decisions, facts, outcomes }: FormsDraft): readonly Statement[] {
-  const all = [...users.values()]
-  const changed = all.filter(({ isChanged }) => isChanged)
+export function saveDraft(draft: FormsDraft): readonly Statement[] {
+  const all = [...draft.users.values()]
+  const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]
   return [
-    ...unlessEmpty(changed, upsertUsers),
-    ...unlessEmpty(all.flatMap(changedOccurrences), upsertOccurrences),
-    ...unlessEmpty([...decisions.values()], upsertDecisions),
-    ...writeQueues({ updated: all.flatMap(changedRows), inserted: all.flatMap(newRows), facts }),
-    ...keepOutcomes([...outcomes.values()]),
+    ...users.upsert(all.filter(({ isChanged }) => isChanged).map(userRowOf)),
+    ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
+    ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
+    ...writeQueues({ updated, inserted, facts: draft.facts }),
+    ...keepOutcomes([...draft.outcomes.values()]),
   ]
 }
 
-function changedOccurrences(user: DraftUser): readonly Occurrences[] {
-  return [...user.changedSlugs].flatMap((slug) => {
-    const history = user.events.get(slug)
-    return history ? { ...history, user, slug } : []
+function userRowOf(user: DraftUser) {
+  return {
+    ...user,
+    traits: JSON.stringify(Object.fromEntries(user.traits)),
+    device: JSON.stringify(user.device),
+    firstSeenAt: isoOf(user.firstSeenAt),
+    sessionStartedAt: isoOf(user.sessionStartedAt),
+    lastSdkContactAt: isoOf(user.lastSdkContactAt),
+  }
+}
+
+function changedOccurrences({ organization, project, userId, events, changedSlugs }: DraftUser) {
+  return [...changedSlugs].flatMap((slug) => {
+    const history = events.get(slug)
+    if (!history) return []
+    const { total, latest: latestMs, session } = history
+    const sessionStartedAt = isoOf(session?.startedAt)
+    return { organization, project, userId, slug, total, latestMs, sessionStartedAt, sessionCount: session?.count ?? 0 }
   })
+}
+
+function decisionRowOf(decision: Decision) {
+  return { ...decision, trigger: JSON.stringify(decision.trigger), gates: JSON.stringify(decision.gates) }
 }
 
 /** Rows are replaced, never changed: another object is another row. */

@@ -1,5 +1,5 @@
 import type { EventTracked, IdentifyRequested, TraitValue, UserFact, UserQuery } from '@nextvisit/contracts'
-import { type Db, type RowOf, sql } from '@nextvisit/database'
+import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import type { FoldContext, Recorded } from '@nextvisit/projection'
 import { type ProjectSegments, projectKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
@@ -99,8 +99,4 @@ async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonl
   for (const row of events) putEvent(draft, row)
   for (const row of memberships) draft.users.get(userKeyOf(row))?.memberships.set(row.segmentId, Date.parse(row.since))
   for (const user of followed) user.stored = { ...user.stored, memberships: new Map(user.memberships) }
-}
-
-function msOf(instant: string | null): number | undefined {
-  return instant === null ? undefined : Date.parse(instant)
 }

@@ -1,4 +1,4 @@
-import type { Statement } from '@nextvisit/database'
+import { isoOf, type Statement } from '@nextvisit/database'
 import type { FoldedUser } from './folded-user.ts'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { DraftUser, UserDraft } from './user-draft.ts'
@@ -78,8 +78,4 @@ function progress({ organization, project, partition, segments, clock, stored }:
   })
   const before = stored.fingerprint === undefined ? [] : [rowOf(stored.fingerprint, -1)]
   return [...before, rowOf(clock.fingerprint, 1)]
-}
-
-function isoOf(instant: number | undefined): string | null {
-  return instant === undefined ? null : new Date(instant).toISOString()
 }

@@ -1,28 +1,25 @@
 import { EvaluatorReply } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import type { Recorded } from '@nextvisit/projection'
-import type { AddressedReply, KeyedOutcome } from './forms-draft.ts'
+import type { AddressedReply, IdempotentOutcome } from './forms-draft.ts'
+import { idempotentOutcomes } from './tables.ts'
 
 /** A duplicate comes within 24 h; twice that, because the clocks of gateways differ. The core keeps its ledger as long. */
 const KEPT_MS = 2 * 24 * 3_600_000
 
 /** Keeps outcomes, and deletes those of the partition that no duplicate can ask for any more. */
-export function keepOutcomes(outcomes: readonly KeyedOutcome[]): readonly Statement[] {
+export function keepOutcomes(outcomes: readonly IdempotentOutcome[]): readonly Statement[] {
   const [first] = outcomes
   if (!first) return []
-  const sorted = outcomes.toSorted((one, other) => (one.reply.recordId < other.reply.recordId ? -1 : 1))
   const oldestMs = Math.min(...outcomes.map(({ received }) => Date.parse(received)))
   const deletedBefore = new Date(oldestMs - KEPT_MS).toISOString()
+  const rows = outcomes.map((outcome) => ({
+    ...outcome,
+    recordId: outcome.reply.recordId,
+    reply: JSON.stringify(outcome.reply),
+  }))
   return [
-    sql`
-      INSERT INTO idempotent_outcomes (record_id, partition, received, reply)
-      SELECT record_id, ${first.partition}::int, received, reply
-      FROM unnest(
-        ${sorted.map(({ reply }) => reply.recordId)}::uuid[],
-        ${sorted.map(({ received }) => received)}::timestamptz[],
-        ${sorted.map(({ reply }) => JSON.stringify(reply))}::jsonb[]
-      ) AS given (record_id, received, reply)
-      ON CONFLICT (record_id) DO UPDATE SET received = excluded.received, reply = excluded.reply`,
+    ...idempotentOutcomes.upsert(rows),
     sql`DELETE FROM idempotent_outcomes
       WHERE partition = ${first.partition}::int AND received < ${deletedBefore}::timestamptz`,
   ]
@@ -34,10 +31,9 @@ export async function readRepliesTo(
   duplicates: readonly Pick<Recorded<{ readonly id: string }>, 'fact' | 'replyTo'>[],
 ): Promise<readonly AddressedReply[]> {
   const waiting = duplicates.filter(({ replyTo }) => replyTo !== undefined)
-  if (waiting.length === 0) return []
-  const rows = await db.$queryRaw<{ reply: unknown }[]>(sql`
-    SELECT reply FROM idempotent_outcomes WHERE record_id = ANY(${waiting.map(({ fact }) => fact.id)}::uuid[])`)
-  const replies = new Map(rows.map((row) => EvaluatorReply.parse(row.reply)).map((reply) => [reply.recordId, reply]))
+  const recordIds = waiting.map(({ fact }) => ({ recordId: fact.id }))
+  const rows = await idempotentOutcomes.selectByKeys(db, recordIds)
+  const replies = new Map(rows.map(({ recordId, reply }) => [recordId, EvaluatorReply.parse(JSON.parse(reply))]))
   return waiting.flatMap(({ fact, replyTo: channel }) => {
     const reply = replies.get(fact.id)
     return reply && channel ? { channel, reply } : []
