@@ -45,7 +45,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     duplicates: new Counter({
       name: 'projection_copies_total',
-      help: 'Second copies of keyed records, dropped',
+      help: 'Duplicates of idempotent records, dropped',
       registers,
     }),
     staleCommits: new Counter({
