@@ -28,7 +28,7 @@ export interface Occurrences extends EventHistory {
   readonly slug: string
 }
 
-/** The times of an event travel as a literal of Postgres, as `unnest` would flatten a list of lists. */
+/** `latest` is written as text, because `unnest` would flatten a list of lists. */
 export function upsertOccurrences(rows: readonly Occurrences[]): Statement {
   return sql`
     INSERT INTO event_occurrences

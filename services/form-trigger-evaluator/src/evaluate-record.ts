@@ -20,7 +20,7 @@ import { changeQueue, type DraftUser, type FormsDraft, userKeyOf } from './forms
 export function evaluateRecord(
   draft: FormsDraft,
   user: DraftUser,
-  { fact, context }: { readonly fact: IdentifyRequested | EventTracked; readonly context: TriggerContext },
+  { fact, trigger }: { readonly fact: IdentifyRequested | EventTracked; readonly trigger: TriggerContext },
   { catalog }: FoldContext,
 ): number {
   const { id: recordId, organization, project, userId, received: decidedAt } = fact
@@ -28,17 +28,17 @@ export function evaluateRecord(
   if (!configured) return 0
   const { config, revision: catalogRevision } = configured
   // The slot and the clock of a form that has expired are free, whether a tick has noticed it or not.
-  changeQueue(draft, user, expireDue(user.queue, context.received))
-  for (const decision of evaluateForms(compileForms(config), user, context)) {
-    const { formId, trigger, gates } = decision
+  changeQueue(draft, user, expireDue(user.queue, trigger.received))
+  for (const decision of evaluateForms(compileForms(config), user, trigger)) {
+    const { formId, gates } = decision
     if (user.queue.rows.has(queuedIdOf(recordId, decidedAt, formId))) continue
     if (decision.outcome === 'queued') {
-      const cause = { user, recordId, received: context.received, catalogRevision }
+      const cause = { user, recordId, received: trigger.received, catalogRevision }
       changeQueue(draft, user, enqueue(user.queue, decision, cause))
     }
     const outcome = decision.outcome === 'queued' ? 'queued' : decision.reason
     const common = { organization, project, userId, formId, recordId, decidedAt, catalogRevision }
-    draft.decisions.set(`${userKeyOf(user)}/${formId}`, { ...common, outcome, trigger, gates })
+    draft.decisions.set(`${userKeyOf(user)}/${formId}`, { ...common, outcome, trigger: decision.trigger, gates })
   }
   // Not the rows of a record with the same `Idempotency-Key` that came a day before: its `received` is another.
   const rows = [...user.queue.rows.values()]

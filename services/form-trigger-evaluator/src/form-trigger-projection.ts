@@ -1,5 +1,5 @@
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { confirm, foldEvent, foldIdentify, idempotentRecordOf, momentOf } from '@nextvisit/domain'
+import { confirm, eventContextOf, foldEvent, foldIdentify, idempotentRecordOf, visitContextOf } from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import {
@@ -22,8 +22,8 @@ export interface FormTriggerProjectionOptions {
 }
 
 /**
- * Decides which forms reach a user, and when (forms.md). Activity is folded from every record; the queue moves only where
- * this is no rebuild. All facts of a user share a partition, so its owner reads, decides and writes whole rows.
+ * Decides which forms reach a user, and when (forms.md). Activity is folded from every record. A rebuild leaves the queue
+ * alone: `form-events` has it. All facts of a user share a partition, so its owner reads, decides and writes whole rows.
  */
 export function createFormTriggerProjection({
   publishReplies,
@@ -74,8 +74,7 @@ function evolveIdentify(
   const startsSession = foldIdentify(user, fact)
   user.isChanged = true
   if (fact.source === 'admin' || context.isRebuild) return
-  const visit = { kind: 'visit', startsSession, received: momentOf(fact.received) } as const
-  evaluateRecord(draft, user, { fact, context: visit }, context)
+  evaluateRecord(draft, user, { fact, trigger: visitContextOf(fact, startsSession) }, context)
   reply(draft, record, replyTo ? offerForm(user, fact, context) : offerNothing(fact))
 }
 
@@ -87,9 +86,9 @@ function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventT
   user.changedSlugs.add(slug)
   user.isChanged ||= source === 'sdk'
   if (context.isRebuild) return
-  const received = momentOf(fact.received)
-  const event = { kind: 'event', slug, source, received, occurredAt: Date.parse(fact.occurredAt) } as const
-  const formsQueued = evaluateTriggers ? evaluateRecord(draft, user, { fact, context: event }, context) : 0
+  const formsQueued = evaluateTriggers
+    ? evaluateRecord(draft, user, { fact, trigger: eventContextOf(fact) }, context)
+    : 0
   reply(draft, record, { kind: 'track', recordId: fact.id, formsQueued })
 }
 

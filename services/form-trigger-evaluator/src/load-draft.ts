@@ -31,7 +31,7 @@ interface Stored {
   readonly shown: StoredShown
 }
 
-/** All that is known of the users that a batch touches: one question, however large the batch. */
+/** Everything that is known of the users that a batch touches, by one query, however large the batch. */
 export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): Promise<FormsDraft> {
   const draft = emptyDraft()
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
@@ -86,7 +86,7 @@ function addOccurrences({ users }: FormsDraft, rows: readonly StoredOccurrences[
   }
 }
 
-/** Open rows, those that a `VisitAnswered` names, and those that these very records queued before. */
+/** Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. */
 function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) => (fact.type === 'VisitAnswered' ? fact.queuedId : []))
   const causes = batch.map(({ fact }) => fact.id)
@@ -95,7 +95,7 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
     WHERE state IN ('waiting', 'offered') OR id = ANY(${named}::uuid[]) OR cause_id = ANY(${causes}::uuid[])`
 }
 
-/** The clocks that frequency and cooldown go by. */
+/** What frequency and cooldown count from. */
 const SHOWN = sql`
   SELECT organization, project, user_id AS "userId", form_id AS "formId", count(*) AS times, max(shown_at) AS "lastAt"
   FROM queue JOIN asked USING (organization, project, user_id)

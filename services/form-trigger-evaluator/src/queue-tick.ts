@@ -15,7 +15,7 @@ import {
 import type { DueContext, FoldContext } from '@nextvisit/projection'
 import { QUEUE_COLUMNS, type StoredQueueRow, toQueueRow, writeQueues } from './queue-rows.ts'
 
-/** Of each kind. The rest waits for the next tick. */
+/** For each kind of row. The next tick takes the rest. */
 const MAX_ROWS_A_TICK = 1_000
 
 /** A form that has rows waiting in a partition. */
@@ -24,7 +24,7 @@ interface FormOfPartition extends ProjectRef {
   readonly formId: string
 }
 
-/** One that the workspace has disabled or no longer has, alone or with its project or organization. */
+/** A form that the workspace has disabled or no longer has, alone or with its project or organization. */
 interface RemovedForm extends FormOfPartition {
   /** Of the catalog that says so. A row queued under a later one is left to an evaluator that knows that catalog. */
   readonly revision: number
@@ -32,11 +32,11 @@ interface RemovedForm extends FormOfPartition {
 
 interface DueRow {
   readonly row: QueueRow
-  /** It waits. Offers of removed forms must lapse first: the tick after that cancels them. */
+  /** It waits, and its form was removed. An offered row waits again first: the tick after that cancels it. */
   readonly isOfRemovedForm: boolean
 }
 
-/** Those of these partitions that have rows for {@link tickQueue}: two questions, however many there are. */
+/** Those of these partitions that have rows for {@link tickQueue}: two queries, however many partitions there are. */
 export async function findDueQueues(
   db: Db,
   instant: Date,
@@ -74,7 +74,7 @@ function tickRow({ row, isOfRemovedForm }: DueRow, now: Moment): QueueChange {
   return isOfRemovedForm && isOpen(row) ? cancel(queue, row, now) : expireDue(queue, now)
 }
 
-/** Leaps from form to form through the index, so that it costs the same whether ten rows wait or a million. */
+/** Goes from form to form through the index, so that it costs the same whether ten rows wait or a million. */
 async function readRemovedForms(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<RemovedForm[]> {
   const forms = await db.$queryRaw<FormOfPartition[]>(sql`
     WITH RECURSIVE waiting AS (
@@ -99,7 +99,7 @@ async function readRemovedForms(db: Db, partitions: readonly number[], catalog: 
   })
 }
 
-/** One question for each index: an `OR` over them would read the whole table. */
+/** One query for each index: an `OR` over them would read the whole table. */
 async function readDueRows(
   db: Db,
   { instant, removed, partition }: { instant: Date; removed: readonly RemovedForm[]; partition: number },

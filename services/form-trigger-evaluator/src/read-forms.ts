@@ -20,7 +20,7 @@ export async function readForms(prisma: PrismaClient, query: UserRef): Promise<F
     prisma.decision.findMany({ where, orderBy: { formId: 'asc' } }),
     readLatest(prisma, where),
   ])
-  // Activity of somebody who was let through unchecked has no first seen.
+  // A user whose events were admitted unchecked, and who was never identified, has no first seen.
   if (!user?.firstSeenAt) return undefined
   return FormsReadModel.parse({
     forms: decisions.map(toDecision),

@@ -5,7 +5,7 @@ import type { AddressedReply } from './forms-draft.ts'
 export type PublishReplies = (replies: readonly AddressedReply[]) => Promise<void>
 
 /**
- * Replies over Redis pub/sub. They may be lost: a gateway that hears nothing answers "later". So a failing Redis never
+ * Replies over Redis pub/sub. They may be lost: a gateway that gets none answers "later". So a failing Redis never
  * fails a batch; the log says when replies begin to be lost and when they arrive again.
  */
 export function createReplyPublisher(redis: RedisConnection['client'], logger: Logger): PublishReplies {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Condition, durationMs, type Form, type ProjectConfig, type Trigger } from '@nextvisit/contracts'
 
 /**
- * The queue as forms.md tells it, for the property beside this file: lists that are searched, no index, nothing of the
+ * The queue as forms.md describes it, for `queue-model.int.spec.ts`: lists that are searched, no index, and no code of the
  * evaluator or of the domain. Instants in ms.
  */
 export interface ModelRow {
@@ -55,7 +55,7 @@ export interface ModelAnswer {
 }
 
 /** What is matched against triggers. */
-interface Occasion {
+interface TriggerInput {
   readonly slug?: string
   readonly source?: 'admin' | 'sdk'
   readonly startsSession?: boolean
@@ -113,7 +113,7 @@ export class QueueModel {
   /** What a second of the evaluator's clock does. */
   tick(now: number): void {
     for (const row of this.rows) {
-      this.#lapse(row, now)
+      this.#passTime(row, now)
       if (row.state === 'waiting' && !this.#form(row.form)?.enabled) this.#move(row, 'cancelled')
     }
   }
@@ -135,16 +135,16 @@ export class QueueModel {
     if (told) this.told.push(`Form${told} ${row.user} ${row.form}`)
   }
 
-  #lapse(row: ModelRow, now: number): void {
+  #passTime(row: ModelRow, now: number): void {
     if (row.state === 'offered' && now - (row.offeredAt ?? now) >= OFFER_HOLDS) this.#move(row, 'waiting')
     if (row.state === 'waiting' && row.expiresAt !== null && now >= row.expiresAt) this.#move(row, 'expired')
   }
 
-  #evaluate(user: ModelUser, record: string, occasion: Occasion): void {
-    const { received } = occasion
-    for (const row of this.rows) if (row.user === user.id) this.#lapse(row, received)
+  #evaluate(user: ModelUser, record: string, input: TriggerInput): void {
+    const { received } = input
+    for (const row of this.rows) if (row.user === user.id) this.#passTime(row, received)
     for (const form of this.project.forms) {
-      if (!form.triggers.some((trigger) => this.#matches(user, trigger, occasion))) continue
+      if (!form.triggers.some((trigger) => this.#matches(user, trigger, input))) continue
       const isDone = ({ cause, queuedAt, form: id }: ModelRow) =>
         cause === record && queuedAt === received && id === form.id
       if (this.rows.some(isDone)) continue
@@ -171,19 +171,19 @@ export class QueueModel {
     this.told.push(`FormQueued ${user.id} ${form.id}`)
   }
 
-  #matches(user: ModelUser, trigger: Trigger, occasion: Occasion): boolean {
-    if ('visit' in trigger) return occasion.startsSession === true
+  #matches(user: ModelUser, trigger: Trigger, input: TriggerInput): boolean {
+    if ('visit' in trigger) return input.startsSession === true
     if ('firstSeen' in trigger) {
-      return user.firstSeen !== undefined && occasion.received - user.firstSeen >= durationMs(trigger.firstSeen.after)
+      return user.firstSeen !== undefined && input.received - user.firstSeen >= durationMs(trigger.firstSeen.after)
     }
-    if (trigger.event !== occasion.slug) return false
+    if (trigger.event !== input.slug) return false
     const isOfSession = trigger.since === 'session'
-    if (isOfSession && occasion.source === 'admin') return false
+    if (isOfSession && input.source === 'admin') return false
     const session = user.session ?? Number.NaN
     const counted = user.happened
       .filter(({ slug }) => slug === trigger.event)
       .filter((event) => !isOfSession || event.session === session)
-      .filter(({ at }) => !trigger.within || isWithin(at, occasion.at, trigger.within))
+      .filter(({ at }) => !trigger.within || isWithin(at, input.at, trigger.within))
     return counted.length >= (trigger.count ?? 1)
   }
 

@@ -4,17 +4,17 @@ import { describe, expect, it } from 'vitest'
 
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 const FOLDERS = ['packages', 'services', 'tools', 'tests', 'infra', 'docs']
-/** `services/<name>/src/main.ts`, wherever it stands in the text; an address of an API has a / before it. */
+/** A path such as `services/<name>/src/main.ts` anywhere in the text. An API path does not match: it has a / before it. */
 const PATH = new RegExp(String.raw`(?<![\w/.@<>-])(?:${FOLDERS.join('|')})/[\w.<>*{},/@-]*[\w>*}/]`, 'g')
 const LINK = /\]\((?!\w+:|#)([^)#\s]+)/g
-/** `gates.ts`, `schema.prisma`: a file named without its folder. Workspace files and the like are the reader's own. */
+/** A file name without its folder, such as `gates.ts`. Other extensions are files of the reader, such as workspace files. */
 const FILE_NAME = /`(\w[\w.-]*\.(?:ts|md|sql|prisma))`/g
 
 const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 const sources = globSync(`{${FOLDERS.join(',')}}/**/*.{ts,md,sql,prisma}`, { cwd: ROOT, exclude: ['**/node_modules'] })
 const fileNames = new Set([...documents, ...sources].map((file) => path.basename(file)))
 
-/** What a document names that is not in the repository. */
+/** The paths and file names in a document that do not exist in the repository. */
 function missingIn(document: string, text: string): string[] {
   const links = Array.from(text.matchAll(LINK), ([, target = '']) => path.join(path.dirname(document), target))
   const paths = [...(text.match(PATH) ?? []), ...links].filter((named) => !exists(named))
@@ -22,17 +22,17 @@ function missingIn(document: string, text: string): string[] {
   return [...paths, ...names]
 }
 
-/** A placeholder stands for any name: `services/<name>/src` exists where one service has it. */
+/** A placeholder matches any name: `services/<name>/src` exists if one service has it. */
 function exists(named: string): boolean {
   return globSync(named.replaceAll(/<[^>]*>/g, '*'), { cwd: ROOT }).length > 0
 }
 
 describe('the documents', () => {
-  it.each(documents)('%s names nothing that is not there', (document) => {
+  it.each(documents)('%s names only existing paths', (document) => {
     expect(missingIn(document, readFileSync(path.join(ROOT, document), 'utf8'))).toEqual([])
   })
 
-  it('would be found out', () => {
+  it('are refused if they name a missing path', () => {
     const text = [
       'See `packages/domain/src/nowhere.ts`, [the lag](lag.md), [a page](../no-page.md#part), https://example.com/docs/x,',
       '`services/<name>/src/main.ts`, `services/<name>/nothing`, /v2/tests/x, tools/cli. `gates.ts`, `no-gates.ts`.',

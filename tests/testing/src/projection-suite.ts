@@ -22,9 +22,9 @@ interface SuiteFact {
 }
 
 export interface ProjectionSuiteOptions {
-  /** In log order, all of one partition. A dozen or more, with everything that the fold knows among them. */
+  /** In log order, all of one partition. A dozen or more, covering everything that the fold handles. */
   readonly facts: readonly SuiteFact[]
-  /** All that the fold wrote, in a form that can be compared. */
+  /** Everything that the fold wrote, in a comparable form. */
   readonly readRows: (db: Db) => Promise<unknown>
   /** The part of it that a rebuild writes. Default: all of it. */
   readonly readRebuiltRows?: (db: Db) => Promise<unknown>
@@ -34,10 +34,7 @@ export interface ProjectionSuiteOptions {
 /** With this number, ada's and bob's facts are in different partitions. */
 const PARTITIONS = 5
 
-/**
- * The suite that the projection of every consumer passes, on real Postgres: nothing is lost and nothing is folded twice,
- * whatever happens to a batch.
- */
+/** The suite for every consumer's projection, on real Postgres: whatever happens to a batch, no record is lost or counted twice. */
 export function describeProjection(
   consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'openDb' | 'projection' | 'tables'>,
   options: ProjectionSuiteOptions,
@@ -118,7 +115,7 @@ export function describeProjection(
       expect(await readRows(db)).toEqual(expected)
     })
 
-    it('lets one of two racing owners commit', async () => {
+    it('lets only one of two racing owners commit', async () => {
       const other = await openDb(database.url)
       try {
         const owners = [await foldOn(db), await foldOn(other)]
@@ -133,7 +130,7 @@ export function describeProjection(
       }
     })
 
-    it('lets an owner that slept through a takeover write nothing', async () => {
+    it('lets a zombie owner write nothing after a takeover', async () => {
       const other = await openDb(database.url)
       try {
         const zombie = await foldOn(other)
@@ -163,7 +160,7 @@ export function describeProjection(
       expect(letters).toEqual([{ offset: 1n, value: '{"broken', reason: 'value is not JSON' }])
     })
 
-    it('folds a duplicate of an idempotent record once', async () => {
+    it('drops the duplicate of an idempotent record', async () => {
       const projection = createProjection()
       const doubled = factsAsRecords(
         options.facts.flatMap((fact) => (projection.idempotencyOf?.(fact) ? [fact, fact] : [fact])),

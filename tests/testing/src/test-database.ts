@@ -11,15 +11,15 @@ export interface TestDatabaseOptions {
 
 const CORE = [{ directory: coreMigrations, table: '_core_migrations' }]
 
-/** A database of a spec's own, with `test` in its name. */
+/** A database for one spec, with `test` in its name. */
 export interface TestDatabase {
   readonly url: string
-  /** Another database that begins as a copy of this one. Nobody may be connected to this one meanwhile. */
+  /** Creates a copy of this database. Nothing may be connected to this one meanwhile. */
   readonly clone: () => Promise<TestDatabase>
   readonly drop: () => Promise<void>
 }
 
-/** Creates a database and one consumer's schema in it. `adminUrl` is of a role that may create databases. */
+/** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
   const { schema, migrations = CORE } = options
   const database = await createDatabase(adminUrl)

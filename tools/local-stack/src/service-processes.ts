@@ -32,7 +32,7 @@ export interface ServiceProcesses {
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** The gateway and the consumers. They share only what they need: a consumer knows its own database only. */
+/** The gateway and the consumers. Each gets only the settings that it needs: a consumer knows only its own database. */
 export async function serviceProcesses(options: ServicesOptions): Promise<ServiceProcesses> {
   const serviceUrls = new Map<string, string>()
   const consumers: ServiceProcess[] = []

@@ -71,7 +71,7 @@ export interface Stack {
 export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
 
 const CONSUMERS = allConsumers.map(({ name }) => name)
-/** Services first, with their replicas, then what they use. */
+/** The order of stopping: services with their replicas first, then the parts that they use. */
 const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
 const PORT_FREE_WITHIN_MS = 3_000
 const FULL_BELOW_BYTES = 16 * 2 ** 20

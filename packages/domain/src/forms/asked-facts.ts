@@ -2,7 +2,7 @@ import type { ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { leavesOf } from './segments.ts'
 
-/** What of a user's facts a project's forms look at, by triggers, audiences and segments. */
+/** The facts about a user that a project's forms look at: in triggers, audiences and segments. */
 export interface AskedFacts {
   /** By slug. */
   readonly events: ReadonlySet<string>
@@ -10,7 +10,7 @@ export interface AskedFacts {
   readonly deviceFields: ReadonlySet<string>
 }
 
-/** Whoever keeps no other facts than these decides as one who keeps all. */
+/** Decisions on these facts alone are the same as decisions on all facts of a user. */
 export function factsAskedBy(projects: readonly Pick<ProjectConfig, 'forms' | 'segments'>[]): AskedFacts {
   const forms = projects.flatMap((project) => project.forms)
   const trees = [

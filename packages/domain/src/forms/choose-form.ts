@@ -1,5 +1,5 @@
 import type { FormIndex } from './form-index.ts'
-import { checkGates, GATES_OF_A_VISIT, refusalOf } from './gates.ts'
+import { checkGates } from './gates.ts'
 import type { Moment } from './moment.ts'
 import { type OpenRow, stateAt } from './queue.ts'
 import type { UserState } from './user-state.ts'
@@ -12,20 +12,18 @@ export interface Choice {
 }
 
 /** At most one form for a visit at `now` (when it was received): forms.md, The queue. */
-export function chooseForm(index: FormIndex, user: UserState, now: Moment): Choice {
+export function chooseForm({ byId }: FormIndex, user: UserState, now: Moment): Choice {
   const waiting = [...user.queue.open.values()].filter((row) => {
-    const form = index.byId.get(row.formId)
+    const form = byId.get(row.formId)
     return form && stateAt(row, now.ms) === 'waiting' && form.gates.live.check(user, now).passed
   })
   const [offer] = waiting
-    .filter((row) => Date.parse(row.showFrom) <= now.ms && isPassing(index, row, user, now))
+    .filter(({ formId, showFrom }) => {
+      const gates = byId.get(formId)?.gates.atVisit ?? []
+      return Date.parse(showFrom) <= now.ms && checkGates(gates, user, now).reason === undefined
+    })
     .toSorted(byUrgency)
   return { offer, moreWaiting: waiting.some((row) => row !== offer) }
-}
-
-function isPassing(index: FormIndex, row: OpenRow, user: UserState, now: Moment): boolean {
-  const gates = index.byId.get(row.formId)?.gates
-  return gates !== undefined && refusalOf(gates, checkGates(gates, GATES_OF_A_VISIT, user, now)) === undefined
 }
 
 /** The highest priority, then the earliest queued, then form id. */

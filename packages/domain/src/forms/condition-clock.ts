@@ -4,8 +4,8 @@ import { ageMsOf, type ConditionState, countTest, parseTraitDate } from './condi
 import { countWithin } from './user-state.ts'
 
 /**
- * The first instant after `now` at which time alone may change whether a condition holds; infinity: it never does. Until
- * then it holds, or does not, as at `now`.
+ * The first instant after `now` at which time alone may change whether a condition holds; infinity: there is none. Until
+ * then the condition holds, or does not hold, as at `now`.
  */
 export type Clock = (user: ConditionState, now: number) => number
 
@@ -21,7 +21,7 @@ export function compileClock(condition: Condition, segment: (id: string) => Cloc
   return stopped
 }
 
-/** Of what only facts can change. */
+/** The clock of a condition that only facts can change. */
 export const stopped: Clock = () => Infinity
 
 function earliest(clocks: readonly Clock[]): Clock {
@@ -32,8 +32,8 @@ function earliest(clocks: readonly Clock[]): Clock {
 }
 
 /**
- * An event is in (now − window, now] from when it occurred until just before it is as old as the window: goes from one
- * such moment to the next until the count is enough, or is no more.
+ * An event enters (now − window, now] when it occurs and leaves it when it is as old as the window. This goes from one
+ * such instant to the next, until the condition changes.
  */
 function windowClock(leaf: EventLeaf, windowMs: number): Clock {
   const slug = eventSlug(leaf.event)

@@ -1,6 +1,6 @@
-import { GATE_NAMES, type GateOutcome, type GateReason, type Trigger } from '@nextvisit/contracts'
+import type { GateOutcome, GateReason, Trigger } from '@nextvisit/contracts'
 import type { FormIndex } from './form-index.ts'
-import { checkGates, refusalOf } from './gates.ts'
+import { checkGates } from './gates.ts'
 import type { AdmittedForm } from './queue.ts'
 import type { TriggerContext } from './triggers.ts'
 import type { UserState } from './user-state.ts'
@@ -25,9 +25,8 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
   return candidates.flatMap((form): FormDecision | [] => {
     const trigger = form.triggers.find(({ matches }) => matches(user, context))
     if (!trigger) return []
-    const gates = checkGates(form.gates, GATE_NAMES, user, received)
+    const { outcomes: gates, reason } = checkGates(form.gates.toQueue, user, received)
     const common = { formId: form.id, trigger: trigger.source, gates }
-    const reason = refusalOf(form.gates, gates)
     if (reason) return { outcome: 'refused', ...common, reason }
     return {
       outcome: 'queued',

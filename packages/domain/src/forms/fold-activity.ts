@@ -2,7 +2,7 @@ import type { DeviceFacts, EventTracked, IdentifyRequested, TraitValue } from '@
 import { applyIdentify, identifiedAt } from '../apply-identify.ts'
 import { type EventHistory, startsSession, withOccurrence } from './user-state.ts'
 
-/** The half of a {@link UserState} that the user's own records make: all but the queue and its clocks. */
+/** The part of a `UserState` that is folded from the user's own records: everything but the queue. */
 export interface UserActivity {
   traits: ReadonlyMap<string, TraitValue>
   device: DeviceFacts
@@ -27,14 +27,14 @@ export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boole
   return isFirst
 }
 
-/** The user after a tracked event, however old. Only one of their own browser or app counts for the session. */
+/** The user after a tracked event, however old. Only an event from an SDK key counts for the session. */
 export function foldEvent(user: UserActivity, fact: EventTracked): void {
   const session = fact.source === 'sdk' ? user.sessionStartedAt : undefined
   user.events.set(fact.slug, withOccurrence(user.events.get(fact.slug), Date.parse(fact.occurredAt), session))
   foldSdkContact(user, fact)
 }
 
-/** All that a tracked event changes beside the count of its slug: a session lasts. */
+/** What a tracked event changes beside the count of its slug: an SDK contact prolongs the session. */
 export function foldSdkContact(user: UserActivity, { source, received }: EventTracked | IdentifyRequested): void {
   if (source !== 'sdk') return
   const receivedAt = Date.parse(received)

@@ -2,7 +2,7 @@ import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileGates, type FormGates } from './gates.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
-/** A form made ready for evaluation: text turned into ms and predicates once for each catalog revision. */
+/** A form made ready for evaluation, once for each catalog revision. */
 export interface CompiledForm {
   readonly id: string
   readonly isEnabled: boolean
@@ -13,7 +13,7 @@ export interface CompiledForm {
   readonly expiresAfterMs?: number | undefined
 }
 
-/** A project's forms by what sets them off. Disabled forms are in it: that they did not reach a user has a reason too. */
+/** A project's forms by what sets them off. Disabled forms are included, because a decision on them is recorded too. */
 export interface FormIndex {
   readonly byId: ReadonlyMap<string, CompiledForm>
   /** Forms that a tracked event of this slug may set off. */
@@ -22,7 +22,7 @@ export interface FormIndex {
   readonly onVisit: readonly CompiledForm[]
   /** Whether an evaluated event of this slug could queue a form: only then is an answer worth waiting for. */
   readonly reactsTo: (slug: string) => boolean
-  /** Likewise for visits. A visit may bring back what any event has queued, so one enabled form is enough. */
+  /** Whether a visit could show a form. Any enabled form may wait in a queue, so one is enough. */
   readonly reactsToVisits: () => boolean
 }
 

@@ -3,6 +3,7 @@ import {
   type Condition,
   durationMs,
   type Form,
+  GATE_NAMES,
   type GateName,
   type GateOutcome,
   type GateReason,
@@ -22,14 +23,18 @@ export interface Gate {
   readonly reason: GateReason
 }
 
-export type FormGates = Readonly<Record<GateName, Gate>>
+/** The gates of one form. */
+export interface FormGates {
+  /** All of them, in the order of forms.md: whether the form may be queued. */
+  readonly toQueue: readonly Gate[]
+  /** Checked again when a visit takes the form from the queue. The others were settled when it was queued. */
+  readonly atVisit: readonly Gate[]
+  readonly live: Gate
+}
 
-/** Checked again when a visit takes a form from the queue; the others were settled when it was queued. */
-export const GATES_OF_A_VISIT: readonly GateName[] = ['live', 'audience', 'cooldown']
-
-/** All gates of a form. A gate that the contract has and this object lacks does not compile. */
 export function compileGates(form: Form, project: ProjectConfig): FormGates {
-  return {
+  // To add a gate: its outcome in the contract, a function here, and a member of this object.
+  const gates: Readonly<Record<GateName, Gate>> = {
     live: live(form),
     audience: audience(form, project),
     sample: sample(form),
@@ -37,28 +42,27 @@ export function compileGates(form: Form, project: ProjectConfig): FormGates {
     cooldown: cooldown(form, project),
     slot: slot(form),
   }
-}
-
-/** What each of these gates says, in this order, up to the first that fails: that one is the last. */
-export function checkGates(
-  gates: FormGates,
-  names: readonly GateName[],
-  user: UserState,
-  now: Moment,
-): readonly GateOutcome[] {
-  const outcomes: GateOutcome[] = []
-  for (const name of names) {
-    const outcome = gates[name].check(user, now)
-    outcomes.push(outcome)
-    if (!outcome.passed) break
+  return {
+    toQueue: GATE_NAMES.map((name) => gates[name]),
+    atVisit: [gates.live, gates.audience, gates.cooldown],
+    live: gates.live,
   }
-  return outcomes
 }
 
-/** The reason of the gate that failed; undefined: all of them pass. */
-export function refusalOf(gates: FormGates, outcomes: readonly GateOutcome[]): GateReason | undefined {
-  const last = outcomes.at(-1)
-  return last && !last.passed ? gates[last.gate].reason : undefined
+/** What gates say, in their order, up to the first that fails. Without a reason all of them pass. */
+export interface Checked {
+  readonly outcomes: readonly GateOutcome[]
+  readonly reason: GateReason | undefined
+}
+
+export function checkGates(gates: readonly Gate[], user: UserState, now: Moment): Checked {
+  const outcomes: GateOutcome[] = []
+  for (const { check, reason } of gates) {
+    const outcome = check(user, now)
+    outcomes.push(outcome)
+    if (!outcome.passed) return { outcomes, reason }
+  }
+  return { outcomes, reason: undefined }
 }
 
 function live({ enabled, startsAt, endsAt }: Form): Gate {

@@ -8,8 +8,8 @@ import { compileCondition, type ConditionState, type Predicate } from './conditi
 export interface CompiledSegment {
   readonly id: string
   /**
-   * The same for the same id and the same tree, the trees of the segments that it names included: who was computed with
-   * it need not be computed again.
+   * A hash of the id and the tree, the trees of the segments that it names included. A user who was computed with it need
+   * not be computed again.
    */
   readonly definition: string
   readonly holds: Predicate
@@ -18,7 +18,7 @@ export interface CompiledSegment {
   readonly eventSlugs: ReadonlySet<string>
 }
 
-/** Which segments a user is in at an instant, and until when that is so by itself. */
+/** Which segments a user is in at an instant, and when time alone may change that. */
 export interface Membership {
   /** By id, ascending. */
   readonly segments: readonly string[]
@@ -34,14 +34,14 @@ export interface SegmentIndex {
   readonly definitions: string
   /** Of the events that any of them counts. */
   readonly eventSlugs: ReadonlySet<string>
-  /** Membership of one of them. Unknown ones and cycles are refused on applying; here: nobody. */
+  /** Membership of one of them. Unknown ones and cycles are refused on applying; here they have no members. */
   readonly holds: (id: string) => Predicate
   readonly membershipAt: (user: ConditionState, now: number) => Membership
 }
 
-/** Goes into every definition: raised when the same tree comes to mean something else, so that all is computed again. */
+/** Part of every definition. Raise it when the same tree gets another meaning: then every user is computed again. */
 const MEANING = 1
-/** The last instant that has a four-digit year. What changes later, nobody waits for. */
+/** The last instant that has a four-digit year. A later change counts as none. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31)
 
 const compiled = new WeakMap<ProjectConfig, SegmentIndex>()
@@ -55,7 +55,7 @@ export function compileSegments(project: ProjectConfig): SegmentIndex {
   return index
 }
 
-/** Of a project that has no segments, or is gone. */
+/** For a project that has no segments, or was removed. */
 export const NO_SEGMENTS: SegmentIndex = buildIndex([])
 
 function buildIndex(written: readonly Segment[]): SegmentIndex {

@@ -1,6 +1,6 @@
-import { durationMs, type KeyKind, type Trigger } from '@nextvisit/contracts'
+import { durationMs, type EventTracked, type IdentifyRequested, type KeyKind, type Trigger } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
-import type { Moment } from './moment.ts'
+import { type Moment, momentOf } from './moment.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
 /** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */
@@ -14,6 +14,15 @@ export type TriggerContext = { readonly received: Moment } & (
     }
   | { readonly kind: 'visit'; readonly startsSession: boolean }
 )
+
+export function eventContextOf({ slug, source, received, occurredAt }: EventTracked): TriggerContext {
+  return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt) }
+}
+
+/** `startsSession`: as `foldIdentify` says of this visit. */
+export function visitContextOf({ received }: IdentifyRequested, startsSession: boolean): TriggerContext {
+  return { kind: 'visit', startsSession, received: momentOf(received) }
+}
 
 /** A trigger made ready. Levels, not edges: it matches whenever the count is reached, this occurrence included. */
 export interface CompiledTrigger {

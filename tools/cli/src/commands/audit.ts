@@ -68,7 +68,7 @@ async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {
   if (report.findings.length > 0) process.exitCode = EXIT.failed
 }
 
-/** Without a database's address, which holds its password. */
+/** The message must not contain a database's address, because that contains its password. */
 function reasonOf(error: Error): string {
   if (error instanceof AuditError) return error.message
   const code = 'code' in error ? ` (${String(error.code)})` : ''

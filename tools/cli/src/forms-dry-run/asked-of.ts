@@ -1,7 +1,7 @@
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import type { AskedFacts } from '@nextvisit/domain'
 
-/** An identify, but for the traits and device facts that no form asks about. */
+/** An identify without the traits and device facts that no form asks about. */
 export function askedOf(fact: IdentifyRequested, { traits, deviceFields }: AskedFacts): IdentifyRequested {
   const { set = {}, setOnce = {}, increment = {}, decrement = {}, unset = [] } = fact.operations
   return {

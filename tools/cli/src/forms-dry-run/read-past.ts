@@ -4,7 +4,7 @@ import type { ZodType } from 'zod'
 import { createProgress } from '../progress.ts'
 import type { Simulation } from './simulate-forms.ts'
 
-/** The log's topics, others in specs. */
+/** The log's topics; specs have others. */
 export type Topics =
   | Pick<typeof TOPICS, 'userEvents' | 'formEvents' | 'catalog'>
   | Readonly<Record<'userEvents' | 'formEvents' | 'catalog', string>>
@@ -17,8 +17,8 @@ export interface ReadPast {
 }
 
 /**
- * Gives a simulation everything that is in the log now, by a reader of its own: no group, nothing committed, nothing
- * published. `form-events` comes first, as it says how the queue stood.
+ * Gives a simulation everything that is in the log now. The reader has no group, commits nothing and publishes nothing.
+ * `form-events` comes first: it says what was in the queues.
  */
 export async function readPast(connection: LogConnection, topics: Topics, simulation: Simulation): Promise<ReadPast> {
   const forms = await readWatermarks(connection, topics.formEvents)

@@ -14,6 +14,7 @@ import {
   EMPTY_QUEUE,
   enqueue,
   evaluateForms,
+  eventContextOf,
   evolve,
   expireDue,
   factsAskedBy,
@@ -21,11 +22,11 @@ import {
   foldIdentify,
   foldSdkContact,
   type FormIndex,
-  momentOf,
   type Queue,
   queueOf,
   type TriggerContext,
   type UserActivity,
+  visitContextOf,
 } from '@nextvisit/domain'
 import { askedOf } from './asked-of.ts'
 import { createDuplicatesLedger } from './duplicates-ledger.ts'
@@ -146,8 +147,7 @@ function foldTracked({ asked }: ProjectState, user: SimulatedUser, fact: EventTr
   if (asked.events.has(fact.slug)) foldEvent(user, fact)
   else foldSdkContact(user, fact)
   if (!fact.evaluateTriggers) return undefined
-  const { slug, source, received, occurredAt } = fact
-  return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt) }
+  return eventContextOf(fact)
 }
 
 function foldIdentified(
@@ -157,7 +157,7 @@ function foldIdentified(
 ): TriggerContext | undefined {
   const startsSession = foldIdentify(user, askedOf(fact, asked))
   if (fact.source === 'admin') return undefined
-  return { kind: 'visit', startsSession, received: momentOf(fact.received) }
+  return visitContextOf(fact, startsSession)
 }
 
 /** One side's queue of the user after a record. */
@@ -172,7 +172,7 @@ function simulate(
     const isQueued = decision.outcome === 'queued'
     const tally = side.tallies.get(decision.formId)
     if (tally) count(tally, decision, isQueued && isFirstTime(user, `${name}/${decision.formId}`))
-    // Rows live as long as this simulation: nothing asks them for the revision.
+    // Nothing reads the revision of a simulated row.
     const cause = { user: fact, recordId: fact.id, received, catalogRevision: 0 }
     if (isQueued) ({ queue } = enqueue(queue, decision, cause))
   }
@@ -181,7 +181,7 @@ function simulate(
   return offer ? confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso }).queue : queue
 }
 
-/** A simulated row that is over is not asked for again. */
+/** Nothing asks for a simulated row once it is over. */
 function withoutOver({ open, shown }: Queue): Queue {
   return queueOf([...open.values()], shown)
 }

@@ -3,7 +3,7 @@ import type { FormDecision } from '@nextvisit/domain'
 
 /** What became of one form under one catalog. */
 export interface FormTally {
-  /** In whose queue it came at least once. */
+  /** Users in whose queue it was at least once. */
   users: number
   /** How often it was put into a queue. */
   queued: number
@@ -16,7 +16,7 @@ export function emptyTally(): FormTally {
   return { users: 0, queued: 0, evaluated: 0, refusals: new Map() }
 }
 
-/** `isFirst`: of this user. */
+/** `isFirst`: the form was not queued for this user before. */
 export function count(tally: FormTally, decision: FormDecision, isFirst: boolean): void {
   tally.evaluated += 1
   if (decision.outcome === 'refused') {

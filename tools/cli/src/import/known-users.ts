@@ -49,7 +49,7 @@ export function createKnownUsers(
   return { add, has: (userId) => setOf(userId).has(userId), lookUp }
 }
 
-/** Whoever was identified before the import began is in the read model from then on. */
+/** Waits until the read model contains every user that was identified before the import began. */
 async function awaitCaughtUp(projector: ConsumerDatabase, admin: Pick<LogAdmin, 'watermarks'>): Promise<void> {
   const ends = await admin.watermarks(TOPICS.userEvents)
   const giveUpAt = performance.now() + CAUGHT_UP_WITHIN_MS

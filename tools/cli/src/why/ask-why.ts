@@ -32,7 +32,7 @@ const evaluatorConfig = z
   .transform((env) => ({ baseUrls: env.FORM_TRIGGER_EVALUATOR_URLS }))
   .and(internalTokenConfig)
 
-/** Asks the evaluator. Throws what to do where a name is unknown or a part is away. */
+/** Asks the evaluator. Throws a `CliError` that says what to do where a name is unknown or the evaluator does not answer. */
 export async function askWhy(env: Environment, question: WhyQuestion, topic: string): Promise<Why> {
   const { user: userName, form } = question
   const rejection = checkUserName(userName)
@@ -86,7 +86,7 @@ function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): For
   return { forms: forms.filter(({ formId }) => formId === form), queue: queue.filter(({ formId }) => formId === form) }
 }
 
-/** A form that the workspace no longer has may still have been evaluated: only else it is a slip. */
+/** For a form without a decision: it is either in the workspace, or its name is misspelt. */
 function requireForm(config: ProjectConfig, form: string): void {
   const ids = config.forms.map(({ id }) => id)
   if (!ids.includes(form))

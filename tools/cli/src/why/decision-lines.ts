@@ -77,7 +77,7 @@ function leafInWords(leaf: ConditionLeaf): string {
     .join(' ')
 }
 
-/** `{ country: { in: [DE, AT] } }` alone has its operator a level down. */
+/** Only `{ country: { in: [DE, AT] } }` has its operator one level further down. */
 function isOperators(value: unknown): value is ConditionLeaf {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -122,7 +122,7 @@ function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`
 }
 
-/** What is there, joined. */
+/** Joins the parts that are there. */
 function inOrder(parts: readonly unknown[], separator: string): string {
   return parts.filter(Boolean).join(separator)
 }
