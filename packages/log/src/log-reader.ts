@@ -32,9 +32,6 @@ export interface LogReader {
 }
 
 export interface LogReaderOptions {
-  readonly connectTimeoutMs?: number
-  readonly requestTimeoutMs?: number
-  readonly maxWaitMs?: number
   readonly maxBytesPerPartition?: number
   readonly maxBatchRecords?: number
   /** Default: 30 s when reading to an end, never when following. */
@@ -46,9 +43,9 @@ export interface LogReaderOptions {
 export function createLogReader(connection: LogConnection, options: LogReaderOptions = {}): LogReader {
   const { logger = silentLogger, maxBatchRecords = 1_000 } = options
   const fetcherOptions = {
-    connectTimeoutMs: options.connectTimeoutMs ?? 3_000,
-    requestTimeoutMs: options.requestTimeoutMs ?? 5_000,
-    maxWaitMs: options.maxWaitMs ?? 100,
+    connectTimeoutMs: 3_000,
+    requestTimeoutMs: 5_000,
+    maxWaitMs: 100,
     maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
     logger,
   }

@@ -1,11 +1,19 @@
 import { isRetryable } from '@nextvisit/database'
 import type { CheckpointKey } from './checkpoints.ts'
 
+/** What this package throws. `retryable`: the same call may succeed later. */
+abstract class ProjectionError extends Error {
+  abstract readonly code: string
+  abstract readonly retryable: boolean
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
 const nameOf = ({ projection, topic, partition }: CheckpointKey): string => `${projection} on ${topic}/${partition}`
 
 /** A batch begins after the checkpoint: the records between them were never seen. An operator has to look. */
-export class GapError extends Error {
-  override readonly name = 'GapError'
+export class GapError extends ProjectionError {
   readonly code = 'GAP_IN_LOG'
   readonly retryable = false
 
@@ -18,8 +26,7 @@ export class GapError extends Error {
 }
 
 /** The log does not hold the checkpoint: records were deleted before they were folded, or Kafka lost or restored a log. */
-export class CheckpointOutsideLogError extends Error {
-  override readonly name = 'CheckpointOutsideLogError'
+export class CheckpointOutsideLogError extends ProjectionError {
   readonly code = 'CHECKPOINT_OUTSIDE_LOG'
   readonly retryable = false
 
@@ -35,8 +42,7 @@ export class CheckpointOutsideLogError extends Error {
  * The record before the checkpoint is not the one that was folded. The topic was created again, or restored to a point
  * before that record, and has grown past the checkpoint since.
  */
-export class CheckpointOfAnotherLogError extends Error {
-  override readonly name = 'CheckpointOfAnotherLogError'
+export class CheckpointOfAnotherLogError extends ProjectionError {
   readonly code = 'CHECKPOINT_OF_ANOTHER_LOG'
   readonly retryable = false
 
@@ -50,8 +56,7 @@ export class CheckpointOfAnotherLogError extends Error {
 }
 
 /** Loading, folding or writing failed in a way that another attempt cannot fix: a bug. The partition stops. */
-export class FoldFailedError extends Error {
-  override readonly name = 'FoldFailedError'
+export class FoldFailedError extends ProjectionError {
   readonly code = 'FOLD_FAILED'
   readonly retryable = false
 
@@ -61,8 +66,7 @@ export class FoldFailedError extends Error {
 }
 
 /** The runner is stopping, so the current batch was abandoned. The partition's next owner folds it. */
-export class RunnerStoppedError extends Error {
-  override readonly name = 'RunnerStoppedError'
+export class RunnerStoppedError extends ProjectionError {
   readonly code = 'RUNNER_STOPPED'
   readonly retryable = true
 
@@ -72,8 +76,7 @@ export class RunnerStoppedError extends Error {
 }
 
 /** Kafka does not answer how many partitions a topic has, or how long they are. */
-export class LogAwayError extends Error {
-  override readonly name = 'LogAwayError'
+export class LogAwayError extends ProjectionError {
   readonly code = 'LOG_AWAY'
   readonly retryable = true
 

@@ -36,9 +36,13 @@ async function passes({ name, command: [file, ...args] }: (typeof CHECKS)[number
 
 async function runSpecs(filters: readonly string[]): Promise<Counts> {
   const summary = createSummaryReporter()
-  const options = { watch: false, root: CHECKOUT, silent: 'passed-only', reporters: ['default', summary] } as const
   try {
-    const vitest = await startVitest('test', [...filters], { ...options, reporters: [...options.reporters] })
+    const vitest = await startVitest('test', [...filters], {
+      watch: false,
+      root: CHECKOUT,
+      silent: 'passed-only',
+      reporters: ['default', summary],
+    })
     await vitest.close()
   } catch (error) {
     console.error(error)
