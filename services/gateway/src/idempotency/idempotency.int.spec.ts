@@ -223,7 +223,7 @@ describe('when something fails (decisions.md, Retries)', () => {
       route: TRACK,
       bytes: Buffer.from(JSON.stringify(body)),
     }) as IdempotentRequest
-    // What such a gateway leaves: a lease that nobody ends, and the record.
+    // What such a gateway leaves: a lock that nobody ends, and the record.
     await createKeptAnswers(gateway.redis, gateway.redisPrefix).begin(request)
     const died = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     await send({ key, body, through: died })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { until } from '../../test/gateway-fixture.ts'
-import { createKeptAnswers, type KeptAnswers, type Lease } from './kept-answers.ts'
+import { createKeptAnswers, type KeptAnswers, type IdempotencyLock } from './kept-answers.ts'
 
 const logger = createLogger('test', 'silent')
 // Patient: a busy machine is no slow Redis.
@@ -16,9 +16,9 @@ const ANSWER = { status: 202, body: { requestId: 'a', formsQueued: 1 } }
 const newRequest = () => ({ recordId: randomUUID(), name: `acme/shop/${randomUUID()}` })
 type Request = ReturnType<typeof newRequest>
 
-async function lease(request: Request, by: KeptAnswers = keptAnswers): Promise<Lease> {
+async function lock(request: Request, by: KeptAnswers = keptAnswers): Promise<IdempotencyLock> {
   const begun = await by.begin(request)
-  if (begun.outcome !== 'leased') throw new Error(`expected a lease, found ${begun.outcome}`)
+  if (begun.outcome !== 'locked') throw new Error(`expected a lock, found ${begun.outcome}`)
   return begun
 }
 
@@ -33,13 +33,13 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, async () => (await keptAnswers.begin(request)).outcome),
     )
-    expect(outcomes.filter((outcome) => outcome === 'leased')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'locked')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'running')).toHaveLength(19)
   })
 
   it('gives repeats the answer, for 24 h', async () => {
     const request = newRequest()
-    await (await lease(request)).keep(ANSWER)
+    await (await lock(request)).keep(ANSWER)
     expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
     const leftMs = await redis.client.pttl(`${prefix}answer:${request.name}`)
     expect(leftMs).toBeGreaterThan(24 * 3_600_000 - 60_000)
@@ -49,43 +49,43 @@ describe('the memory of answers (decisions.md, Retries)', () => {
   it('gives the key to no other request, whether the first runs, was released or was answered', async () => {
     const request = newRequest()
     const other = { ...request, recordId: randomUUID() }
-    const first = await lease(request)
+    const first = await lock(request)
     expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
     await first.release()
     expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
-    await (await lease(request)).keep(ANSWER)
+    await (await lock(request)).keep(ANSWER)
     expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
   })
 
   it('abandons what was refused: the key is free for any request', async () => {
     const request = newRequest()
-    await (await lease(request)).abandon()
-    expect(await lease({ ...request, recordId: randomUUID() })).toMatchObject({ isRetry: false })
+    await (await lock(request)).abandon()
+    expect(await lock({ ...request, recordId: randomUUID() })).toMatchObject({ isRetry: false })
   })
 
   it('lets the same request in again at once where its record may be in the log, and says so', async () => {
     const request = newRequest()
-    const first = await lease(request)
+    const first = await lock(request)
     expect(first.isRetry).toBe(false)
     await first.release()
-    expect(await lease(request)).toMatchObject({ isRetry: true })
+    expect(await lock(request)).toMatchObject({ isRetry: true })
   })
 
   it('lets the same request in again when the gateway that had it is gone, and no sooner than it can have run', async () => {
     const request = newRequest()
-    await lease(request)
+    await lock(request)
     const beganAt = performance.now()
     let again = await keptAnswers.begin(request)
     await until(async () => (again = await keptAnswers.begin(request)).outcome !== 'running')
-    expect(again).toMatchObject({ outcome: 'leased', isRetry: true })
+    expect(again).toMatchObject({ outcome: 'locked', isRetry: true })
     expect(performance.now() - beganAt).toBeGreaterThan(2_500)
   })
 
-  it('takes no word from a gateway that slept while another one got the lease', async () => {
+  it('takes no word from a gateway that slept while another one got the lock', async () => {
     const request = newRequest()
-    const late = await lease(request)
+    const late = await lock(request)
     await runOut(request)
-    const holder = await lease(request)
+    const holder = await lock(request)
     await late.keep({ status: 202, body: { requestId: 'late' } })
     expect(await keptAnswers.begin(request)).toEqual({ outcome: 'running' })
     await late.abandon()
@@ -97,8 +97,8 @@ describe('the memory of answers (decisions.md, Retries)', () => {
 
   it('shares no key between names', async () => {
     const request = newRequest()
-    await (await lease(request)).keep(ANSWER)
-    expect(await lease({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
+    await (await lock(request)).keep(ANSWER)
+    expect(await lock({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
   })
 
   it('asks again where no answer came in time, and is still the first', async () => {
@@ -114,10 +114,10 @@ describe('the memory of answers (decisions.md, Retries)', () => {
       },
       prefix,
     )
-    const first = await lease(request, deaf)
+    const first = await lock(request, deaf)
     expect(first.isRetry).toBe(false)
     await first.release()
-    const again = await lease(request, deaf)
+    const again = await lock(request, deaf)
     expect(again.isRetry).toBe(true)
     await again.keep(ANSWER)
     expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
@@ -128,15 +128,15 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     await away.start()
     const without = createKeptAnswers(away.client, prefix)
     const request = newRequest()
-    const leases = [await lease(request, without), await lease(request, without)]
-    for (const { keep, abandon, release } of leases) await Promise.all([keep(ANSWER), abandon(), release()])
-    expect(leases.map(({ isRetry }) => isRetry)).toEqual([false, false])
+    const locks = [await lock(request, without), await lock(request, without)]
+    for (const { keep, abandon, release } of locks) await Promise.all([keep(ANSWER), abandon(), release()])
+    expect(locks.map(({ isRetry }) => isRetry)).toEqual([false, false])
     await away.stop()
   })
 
   it('passes over what it can not read', async () => {
     const request = newRequest()
     await redis.client.set(`${prefix}answer:${request.name}`, 'not a hash', 'PX', 60_000)
-    expect(await lease(request)).toMatchObject({ isRetry: false })
+    expect(await lock(request)).toMatchObject({ isRetry: false })
   })
 })

@@ -16,9 +16,9 @@ export interface KeptAnswer {
 }
 
 /** The right to answer a request, until one of its three ends or until it expires. None of them rejects. */
-export interface Lease {
-  readonly outcome: 'leased'
-  /** Another lease of the same request expired or was released: its record may be in the log. */
+export interface IdempotencyLock {
+  readonly outcome: 'locked'
+  /** Another lock of the same request expired or was released: its record may be in the log. */
   readonly isRetry: boolean
   /** Repeats get this answer for 24 h. */
   readonly keep: (answer: KeptAnswer) => Promise<void>
@@ -29,9 +29,9 @@ export interface Lease {
 }
 
 export type Begun =
-  | Lease
+  | IdempotencyLock
   | { readonly outcome: 'answered'; readonly answer: KeptAnswer }
-  /** Another request has the lease. */
+  /** Another request has the lock. */
   | { readonly outcome: 'running' }
   /** The key was used with another body or route. */
   | { readonly outcome: 'taken' }
@@ -40,12 +40,12 @@ export type KeptAnswers = ReturnType<typeof createKeptAnswers>
 
 const KEPT_MS = 24 * 3_600_000
 
-/** Longer than any request runs: only the lease of a gateway that died expires. */
-const LEASE_MS = REQUEST_BUDGET_MS + 1_000
+/** Longer than any request runs: only the lock of a gateway that died expires. */
+const LOCK_MS = REQUEST_BUDGET_MS + 1_000
 
 /** Of a request without an `Idempotency-Key`. */
-const NOTHING_KEPT: Lease = {
-  outcome: 'leased',
+const NOTHING_KEPT: IdempotencyLock = {
+  outcome: 'locked',
   isRetry: false,
   keep: async () => undefined,
   release: async () => undefined,
@@ -66,7 +66,7 @@ redis.call('HSET', KEYS[1], 'record', ARGV[1], 'holder', ARGV[2], 'as', as, 'run
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return {as}`
 
-/** Each of these is for the holder alone: another gateway may have the lease by now. */
+/** Each of these is for the holder alone: another gateway may have the lock by now. */
 const KEEP = `if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return end
 redis.call('HSET', KEYS[1], 'answer', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])`
@@ -89,13 +89,13 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string) {
     return evaluate().catch(evaluate)
   }
 
-  function lease(request: IdempotentRequest, holder: string, isRetry: boolean): Lease {
+  function lock(request: IdempotentRequest, holder: string, isRetry: boolean): IdempotencyLock {
     const end = async (script: string, ...given: (string | number)[]) => {
-      // A lease that can't be ended expires.
+      // A lock that can't be ended expires.
       await run(script, request, holder, ...given).catch(() => undefined)
     }
     return {
-      outcome: 'leased',
+      outcome: 'locked',
       isRetry,
       keep: ({ status, body }) => end(KEEP, JSON.stringify({ status, body }), KEPT_MS),
       release: () => end(RELEASE),
@@ -104,19 +104,19 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string) {
   }
 
   return {
-    /** Never rejects: without Redis every request gets a lease, and nothing is kept. */
+    /** Never rejects: without Redis every request gets a lock, and nothing is kept. */
     begin: async (request: IdempotentRequest | 'none'): Promise<Begun> => {
       if (request === 'none') return NOTHING_KEPT
       const holder = randomUUID()
       try {
-        const reply = await run(BEGIN, request, request.recordId, holder, LEASE_MS, KEPT_MS)
+        const reply = await run(BEGIN, request, request.recordId, holder, LOCK_MS, KEPT_MS)
         const [state, kept] = BeginReply.parse(reply)
         if (state === 'answered') return { outcome: state, answer: KeptAnswer.parse(JSON.parse(kept)) }
         if (state === 'running' || state === 'taken') return { outcome: state }
-        return lease(request, holder, state === 'retry')
+        return lock(request, holder, state === 'retry')
       } catch {
-        // What timed out may have been carried out: if so, this is the holder, and ends the lease.
-        return lease(request, holder, false)
+        // What timed out may have been carried out: if so, this is the holder, and ends the lock.
+        return lock(request, holder, false)
       }
     },
   }

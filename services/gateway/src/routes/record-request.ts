@@ -57,12 +57,12 @@ export function createRecordRequest({ keptAnswers, log, replies, onRecorded }: R
 
     // Idempotency-Key.
     if (idempotent === 'malformed') return refuse(REFUSALS.idempotencyKey)
-    const lease = await keptAnswers.begin(idempotent)
-    if (lease.outcome === 'running') return refuse(REFUSALS.stillRunning)
-    if (lease.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
+    const lock = await keptAnswers.begin(idempotent)
+    if (lock.outcome === 'running') return refuse(REFUSALS.stillRunning)
+    if (lock.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
     // Byte for byte: what JSON.stringify once wrote, it writes again after JSON.parse.
-    if (lease.outcome === 'answered')
-      return { outcome: 'answered', ...lease.answer, headers: { 'Idempotent-Replayed': 'true' } }
+    if (lock.outcome === 'answered')
+      return { outcome: 'answered', ...lock.answer, headers: { 'Idempotent-Replayed': 'true' } }
 
     let waiter: ReplyWaiter | undefined
     let published: Published = 'not-published'
@@ -92,9 +92,9 @@ export function createRecordRequest({ keptAnswers, log, replies, onRecorded }: R
     } finally {
       waiter?.cancel()
       // Before the answer goes out: a caller who has it may repeat the request at once.
-      if (answer) await lease.keep(answer)
-      else if (published === 'not-published' && !lease.isRetry) await lease.abandon()
-      else await lease.release()
+      if (answer) await lock.keep(answer)
+      else if (published === 'not-published' && !lock.isRetry) await lock.abandon()
+      else await lock.release()
     }
   }
 }
