@@ -1,45 +1,51 @@
-import { createDocument, type oas32 } from 'zod-openapi'
-import { HEADERS, SCHEMAS, SECURITY_SCHEMES, tidySchema } from './components.ts'
-import { TAGS } from './operation.ts'
-import { createPaths } from './paths.ts'
+import { Uuid } from '@nextvisit/contracts'
+import { z } from 'zod'
+import {
+  createDocument,
+  type oas32,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiParameters,
+  type ZodOpenApiPathItemObject,
+  type ZodOpenApiSecuritySchemeObject,
+} from 'zod-openapi'
+import { type OperationId, ROUTES, type RouteSignature } from '../routes/route.ts'
+import { headerRefs, type ParameterName, PARAMETERS, SCHEMAS, tidySchema } from './components.ts'
+import { type Content, type OperationName, readContent } from './content.ts'
+import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals } from './responses.ts'
 
-/** The document's own description: the rules that hold for every route (the specification's, in short). */
-const INTRODUCTION = `Your server says who a user is and what they did; forms that match are waiting when that user next visits.
+const READ_METHODS = ['GET', 'HEAD']
 
-Paths are relative to wherever this document was found. Bodies are JSON objects in UTF-8 of at most 100 KB (102,400 bytes, also after \`Content-Encoding: gzip\` is inflated), nested at most 8 deep. Members that are not listed are ignored; \`null\` for an optional member is the same as leaving it out. Lengths count Unicode code points. Every \`GET\` answers \`HEAD\`, too.
-
-**Keys.** Every \`/v2\` route needs \`X-Api-Key\`: an admin key (secret, for servers) on \`/v2/admin\`, a publishable key on \`/v2/sdk\`. A key belongs to one project and one environment: P (production) or T (test, not metered).
-
-**Order of checks.** The first that fails answers, and nothing is counted, registered or recorded for a request that is refused:
-
-- route (404, 405 with \`Allow\`)
-- key (401), kind of key (403), rate limit (429)
-- \`Content-Type\` (415), size (413), JSON (400)
-- the body's own rules (400, or 401 for an identify without a userName)
-- \`Idempotency-Key\` (400, 409, 422)
-- policy (400, 402, 404)
-
-**Errors.** Every error is \`{status, error, message}\`; \`message\` names what is wrong and says what would be right. Every response carries \`X-Request-Id\`.
-
-**Rate limits** are token buckets, each key its own; admin and SDK keys have separate limits. By default 100 requests a second with bursts of 200. 429 and 503 carry \`Retry-After\`.
-
-**Retries.** Send an \`Idempotency-Key\` (1 to 255 visible ASCII characters) and repeat the same request freely: within 24 hours a repeat gets the first 2xx answer again, with \`Idempotent-Replayed: true\`, and counts nothing. A 503 was not acknowledged; whether it was recorded may be unknown, and such a repeat never counts twice.`
-
-/** The OpenAPI document: made of the route table, the contracts' schemas, the refusals and what is said here beside them. */
+/**
+ * The OpenAPI document: made of the route table, the contracts' schemas, the refusals, and the texts and examples of
+ * operations.yaml. @throws ContentError
+ */
 export function createOpenApiDocument(): oas32.OpenAPIObject {
+  const content = readContent()
+  const { introduction, tags, headers, keys } = content
+  const routes = Object.entries(ROUTES) as [OperationId, RouteSignature][]
   return createDocument(
     {
       openapi: '3.1.1',
       info: {
         title: 'Nextvisit',
         version: '2.0.0',
-        description: INTRODUCTION,
+        description: introduction,
         license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/', description: 'Where this document was found' }],
-      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-      paths: createPaths(),
-      components: { schemas: SCHEMAS, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
+      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+      paths: {
+        ...Object.fromEntries(routes.map(([id, route]) => [route.pattern, keyedPath(content, id, route)])),
+        '/livez': { get: createOperation(content, 'live') },
+        '/readyz': { get: createOperation(content, 'ready') },
+        '/openapi.json': { get: createOperation(content, 'openApi') },
+        '/docs': { get: createOperation(content, 'docs') },
+      },
+      components: {
+        schemas: SCHEMAS,
+        headers,
+        securitySchemes: { AdminKey: apiKey(keys.AdminKey), SdkKey: apiKey(keys.SdkKey) },
+      },
     },
     { override: tidySchema },
   )
@@ -51,4 +57,68 @@ let text: string | undefined
 export function openApiText(): string {
   text ??= `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`
   return text
+}
+
+function keyedPath(content: Content, id: OperationId, route: RouteSignature): ZodOpenApiPathItemObject {
+  const isForPages = route.keyKind === 'sdk'
+  const recordMethods = isForPages ? ['POST', 'OPTIONS'] : ['POST']
+  const methods = route.method === 'POST' ? recordMethods : READ_METHODS
+  const operation = createOperation(content, id, methods, route)
+  const preflight = { ...createOperation(content, 'preflight', methods), operationId: `${id}Preflight` }
+  return { [route.method.toLowerCase()]: operation, ...(isForPages && { options: preflight }) }
+}
+
+/** `methods` are those of the path. Without a `route`, no key is needed. */
+function createOperation(
+  content: Content,
+  name: OperationName,
+  methods: readonly string[] = READ_METHODS,
+  route?: RouteSignature,
+): ZodOpenApiOperationObject {
+  const { tag, summary, description, parameters, body, answer, refusals } = content.operations[name]
+  const answerContent = answer.body ?? answer.content
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    description,
+    security: route ? [{ [route.keyKind === 'admin' ? 'AdminKey' : 'SdkKey']: [] }] : [],
+    ...(parameters && { requestParams: parametersOf(content, name, route?.pattern ?? '') }),
+    ...(body && { requestBody: { required: true, content: body } }),
+    responses: {
+      [answer.status]: {
+        description: answer.description,
+        headers: headerRefs([...answerHeaders(route), ...answer.headers]),
+        ...(answerContent && { content: answerContent }),
+      },
+      ...refusalResponses({ ...sharedRefusals(methods, route), ...refusals }, content.statuses, route !== undefined),
+    },
+  }
+}
+
+function answerHeaders(route: RouteSignature | undefined): readonly string[] {
+  if (!route) return []
+  return route.method === 'POST' ? [...RATE_LIMIT_HEADERS, 'Idempotent-Replayed'] : RATE_LIMIT_HEADERS
+}
+
+/** An operation's parameters: those that its pattern names stand in the path. */
+function parametersOf(content: Content, name: OperationName, pattern: string): ZodOpenApiParameters {
+  const examples = Object.entries(content.operations[name].parameters ?? {}) as [ParameterName, string | number][]
+  const placed = examples.map(([parameter, example]) => {
+    const place = pattern.includes(`{${parameter}}`) ? 'path' : parameter === 'Idempotency-Key' ? 'header' : 'query'
+    // Users are listed by their ids.
+    const schema = name === 'listSegmentUsers' && parameter === 'after' ? Uuid.optional() : PARAMETERS[parameter]
+    const described = schema.meta({ param: { description: content.parameters[parameter], example } })
+    return { place, parameter, described } as const
+  })
+  return Object.fromEntries(
+    [...Map.groupBy(placed, ({ place }) => place)].map(([place, group]) => [
+      place,
+      z.object(Object.fromEntries(group.map(({ parameter, described }) => [parameter, described]))),
+    ]),
+  )
+}
+
+function apiKey(description: string): ZodOpenApiSecuritySchemeObject {
+  return { type: 'apiKey', in: 'header', name: 'X-Api-Key', description }
 }

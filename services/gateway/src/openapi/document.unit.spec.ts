@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import { isJsonObject, type JsonObject, parseIdentifyBody, parseTrackBody } from '@nextvisit/domain'
 import { ROUTES } from '../routes/route.ts'
 import { SCHEMAS } from './components.ts'
+import { parseContent } from './content.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
 
 const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/openapi.json')
@@ -34,6 +35,7 @@ interface MediaType {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>
 }
 
+const CONTENT = await readFile(path.join(import.meta.dirname, 'operations.yaml'), 'utf8')
 const document = createOpenApiDocument() as unknown as Document
 const operations = Object.entries(document.paths).flatMap(([where, item]) =>
   Object.entries(item).map(([method, operation]) => ({ name: `${method} ${where}`, path: where, operation })),
@@ -112,6 +114,14 @@ describe('the document', () => {
     expect(inPaths.map(({ declared }) => declared)).toEqual(inPaths.map(({ stand }) => stand))
   })
 
+  it('lets every request that records have an Idempotency-Key', () => {
+    const names = operations
+      .filter(({ operation }) => operation.requestBody)
+      .map(({ operation }) => operation.parameters)
+    const key = expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })
+    expect(names).toEqual(names.map(() => expect.arrayContaining([key])))
+  })
+
   it('has X-Request-Id on every response, Allow on 405, Retry-After on 429 and 503', () => {
     const carrying = (header: string) => responses.filter(({ response }) => header in response.headers)
     expect(carrying('X-Request-Id')).toEqual(responses)
@@ -142,6 +152,37 @@ describe('the document', () => {
       ),
     )
     expect(outcomes).toEqual(outcomes.map(() => 'ok'))
+  })
+})
+
+describe('operations.yaml', () => {
+  it('joins the lines of a paragraph or of an item, and keeps paragraphs and items apart', () => {
+    const wrapped = `introduction: |\n  One\n  line.\n\n  - An\n    item.\n  - Another.\n\ntags:`
+    const text = CONTENT.replace(/^introduction:[^]*?^tags:/m, wrapped)
+    expect(parseContent(text).introduction).toBe('One line.\n\n- An item.\n- Another.')
+  })
+
+  it.each([
+    ['which operation is missing', '\n  getUsage:', '\n  getUsages:', 'operations.getUsage'],
+    ['which operation no route has', '\n  getUsage:', '\n  getUsages:', 'Unrecognized key: "getUsages"'],
+    ['which refusal does not exist', ', newEvent]', ', newEvents]', 'There is no refusal "newEvents"'],
+    ['where that stands', ', newEvent]', ', newEvents]', 'at operations.trackSdkEvent.refusals'],
+    [
+      'which refusal lacks its member',
+      '- { rule: operator, member: userAttributes.$push }',
+      '- operator',
+      'needs a member',
+    ],
+    [
+      'where a schema does not exist',
+      'schema: UsageOverview',
+      'schema: Usage',
+      'operations.getUsage.answer.body.schema',
+    ],
+    ['which parameter has no text', '\n  limit: How many, at most.', '', 'at parameters.limit'],
+  ])('says %s', (_what, text, replacement, message) => {
+    expect(CONTENT).toContain(text)
+    expect(() => parseContent(CONTENT.replace(text, replacement))).toThrow(message)
   })
 })
 

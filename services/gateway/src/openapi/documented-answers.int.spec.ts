@@ -3,13 +3,13 @@ import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
-import { HEADERS } from './components.ts'
+import { readContent } from './content.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
 import { startService } from '../../test/service-fixture.ts'
 import { type OperationId, ROUTES } from '../routes/route.ts'
 
 const { paths = {} } = createOpenApiDocument()
-const required: readonly string[] = Object.entries(HEADERS).flatMap(([name, header]) =>
+const required: readonly string[] = Object.entries(readContent().headers).flatMap(([name, header]) =>
   'required' in header ? [name] : [],
 )
 const { pattern: IDENTIFY } = ROUTES.identifyUser

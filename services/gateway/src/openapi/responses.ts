@@ -1,100 +1,105 @@
-import { ErrorBody, type KeyKind } from '@nextvisit/contracts'
-import { BODY_RULES } from '@nextvisit/domain'
-import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
+import { DEVICE_FIELD_VALUES, ErrorBody } from '@nextvisit/contracts'
+import { BODY_RULES, type BodyRule } from '@nextvisit/domain'
+import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import { MAX_BODY_BYTES } from '../http/read-body.ts'
-import { REFUSALS } from '../http/refusals.ts'
+import { bodyRuleStatus, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../http/refusals.ts'
 import { errorBody } from '../http/write-answer.ts'
-import { type HeaderName, headerRefs } from './components.ts'
-import { type DocumentedAnswer, type DocumentedRefusals, json, refusalsOf } from './operation.ts'
+import { MAX_LIMIT } from '../routes/page-query.ts'
+import type { RouteSignature } from '../routes/route.ts'
+import { headerRefs, json } from './components.ts'
 
-/** What each status means here. */
-const STATUSES: Readonly<Record<number, string>> = {
-  400: 'Something in the request is wrong, or a limit of the plan is reached.',
-  401: 'The key is not valid, or there is no userName, or its signature is wrong.',
-  402: "The organization's events of the month are used up.",
-  403: 'The key is of the other kind.',
-  404: 'There is no such user, or no such segment.',
-  405: 'The path does not know the method.',
-  408: 'The request did not arrive in time.',
-  409: 'A request with the same `Idempotency-Key` is still running.',
-  413: 'The body is larger than 100 KB.',
-  415: 'The type or the encoding of the body is not supported.',
-  417: 'The `Expect` header asks for something unknown.',
-  422: 'The `Idempotency-Key` was used for something else.',
-  429: "The key's rate limit is reached.",
-  431: 'The headers are too large.',
-  500: 'Something broke. The cause is in the log, under the request id.',
-  503: 'Too many requests at once, or a part that the answer needs is unavailable: retry.',
+/** By the name of its example. */
+export type DocumentedRefusals = Readonly<Record<string, RefusalRule>>
+
+type RuleForMember = (member: string) => RefusalRule
+
+/** A rule of a body as the gateway answers it. */
+function answered(rule: BodyRule): RefusalRule {
+  return { status: bodyRuleStatus(rule.reason), ...rule }
 }
 
-export const RATE_LIMIT_HEADERS: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy']
+/** A rule's list of allowed values is that of the device field at the end of `member`. */
+function forMember(
+  rule: BodyRule | ((member: string, allowed: readonly string[]) => BodyRule),
+): RefusalRule | RuleForMember {
+  if (typeof rule !== 'function') return answered(rule)
+  return (member) => {
+    const [, allowed] = Object.entries(DEVICE_FIELD_VALUES).find(([field]) => member.endsWith(`.${field}`)) ?? []
+    return answered(rule(member, allowed ?? []))
+  }
+}
+
+/**
+ * The refusals that operations.yaml may name: the rules of `BODY_RULES`, some of which need a member of the body, and
+ * those of `REFUSALS` that depend on nothing. `notStorable` is in both: here it is that of `REFUSALS`, for reads.
+ */
+export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> = new Map([
+  ...Object.entries(BODY_RULES).map(([name, rule]) => [name, forMember(rule)] as const),
+  ...Object.entries<RefusalRule | ((...parameters: never[]) => RefusalRule)>(REFUSALS).flatMap(([name, rule]) =>
+    typeof rule === 'function' ? [] : [[name, rule] as const],
+  ),
+  ['limit', REFUSALS.limit(MAX_LIMIT)],
+  ['catalogNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noCatalog])],
+  ['logNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noLog])],
+])
+
+const BODY = 'The body'
+
+/** Of routes that take a body and record something, after those of every key. */
+const RECORDING_ROUTE: DocumentedRefusals = {
+  notJson: answered(BODY_RULES.notJson(BODY)),
+  notAnObject: answered(BODY_RULES.notAnObject(BODY)),
+  notUtf8: answered(BODY_RULES.notUtf8(BODY)),
+  notGzip: REFUSALS.notGzip,
+  tooDeep: answered(BODY_RULES.tooDeep(BODY)),
+  notStorable: answered(BODY_RULES.notStorable(BODY)),
+  tooLarge: REFUSALS.tooLarge(MAX_BODY_BYTES),
+  contentType: REFUSALS.contentType,
+  contentEncoding: REFUSALS.contentEncoding,
+  idempotencyKey: REFUSALS.idempotencyKey,
+  stillRunning: REFUSALS.stillRunning,
+  keyOfAnother: REFUSALS.keyOfAnother,
+  notRecorded: REFUSALS.notRecorded,
+}
+
+/** What all routes of a kind refuse, in the order of the checks. Without a `route`, no key is needed. */
+export function sharedRefusals(methods: readonly string[], route?: RouteSignature): DocumentedRefusals {
+  const { notHttp, noHost, tooSlow, expectation, headersTooLarge, broken } = REFUSALS
+  const otherMethod = REFUSALS.otherMethod(methods)
+  const always = { notHttp, noHost, otherMethod, tooSlow, expectation, headersTooLarge, broken }
+  if (!route) return always
+  const { key, busy, noCatalog, notRead } = REFUSALS
+  const kindOfKey = REFUSALS.kindOfKey(route.keyKind)
+  const ofKey = { key, kindOfKey, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
+  return { ...always, ...ofKey, ...(route.method === 'POST' ? RECORDING_ROUTE : { notRead }) }
+}
+
+export const RATE_LIMIT_HEADERS: readonly string[] = ['RateLimit', 'RateLimit-Policy']
 /** Statuses of the checks that come before the rate limit is looked at: never with its headers. */
 const BEFORE_RATE_LIMIT: readonly number[] = [403, 405, 408, 417, 431]
 
-const { notHttp, noHost, tooSlow, expectation, headersTooLarge, broken } = REFUSALS
-
-/** Whatever the route: what the HTTP parser refuses, and what breaks. */
-export function everyRoute(methods: readonly string[]): DocumentedRefusals {
-  const otherMethod = REFUSALS.otherMethod(methods)
-  return { notHttp, noHost, otherMethod, tooSlow, expectation, headersTooLarge, broken }
-}
-
-/** Of routes that take a key, in the order of the checks. */
-export function keyedRoute(kind: KeyKind): DocumentedRefusals {
-  const { key, busy, noCatalog } = REFUSALS
-  return { key, kindOfKey: REFUSALS.kindOfKey(kind), tooFast: REFUSALS.tooFast(100), busy, noCatalog }
-}
-
-const { notGzip, contentType, contentEncoding, idempotencyKey, stillRunning, keyOfAnother, notRecorded } = REFUSALS
-const BODY = 'The body'
-
-/** Of routes that take a body and record something. */
-export const RECORDING_ROUTE: DocumentedRefusals = {
-  ...refusalsOf({
-    notJson: BODY_RULES.notJson(BODY),
-    notAnObject: BODY_RULES.notAnObject(BODY),
-    notUtf8: BODY_RULES.notUtf8(BODY),
-  }),
-  notGzip,
-  ...refusalsOf({ tooDeep: BODY_RULES.tooDeep(BODY), notStorable: BODY_RULES.notStorable(BODY) }),
-  tooLarge: REFUSALS.tooLarge(MAX_BODY_BYTES),
-  contentType,
-  contentEncoding,
-  idempotencyKey,
-  stillRunning,
-  keyOfAnother,
-  notRecorded,
-}
-
-/** Of routes that only read. */
-export const READING_ROUTE: DocumentedRefusals = { notRead: REFUSALS.notRead }
-
-export function answerResponse({ description, headers = [], content }: DocumentedAnswer): ZodOpenApiResponseObject {
-  return { description, headers: headerRefs(['X-Request-Id', ...headers]), ...(content && { content }) }
-}
-
-/** One response a status, with an example for each refusal of it. */
-export function refusalResponses(refusals: DocumentedRefusals, isRateLimited: boolean): ZodOpenApiResponsesObject {
+/** One response a status, with an example for each refusal of it. `statuses`: what each status means. */
+export function refusalResponses(
+  refusals: DocumentedRefusals,
+  statuses: Readonly<Record<string, string>>,
+  isRateLimited: boolean,
+): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(Object.entries(refusals), ([, { status }]) => status)
   return Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => {
+      const description = statuses[status]
+      if (description === undefined) throw new Error(`operations.yaml: statuses: ${status} has no text`)
       const limited = isRateLimited && !BEFORE_RATE_LIMIT.includes(status) ? RATE_LIMIT_HEADERS : []
       const examples = ofStatus.map(
         ([name, { when, message }]) => [name, { summary: when, value: errorBody(status, message) }] as const,
       )
-      return [
-        status,
-        {
-          description: STATUSES[status] ?? 'Refused.',
-          headers: headerRefs(['X-Request-Id', ...ownHeaders(status), ...limited]),
-          content: json(ErrorBody, Object.fromEntries(examples)),
-        },
-      ]
+      const headers = headerRefs([...ownHeaders(status), ...limited])
+      return [status, { description, headers, content: json(ErrorBody, Object.fromEntries(examples)) }]
     }),
   )
 }
 
-function ownHeaders(status: number): readonly HeaderName[] {
+function ownHeaders(status: number): readonly string[] {
   if (status === 405) return ['Allow']
   return status === 429 || status === 503 ? ['Retry-After'] : []
 }

@@ -1,4 +1,4 @@
-/** Writes docs/openapi.json: run it after a change of a public schema, of the route table, or of what is said of them. */
+/** Writes docs/openapi.json: run it after a change of a public schema, the route table or operations.yaml. */
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { openApiText } from './document.ts'
