@@ -53,7 +53,7 @@ export function createGroupMember(
 ): GroupMember {
   const { topics, maxBatchRecords = 1_000, logger = silentLogger } = options
   const sockets = createClientSockets(connection)
-  const commits = createOffsetCommits(logger)
+  const commits = createOffsetCommits(logger, options.commitNote)
   let assignment: Assignment | undefined
   let isLost = false
 
