@@ -35,6 +35,13 @@ export interface CatalogProblem {
   readonly reason: string
 }
 
+/** `revision 7 of acme is not understood; revision 6 is used: …` */
+export function describeProblem({ organization, revision, usedRevision, reason }: CatalogProblem): string {
+  const named = `revision ${revision ?? '?'} of ${organization} is not understood`
+  if (usedRevision === revision) return `${named} in full: ${reason}`
+  return `${named}; ${usedRevision === 0 ? 'there is no other' : `revision ${usedRevision} is used`}: ${reason}`
+}
+
 /** The catalog topic, held in memory. Answers at once. Its content only moves forward. */
 export interface CatalogView {
   readonly project: (organization: string, project: string) => CatalogProject | undefined

@@ -1,4 +1,4 @@
-export type * from './catalog-view.ts'
+export * from './catalog-view.ts'
 export { type CatalogViewOptions, createCatalogView, type LiveCatalogView } from './create-catalog-view.ts'
 export { CatalogTopicError, CatalogViewStoppedError } from './errors.ts'
 export { type CatalogState, emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'

@@ -1,15 +1,15 @@
+import type { CatalogProblem } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import { describe, expect, it } from 'vitest'
 import { consumerHealth } from './consumer-health.ts'
 
 const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1 }
 
-/** Without a database: nothing here gets as far as asking it. */
-function givenHealth({ stalledMs = 0, isCatalogCurrent = true }) {
+function givenHealth({ stalledMs = 0, isCatalogCurrent = true, problems = [] as CatalogProblem[] }) {
   return consumerHealth({
     runner: { progress: () => [{ ...place, stalledMs }] },
-    catalog: { isCurrentWithin: () => isCatalogCurrent },
-    db: {} as Db,
+    catalog: { isCurrentWithin: () => isCatalogCurrent, problems: () => problems },
+    db: { $queryRaw: async () => [] } as unknown as Db,
   })
 }
 
@@ -26,6 +26,14 @@ describe('consumerHealth', () => {
     expect(await givenHealth({ isCatalogCurrent: false }).isReady()).toEqual({
       status: 'unavailable',
       because: 'the catalog is not known to be current',
+    })
+  })
+
+  it('is ready for the others, and names an organization that it does not understand', async () => {
+    const problem = { organization: 'acme', revision: 7, usedRevision: 6, reason: 'config.plan: of a later version' }
+    expect(await givenHealth({ problems: [problem] }).isReady()).toEqual({
+      status: 'available',
+      notes: ['revision 7 of acme is not understood; revision 6 is used: config.plan: of a later version'],
     })
   })
 })

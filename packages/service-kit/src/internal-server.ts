@@ -7,7 +7,10 @@ import type { Logger } from 'pino'
 import { ListenError } from './errors.ts'
 import { type InternalRoute, isNotFound } from './internal-route.ts'
 
-export type Health = { readonly status: 'available' } | { readonly status: 'unavailable'; readonly because: string }
+export type Health =
+  /** `notes`: what an operator should see to, although requests succeed. */
+  | { readonly status: 'available'; readonly notes?: readonly string[] }
+  | { readonly status: 'unavailable'; readonly because: string }
 
 export interface InternalServerOptions {
   readonly host: string

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type CatalogProblem,
+  describeProblem,
   parseViewReport,
   readCatalog,
   revisionsDigest,
@@ -90,10 +91,7 @@ function problemsOf(view: string, { problems, moreProblems }: ViewReport): reado
   return [...problems, ...(moreProblems > 0 ? [rest] : [])].map((problem) => ({ ...problem, view }))
 }
 
-/** `gateway.1f2e… does not understand revision 7 of acme and uses revision 6: …` */
-export function problemLine({ view, organization, revision, usedRevision, reason }: ViewProblem): string {
-  const used = revision === usedRevision ? 'all of ' : ''
-  const instead =
-    revision === usedRevision ? '' : usedRevision === 0 ? ' and has no other' : ` and uses revision ${usedRevision}`
-  return `${view} does not understand ${used}revision ${revision ?? '?'} of ${organization}${instead}: ${reason}`
+/** `gateway.1f2e…: revision 7 of acme is not understood; revision 6 is used: …` */
+export function problemLine({ view, ...problem }: ViewProblem): string {
+  return `${view}: ${describeProblem(problem)}`
 }

@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CatalogTopicError, createCatalogView, type LiveCatalogView, readCatalog } from '@nextvisit/catalog'
+import {
+  CatalogTopicError,
+  createCatalogView,
+  type LiveCatalogView,
+  readCatalog,
+  readCatalogRecord,
+} from '@nextvisit/catalog'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import {
+  createLogReader,
   createPublisher,
   createRecordConsumer,
-  withLogAdmin,
   type LogConnection,
   type Logger,
   readWatermarks,
+  withLogAdmin,
 } from '@nextvisit/log'
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
@@ -80,6 +87,21 @@ async function publish(key: string, value: string): Promise<void> {
 }
 
 const LATER = { type: 'OrganizationConfigured', id: randomUUID(), organization: 'acme', revision: 2 }
+
+const revisionsInLog = async (): Promise<readonly number[]> => {
+  const revisions: number[] = []
+  await createLogReader(connection).readFrom(
+    topic,
+    new Map([[0, 0n]]),
+    ({ records }) => {
+      const read = records.map(readCatalogRecord)
+      const ofAcme = read.flatMap((one) => (one.outcome === 'read' && one.organization === 'acme' ? one : []))
+      revisions.push(...ofAcme.map(({ revision }) => revision))
+    },
+    { until: 'end' },
+  )
+  return revisions
+}
 
 /** A process of the previous release: it commits how far it has read, and no report. */
 async function startPreviousView(serviceName: string) {
@@ -177,6 +199,42 @@ describe('applying a workspace file', () => {
   })
 })
 
+const COMPACTED_SOON = {
+  'cleanup.policy': 'compact',
+  'segment.ms': '50',
+  'min.cleanable.dirty.ratio': '0.001',
+  'min.compaction.lag.ms': '0',
+  'delete.retention.ms': '0',
+}
+
+describe('a compacted catalog', () => {
+  it('keeps what counts: the latest revision, and the first of two equal ones', { timeout: 180_000 }, async () => {
+    await withLogAdmin(connection, (admin) => admin.deleteTopic(topic))
+    topic = `${topic}-compacted`
+    await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1, config: COMPACTED_SOON }))
+    for (const uniqueEvents of [1, 2, 3, 4])
+      await apply(file(acme(`plan: { uniqueEvents: ${uniqueEvents} },`, BACKEND)))
+    await apply(file(acme('plan: { uniqueEvents: 5 },')))
+    // Of somebody who started from revision 4, too, and would give the key back.
+    const rival = { ...LATER, id: randomUUID(), revision: 5, config: { id: 'acme', projects: [] } }
+    await publish(`acme/5/${rival.id}`, JSON.stringify(rival))
+    let ticks = 0
+    const compacted = async () => {
+      // A segment is closed, and then compacted, only when a record comes.
+      await apply(file(`{ id: other, plan: { uniqueEvents: ${ticks++} } }`))
+      return revisionsInLog()
+    }
+    await expect.poll(compacted, { timeout: 150_000, interval: 1_000 }).toEqual([4, 5, 5])
+
+    const view = await startView()
+    expect(view.revision('acme')).toBe(5)
+    expect(view.project('acme', 'shop')?.plan).toEqual({ uniqueEvents: 5 })
+    expect(view.keyByHash(hashApiKey(ADMIN_KEY))).toBeUndefined()
+    expect(await awaitViews({ connection, topic })).toMatchObject({ lagging: [], problems: [] })
+    expect(await apply(file(acme()))).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 6]]) })
+  })
+})
+
 describe('a view of the catalog', () => {
   it('holds everything once it has started, and follows', async () => {
     await apply(file(acme('', BACKEND)))
@@ -270,7 +328,7 @@ describe('a view of the catalog', () => {
     const report = await awaitViews({ connection, topic })
     expect(report).toMatchObject({ current: [expect.stringMatching(/^gateway\./)], lagging: [] })
     expect(report.problems.map(problemLine)).toEqual([
-      expect.stringMatching(/^gateway\.\S+ does not understand revision 2 of acme and uses revision 1: config\.plan: /),
+      expect.stringMatching(/^gateway\.\S+: revision 2 of acme is not understood; revision 1 is used: config\.plan: /),
     ])
     const wanted = file('{ id: acme, plan: { uniqueEvents: 1 } }', '{ id: other }')
     expect(await apply(wanted)).toMatchObject({
