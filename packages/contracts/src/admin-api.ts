@@ -19,14 +19,20 @@ const userName = z
   .describe('How you name the user: an id or an email, say. Taken exactly as given; not only white space.')
 const traitScalar = z.union([z.string().max(500), z.number(), z.boolean(), z.null()])
 const traitOperand = z.union([traitScalar, z.array(traitScalar).max(100)])
+const MAX_TRAIT_OPERATIONS = 250
 
-export const UserAttributes = z.strictObject({
+const operators = z.strictObject({
   $set: z.record(traitKey, traitOperand).nullish().describe('Set or overwrite traits.'),
   $setOnce: z.record(traitKey, traitOperand).nullish().describe('Set a trait only if it is not already set.'),
   $increment: z.record(traitKey, z.number()).nullish().describe('Increment numeric traits.'),
   $decrement: z.record(traitKey, z.number()).nullish().describe('Decrement numeric traits.'),
   $unset: z.array(traitKey).nullish().describe('Trait keys to remove.'),
 })
+
+export const UserAttributes = operators.refine(({ $unset, ...others }) => {
+  const counts = Object.values(others).map((operands) => Object.keys(operands ?? {}).length)
+  return counts.reduce((total, count) => total + count, $unset?.length ?? 0) <= MAX_TRAIT_OPERATIONS
+}, `must hold at most ${MAX_TRAIT_OPERATIONS} operations`)
 
 const deviceMembers = Object.fromEntries(
   DEVICE_FIELDS.map((field) => [field, (deviceValue(field) ?? z.string()).nullish()]),
@@ -37,7 +43,9 @@ export const DeviceInfo = z.object(deviceMembers)
 
 export const IdentifyUserBody = z.object({
   userName,
-  userAttributes: UserAttributes.nullish().describe('Operations on traits, applied in this order.'),
+  userAttributes: UserAttributes.nullish().describe(
+    'Operations on traits, applied in this order; at most 250 over all operators.',
+  ),
   $deviceInfo: DeviceInfo.nullish().describe('Members that are not listed are dropped.'),
   userSignature: z
     .string()

@@ -37,6 +37,19 @@ describe('userName (decisions.md, Identify)', () => {
 })
 
 describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, index) => `trait ${index}`)
+  const numbers = (count: number) => Object.fromEntries(keys(count).map((key, index) => [key, index]))
+
+  it.each([
+    { $set: numbers(250) },
+    { $unset: keys(250) },
+    { $set: numbers(50), $setOnce: numbers(50), $increment: numbers(50), $decrement: numbers(50), $unset: keys(50) },
+  ])('holds 250 operations over all operators, and not one more', (userAttributes) => {
+    expect(parse({ userName: 'ada', userAttributes })).toMatchObject({ outcome: 'ok' })
+    const more = { ...userAttributes, $unset: [...(userAttributes.$unset ?? []), 'one'] }
+    expect(parse({ userName: 'ada', userAttributes: more })).toMatchObject(rejected('at most 250 operations'))
+  })
+
   it.each([
     'text',
     'a'.repeat(500),
