@@ -17,6 +17,10 @@ const userName = z
   .max(255)
   .regex(/\S/)
   .describe('How you name the user: an id or an email, say. Taken exactly as given; not only white space.')
+const userSignature = z
+  .string()
+  .nullish()
+  .describe('Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it.')
 const traitScalar = z.union([z.string().max(500), z.number(), z.boolean(), z.null()])
 const traitOperand = z.union([traitScalar, z.array(traitScalar).max(100)])
 const MAX_TRAIT_OPERATIONS = 250
@@ -47,10 +51,7 @@ export const IdentifyUserBody = z.object({
     'Operations on traits, applied in this order; at most 250 over all operators.',
   ),
   $deviceInfo: DeviceInfo.nullish().describe('Members that are not listed are dropped.'),
-  userSignature: z
-    .string()
-    .nullish()
-    .describe('Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it.'),
+  userSignature,
 })
 
 const userId = Uuid.describe('Of the organization, project and userName: the same for ever.')
@@ -77,6 +78,7 @@ export const TrackEventBody = z.object({
     .string()
     .nullish()
     .describe('ISO 8601 with a time zone; at most 5 minutes ahead and 365 days back. Default: now.'),
+  userSignature,
 })
 
 export const TrackEventAnswer = z.strictObject({

@@ -92,6 +92,7 @@ async function checkAndHandle(
     route: route.pattern,
     bytes: read.bytes,
     project: key.project,
+    apiKey: key.entry,
   })
   if (typeof idempotent === 'object') headers['X-Request-Id'] = idempotent.recordId
   return route.handle({

@@ -11,6 +11,7 @@ import { hasKnownEncoding, isJson } from './read-body.ts'
 import { traceParentOf } from './trace-parent.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
+const apiKey = { kind: 'sdk', environment: 'P' } as const
 const shop = { organization: 'acme', project: 'shop' }
 const signingSecret = encryptSigningSecret('a secret', SECRET_KEY, shop)
 const catalog = staticCatalog([
@@ -43,7 +44,7 @@ const PARTS: Readonly<
     begins: ['00-', 'cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-'],
   },
   'Idempotency-Key': {
-    read: (header) => idempotentRequestOf({ header, project: shop, route: '/', bytes: Buffer.from('{}') }),
+    read: (header) => idempotentRequestOf({ header, project: shop, apiKey, route: '/', bytes: Buffer.from('{}') }),
     begins: ['order'],
   },
   'X-Forwarded-For': {
