@@ -126,18 +126,18 @@ describe('a changed burst', () => {
   })
 })
 
-describe('the script', () => {
-  /** Gateways that ask for leases of one new bucket. */
-  async function givenBucket(limit: RateLimit) {
-    const { client, redisKey } = await givenLimiter()
-    const nothing = { ...limit, need: 0, extra: 0, returned: 0, known: 0 }
-    const gateway = (name: string) => async (request: Partial<LeaseRequest>) =>
-      Lease.parse(
-        await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })),
-      )
-    return { one: gateway('one'), other: gateway('other'), client }
-  }
+/** Gateways that ask for leases of one new bucket. */
+async function givenBucket(limit: RateLimit) {
+  const { client, redisKey } = await givenLimiter()
+  const nothing = { ...limit, need: 0, extra: 0, returned: 0, known: 0 }
+  const gateway = (name: string) => async (request: Partial<LeaseRequest>) =>
+    Lease.parse(
+      await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })),
+    )
+  return { one: gateway('one'), other: gateway('other'), client }
+}
 
+describe('the script', () => {
   it('gives in advance at most half of what is above the middle, and nothing from a small bucket', async () => {
     const large = await givenBucket({ perSecond: HARDLY, burst: 100 })
     expect(await large.one({ need: 10, extra: 100 })).toMatchObject({ granted: 10, advance: 20 })
