@@ -131,9 +131,7 @@ async function givenBucket(limit: RateLimit) {
   const { client, redisKey } = await givenLimiter()
   const nothing = { ...limit, need: 0, extra: 0, returned: 0, known: 0 }
   const gateway = (name: string) => async (request: Partial<LeaseRequest>) =>
-    Lease.parse(
-      await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })),
-    )
+    Lease.parse(await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })))
   return { one: gateway('one'), other: gateway('other'), client }
 }
 
