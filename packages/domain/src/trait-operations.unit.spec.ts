@@ -86,11 +86,11 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
   })
 })
 
-describe('the limits of a user (decisions.md, Identify)', () => {
-  const full = (count: number) => sized(new Map(Array.from({ length: count }, (_, at) => [`t${at}`, at])))
-  /** So that slug and value count `bytes` together. */
-  const textOf = (slug: string, bytes: number) => 'x'.repeat(bytes - traitBytesOf(slug, ''))
+const full = (count: number) => sized(new Map(Array.from({ length: count }, (_, at) => [`t${at}`, at])))
+/** So that slug and value count `bytes` together. */
+const textOf = (slug: string, bytes: number) => 'x'.repeat(bytes - traitBytesOf(slug, ''))
 
+describe('the limits of a user (decisions.md, Identify)', () => {
   it('drop what would make more than 1,000 traits; traits that are there can still change', () => {
     const { traits, dropped } = applyTraitOperations(full(999), {
       set: { fits: 1, tooMany: 2, t0: 'changed' },

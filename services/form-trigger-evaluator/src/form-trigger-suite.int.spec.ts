@@ -47,7 +47,7 @@ const facts: readonly UserFact[] = [
 ]
 
 function traits(from: number, count: number) {
-  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`trait_${from + at}`, at]))
+  return Object.fromEntries(Array.from({ length: count }, (_, nth) => [`trait_${from + nth}`, nth]))
 }
 
 /** Everything, but what the database numbers itself. */

@@ -31,9 +31,10 @@ function traitsOf({ traits }: DraftUser): string {
   return JSON.stringify(Object.fromEntries(traits))
 }
 
-function userRowOf({ traits: _, ...user }: DraftUser) {
+function userRowOf(user: DraftUser) {
+  const { traits: _, ...columns } = user
   return {
-    ...user,
+    ...columns,
     device: JSON.stringify(user.device),
     firstSeenAt: isoOf(user.firstSeenAt),
     sessionStartedAt: isoOf(user.sessionStartedAt),

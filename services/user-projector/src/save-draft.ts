@@ -42,9 +42,10 @@ function traitsOf({ profile }: IdentifiedUser): string {
   return JSON.stringify(Object.fromEntries(profile.traits))
 }
 
-function userRowOf({ profile: { traits: _, ...profile }, partition, clock }: IdentifiedUser) {
+function userRowOf({ profile, partition, clock }: IdentifiedUser) {
+  const { traits: _, ...columns } = profile
   return {
-    ...profile,
+    ...columns,
     device: JSON.stringify(profile.device),
     partition,
     definitions: clock.fingerprint,
