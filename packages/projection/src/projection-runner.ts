@@ -12,6 +12,7 @@ import {
   readWatermarks,
 } from '@nextvisit/log'
 import { Registry } from 'prom-client'
+import { createAlarmWatch } from './alarm-watch.ts'
 import { createAssignments } from './assignments.ts'
 import { createDeadLetterGauge } from './dead-letter-gauge.ts'
 import { RunnerStoppedError } from './errors.ts'
@@ -100,9 +101,11 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
         }
       },
+      onPositionLost: (topic, partition, error) => find(topic, partition)?.halt(error),
       onCrash: onFailure,
     },
   )
+  const alarms = createAlarmWatch({ db, projection: projection.name, owned, logger, everyMs: tickEveryMs })
 
   const ticks = createPartitionTicks({
     projection,
@@ -112,7 +115,6 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     owned,
     now,
     logger,
-    onFailure,
     signal,
     everyMs: tickEveryMs,
     onRound: drainOutbox,
@@ -123,13 +125,14 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       await logAdmin.connect()
       await consumer.start()
       ticks.start()
+      alarms.start()
       void deadLetters.report()
     },
     stop: async () => {
       ticks.stop()
       const left = consumer.stop()
       stopping.abort()
-      const isOver = left.then(ticks.finished).then(outbox?.finished)
+      const isOver = left.then(ticks.finished).then(alarms.stop).then(outbox?.finished)
       await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       await logAdmin.disconnect()
     },
