@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { consumerHealth } from './consumer-health.ts'
 
 const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1, ticksFailMs: 0 }
-const halted = { kind: 'halted', offset: 7n, recordId: 'r', code: 'FOLD_FAILED', message: 'TypeError: x', sinceMs: 0 } as const
+const halted = {
+  kind: 'halted',
+  offset: 7n,
+  recordId: 'r',
+  code: 'FOLD_FAILED',
+  message: 'TypeError: x',
+  sinceMs: 0,
+} as const
 
 /** Without a database: nothing here gets as far as asking it. */
 function givenHealth({ hangsMs = 0, alarms = [] as readonly PartitionAlarm[], isCatalogCurrent = true }) {

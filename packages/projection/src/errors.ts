@@ -70,14 +70,14 @@ export class FoldFailedError extends ProjectionError {
   readonly record: FailedRecord | undefined
 
   constructor(key: CheckpointKey, failed: bigint | FailedRecord, cause: unknown) {
-    const record = typeof failed === 'bigint' ? undefined : failed
-    const what = record
-      ? `the record at offset ${record.offset}${record.id === undefined ? '' : ` (id ${record.id})`}`
-      : `from offset ${String(failed)}`
+    const what =
+      typeof failed === 'bigint'
+        ? `from offset ${failed}`
+        : `the record at offset ${failed.offset}${failed.id === undefined ? '' : ` (id ${failed.id})`}`
     super(`${nameOf(key)}: folding ${what} failed. This is a bug. Nothing was written: see docs/runbooks/halted.md.`, {
       cause,
     })
-    this.record = record
+    this.record = typeof failed === 'bigint' ? undefined : failed
   }
 }
 

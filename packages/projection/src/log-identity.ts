@@ -13,11 +13,7 @@ export function fetchOffsetOf(nextOffset: bigint, { low, high }: Watermarks): bi
 }
 
 /** Undefined where the log reaches from `offset` on, or ends there. */
-export function outsideLog(
-  key: CheckpointKey,
-  offset: bigint,
-  log: Watermarks,
-): CheckpointOutsideLogError | undefined {
+export function outsideLog(key: CheckpointKey, offset: bigint, log: Watermarks): CheckpointOutsideLogError | undefined {
   return offset < log.low || offset > log.high ? new CheckpointOutsideLogError(key, offset, log) : undefined
 }
 

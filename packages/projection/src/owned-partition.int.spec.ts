@@ -141,7 +141,9 @@ describe('an owned partition', () => {
     expect((await tickAt(1)).alarms).toMatchObject([{ kind: 'ticks', message: expect.stringContaining('Connection') }])
     await owned.handle(batchOf(records))
     expect((await tickAt(2)).ticksFailMs).toBe(120_000)
-    expect((await tickAt(3)).alarms).toMatchObject([{ kind: 'ticks', code: 'FOLD_FAILED', message: 'TypeError: a bug' }])
+    expect((await tickAt(3)).alarms).toMatchObject([
+      { kind: 'ticks', code: 'FOLD_FAILED', message: 'TypeError: a bug' },
+    ])
     expect(await tickAt(4)).toMatchObject({ alarms: [], ticksFailMs: 0 })
     expect(await countVisits(db)).toBe(10)
     expect(await readTicks(db)).toHaveLength(1)

@@ -64,7 +64,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   let work: Promise<unknown> = Promise.resolve()
   let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
   let noTickBeforeMs = 0
-  let wake: () => void = () => {}
+  let wake: (() => void) | undefined
 
   /** One thing at a time, in the order of the calls. */
   const next = <T>(task: () => Promise<T>): Promise<T> => {
@@ -129,7 +129,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     const halted = progress.halted()
     if (halted?.offset !== offset || halted.recordId === undefined) return
     fold.setAside(offset, `set aside by ${by}: ${halted.message}`)
-    wake()
+    wake?.()
   }
 
   const runPendingTick = async (): Promise<void> => {

@@ -40,7 +40,8 @@ describe('a partition fold', () => {
     const fold = await givenVisitsFold(db)
     const names = Array.from({ length: 1_000 }, (_, index) => (index === bad ? 'A bug' : 'Fine'))
     const batch = batchOf(factsAsRecords(names.map((eventName) => eventTracked({ eventName }))))
-    if (bad > 0) expect(await fold.fold(batch)).toMatchObject({ outcome: 'folded', records: bad })
+    const before = bad === 0 ? { records: 0 } : await fold.fold(batch)
+    expect(before).toMatchObject({ records: bad })
     expect(await countVisits(db)).toBe(bad)
     expect(fold.checkpoint().nextOffset).toBe(BigInt(bad))
     const error = { code: 'FOLD_FAILED', record: { offset: BigInt(bad), id: batch.records[bad]?.headers['ce_id'] } }

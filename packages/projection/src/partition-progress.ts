@@ -69,7 +69,9 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
 
   const stall = (stalledMs: number): PartitionAlarm | undefined => {
     if (stalledMs < REPORTED_AFTER_MS) return undefined
-    const cause = refused ? causeOf(refused.error) : { code: 'NO_ANSWER', message: 'Nothing has failed: the batch hangs.' }
+    const cause = refused
+      ? causeOf(refused.error)
+      : { code: 'NO_ANSWER', message: 'Nothing has failed: the batch hangs.' }
     return { kind: 'stalled', offset: nextOffset(), sinceMs: nowMs() - stalledMs, ...cause }
   }
 
@@ -81,7 +83,12 @@ export function createProgressTracker(options: ProgressTrackerOptions): Progress
   }
 
   const read: ProgressTracker['read'] = () => {
-    const own = { topic, partition, nextOffset: nextOffset(), ticksFailMs: tickFailure ? nowMs() - tickFailure.sinceMs : 0 }
+    const own = {
+      topic,
+      partition,
+      nextOffset: nextOffset(),
+      ticksFailMs: tickFailure ? nowMs() - tickFailure.sinceMs : 0,
+    }
     const isCaughtUp = own.nextOffset >= logEnd
     const waitsSinceMs = Math.max(advancedAtMs, caughtUpAtMs)
     const stalledMs = isCaughtUp ? 0 : nowMs() - waitsSinceMs

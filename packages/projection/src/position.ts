@@ -1,12 +1,5 @@
 import type { Db, Statement } from '@nextvisit/database'
-import {
-  type Checkpoint,
-  type CheckpointKey,
-  createCheckpoint,
-  fence,
-  isStale,
-  readCheckpoint,
-} from './checkpoints.ts'
+import { type Checkpoint, type CheckpointKey, createCheckpoint, fence, isStale, readCheckpoint } from './checkpoints.ts'
 import { executeAll } from './execute-all.ts'
 import type { Stale } from './fold-result.ts'
 

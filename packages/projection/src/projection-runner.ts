@@ -14,7 +14,6 @@ import {
 import { Registry } from 'prom-client'
 import { createAlarmWatch } from './alarm-watch.ts'
 import { createAssignments } from './assignments.ts'
-import { createDeadLetterGauge } from './dead-letter-gauge.ts'
 import { RunnerStoppedError } from './errors.ts'
 import { createLinger } from './linger.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
@@ -23,6 +22,7 @@ import type { PartitionProgress } from './partition-progress.ts'
 import { createPartitionTicks } from './partition-ticks.ts'
 import type { Projection } from './projection.ts'
 import { createRunnerMetrics } from './runner-metrics.ts'
+import { createSchemaGauges } from './schema-gauges.ts'
 
 export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
@@ -70,7 +70,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const registry = options.metrics ?? new Registry()
   const progress = () => owned().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)
-  const deadLetters = createDeadLetterGauge({ db, projection: projection.name, registry, logger })
+  const waiting = createSchemaGauges({ db, projection: projection.name, registry, logger })
   const logAdmin = createLogAdmin(connection, { logger })
   const countPartitions = createPartitionCounts(logAdmin)
   const stopping = new AbortController()
@@ -126,7 +126,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       await consumer.start()
       ticks.start()
       alarms.start()
-      void deadLetters.report()
+      void waiting.report()
     },
     stop: async () => {
       ticks.stop()

@@ -62,7 +62,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     deadLetters: new Counter({
       name: 'projection_dead_letters_total',
-      help: 'Records that could not be parsed',
+      help: 'Records that became dead letters',
       registers,
     }),
     duplicates: new Counter({
@@ -77,7 +77,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     retries: new Counter({
       name: 'projection_retries_total',
-      help: 'Batches tried again: Postgres away or busy, or what else they need on its way',
+      help: 'Batches tried again: Postgres is unavailable or busy, or something else that they need has not arrived',
       registers,
     }),
   }
