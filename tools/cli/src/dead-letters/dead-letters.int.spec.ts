@@ -285,7 +285,7 @@ describe('nextvisit dead-letters', () => {
 
   it.each([
     [['metering', 'user-events', 'x', '1'], 'x is no partition.'],
-    [['metering', 'user-events', '1', '-1'], 'unknown option'],
+    [['metering', 'user-events', '1', '-1'], '-1 is no offset.'],
     [['meter', 'user-events', '1', '1'], 'There is no consumer service meter'],
   ])('refuses to set aside %j', async (args, stderr) => {
     const refused = { exitCode: 2, stderr: expect.stringContaining(stderr) }
