@@ -1,13 +1,27 @@
 import type { CatalogProblem } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
+import type { PartitionAlarm } from '@nextvisit/projection'
 import { describe, expect, it } from 'vitest'
 import { consumerHealth } from './consumer-health.ts'
 
-const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1 }
+const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1, ticksFailMs: 0 }
+const halted = {
+  kind: 'halted',
+  offset: 7n,
+  recordId: 'r',
+  code: 'FOLD_FAILED',
+  message: 'TypeError: x',
+  sinceMs: 0,
+} as const
 
-function givenHealth({ stalledMs = 0, isCatalogCurrent = true, problems = [] as CatalogProblem[] }) {
+function givenHealth({
+  hangsMs = 0,
+  alarms = [] as readonly PartitionAlarm[],
+  isCatalogCurrent = true,
+  problems = [] as readonly CatalogProblem[],
+}) {
   return consumerHealth({
-    runner: { progress: () => [{ ...place, stalledMs }] },
+    runner: { progress: () => [{ ...place, stalledMs: 600_000, hangsMs, alarms }] },
     catalog: { isCurrentWithin: () => isCatalogCurrent, problems: () => problems },
     db: { $queryRaw: async () => [] } as unknown as Db,
   })
@@ -15,10 +29,17 @@ function givenHealth({ stalledMs = 0, isCatalogCurrent = true, problems = [] as 
 
 describe('consumerHealth', () => {
   it('is live while its partitions move, and names those that do not', () => {
-    expect(givenHealth({ stalledMs: 60_000 }).isLive()).toEqual({ status: 'available' })
-    expect(givenHealth({ stalledMs: 120_001 }).isLive()).toEqual({
+    expect(givenHealth({ hangsMs: 60_000 }).isLive()).toEqual({ status: 'available' })
+    expect(givenHealth({ hangsMs: 120_001 }).isLive()).toEqual({
       status: 'unavailable',
       because: 'nothing was folded of user-events/3 for a while',
+    })
+  })
+
+  it('stays live and names a partition that no new process would help', () => {
+    expect(givenHealth({ alarms: [halted] }).isLive()).toEqual({
+      status: 'available',
+      alarms: ['user-events/3 halted at offset 7: FOLD_FAILED TypeError: x'],
     })
   })
 
@@ -33,7 +54,7 @@ describe('consumerHealth', () => {
     const problem = { organization: 'acme', revision: 7, usedRevision: 6, reason: 'config.plan: of a later version' }
     expect(await givenHealth({ problems: [problem] }).isReady()).toEqual({
       status: 'available',
-      notes: ['revision 7 of acme is not understood; revision 6 is used: config.plan: of a later version'],
+      alarms: ['revision 7 of acme is not understood; revision 6 is used: config.plan: of a later version'],
     })
   })
 })

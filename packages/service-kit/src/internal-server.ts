@@ -8,8 +8,11 @@ import { ListenError } from './errors.ts'
 import { type InternalRoute, isNotFound } from './internal-route.ts'
 
 export type Health =
-  /** `notes`: what an operator should see to, although requests succeed. */
-  | { readonly status: 'available'; readonly notes?: readonly string[] }
+  | {
+      readonly status: 'available'
+      /** What an operator has to look at although the process works. */
+      readonly alarms?: readonly string[]
+    }
   | { readonly status: 'unavailable'; readonly because: string }
 
 export interface InternalServerOptions {

@@ -54,7 +54,7 @@ const internalServer = createInternalServer({
   isReady: () => {
     const reasons = gateway.notReadyReasons()
     if (reasons.length > 0) return { status: 'unavailable', because: reasons.join('; ') }
-    return { status: 'available', notes: catalog.problems().map(describeProblem) }
+    return { status: 'available', alarms: catalog.problems().map(describeProblem) }
   },
   metrics,
   logger,

@@ -6,7 +6,7 @@ import { inConsumerDatabase } from '../consumer-database.ts'
 import type { ViewProblem, ViewsReport } from '../workspace/await-views.ts'
 import { lagOf } from './lag.ts'
 import { ask, type Part } from './part.ts'
-import { readConsumer } from './read-consumer.ts'
+import { type Alarm, type Outbox, readConsumer } from './read-consumer.ts'
 import { type OrganizationStatus, readLog } from './read-log.ts'
 
 export interface ConsumerStatus {
@@ -15,6 +15,8 @@ export interface ConsumerStatus {
   readonly lagRecords: number | null
   readonly lagSeconds: number | null
   readonly deadLetters: number
+  readonly outbox: Outbox
+  readonly alarms: readonly Alarm[]
 }
 
 export interface ServiceStatus {
@@ -56,6 +58,8 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
       lagRecords: lag?.records ?? null,
       lagSeconds: lag?.seconds ?? null,
       deadLetters: part.deadLetters,
+      outbox: part.outbox,
+      alarms: part.alarms,
     }
   })
   if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses }
