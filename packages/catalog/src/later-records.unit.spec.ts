@@ -18,19 +18,20 @@ const [BACKEND, WEB, REVOKED] = ['b'.repeat(64), 'c'.repeat(64), 'd'.repeat(64)]
 
 const keyOf = (sha256: string) => ({ name: 'old', kind: 'admin', environment: 'P', sha256 }) as const
 
+const held = (organization: string, revision: number, sha256: string) => ({
+  outcome: 'read' as const,
+  id: crypto.randomUUID(),
+  organization,
+  revision,
+  config: OrganizationConfig.parse({ id: organization, projects: [{ id: 'shop', keys: [keyOf(sha256)] }] }),
+  notUnderstood: [],
+})
+
 /** acme at revision 6, with a key that every sample revokes; and a neighbour. Then the sample. */
 function foldSample(name: string) {
   const { key, headers, value } = JSON.parse(readFileSync(path.join(SAMPLES, `${name}.json`), 'utf8')) as Sample
   const record = readCatalogRecord({ key: Buffer.from(key), value: Buffer.from(value), headers })
   const state = emptyCatalog()
-  const held = (organization: string, revision: number, sha256: string) => ({
-    outcome: 'read' as const,
-    id: crypto.randomUUID(),
-    organization,
-    revision,
-    config: OrganizationConfig.parse({ id: organization, projects: [{ id: 'shop', keys: [keyOf(sha256)] }] }),
-    notUnderstood: [],
-  })
   foldCatalog(state, held('acme', 6, REVOKED))
   foldCatalog(state, held('other', 1, 'e'.repeat(64)))
   foldCatalog(state, record)
