@@ -61,7 +61,13 @@ async function readOutside(client: Client, schema: string): Promise<readonly str
 
 /** What the live schema has and the rebuilt one, which the migrations have made, has not. */
 async function readAdded(client: Client, live: string, rebuilt: string): Promise<readonly string[]> {
-  const namesIn = (schema: string): string => `
+  const { rows } = await client.query<{ name: string }>(`(${namesIn(live)}) EXCEPT (${namesIn(rebuilt)}) ORDER BY name`)
+  return rows.map(({ name }) => name)
+}
+
+/** A query for the names of everything in a schema. */
+function namesIn(schema: string): string {
+  return `
     SELECT CASE relkind WHEN 'i' THEN 'index ' WHEN 'v' THEN 'view ' WHEN 'm' THEN 'view ' WHEN 'S' THEN 'sequence '
                         ELSE 'table ' END || relname AS name
     FROM pg_class WHERE relnamespace = to_regnamespace('${schema}') AND relkind IN ('i', 'I', 'v', 'm', 'S', 'r', 'p', 'f')
@@ -78,6 +84,4 @@ async function readAdded(client: Client, live: string, rebuilt: string): Promise
     SELECT 'constraint ' || conname FROM pg_constraint WHERE connamespace = to_regnamespace('${schema}')
     UNION ALL
     SELECT 'function ' || proname FROM pg_proc WHERE pronamespace = to_regnamespace('${schema}')`
-  const { rows } = await client.query<{ name: string }>(`(${namesIn(live)}) EXCEPT (${namesIn(rebuilt)}) ORDER BY name`)
-  return rows.map(({ name }) => name)
 }
