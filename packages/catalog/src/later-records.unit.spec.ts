@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { OrganizationConfig } from '@nextvisit/contracts'
+import { compileForms, compileSegments } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
 import { readCatalogRecord } from './read-catalog-record.ts'
@@ -66,6 +67,19 @@ describe('a record of a later version', () => {
     expect(shop?.notUnderstood.map(({ kind, id }) => `${kind} ${id}`)).toEqual(expected)
     expect([isValid(BACKEND), isValid(WEB)]).toEqual([true, true])
     expect(problems()).toMatchObject([{ organization: 'acme', revision: 7, usedRevision: 7 }])
+  })
+
+  it('leaves the other forms at work, and its segment is computed again by a process that understands it', () => {
+    const config = foldSample('new-operator-in-a-segment').shop!.config
+    const understood = foldSample('unknown-settings').shop!.config
+    const forms = compileForms(config)
+    expect(forms.onEvent('checkout')).toEqual([])
+    expect(forms.onVisit.map(({ id }) => id)).toEqual(['csat'])
+    expect(forms.byId.get('nps')?.isEnabled).toBe(true)
+    const pro = { traits: new Map([['plan', 'pro']]), device: {}, events: new Map() }
+    expect(compileSegments(config).membershipAt(pro, 0)).toEqual({ segments: [], changesAt: undefined })
+    expect(compileSegments(understood).membershipAt(pro, 0).segments).toEqual(['paying'])
+    expect(compileSegments(config).definitions).not.toBe(compileSegments(understood).definitions)
   })
 
   it('with a key that is limited in a new way refuses that key only', () => {
