@@ -59,8 +59,8 @@ export function decide(condition: Condition, moment: Moment): Decided {
   if ('all' in condition) return decideBy(false, condition.all, moment)
   if ('any' in condition) return decideBy(true, condition.any, moment)
   if ('not' in condition) {
-    const { holds, negated, ...decided } = decide(condition.not, moment)
-    return { ...decided, holds: !holds, negated: !negated }
+    const inner = decide(condition.not, moment)
+    return { ...inner, holds: !inner.holds, negated: !inner.negated }
   }
   const actual = actualOf(condition, moment)
   return { holds: isMet(condition, actual, moment.at), leaf: condition, negated: false, actual }

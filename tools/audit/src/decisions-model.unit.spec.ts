@@ -73,6 +73,18 @@ const exhausted: Decided = {
 }
 const otherGate = (gate: string) => [`${gate} is another than the log says`]
 
+const cooldown = (lastShown: object | null): Compared => ({
+  repeat: { rule: 'always' },
+  cooldown: { cooldownSeconds: 3_600, lastShown },
+})
+
+const alreadyWaiting = (waiting: object): Decided => ({
+  minutes: 20,
+  outcome: 'already-waiting',
+  by: 'slot',
+  compared: { repeat: { rule: 'always', timesQueued: 1 }, slot: { waiting } },
+})
+
 describe('the last decision', () => {
   it('is of the last record that set the form off, and says what became of it', async () => {
     expect(await differences(once, { minutes: 0 })).toEqual([])
@@ -164,10 +176,6 @@ describe('the last decision', () => {
     const catalog = [revision(1, -60, [nps({ frequency: { repeat: 'always' } }), survey], '1h')]
     const forms = [queued(0, { formId: 'survey' })]
     const records = [track(0, { slug: 'other' }), visit(1), track(1.4)]
-    const cooldown = (lastShown: object | null): Compared => ({
-      repeat: { rule: 'always' },
-      cooldown: { cooldownSeconds: 3_600, lastShown },
-    })
     const refused = (lastShown: object): Decided => ({
       minutes: 1.4,
       outcome: 'cooling-down',
@@ -192,19 +200,13 @@ describe('the last decision', () => {
   it('names the row that waits', async () => {
     const form = { frequency: { repeat: 'always' } } as const
     const story = { form, records: [track(0), track(20)], forms: [queued(0)] }
-    const refused = (waiting: object): Decided => ({
-      minutes: 20,
-      outcome: 'already-waiting',
-      by: 'slot',
-      compared: { repeat: { rule: 'always', timesQueued: 1 }, slot: { waiting } },
-    })
     const waiting = { state: 'waiting', queuedAt: at(0) }
-    expect(await differences(story, refused(waiting))).toEqual([])
-    expect(await differences(story, refused({ ...waiting, queuedAt: at(1) }))).toEqual(otherGate('slot'))
+    expect(await differences(story, alreadyWaiting(waiting))).toEqual([])
+    expect(await differences(story, alreadyWaiting({ ...waiting, queuedAt: at(1) }))).toEqual(otherGate('slot'))
     const offered = { ...waiting, state: 'offered' }
-    expect(await differences(story, refused(offered))).toEqual(otherGate('slot'))
+    expect(await differences(story, alreadyWaiting(offered))).toEqual(otherGate('slot'))
     const visited = { ...story, records: [track(0), visit(19.9), track(20)] }
-    expect(await differences(visited, refused(offered))).toEqual([])
+    expect(await differences(visited, alreadyWaiting(offered))).toEqual([])
   })
 })
 

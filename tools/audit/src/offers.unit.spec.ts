@@ -130,16 +130,17 @@ describe('the form that a visit was answered with', () => {
   })
 })
 
+/** `nps` was shown in minute 5, with `survey` waiting. */
+const story = (ofSurvey: Partial<Queued>, minutes = 0): Story => {
+  const [row, other] = [queued(0), queued(minutes, { formId: 'survey', ...ofSurvey })]
+  const { records, facts } = shown(row, 5)
+  const tracked = [track(0), ...(minutes === 0 ? [] : [track(minutes)])].toSorted((one, two) =>
+    one.received < two.received ? -1 : 1,
+  )
+  return { forms: [nps(), survey], records: [...tracked, ...records], facts: [row, other, ...facts] }
+}
+
 describe('the most urgent form', () => {
-  /** `nps` was shown in minute 5, with `survey` waiting. */
-  const story = (ofSurvey: Partial<Queued>, minutes = 0): Story => {
-    const [row, other] = [queued(0), queued(minutes, { formId: 'survey', ...ofSurvey })]
-    const { records, facts } = shown(row, 5)
-    const tracked = [track(0), ...(minutes === 0 ? [] : [track(minutes)])].toSorted((one, two) =>
-      one.received < two.received ? -1 : 1,
-    )
-    return { forms: [nps(), survey], records: [...tracked, ...records], facts: [row, other, ...facts] }
-  }
   const first = ['survey comes before it']
 
   it('comes first: by priority, then by when it was queued, then by id', async () => {

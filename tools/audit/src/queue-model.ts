@@ -189,7 +189,7 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
           ),
         ),
         keyOf: keyOfRow,
-        foundIn: ({ asOf: _, ...row }) => ({ ...row, state: row.state === 'offered' ? 'waiting' : row.state }),
+        foundIn: (row) => ({ ...row, state: row.state === 'offered' ? 'waiting' : row.state }),
         findings,
       })
       for (const each of [known, rows, moving, causes, visits, confirmed, open, shown, partitions]) each.clear()

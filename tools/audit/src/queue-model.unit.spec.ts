@@ -13,7 +13,7 @@ import {
   track,
   visit,
 } from '../test/form-records.ts'
-import type { FormFact } from './facts.ts'
+import type { Queued } from './facts.ts'
 import type { FormInFile } from './form-rules.ts'
 
 interface Story extends Partial<History> {
@@ -91,11 +91,12 @@ describe('the evaluator’s decisions, counted again', () => {
   })
 })
 
+const byMistake = (type: string) => [`form-events: ${type} by mistake`]
+
 describe('the end of a row', () => {
   const records = [track(0)]
   const form = { expiresAfter: '10m' }
   const expiring = queued(0, { expiresAt: at(10) })
-  const byMistake = (type: string) => [`form-events: ${type} by mistake`]
 
   it('is of a row that was queued, and of its form', async () => {
     expect(await kindsOf({ forms: [over(first, 'FormCancelled', 1)] })).toEqual(['form-events: never queued'])
@@ -157,6 +158,8 @@ describe('the end of a row', () => {
   })
 })
 
+const onOffer = (row: Queued) => queueRow(row, { state: 'offered', offeredAt: at(5) })
+
 describe('a row of the queue', () => {
   const [forms, records] = [[first], [track(0), visit(5)]]
   const kindsWith = (special: object, story: Story = {}) =>
@@ -195,7 +198,6 @@ describe('a row of the queue', () => {
       revision(2, minutes, [nps({ endsAt: at(1) }), survey]),
     ]
     const other = queued(0, { formId: 'survey' })
-    const onOffer = (row: FormFact & { type: 'FormQueued' }) => queueRow(row, { state: 'offered', offeredAt: at(5) })
     const story = { catalog: catalog(5), forms: [first, other], records }
     expect(await kindsOf({ ...story, queue: [onOffer(first), queueRow(other)] })).toEqual([])
     expect(await kindsOf({ ...story, queue: [queueRow(first), onOffer(other)] })).toEqual([])

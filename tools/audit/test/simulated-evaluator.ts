@@ -118,11 +118,12 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
 
     tick: (instant) => {
       const now = momentOf(instant)
-      const enabled = projectNow() && compileForms(projectNow()!).byId
+      const project = projectNow()
+      const configured = project && compileForms(project).byId
       for (const user of users.values()) {
         change(user, expireDue(user.queue, now))
         for (const row of user.queue.open.values()) {
-          const isRemoved = row.state === 'waiting' && !enabled?.get(row.formId)?.isEnabled
+          const isRemoved = row.state === 'waiting' && !configured?.get(row.formId)?.isEnabled
           if (isOpen(row) && isRemoved) change(user, cancel(user.queue, row, now))
         }
       }
