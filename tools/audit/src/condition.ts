@@ -37,7 +37,7 @@ export interface Moment {
   readonly traits: ReadonlyMap<string, Value>
   readonly device: ReadonlyMap<string, string>
   readonly country: string | null
-  /** How often an event happened, by its slug, and when (the latest 50, in ms). */
+  /** How often an event happened, by its slug, and when (the latest 51, in ms). */
   readonly eventOf: (slug: string) => { readonly count: number; readonly latest: readonly number[] } | undefined
   /** By id. */
   readonly segments: ReadonlyMap<string, Condition>
@@ -81,14 +81,23 @@ function decideBy(isHolding: boolean, parts: readonly Condition[], moment: Momen
 }
 
 function actualOf(leaf: Leaf, moment: Moment): Value | undefined {
-  if ('segment' in leaf) {
-    const where = moment.segments.get(leaf.segment)
-    return where !== undefined && holds(where, moment)
-  }
+  if ('segment' in leaf) return isMember(leaf.segment, moment)
   if ('event' in leaf) return countOf(leaf, moment)
   if ('trait' in leaf) return moment.traits.get(leaf.trait)
   const isCountry = 'country' in leaf || leaf.device === '$countryCode'
   return (isCountry ? moment.country : moment.device.get(leaf.device)) ?? undefined
+}
+
+const members = new WeakMap<Moment, Map<string, boolean>>()
+
+/** Evaluates a segment once a moment: of twenty that name each other twice, the last would be evaluated a million times. */
+function isMember(id: string, moment: Moment): boolean {
+  const known = members.get(moment) ?? new Map<string, boolean>()
+  members.set(moment, known)
+  const where = moment.segments.get(id)
+  const isIn = known.get(id) ?? (where !== undefined && holds(where, moment))
+  known.set(id, isIn)
+  return isIn
 }
 
 function isMet(leaf: Leaf, actual: Value | undefined, now: number): boolean {

@@ -155,9 +155,9 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
       else causes.set(fact.id, others)
     },
 
-    foldUser: (fact, { partition, isLate }) => {
+    foldUser: (fact, { partition }) => {
       partitions.set(userKey(fact), partition)
-      if (fact.type !== 'VisitAnswered' || isLate) return
+      if (fact.type !== 'VisitAnswered') return
       const key = `${userKey(fact)}/${fact.queuedId}`
       if (!rows.has(key))
         findings.add('user-events: never queued', key, `the visit ${fact.visitId} was answered with it`)

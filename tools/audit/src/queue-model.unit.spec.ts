@@ -154,6 +154,10 @@ describe('the end of a row', () => {
     expect(await kindsOf({ forms: [first], records: [...visited, answered(first, 5)] })).toEqual([
       'form-events: not delivered',
     ])
+    const answer = answered(first, 5)
+    const late = { records: [...visited, answer], late: [answer] }
+    expect(await kindsOf({ forms, ...late })).toEqual([])
+    expect(await kindsOf({ forms: [first], ...late })).toEqual(['form-events: not delivered'])
     expect(await kindsOf({ records: [visit(5), answered(first, 5)] })).toEqual(['user-events: never queued'])
   })
 })
