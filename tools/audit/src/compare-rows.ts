@@ -72,8 +72,8 @@ function isShown(cell: Cell): cell is string | number | null {
 }
 
 /** The cells of a user's row. Traits and device facts come as JSON text, so that every slug survives. */
-export function userCells<Row extends { readonly traits: string; readonly device: string }>(row: Row): Cells {
-  return { ...row, traits: membersOf(row.traits), device: membersOf(row.device) } as Cells
+export function userCells(row: { readonly traits: string; readonly device: string }): Cells {
+  return { ...row, traits: membersOf(row.traits), device: membersOf(row.device) }
 }
 
 function membersOf(json: string): Map<string, unknown> {
