@@ -142,5 +142,5 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
 }
 
 function newUser(userId: string): SimulatedUser {
-  return { userId, traits: new Map(), device: {}, events: new Map(), queue: EMPTY_QUEUE }
+  return { userId, traits: new Map(), traitBytes: 0, device: {}, events: new Map(), queue: EMPTY_QUEUE }
 }
