@@ -3,12 +3,11 @@
  * live rows of every user say something else about when their segments were computed, and 1,000 users change at the last
  * moment. The role must be allowed to create databases; the measurement makes one and drops it.
  */
-import { withClient } from '@nextvisit/database'
+import { applyMigrations, withClient } from '@nextvisit/database'
 import { createTestDatabase } from '@nextvisit/testing'
 import { consumerNamed } from '../src/consumer-database.ts'
 import { replay } from '../src/replay/replay.ts'
 import { shadowOf } from '../src/replay/shadow-schema.ts'
-import { applyMigrations } from '@nextvisit/database'
 
 const PARTITIONS = 12
 const CHANGED = 1_000
@@ -55,9 +54,10 @@ function rowsOf(schema: string, users: number): string {
   return `
     INSERT INTO ${schema}.checkpoints (projection, topic, partition, next_offset)
     SELECT 'user-projector', 'user-events', partition, 1000 FROM generate_series(0, ${PARTITIONS - 1}) AS partition;
-    INSERT INTO ${schema}.users
-    SELECT ${user}, 'user-' || number, jsonb_build_object('plan', 'pro', 'note', repeat('x', 100)), NULL, '{}', now(), now(),
-           number % ${PARTITIONS}, 'fingerprint', '${instant}', NULL
+    INSERT INTO ${schema}.users (organization, project, user_id, user_name, traits, trait_bytes, dropped_trait_operations, device, first_seen_at, last_seen_at,
+      partition, definitions, as_of)
+    SELECT ${user}, 'user-' || number, jsonb_build_object('plan', 'pro', 'note', repeat('x', 100)), 120, 0, '{}', now(), now(),
+           number % ${PARTITIONS}, 'fingerprint', '${instant}'
     FROM ${numbers};
     INSERT INTO ${schema}.segment_members (organization, project, user_id, segment_id, since)
     SELECT ${user}, 'paying', '${instant}' FROM ${numbers};
