@@ -1,8 +1,8 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import type { CatalogProject } from '@nextvisit/catalog'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { compileForms, queueOf, type ShownForm } from '@nextvisit/domain'
-import { type FoldContext, type JsonRow, readTogether, type Recorded } from '@nextvisit/projection'
+import { compileForms, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
+import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/projection'
 import { emptyDraft, type FormsDraft, newUser, projectOf, userKeyOf } from './forms-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'
@@ -17,7 +17,7 @@ interface Stored {
 /**
  * What is known of the users that a batch touches, by one query, however large the batch. Of their events only those that
  * these records can ask for; of their queues only open rows, and rows that these records name. So the cost of a batch does
- * not grow with a user's history.
+ * not grow with a user's history. Throws `BatchTooLargeError` where the users' traits are too long for one commit.
  */
 export async function loadDraft(
   db: Db,
@@ -26,13 +26,16 @@ export async function loadDraft(
 ): Promise<FormsDraft> {
   const draft = emptyDraft()
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
+  const touched = [...draft.users.values()]
+  const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes }
+  await requireFits(batch.length, size, () => traitBytesOfUsers(db, touched))
   const events = new Map<string, UserEvent>()
   for (const { fact } of batch) {
     for (const slug of slugsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog))) {
       events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
     }
   }
-  const asked = sql`SELECT * FROM ${users.source('asked', [...draft.users.values()])}`
+  const asked = sql`SELECT * FROM ${users.source('asked', touched)}`
   const stored = await readTogether<Stored>(db, asked, {
     users: sql`SELECT ${users.columns} FROM users JOIN asked USING (organization, project, user_id)`,
     occurrences: sql`
@@ -59,6 +62,14 @@ function slugsAskedBy(fact: UserFact, project: CatalogProject | undefined): read
   const evaluates = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
   const audiences = project && evaluates ? [...compileForms(project.config).audienceEvents] : []
   return fact.type === 'EventTracked' ? [fact.slug, ...audiences] : audiences
+}
+
+/** What the traits of these users count together. */
+async function traitBytesOfUsers(db: Db, asked: readonly UserRef[]): Promise<number> {
+  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
+    FROM users JOIN ${users.source('asked', asked)} USING (organization, project, user_id)`)
+  return found?.bytes ?? 0
 }
 
 function putUser(draft: FormsDraft, found: JsonRow): void {

@@ -58,12 +58,15 @@ async function tellStory(): Promise<void> {
 }
 
 /** As a replay compares them; the story's partition is not that of its users. */
-function comparedRows({ prisma }: GivenEvaluator): Promise<unknown> {
+async function comparedRows({ prisma }: GivenEvaluator): Promise<unknown> {
   const role = formTriggerEvaluator.tables['queue']
   const folded = typeof role === 'object' ? role.folded('queue') : ''
-  return prisma.$queryRaw(
-    raw(`SELECT to_jsonb(rows) - 'partition' AS row FROM (${folded}) AS rows ORDER BY user_id, id`),
-  )
+  return {
+    queue: await prisma.$queryRaw(
+      raw(`SELECT to_jsonb(rows) - 'partition' AS row FROM (${folded}) AS rows ORDER BY user_id, id`),
+    ),
+    shown: await prisma.shownForm.findMany({ orderBy: [{ userId: 'asc' }, { formId: 'asc' }] }),
+  }
 }
 
 describe('the queue out of form-events', () => {

@@ -1,14 +1,14 @@
 import type { CatalogReview } from '@nextvisit/catalog'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
 import { settledAt } from '@nextvisit/domain'
-import type { DueContext, FoldContext } from '@nextvisit/projection'
+import { type DueContext, type FoldContext, MAX_BYTES_A_COMMIT } from '@nextvisit/projection'
 import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
 import { loadFollowed, type UserRow } from './load-draft.ts'
 import { type ComputedUsers, findOtherUsers, projectKeyOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
 import { users } from './tables.ts'
 
-/** Of each kind. The rest waits for the next tick. */
+/** Of each kind, and fewer where their traits are long. The rest waits for the next tick. */
 const MAX_USERS_A_TICK = 1_000
 
 /** The partitions, of those given, that have users for {@link tickSegments}: few queries, however many there are. */
@@ -70,8 +70,12 @@ export async function tickSegments(
 function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly ComputedUsers[]): Promise<UserRow[]> {
   return users.select(
     db,
-    sql`FROM users WHERE partition = ${partition} AND ${changesUntil(asOf, ahead)}
-      ORDER BY changes_at LIMIT ${MAX_USERS_A_TICK}`,
+    sql`FROM (
+      SELECT due.*, sum(trait_bytes) OVER (ORDER BY changes_at, user_id) - trait_bytes AS bytes_before FROM (
+        SELECT * FROM users WHERE partition = ${partition} AND ${changesUntil(asOf, ahead)}
+        ORDER BY changes_at LIMIT ${MAX_USERS_A_TICK}
+      ) AS due
+    ) AS due WHERE bytes_before < ${MAX_BYTES_A_COMMIT}`,
   )
 }
 
@@ -81,7 +85,7 @@ async function readStale(db: Db, partition: number, stale: readonly ComputedUser
   return users.select(
     db,
     sql`FROM (
-      SELECT old.* FROM ${users.source('stale', stale, ['organization', 'project', 'definitions'])}
+      SELECT old.*, sum(trait_bytes) OVER (ORDER BY user_id) - trait_bytes AS bytes_before FROM ${users.source('stale', stale, ['organization', 'project', 'definitions'])}
       CROSS JOIN LATERAL (
         SELECT * FROM users
         WHERE partition = ${partition} AND (users.organization, users.project, users.definitions)
@@ -89,7 +93,7 @@ async function readStale(db: Db, partition: number, stale: readonly ComputedUser
         ORDER BY user_id LIMIT ${MAX_USERS_A_TICK}
       ) AS old
       LIMIT ${MAX_USERS_A_TICK}
-    ) AS old`,
+    ) AS old WHERE bytes_before < ${MAX_BYTES_A_COMMIT}`,
   )
 }
 
