@@ -20,7 +20,10 @@ export function createPartitionCounts(
   logAdmin: Pick<LogAdmin, 'partitionCount'>,
   expected?: ExpectedPartitions,
 ): PartitionCounts {
-  const known = new Map<string, { readonly expected: ExpectedPartitions; readonly found: number; readonly atMs: number }>()
+  const known = new Map<
+    string,
+    { readonly expected: ExpectedPartitions; readonly found: number; readonly atMs: number }
+  >()
 
   const look = async (topic: string) => {
     const last = known.get(topic)
@@ -29,7 +32,11 @@ export function createPartitionCounts(
       if (last) return last.found // nothing can be published or fetched meanwhile
       throw new LogAwayError({ cause })
     })
-    const seen = { expected: expected ?? last?.expected ?? { keys: found, inTopic: found }, found, atMs: performance.now() }
+    const seen = {
+      expected: expected ?? last?.expected ?? { keys: found, inTopic: found },
+      found,
+      atMs: performance.now(),
+    }
     if (found > 0) known.set(topic, seen)
     return seen
   }
