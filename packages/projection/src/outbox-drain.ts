@@ -60,7 +60,7 @@ export function createOutboxDrain({ db, publisher, logger, owned, partitionOf }:
       const outcome = publisher.publish(record, deadlineAt)
       outcomes.push(outcome)
       // A refusal is there at once. Others wait for the request, which all records of this turn of the event loop join.
-      const refusal = await Promise.race([outcome, undefined])
+      const refusal = await Promise.race([outcome, Promise.resolve(undefined)])
       if (refusal && refusal.outcome !== 'published') break
     }
     return Promise.all(outcomes)
