@@ -32,6 +32,7 @@ export interface ServiceStatus {
 export interface Status {
   readonly at: string
   readonly log: Part<{
+    readonly changedTopics: readonly string[]
     readonly organizations: readonly OrganizationStatus[]
     readonly services: readonly ServiceStatus[]
   }>
@@ -63,10 +64,10 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
     }
   })
   if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses }
-  const { organizations, services } = log
+  const { changedTopics, organizations, services } = log
   return {
     at: now.toISOString(),
-    log: { status: 'available', organizations, services: byService(services) },
+    log: { status: 'available', changedTopics, organizations, services: byService(services) },
     consumers: statuses,
   }
 }
