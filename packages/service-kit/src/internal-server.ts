@@ -8,7 +8,13 @@ import { createGracefulStop } from './create-graceful-stop.ts'
 import { ListenError } from './errors.ts'
 import { type InternalRoute, isNotFound } from './internal-route.ts'
 
-export type Health = { readonly status: 'available' } | { readonly status: 'unavailable'; readonly because: string }
+export type Health =
+  | {
+      readonly status: 'available'
+      /** What an operator has to look at although the process works. */
+      readonly alarms?: readonly string[]
+    }
+  | { readonly status: 'unavailable'; readonly because: string }
 
 export interface InternalServerOptions {
   readonly host: string
