@@ -19,7 +19,8 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
         let free = 100_000
         for (let key = 0; key < keys; key += 1) {
           const permit = open(`${key}`, true)
-          while (permit?.take(bytes)) free -= bytes
+          const takes = Array.from({ length: Math.ceil(free / bytes) }, () => permit?.take(bytes))
+          free -= bytes * takes.filter((isTaken) => isTaken).length
         }
         expect(free).toBeGreaterThan(100_000 * 0.8 ** keys - bytes * keys)
         expect(open('newcomer', true)?.take(Math.floor(free / 4))).toBe(true)
