@@ -30,11 +30,13 @@ function paying(plan: string, revision: number): CatalogView {
 async function givenReplayedProjector() {
   const { topic, connection } = await createTestTopic(inject('kafkaBrokers'))
   let applied = paying('pro', 1)
+  const listeners: ((organization: string) => void)[] = []
   const catalog: CatalogView = {
     ...applied,
     project: (organization, project) => applied.project(organization, project),
     projects: () => applied.projects(),
     revision: (organization) => applied.revision(organization),
+    onChange: (listener) => void listeners.push(listener),
   }
   const { db, replay, startLive } = await givenReplay(onTopic(consumerNamed('user-projector'), topic), {
     connection,
@@ -62,7 +64,10 @@ async function givenReplayedProjector() {
     )
     return row?.users ?? 0
   }
-  const apply = (next: CatalogView): void => void (applied = next)
+  const apply = (next: CatalogView): void => {
+    applied = next
+    for (const listener of listeners) listener('acme')
+  }
   return { db, replay, identify, apply, countComputed, readMembers, readClocks }
 }
 
