@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { claimNames } from './claims.ts'
 import { traitRegistry } from './consumer.ts'
-import { findRoom, readDefinitions } from './queries.ts'
+import { readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
@@ -42,7 +42,8 @@ function claim(place: Place, slugs: readonly string[], special: Partial<Claim> =
     ...place,
     recordId: randomUUID(),
     partition: 0,
-    slugs: slugs.map((slug) => ({ slug, name: slug })),
+    slugs: [...slugs],
+    limit: 1_000,
     disabled: [],
     ...special,
   }
@@ -131,16 +132,14 @@ describe('claiming names (design.md, Trait-registry)', () => {
     await fold([tracked(place, 'known')])
     await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
     await ask([claim(place, ['claimed'])])
-    const asked = [
-      { ...place, slug: 'known', limit: 0 },
-      { ...place, slug: 'claimed', limit: 0 },
-      { ...place, slug: 'fresh', limit: 2 },
-      { ...place, slug: 'fresh', limit: 3 },
-      { ...place, slug: 'plan', limit: 0 },
-      { ...newPlace(), slug: 'known', limit: 0 },
-      { ...newPlace(), slug: 'known', limit: 1 },
-    ]
-    expect(await findRoom(prisma, asked)).toEqual([true, true, false, true, false, false, true])
+    const look = (limit: number, ...slugs: string[]) => claim(place, slugs, { limit, dryRun: true })
+    expect(await ask([look(0, 'known', 'claimed'), look(2, 'fresh'), look(3, 'fresh'), look(0, 'plan')])).toEqual([
+      ['registered', 'claimed'],
+      ['no-room'],
+      ['room'],
+      ['no-room'],
+    ])
+    expect(await ask([claim(newPlace(), ['known'], { limit: 1, dryRun: true })])).toEqual([['room']])
     expect(await claimedSlugs(place)).toEqual(['claimed'])
   })
 
@@ -251,7 +250,7 @@ describe('under concurrency', () => {
         const asked = shuffled(places).map((place) => claim(place, shuffled(names), { limit: 5 }))
         const verdicts = await ask(asked, later(900_000))
         const ridden = asked.map(({ slugs, organization, project }, index) => {
-          const own = slugs.map(({ slug }, position) => ({ slug, verdict: verdicts[index]?.[position] }))
+          const own = slugs.map((slug, position) => ({ slug, verdict: verdicts[index]?.[position] }))
           heardNew.push(...own.filter(({ verdict }) => verdict === 'new').map(({ slug }) => `${organization}/${slug}`))
           const passed = own.filter(({ verdict }) => verdict !== 'no-room')
           return passed.map(({ slug }) => tracked({ organization, project }, slug))

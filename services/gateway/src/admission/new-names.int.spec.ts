@@ -81,7 +81,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
       strippedTraits: ['a'],
     })
     expect(JSON.stringify(record)).not.toContain('canary')
-    expect(claimsIn(names.calls)[0]?.slugs.map(({ slug }) => slug)).toEqual(['b', 'a', 'plan'])
+    expect(claimsIn(names.calls)[0]?.slugs).toEqual(['b', 'a', 'plan'])
   })
 
   it('lets an SDK key bring in no new names where the project says so (decisions.md, Beyond the document)', async () => {

@@ -48,7 +48,7 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
   })
 
   it('judges in the decided order: user, disabled, metering, cap', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ exists: users.map(() => false) }) })
+    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }) })
     const [metering, names] = [await givenMetering(0), await givenRegistry()]
     const gateway = await givenGateway({
       plan: { eventsPerMonth: 0, uniqueEvents: 0 },
