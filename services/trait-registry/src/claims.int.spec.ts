@@ -1,14 +1,14 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { createAdapter } from '@nextvisit/database'
+import { createAdapter, withClient } from '@nextvisit/database'
 import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { claimNames } from './claims.ts'
+import { claimNames, releaseClaims } from './claims.ts'
 import { traitRegistry } from './consumer.ts'
 import { readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
@@ -162,6 +162,113 @@ describe('claiming names (design.md, Trait-registry)', () => {
   })
 })
 
+describe('a claim of names that are decided already', () => {
+  /** Runs `work` while another session holds the project's lock, as a slow claim of the same project would. */
+  async function whileLocked({ organization, project }: Place, work: () => Promise<void>): Promise<void> {
+    await withClient(database.url, async (client) => {
+      await client.query('BEGIN')
+      await client.query('SELECT FROM registry.projects WHERE organization = $1 AND project = $2 FOR UPDATE', [
+        organization,
+        project,
+      ])
+      await work()
+      await client.query('ROLLBACK')
+    })
+  }
+
+  it('does not wait for the project: registered names, a cap that is reached, and dry runs', async () => {
+    const place = newPlace()
+    await ask([claim(place, ['a', 'b'])])
+    await fold([tracked(place, 'a'), tracked(place, 'b')])
+    await whileLocked(place, async () => {
+      expect(await ask([claim(place, ['b', 'c', 'a', 'd'], { limit: 2 })])).toEqual([
+        ['registered', 'no-room', 'registered', 'no-room'],
+      ])
+      expect(await ask([claim(place, ['c'], { dryRun: true })])).toEqual([['room']])
+      await expect(ask([claim(place, ['c'])])).rejects.toThrow('lock timeout')
+    })
+    expect(await ask([claim(place, ['c'])])).toEqual([['new']])
+  })
+
+  it('keeps questions of different caps apart: those that refuse take no room from the others', async () => {
+    const place = newPlace()
+    const asked = [
+      claim(place, ['a', 'b'], { limit: 0 }),
+      claim(place, ['c', 'a', 'd'], { limit: 2 }),
+      claim(place, ['e', 'f'], { limit: 4 }),
+      claim(place, ['g'], { limit: 3 }),
+      claim(place, ['f', 'g'], { limit: 5 }),
+    ]
+    expect(await ask(asked)).toEqual([
+      ['no-room', 'no-room'],
+      ['new', 'new', 'no-room'],
+      ['new', 'new'],
+      ['no-room'],
+      ['claimed', 'new'],
+    ])
+  })
+})
+
+describe('claims that are given back', () => {
+  const release = (...claims: readonly Claim[]) =>
+    releaseClaims(
+      prisma,
+      claims.map(({ organization, project, kind, recordId, slugs }) => ({
+        organization,
+        project,
+        kind,
+        recordId,
+        slugs,
+      })),
+    )
+
+  it('free their names at once, and the next to ask is new', async () => {
+    const place = newPlace()
+    const refused = claim(place, ['a', 'b'], { limit: 2 })
+    await ask([refused])
+    expect(await ask([claim(place, ['c'], { limit: 2 })])).toEqual([['no-room']])
+    await release(refused, claim(place, ['nobody’s']))
+    expect(await claimedSlugs(place)).toEqual([])
+    expect(await ask([claim(place, ['c', 'a'], { limit: 2 })])).toEqual([['new', 'new']])
+  })
+
+  it('stay while another record depends on them, and go with the last', async () => {
+    const place = newPlace()
+    const [first, second] = [claim(place, ['a']), claim(place, ['a'])]
+    expect(await ask([first, second])).toEqual([['new'], ['claimed']])
+    await release(first)
+    expect(await claimedSlugs(place)).toEqual(['a'])
+    await release(second)
+    expect(await claimedSlugs(place)).toEqual([])
+  })
+
+  it('stay where the same record asked twice: its first publish may be in the log', async () => {
+    const place = newPlace()
+    const repeated = claim(place, ['a'])
+    await ask([repeated])
+    await ask([repeated])
+    await release(repeated)
+    expect(await claimedSlugs(place)).toEqual(['a'])
+  })
+
+  it('stay where more records depend on them than are listed', async () => {
+    const place = newPlace()
+    const claims = Array.from({ length: 40 }, () => claim(place, ['a']))
+    for (const one of claims) await ask([one])
+    await release(...claims)
+    expect(await claimedSlugs(place)).toEqual(['a'])
+  })
+
+  it('leave registered names as they are', async () => {
+    const place = newPlace()
+    const asked = claim(place, ['a'])
+    await ask([asked])
+    await fold([tracked(place, 'a')])
+    await release(asked)
+    expect(await registeredSlugs(place)).toEqual(['a'])
+  })
+})
+
 describe('claims that nobody rode on', () => {
   it('are dropped once every partition has seen 60 s go by, and not before', async () => {
     const place = newPlace()
@@ -258,7 +365,13 @@ describe('under concurrency', () => {
         await fold(shuffled(ridden.flat()))
       }
       const claimGhostsAgain = () => ask(ghosts(), later(900_000))
+      const claimAndRelease = async () => {
+        const asked = shuffled(places).map((place) => claim(place, shuffled(names), { kind: 'trait' }))
+        await ask(asked, later(900_000))
+        await releaseClaims(prisma, asked)
+      }
       await Promise.all([live(), tickAll(later(300_000)), live(), claimGhostsAgain(), live(), tickAll(later(300_000))])
+      await Promise.all([claimGhostsAgain(), claimAndRelease(), tickAll(later(300_000)), claimAndRelease()])
       expect(new Set(heardNew).size).toBe(heardNew.length)
       for (const place of places) {
         expect(await registeredSlugs(place)).toHaveLength(5)

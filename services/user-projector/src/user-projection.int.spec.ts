@@ -196,6 +196,36 @@ describe('looking users up', () => {
   })
 })
 
+describe('looking users up while a partition is behind (design.md, The user marker)', () => {
+  /** Partition 2 is never folded to its end. */
+  const behind: Barrier = (partitions, signal) =>
+    partitions.includes(2) ? sleep(60_000, undefined, { signal }) : Promise.resolve()
+
+  it('leaves only its own missing users unknown', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    const users = [
+      askedOf(place, 'nobody', 2),
+      askedOf(place, 'ada', 2),
+      askedOf(place, 'somebody', 3),
+      askedOf({ ...place, project: 'blog' }, 'ada', 4),
+    ]
+    expect(await lookUp(users, behind)).toEqual({ users: ['unknown', 'exists', 'missing', 'missing'] })
+  })
+
+  it('answers before the caller’s deadline', async () => {
+    const users = [askedOf(newPlace(), 'nobody', 2)]
+    const neverAborted = new AbortController().signal
+    const answer = await ask(INTERNAL_ROUTES.lookUpUsers, { users }, behind, neverAborted, 50)
+    expect(answer).toEqual({ users: ['unknown'] })
+  })
+
+  it('fails where the log can not be asked: that says nothing about any user', async () => {
+    const away = () => Promise.reject(new Error('the log is away'))
+    await expect(lookUp([askedOf(newPlace(), 'nobody', 2)], away)).rejects.toThrow('the log is away')
+  })
+})
+
 function readAdaBehind(barrier: Barrier, place: Place, signal?: AbortSignal) {
   return ask(INTERNAL_ROUTES.readUser, { ...place, userId: userIdFixture('ada') }, barrier, signal)
 }
@@ -217,6 +247,11 @@ describe('reading a user', () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     expect(await readAdaBehind(barrier, place)).toMatchObject({ userName: 'ada' })
+  })
+
+  it('does not say that a user is missing who may be in records that are not folded yet', async () => {
+    const stuck: Barrier = (_, signal) => sleep(60_000, undefined, { signal })
+    await expect(readAdaBehind(stuck, newPlace())).rejects.toMatchObject({ code: 'BEHIND_THE_LOG', retryable: true })
   })
 
   it('asks nothing more for a caller who is gone', async () => {

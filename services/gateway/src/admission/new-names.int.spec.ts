@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { givenGateway } from '../../test/given-gateway.ts'
+import { MAX_EVENT_NAMES } from './name-caps.ts'
 import { claimsIn, givenRegistry } from '../../test/given-services.ts'
 
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
@@ -55,13 +56,13 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
     expect((await gateway.records()).filter(({ fact }) => fact.type === 'EventTracked')).toHaveLength(5)
   })
 
-  it('sends the cap for P only (decisions.md, Track event)', async () => {
+  it('sends the plan’s cap for P only, and the bound of every project for T (decisions.md, Track event, Bounds)', async () => {
     const names = await givenRegistry()
     const gateway = await givenGateway({ plan: { uniqueEvents: 0 }, services: { traitRegistry: names.url } })
     await gateway.identify({ userName: 'ada' })
     expect((await gateway.track({ userName: 'ada', eventName: 'a' }, gateway.keys.adminT)).status).toBe(202)
     expect((await gateway.track({ userName: 'ada', eventName: 'b' })).status).toBe(400)
-    expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([undefined, 0])
+    expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([MAX_EVENT_NAMES, 0])
   })
 
   it('strips new traits over the cap from every operator, by name only (contract, Trait policy)', async () => {

@@ -59,11 +59,11 @@ CREATE TABLE tick_marks (
 --   'room'        the name is not known, and `room` more fit under the cap
 --   'no-room'     the name is not known, and the cap is reached
 CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
-  position bigint, organization text, project text, kind text, slug text, record_id uuid, partition int,
+  place bigint, organization text, project text, kind text, slug text, record_id uuid, partition int,
   claimed_by uuid, room bigint, verdict text
 ) LANGUAGE sql STABLE AS $$
   WITH asked AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY q.question, name.place) AS position, q.organization, q.project, q.kind, name.slug,
+    SELECT row_number() OVER (ORDER BY q.question, name.nth) AS place, q.organization, q.project, q.kind, name.slug,
            q.record_id, q.partition, q."limit", q.disabled, definition.slug IS NOT NULL AS is_registered,
            definition.registered_by, claim.record_id AS claimed_by
     FROM ROWS FROM (
@@ -72,7 +72,7 @@ CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
         slugs text[], "limit" bigint, disabled text[]
       )
     ) WITH ORDINALITY AS q (organization, project, kind, record_id, partition, slugs, "limit", disabled, question)
-    CROSS JOIN LATERAL unnest(q.slugs) WITH ORDINALITY AS name (slug, place)
+    CROSS JOIN LATERAL unnest(q.slugs) WITH ORDINALITY AS name (slug, nth)
     LEFT JOIN definitions AS definition
       ON (definition.organization, definition.project, definition.kind, definition.slug)
        = (q.organization, q.project, q.kind, name.slug)
@@ -111,7 +111,7 @@ CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
       )
     ) AS disabled
   )
-  SELECT asked.position, asked.organization, asked.project, asked.kind, asked.slug, asked.record_id, asked.partition,
+  SELECT asked.place, asked.organization, asked.project, asked.kind, asked.slug, asked.record_id, asked.partition,
          asked.claimed_by, asked."limit" - coalesce(taken.names, 0),
          CASE
            WHEN asked.is_registered AND asked.registered_by = asked.record_id AND EXISTS (
@@ -124,7 +124,7 @@ CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
            ELSE 'no-room'
          END
   FROM asked LEFT JOIN taken USING (organization, project, kind, disabled)
-  ORDER BY asked.position
+  ORDER BY asked.place
 $$;
 
 -- Claims names for records that are about to be published, in the order of the questions and of their slugs, and answers
@@ -163,7 +163,7 @@ BEGIN
   FOR name IN
     SELECT found.*, dense_rank() OVER (ORDER BY found.organization, found.project, found.kind) AS kind_number,
            dense_rank() OVER (ORDER BY found.organization, found.project, found.kind, found.slug) AS name_number
-    FROM find_names(questions, at) AS found ORDER BY found.position
+    FROM find_names(questions, at) AS found ORDER BY found.place
   LOOP
     verdict := name.verdict;
     IF verdict NOT IN ('registered', 'new') THEN
