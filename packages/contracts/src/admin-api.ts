@@ -17,16 +17,26 @@ const userName = z
   .max(255)
   .regex(/\S/)
   .describe('How you name the user: an id or an email, say. Taken exactly as given; not only white space.')
+const userSignature = z
+  .string()
+  .nullish()
+  .describe('Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it.')
 const traitScalar = z.union([z.string().max(500), z.number(), z.boolean(), z.null()])
 const traitOperand = z.union([traitScalar, z.array(traitScalar).max(100)])
+const MAX_TRAIT_OPERATIONS = 250
 
-export const UserAttributes = z.strictObject({
+const operators = z.strictObject({
   $set: z.record(traitKey, traitOperand).nullish().describe('Set or overwrite traits.'),
   $setOnce: z.record(traitKey, traitOperand).nullish().describe('Set a trait only if it is not already set.'),
   $increment: z.record(traitKey, z.number()).nullish().describe('Increment numeric traits.'),
   $decrement: z.record(traitKey, z.number()).nullish().describe('Decrement numeric traits.'),
   $unset: z.array(traitKey).nullish().describe('Trait keys to remove.'),
 })
+
+export const UserAttributes = operators.refine(({ $unset, ...others }) => {
+  const counts = Object.values(others).map((operands) => Object.keys(operands ?? {}).length)
+  return counts.reduce((total, count) => total + count, $unset?.length ?? 0) <= MAX_TRAIT_OPERATIONS
+}, `must hold at most ${MAX_TRAIT_OPERATIONS} operations`)
 
 const deviceMembers = Object.fromEntries(
   DEVICE_FIELDS.map((field) => [field, (deviceValue(field) ?? z.string()).nullish()]),
@@ -37,12 +47,11 @@ export const DeviceInfo = z.object(deviceMembers)
 
 export const IdentifyUserBody = z.object({
   userName,
-  userAttributes: UserAttributes.nullish().describe('Operations on traits, applied in this order.'),
+  userAttributes: UserAttributes.nullish().describe(
+    'Operations on traits, applied in this order; at most 250 over all operators.',
+  ),
   $deviceInfo: DeviceInfo.nullish().describe('Members that are not listed are dropped.'),
-  userSignature: z
-    .string()
-    .nullish()
-    .describe('Hex HMAC-SHA256 of userName; for SDK keys, where the project requires it.'),
+  userSignature,
 })
 
 const userId = Uuid.describe('Of the organization, project and userName: the same for ever.')
@@ -69,6 +78,7 @@ export const TrackEventBody = z.object({
     .string()
     .nullish()
     .describe('ISO 8601 with a time zone; at most 5 minutes ahead and 365 days back. Default: now.'),
+  userSignature,
 })
 
 export const TrackEventAnswer = z.strictObject({

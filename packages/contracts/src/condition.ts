@@ -3,16 +3,18 @@ import { DEVICE_FIELDS } from './device-info.ts'
 import { Duration } from './duration.ts'
 import { SlugId } from './primitives.ts'
 
-/** The number of latest times that are kept of each event. So `apply` refuses a higher `count` (forms.md, Conditions). */
-export const KEPT_OCCURRENCES = 50
+/** The highest count that a condition or trigger may ask for: `apply` refuses a higher one (forms.md, Conditions). */
+export const MAX_COUNT = 50
+/** How many latest times of each event are kept: one more than may be asked for, so that 50 differs from more than 50. */
+export const KEPT_OCCURRENCES = MAX_COUNT + 1
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
 const dateOperand = z.union(
   [z.iso.datetime({ offset: true }), z.string().regex(/^-\d{1,6}[smhd]$/)],
   'must be an ISO instant or an age such as -30d',
 )
-export const COUNT_TOO_HIGH = `must be at most ${KEPT_OCCURRENCES}: no more than ${KEPT_OCCURRENCES} times of an event are kept`
-const count = z.number().int().min(0).max(KEPT_OCCURRENCES, COUNT_TOO_HIGH)
+export const COUNT_TOO_HIGH = `must be at most ${MAX_COUNT}: no more than ${MAX_COUNT} times of an event are counted`
+const count = z.number().int().min(0).max(MAX_COUNT, COUNT_TOO_HIGH)
 
 const oneOperator = (keys: readonly string[]) => (leaf: object) =>
   keys.filter((key) => Object.hasOwn(leaf, key) && (leaf as Record<string, unknown>)[key] !== undefined).length === 1

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Condition, COUNT_TOO_HIGH, KEPT_OCCURRENCES } from './condition.ts'
+import { Condition, COUNT_TOO_HIGH, MAX_COUNT } from './condition.ts'
 import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from './device-info.ts'
 import { Duration } from './duration.ts'
 import { Environment, Instant, KeyKind, SlugId } from './primitives.ts'
@@ -28,7 +28,7 @@ export const Trigger = z.union(
     z.strictObject({
       /** Name or slug of the event. */
       event: z.string().min(1),
-      count: z.number().int().min(1).max(KEPT_OCCURRENCES, COUNT_TOO_HIGH).optional(),
+      count: z.number().int().min(1).max(MAX_COUNT, COUNT_TOO_HIGH).optional(),
       within: Duration.optional(),
       since: z.literal('session').optional(),
     }),

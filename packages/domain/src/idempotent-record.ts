@@ -1,10 +1,13 @@
-import type { UserFact } from '@nextvisit/contracts'
+import type { Environment, KeyKind, UserFact } from '@nextvisit/contracts'
 import { projectNamespace, uuidV5 } from './ids.ts'
 
 /** A request with an `Idempotency-Key`, as far as its record's id depends on it. */
 export interface KeyedRequestParts {
   readonly organization: string
   readonly project: string
+  /** Of the API key: each kind and each environment has a namespace of its own. */
+  readonly kind: KeyKind
+  readonly environment: Environment
   /** The route's pattern. */
   readonly route: string
   /** Visible ASCII. */
@@ -14,11 +17,12 @@ export interface KeyedRequestParts {
 }
 
 /**
- * The id of a keyed request's record: the same for a repeat, on any gateway, and another for another project, route, key
- * or body (decisions.md, Retries). None of the parts holds a space.
+ * The id of a keyed request's record: the same for a repeat, on any gateway, and another for another project, kind or
+ * environment of the API key, route, key or body (decisions.md, Retries). None of the parts holds a space.
  */
-export function keyedRecordId({ organization, project, route, key, bodySha256 }: KeyedRequestParts): string {
-  return uuidV5(`${route} ${key} ${bodySha256}`, projectNamespace(organization, project))
+export function keyedRecordId(parts: KeyedRequestParts): string {
+  const { organization, project, kind, environment, route, key, bodySha256 } = parts
+  return uuidV5(`${kind} ${environment} ${route} ${key} ${bodySha256}`, projectNamespace(organization, project))
 }
 
 /**

@@ -22,18 +22,20 @@ describe('keyedRecordId (decisions.md, Retries)', () => {
   const parts = {
     organization: 'acme',
     project: 'shop',
+    kind: 'admin',
+    environment: 'P',
     route: '/v2/admin/track-event',
     key: 'order-4711',
     bodySha256: '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
-  }
+  } as const
 
   it('is the same UUIDv5 for ever', () => {
-    expect(keyedRecordId(parts)).toBe('1a41d20f-834b-5e70-827b-f76d6e623a5b')
+    expect(keyedRecordId(parts)).toBe('b1098d83-24e3-54c4-a2b4-fcb9f1e86c9e')
   })
 
   it('is another one where any part differs', () => {
     const others = Object.keys(parts).map((part) => keyedRecordId({ ...parts, [part]: 'other' }))
-    expect(new Set([keyedRecordId(parts), ...others]).size).toBe(6)
+    expect(new Set([keyedRecordId(parts), ...others]).size).toBe(8)
   })
 
   it('keeps apart what would be equal if it were only joined', () => {

@@ -21,8 +21,10 @@ export interface Recorded<Fact> {
 /** What a fold may read besides its draft and its record. */
 export interface FoldContext {
   readonly catalog: CatalogView
-  /** A rebuild, or a dead letter that is folded late: the fold queues, delivers and publishes nothing. */
+  /** A rebuild, or a dead letter that is folded late: the fold decides nothing that depends on the moment. */
   readonly isRebuild: boolean
+  /** A dead letter that is folded late. It may still report what has happened: that a form was shown, for example. */
+  readonly isLate?: boolean
   /** The partition that is being folded. */
   readonly partition: number
 }

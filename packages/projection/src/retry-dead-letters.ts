@@ -7,10 +7,10 @@ import { parseRecords } from './parse-records.ts'
 
 /**
  * Folds the dead letters that an operator wants retried, as many as go into one commit. They are folded late: into this
- * service alone, and nothing is queued.
+ * service alone, and nothing is queued; what a record confirms, it confirms late.
  */
 export async function retryDeadLetters<Fact, Draft>(scope: FoldScope<Fact, Draft>): Promise<FoldResult> {
-  const late = { ...scope, context: { ...scope.context, isRebuild: true } }
+  const late = { ...scope, context: { ...scope.context, isRebuild: true, isLate: true } }
   return foldOrBury(late, await readRetries(scope.db, scope.position.key))
 }
 

@@ -112,16 +112,24 @@ export const logConfig = z
   })
   .transform((env) => ({ logLevel: env.LOG_LEVEL }))
 
-/** docker-compose.yml's default for secrets. */
-const DEFAULT_SECRET = 'only-for-this-machine'
+/** docker-compose.yml's defaults: for passwords and tokens, and for NEXTVISIT_SECRET_KEY, which must be hex. */
+const PUBLISHED_SECRETS = [
+  'only-for-this-machine',
+  '6f6e6c792d666f722d746869732d6d616368696e652d6e6f742d70726f642121',
+] as const
 
-/** `mode`. In production a service does not start with unsafe settings of the cluster or with default secrets. */
+/** Whether a setting is or, as an address does, contains a secret that stands in this repository. Hex has either case. */
+function holdsPublishedSecret(setting: unknown): boolean {
+  return typeof setting === 'string' && PUBLISHED_SECRETS.some((secret) => setting.toLowerCase().includes(secret))
+}
+
+/** `mode`. In production a service does not start with unsafe settings of the cluster or with published secrets. */
 export const modeConfig = z
   .looseObject({ NEXTVISIT_MODE: z.enum(['production', 'local'], 'must be production or local').default('local') })
   .transform(({ NEXTVISIT_MODE: mode, ...env }, context) => {
     if (mode === 'local') return { mode }
     for (const [name, value] of Object.entries(env)) {
-      if (typeof value !== 'string' || !value.includes(DEFAULT_SECRET)) continue
+      if (!holdsPublishedSecret(value)) continue
       context.addIssue({ code: 'custom', path: [name], message: 'holds a secret that everybody knows; choose another' })
     }
     return { mode }

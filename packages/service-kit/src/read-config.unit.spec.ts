@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -101,4 +103,22 @@ describe('production mode', () => {
     expect(() => read(env)).toThrow('INTERNAL_TOKEN is wrong: holds a secret that everybody knows')
     expect(read({ ...env, INTERNAL_TOKEN: 'chosen by somebody' })).toBe('production')
   })
+
+  it.each(['INTERNAL_TOKEN', 'NEXTVISIT_SECRET_KEY', 'POSTGRES_PASSWORD', 'SERVICES_PASSWORD'])(
+    'refuses what docker-compose.yml sets where %s is not given, wherever it stands',
+    (variable) => {
+      const compose = readFileSync(path.resolve(import.meta.dirname, '../../../docker-compose.yml'), 'utf8')
+      const published = new Set(
+        [...compose.matchAll(/\$\{(\w+):-([^}]+)\}/g)].flatMap(([, name, value]) =>
+          name === variable && value !== undefined ? [value] : [],
+        ),
+      )
+      expect(published.size).toBe(1)
+      for (const secret of [...published].flatMap((each) => [each, each.toUpperCase()])) {
+        const [bare, inAddress] = [secret, `postgresql://role:${secret}@postgres:5432/nextvisit`]
+        for (const SETTING of [bare, inAddress])
+          expect(() => read({ NEXTVISIT_MODE: 'production', SETTING })).toThrow('SETTING is wrong')
+      }
+    },
+  )
 })

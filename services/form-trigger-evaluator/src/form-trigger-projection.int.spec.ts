@@ -105,6 +105,21 @@ describe('what a batch leaves behind', () => {
 describe('an offer', () => {
   const context = contextOf([nps])
 
+  it('is confirmed by an answer that was a dead letter, however late it is retried', async () => {
+    await foldEach(context, eventTracked())
+    const { answer } = await offerAt(context, MINUTE)
+    const letter = await given.foldUnreadable(context)
+    await given.tick(context, 5 * MINUTE)
+    expect(await given.queue()).toEqual(['nps waiting'])
+
+    await given.retry(context, letter, answer)
+    expect(await given.queue()).toEqual(['nps delivered'])
+    expect(await given.told()).toEqual(['FormQueued nps', 'FormDelivered nps'])
+    expect((await offerAt(context, 6 * MINUTE)).formId).toBeUndefined()
+    await foldEach(context, eventTracked({ received: at(7 * MINUTE) }))
+    expect(await given.queue(), 'once').toEqual(['nps delivered'])
+  })
+
   it('is confirmed by the answer, and counts as shown from then on', async () => {
     await foldEach(context, eventTracked())
     const { formId, answer } = await offerAt(context, MINUTE)

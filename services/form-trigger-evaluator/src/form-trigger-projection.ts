@@ -40,7 +40,9 @@ export function createFormTriggerProjection({
       const user = userOf(draft, record)
       if (fact.type === 'IdentifyRequested') evolveIdentify(draft, user, { ...record, fact }, context)
       if (fact.type === 'EventTracked') evolveEvent(draft, user, { ...record, fact }, context)
-      if (fact.type === 'VisitAnswered' && !context.isRebuild) changeQueue(draft, user, confirm(user.queue, fact))
+      // A form that was shown was shown, however late that is folded. A rebuild has it from `form-events`.
+      const confirms = context.isLate || !context.isRebuild
+      if (fact.type === 'VisitAnswered' && confirms) changeQueue(draft, user, confirm(user.queue, fact))
       return draft
     },
     save: saveDraft,

@@ -1,4 +1,5 @@
 import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { createAdapter, sql } from '@nextvisit/database'
 import { createPartitionFold, type FoldContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
@@ -61,6 +62,23 @@ export async function givenEvaluator(databaseUrl: string) {
       if (!due?.includes(partition)) return
       const fold = await openFold(context)
       await fold.tick(new Date(at(ms)))
+    },
+    /** A record that cannot be read: a dead letter at this offset. */
+    foldUnreadable: async (context: FoldContext): Promise<bigint> => {
+      const fold = await openFold(context)
+      const { nextOffset: offset } = fold.checkpoint()
+      const [record] = factsAsRecords([eventTracked()], { partition: PARTITION })
+      const batch = batchOf(record ? [{ ...record, offset, value: Buffer.from('{') }] : [])
+      await fold.fold({ ...batch, fetchedFrom: offset, nextOffset: offset + 1n })
+      return offset
+    },
+    /** An operator mends a dead letter and has it retried: it is this fact. */
+    retry: async (context: FoldContext, offset: bigint, fact: UserFact): Promise<void> => {
+      const value = JSON.stringify(fact)
+      await prisma.$executeRaw(sql`
+        UPDATE dead_letters SET state = 'retry', value = convert_to(${value}, 'UTF8') WHERE "offset" = ${offset}`)
+      const fold = await openFold(context)
+      await fold.tick(new Date(at(0)))
     },
     queue: async () => {
       const rows = await prisma.queueRow.findMany({ orderBy: [{ queuedAt: 'asc' }, { formId: 'asc' }] })

@@ -234,10 +234,10 @@ export class QueueModel {
   #offer(user: ModelUser, now: number): { readonly row: ModelRow | undefined; readonly moreWaiting: boolean } {
     const waiting = this.rows.flatMap((row) => {
       const form = this.#form(row.form)
-      return row.user === user.id && row.state === 'waiting' && form && isLive(form, now) ? { row, form } : []
+      const isReady = row.user === user.id && row.state === 'waiting' && row.showFrom <= now
+      return isReady && form && isLive(form, now) ? { row, form } : []
     })
     const [best] = waiting
-      .filter(({ row }) => row.showFrom <= now)
       .filter(({ form }) => !form.audience || this.#holds(user, form.audience, now))
       .filter(({ form }) => !this.#isCoolingDown(user, form, now))
       .map(({ row }) => row)

@@ -69,14 +69,15 @@ export function createGateway(parts: GatewayParts) {
   const admitIdentify = createAdmitIdentify(admissionParts)
   const admitEvent = createAdmitEvent(admissionParts)
   const checkSignature = createCheckSignature(parts.secretKey)
+  const trackParts = { admit: admitEvent, recordRequest, checkSignature }
 
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), Date.now())
   const listener = createApp({
     routes: [
       createIdentifyUser(admitIdentify, recordRequest),
-      createTrackEvent('admin', admitEvent, recordRequest),
+      createTrackEvent('admin', trackParts),
       createVisit({ ...parts, admit: admitIdentify, recordRequest, checkSignature, log }),
-      createTrackEvent('sdk', admitEvent, recordRequest),
+      createTrackEvent('sdk', trackParts),
       ...createUserRoutes(userProjector, evaluator),
       ...createProjectRoutes({ metering, traitRegistry, userProjector }),
     ],

@@ -98,6 +98,15 @@ export function describeIdentifyBody(): void {
     },
   )
 
+  it('250 operations over all operators: 200; one more: 400 that names the limit', async () => {
+    const many = Object.fromEntries(Array.from({ length: 248 }, (_, index) => [`body_many_${index}`, index]))
+    const operations = { $setOnce: many, $increment: { body_number: 1 }, $unset: ['body_trait'] }
+    expect(await withTraits(operations)).toMatchObject(ok)
+    expect(await withTraits({ ...operations, $unset: ['body_trait', 'body_trait'] })).toMatchObject(
+      errorOf(400, expect.stringContaining('at most 250')),
+    )
+  })
+
   describe.each(['$set', '$setOnce'])('%s: trait values', (operator) => {
     it.each([
       ['a string of 499', 'x'.repeat(499)],

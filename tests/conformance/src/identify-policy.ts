@@ -85,8 +85,8 @@ export function describeIdentifyPolicy(): void {
       expect(await traitsAfter({ $set: { a: huge } }, { $increment: { a: huge, b: 1 } })).toEqual({ a: huge, b: 1 })
     })
 
-    it('2,000 new slugs in one request are all registered', async () => {
-      const set = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`many ${i}`, i]))
+    it('250 new slugs in one request are all registered', async () => {
+      const set = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`many ${i}`, i]))
       expect(await traitsAfter({ $set: set })).toEqual(set)
     })
 

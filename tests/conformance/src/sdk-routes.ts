@@ -90,7 +90,7 @@ export function describeSdkRoutes(): void {
   })
 
   describe('userSignature: required when the project says so (401)', () => {
-    const { visit } = callerOf('SIGNED_ADMIN_P', 'SIGNED_SDK_P')
+    const { visit, sdkTrack, track } = callerOf('SIGNED_ADMIN_P', 'SIGNED_SDK_P')
 
     it.each(['ada', 'Ада 🎉'])(
       'hex HMAC-SHA256 of userName %s under the signing secret passes, in either case',
@@ -111,6 +111,16 @@ export function describeSdkRoutes(): void {
       ['in base64', Buffer.from(sign('ada'), 'hex').toString('base64')],
     ])('%s: 401', async (_name, userSignature) => {
       expect(await visit({ userName: 'ada', userSignature })).toMatchObject(errorOf(401))
+    })
+
+    it.each([
+      ['right', sign('tracked'), 202],
+      ['missing', undefined, 401],
+      ['of another user', sign('bob'), 401],
+    ])('is asked of a tracked event, too: %s', async (_name, userSignature, status) => {
+      await visit({ userName: 'tracked', userSignature: sign('tracked') })
+      expect(await sdkTrack({ userName: 'tracked', eventName: 'x', userSignature })).toMatchObject({ status })
+      expect(await track({ userName: 'tracked', eventName: 'x' })).toMatchObject({ status: 202 })
     })
 
     it('is checked after the body rules', async () => {

@@ -15,7 +15,7 @@ interface Activity {
 
 interface Occurrences {
   total: number
-  /** The 50 latest, ascending, in ms. */
+  /** The 51 latest, ascending, in ms. */
   latest: number[]
   sessionStartedAt: string | null
   sessionCount: number

@@ -34,7 +34,7 @@ export interface Moment {
   readonly traits: ReadonlyMap<string, Value>
   readonly device: ReadonlyMap<string, string>
   readonly country: string | null
-  /** How often an event happened, by its slug, and when (the latest 50, in ms). */
+  /** How often an event happened, by its slug, and when (the latest 51, in ms). */
   readonly eventOf: (slug: string) => { readonly count: number; readonly latest: readonly number[] } | undefined
   /** By id. */
   readonly segments: ReadonlyMap<string, Condition>
@@ -46,8 +46,7 @@ export function holds(condition: Condition, moment: Moment): boolean {
   if ('any' in condition) return condition.any.some((one) => holds(one, moment))
   if ('not' in condition) return !holds(condition.not, moment)
   if ('segment' in condition) {
-    const where = moment.segments.get(condition.segment)
-    return where !== undefined && holds(where, moment)
+    return isMember(condition.segment, moment)
   }
   if ('event' in condition) return compare(countOf(condition, moment), condition, moment.at)
   if ('country' in condition) {
@@ -59,6 +58,18 @@ export function holds(condition: Condition, moment: Moment): boolean {
     return compare(fact ?? undefined, condition, moment.at)
   }
   return compare(moment.traits.get(condition.trait), condition, moment.at)
+}
+
+const members = new WeakMap<Moment, Map<string, boolean>>()
+
+/** Evaluates a segment once a moment: of twenty that name each other twice, the last would be evaluated a million times. */
+function isMember(id: string, moment: Moment): boolean {
+  const known = members.get(moment) ?? new Map<string, boolean>()
+  members.set(moment, known)
+  const where = moment.segments.get(id)
+  const isIn = known.get(id) ?? (where !== undefined && holds(where, moment))
+  known.set(id, isIn)
+  return isIn
 }
 
 function countOf({ event, within }: { readonly event: string; readonly within?: string }, moment: Moment): number {

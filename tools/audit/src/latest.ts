@@ -1,6 +1,7 @@
-const KEPT = 50
+/** One more than the highest count that a condition may ask for (docs/spec/forms.md, Conditions). */
+const KEPT = 51
 
-/** The 50 latest times at which something happened, ascending, with one more. */
+/** The latest times at which something happened, ascending, with one more. */
 export function withLatest(latest: readonly number[], oneMore: number): number[] {
   return [...latest, oneMore].toSorted((one, other) => one - other).slice(-KEPT)
 }

@@ -11,7 +11,7 @@ export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
 
 interface Occurred {
   readonly total: number
-  /** The 50 latest, ascending, in ms. */
+  /** The 51 latest, ascending, in ms. */
   readonly latest: readonly number[]
   /** In the current session. */
   readonly inSession: number

@@ -5,14 +5,17 @@ export const BODY_LIMITS = {
   userNameLength: 255,
   eventNameLength: 100,
   traitKeyLength: 100,
+  traitOperations: 250,
   traitStringLength: 500,
   traitItems: 100,
   depth: 8,
+  timezoneLength: 64,
 } as const
 
 export const TRAIT_OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', '$unset'] as const
 
-const { userNameLength, eventNameLength, traitKeyLength, traitStringLength, traitItems, depth } = BODY_LIMITS
+const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitStringLength, traitItems, depth } =
+  BODY_LIMITS
 
 /** Every rule for the body of a public route, by name. A rule of several members is a function of the member's name. */
 export const BODY_RULES = {
@@ -47,6 +50,10 @@ export const BODY_RULES = {
 
   // Traits (decisions.md, Identify).
   attributes: { message: 'userAttributes must be an object', when: 'userAttributes of another type' },
+  operations: {
+    message: `userAttributes must hold at most ${traitOperations} operations, each trait key under each operator counted`,
+    when: `More than ${traitOperations} operations`,
+  },
   operator: (member: string) => ({
     message: `${member} is not an operator: use ${TRAIT_OPERATORS.join(', ')}`,
     when: 'An operator that does not exist',

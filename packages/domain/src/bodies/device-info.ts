@@ -1,7 +1,7 @@
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
 import countries from 'i18n-iso-countries'
 import { LRUCache } from 'lru-cache'
-import { BODY_RULES } from './body-rules.ts'
+import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
@@ -54,8 +54,8 @@ function checkCountry(value: unknown): CheckedDeviceValue {
 }
 
 function isTimezone(name: string): boolean {
-  // Intl takes offsets such as +01:00 too.
-  if (!/^[A-Za-z]/.test(name)) return false
+  // Intl takes offsets such as +01:00 too, and reads a text of any length.
+  if (name.length > BODY_LIMITS.timezoneLength || !/^[A-Za-z]/.test(name)) return false
   if (knownTimezones.has(name)) return true
   try {
     void new Intl.DateTimeFormat('en', { timeZone: name })

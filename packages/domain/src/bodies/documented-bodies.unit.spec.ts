@@ -51,6 +51,13 @@ describe('the schemas that callers are shown', () => {
     )
   })
 
+  it.each([250, 251])('take and refuse the same number of operations: %i', (count) => {
+    const $set = Object.fromEntries(Array.from({ length: count - 2 }, (_, index) => [`trait ${index}`, index]))
+    const body = { userName: 'ada', userAttributes: { $set, $increment: { logins: 1 }, $unset: ['plan'] } }
+    expect(parseIdentifyBody(body).outcome === 'ok').toBe(count === 250)
+    expect(IdentifyUserBody.safeParse(body).success).toBe(count === 250)
+  })
+
   it('take and refuse the same tracked events, but for what only rules can say', () => {
     const name = fc.oneof(
       fc.constantFrom('a', '', 'a'.repeat(100), 'a'.repeat(101), 'a'.repeat(255), 'a'.repeat(256)),

@@ -9,6 +9,8 @@ const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 's
 const withSet = (traits: unknown) => parse({ userName: 'ada', userAttributes: { $set: traits } })
 const device = ($deviceInfo: unknown) => parse({ userName: 'ada', $deviceInfo })
 const text = (member: unknown) => JSON.stringify(member ?? {})
+const slugs = (count: number) => Array.from({ length: count }, (_, index) => `trait ${index}`)
+const operands = (count: number) => Object.fromEntries(slugs(count).map((slug, index) => [slug, index]))
 const rejected = (words: string) => ({
   outcome: 'rejected',
   reason: 'invalid',
@@ -37,6 +39,22 @@ describe('userName (decisions.md, Identify)', () => {
 })
 
 describe('userAttributes (decisions.md, Identify: trait values, slugs)', () => {
+  it.each([
+    { $set: operands(250) },
+    { $unset: slugs(250) },
+    {
+      $set: operands(50),
+      $setOnce: operands(50),
+      $increment: operands(50),
+      $decrement: operands(50),
+      $unset: slugs(50),
+    },
+  ])('holds 250 operations over all operators, and not one more', (userAttributes) => {
+    expect(parse({ userName: 'ada', userAttributes })).toMatchObject({ outcome: 'ok' })
+    const more = { ...userAttributes, $unset: [...(userAttributes.$unset ?? []), 'one'] }
+    expect(parse({ userName: 'ada', userAttributes: more })).toMatchObject(rejected('at most 250 operations'))
+  })
+
   it.each([
     'text',
     'a'.repeat(500),

@@ -13,6 +13,7 @@ export interface TrackBody {
   /** ISO instant, UTC. */
   readonly occurredAt: string
   readonly evaluateTriggers: boolean
+  readonly userSignature: string | undefined
 }
 
 export type ParsedTrackBody = { readonly outcome: 'ok'; readonly value: TrackBody } | Rejection
@@ -30,9 +31,12 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
   const when = parseOccurredAt(text, receivedMs, maxAgeMs)
   if (when.outcome === 'rejected') return when
   const { occurredAt, evaluateTriggers } = when
+  const userSignature = memberOf(body, 'userSignature')
+  if (userSignature !== undefined && typeof userSignature !== 'string') return reject(BODY_RULES.signatureType)
+  const [user, event] = [userName as string, eventName as string]
   return {
     outcome: 'ok',
-    value: { userName: userName as string, eventName: eventName as string, slug, occurredAt, evaluateTriggers },
+    value: { userName: user, eventName: event, slug, occurredAt, evaluateTriggers, userSignature },
   }
 }
 

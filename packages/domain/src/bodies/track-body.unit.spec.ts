@@ -22,6 +22,12 @@ describe('the body of a tracked event (contract, Track event)', () => {
     },
   )
 
+  it('takes a userSignature that is a string, or none', () => {
+    expect(parse({ userSignature: 'ab' })).toMatchObject({ outcome: 'ok', value: { userSignature: 'ab' } })
+    expect(parse({ userSignature: null })).toMatchObject({ outcome: 'ok', value: { userSignature: undefined } })
+    expect(parse({ userSignature: 1 })).toMatchObject(rejected('userSignature'))
+  })
+
   it.each(['---', '🎉', '   ', '_'])('empty slug: 400 (%j)', (eventName) => {
     expect(parse({ eventName })).toMatchObject(rejected('letter or digit'))
   })

@@ -2,7 +2,7 @@ import type { TraitOperations, TraitScalar, TraitValue } from '@nextvisit/contra
 import { BODY_LIMITS, BODY_RULES, TRAIT_OPERATORS } from './body-rules.ts'
 import { type BodyRule, reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
-import { isJsonObject, memberOf } from './json-object.ts'
+import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
 
 const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
 
@@ -20,6 +20,7 @@ export type ParsedTraitChanges = { readonly outcome: 'ok'; readonly changes: rea
 export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
   if (attributes === undefined) return { outcome: 'ok', changes: [] }
   if (!isJsonObject(attributes)) return reject(BODY_RULES.attributes)
+  if (countOperations(attributes) > BODY_LIMITS.traitOperations) return reject(BODY_RULES.operations)
   const changes: TraitChange[] = []
   for (const member of Object.keys(attributes)) {
     const operands = memberOf(attributes, member)
@@ -27,6 +28,16 @@ export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
     if (rejection) return rejection
   }
   return { outcome: 'ok', changes }
+}
+
+/** Counted before any of them is read: the limit holds over all operators together (decisions.md, Identify). */
+function countOperations(attributes: JsonObject): number {
+  const counts = TRAIT_OPERATORS.map((operator) => {
+    const operands = memberOf(attributes, operator)
+    if (Array.isArray(operands)) return operands.length
+    return isJsonObject(operands) ? Object.keys(operands).length : 0
+  })
+  return counts.reduce((total, count) => total + count, 0)
 }
 
 /** The changes as a record carries them. `Object.fromEntries` makes own properties of every slug, `__proto__` too. */

@@ -7,20 +7,22 @@ import type { UserState } from './user-state.ts'
 export interface Choice {
   /** The form to offer at this visit. */
   readonly offer: OpenRow | undefined
-  /** Another live form waits, for a later visit. */
+  /** Another live form waits, and its delay is over: ask again soon. */
   readonly moreWaiting: boolean
 }
 
 /** At most one form for a visit at `now` (when it was received): forms.md, The queue. */
-export function chooseForm({ byId }: FormIndex, user: UserState, now: Moment): Choice {
+export function chooseForm({ byId, segments }: FormIndex, user: UserState, now: Moment): Choice {
+  const isMember = segments.membersAt(user, now.ms)
   const waiting = [...user.queue.open.values()].filter((row) => {
     const form = byId.get(row.formId)
-    return form && stateAt(row, now.ms) === 'waiting' && form.gates.live.check(user, now).passed
+    if (!form || stateAt(row, now.ms) !== 'waiting' || Date.parse(row.showFrom) > now.ms) return false
+    return form.gates.live.check(user, now, isMember).passed
   })
   const [offer] = waiting
-    .filter(({ formId, showFrom }) => {
+    .filter(({ formId }) => {
       const gates = byId.get(formId)?.gates.atVisit ?? []
-      return Date.parse(showFrom) <= now.ms && checkGates(gates, user, now).reason === undefined
+      return checkGates(gates, user, now, isMember).reason === undefined
     })
     .toSorted(byUrgency)
   return { offer, moreWaiting: waiting.some((row) => row !== offer) }

@@ -40,8 +40,14 @@ describe('a visit', () => {
   })
 
   it('offers no form before its delay is over', () => {
-    expect(choose(threeForms, waitingFor({ formId: 'a', showFrom: NOW + 1 }))).toEqual([undefined, true])
+    expect(choose(threeForms, waitingFor({ formId: 'a', showFrom: NOW + 1 }))).toEqual([undefined, false])
     expect(choose(threeForms, waitingFor({ formId: 'a', showFrom: NOW }))).toEqual(['a', false])
+  })
+
+  it('does not say that more wait for a form whose delay is not over', () => {
+    const delayed = { formId: 'b', priority: 1, showFrom: NOW + 1 }
+    expect(choose(threeForms, waitingFor({ formId: 'a' }, delayed))).toEqual(['a', false])
+    expect(choose(threeForms, waitingFor({ formId: 'a' }, { ...delayed, showFrom: NOW }))).toEqual(['b', true])
   })
 
   it('offers no form that has expired', () => {

@@ -9,12 +9,14 @@ import { countWithin } from './user-state.ts'
  */
 export type Clock = (user: ConditionState, now: number) => number
 
-/** When a tree of conditions may change by itself (forms.md, Conditions). `segment`: the clock of a segment, by its id. */
-export function compileClock(condition: Condition, segment: (id: string) => Clock): Clock {
-  if ('all' in condition) return earliest(condition.all.map((child) => compileClock(child, segment)))
-  if ('any' in condition) return earliest(condition.any.map((child) => compileClock(child, segment)))
-  if ('not' in condition) return compileClock(condition.not, segment)
-  if ('segment' in condition) return segment(condition.segment)
+/**
+ * When a tree of conditions may change by itself (forms.md, Conditions). A segment that it names has a clock of its own:
+ * a project's next change is the earliest of all its segments'.
+ */
+export function compileClock(condition: Condition): Clock {
+  if ('all' in condition) return earliest(condition.all.map(compileClock))
+  if ('any' in condition) return earliest(condition.any.map(compileClock))
+  if ('not' in condition) return compileClock(condition.not)
   if ('event' in condition && condition.within !== undefined)
     return windowClock(condition, durationMs(condition.within))
   if ('trait' in condition) return ageClock(condition)

@@ -13,8 +13,11 @@ import { countWithin, type UserState } from './user-state.ts'
 /** The part of a user's state that conditions look at. */
 export type ConditionState = Pick<UserState, 'traits' | 'device' | 'events'>
 
+/** Whether the user is in a segment, by its id: see `SegmentIndex.membersAt`. */
+export type IsMember = (segmentId: string) => boolean
+
 /** A condition made ready: whether it holds on a user's state at an instant (ms). */
-export type Predicate = (user: ConditionState, now: number) => boolean
+export type Predicate = (user: ConditionState, now: number, isMember: IsMember) => boolean
 
 /** Whether a condition holds, and what decided that, as the outcome of the gate `audience` shows it. */
 export interface Finding {
@@ -26,29 +29,28 @@ export interface Finding {
   /** What the user had there: a value, a count of events, membership of the segment; absent: nothing. */
   readonly actual: TraitValue | undefined
 }
-export type Finder = (user: ConditionState, now: number) => Finding
+export type Finder = (user: ConditionState, now: number, isMember: IsMember) => Finding
 
-/**
- * A tree of `all`, `any`, `not` over leaves as one predicate (forms.md, Conditions). `segment`: membership of a segment,
- * by its id.
- */
-export function compileCondition(condition: Condition, segment: (id: string) => Predicate): Predicate {
-  const find = compileFinder(condition, segment)
-  return (user, now) => find(user, now).holds
+/** A tree of `all`, `any`, `not` over leaves as one predicate (forms.md, Conditions). */
+export function compileCondition(condition: Condition): Predicate {
+  const find = compileFinder(condition)
+  return (user, now, isMember) => find(user, now, isMember).holds
 }
 
 /** The same, with what decided. */
-export function compileFinder(condition: Condition, segment: (id: string) => Predicate): Finder {
-  if ('all' in condition) return untilOne(false, condition.all, segment)
-  if ('any' in condition) return untilOne(true, condition.any, segment)
+export function compileFinder(condition: Condition): Finder {
+  if ('all' in condition) return untilOne(false, condition.all)
+  if ('any' in condition) return untilOne(true, condition.any)
   if ('not' in condition) {
-    const find = compileFinder(condition.not, segment)
-    return (user, now) => {
-      const { holds, leaf, negated, actual } = find(user, now)
+    const find = compileFinder(condition.not)
+    return (user, now, isMember) => {
+      const { holds, leaf, negated, actual } = find(user, now, isMember)
       return { holds: !holds, leaf, negated: !negated, actual }
     }
   }
-  if ('segment' in condition) return leafFinder(condition, segment(condition.segment), isTrue)
+  if ('segment' in condition) {
+    return leafFinder(condition, (_user, _now, isMember) => isMember(condition.segment), isTrue)
+  }
   if ('event' in condition) return eventFinder(condition, eventSlug(condition.event))
   if ('country' in condition) {
     const { country } = condition
@@ -62,13 +64,13 @@ export function compileFinder(condition: Condition, segment: (id: string) => Pre
 }
 
 /** Goes through the parts until one of them holds, or fails: it decides. Without parts, none does. */
-function untilOne(holds: boolean, conditions: readonly Condition[], segment: (id: string) => Predicate): Finder {
-  const parts = conditions.map((condition) => compileFinder(condition, segment))
+function untilOne(holds: boolean, conditions: readonly Condition[]): Finder {
+  const parts = conditions.map(compileFinder)
   const none: Finding = { holds: !holds, leaf: null, negated: false, actual: undefined }
-  return (user, now) => {
+  return (user, now, isMember) => {
     let finding = none
     for (const find of parts) {
-      finding = find(user, now)
+      finding = find(user, now, isMember)
       if (finding.holds === holds) return finding
     }
     return finding
@@ -77,11 +79,11 @@ function untilOne(holds: boolean, conditions: readonly Condition[], segment: (id
 
 function leafFinder(
   leaf: ConditionLeaf,
-  valueOf: (user: ConditionState, now: number) => TraitValue | undefined,
+  valueOf: (user: ConditionState, now: number, isMember: IsMember) => TraitValue | undefined,
   test: Test,
 ): Finder {
-  return (user, now) => {
-    const actual = valueOf(user, now)
+  return (user, now, isMember) => {
+    const actual = valueOf(user, now, isMember)
     return { holds: test(actual, now), leaf, negated: false, actual }
   }
 }

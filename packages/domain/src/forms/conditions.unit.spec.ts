@@ -14,8 +14,8 @@ import {
 } from '../../test/form-fixtures.ts'
 import { evaluateForms } from './evaluate-forms.ts'
 
-const noSegments = () => () => false
-const holds = (condition: Condition, user: UserInput) => compileCondition(condition, noSegments)(userState(user), NOW)
+const noSegments = () => false
+const holds = (condition: Condition, user: UserInput) => compileCondition(condition)(userState(user), NOW, noSegments)
 const withTrait = (value: TraitValue | undefined) => ({ traits: new Map(value === undefined ? [] : [['t', value]]) })
 
 type TraitRow = readonly [leaf: object, value: TraitValue | undefined, holds: boolean]
@@ -93,6 +93,7 @@ const occurred = (...times: number[]) => ({ events: new Map([['search_done', his
 describe('a condition on device, country and events', () => {
   const german = { device: { $countryCode: 'DE', $deviceOs: 'iOS' } as const }
   const searched = occurred(NOW - 8 * DAY, NOW - DAY, NOW)
+  const often = (times: number) => occurred(...Array.from({ length: times }, (_, ago) => NOW - times + ago))
   const rows: readonly (readonly [Condition, UserInput, boolean])[] = [
     [{ device: '$deviceOs', is: 'iOS' }, german, true],
     [{ device: '$deviceOs', notIn: ['iOS'] }, german, false],
@@ -124,6 +125,11 @@ describe('a condition on device, country and events', () => {
     [{ event: 'search_done', atLeast: 1, within: '1h' }, occurred(NOW + 1), false],
     [{ event: 'search_done', atMost: 2 }, searched, false],
     [{ event: 'search_done', atMost: 1, within: '1d' }, searched, true],
+    [{ event: 'search_done', exactly: 50, within: '1d' }, often(50), true],
+    [{ event: 'search_done', exactly: 50, within: '1d' }, often(80), false],
+    [{ event: 'search_done', atMost: 50, within: '1d' }, often(50), true],
+    [{ event: 'search_done', atMost: 50, within: '1d' }, often(80), false],
+    [{ event: 'search_done', atLeast: 50, within: '1d' }, often(80), true],
     [{ event: 'never', exactly: 0 }, searched, true],
     [{ event: 'never', atMost: 2 }, searched, true],
     [{ event: 'constructor', exactly: 0 }, searched, true],

@@ -22,10 +22,11 @@ export type FormDecision = {
 export function evaluateForms(index: FormIndex, user: UserState, context: TriggerContext): readonly FormDecision[] {
   const candidates = context.kind === 'visit' ? index.onVisit : index.onEvent(context.slug)
   const { received } = context
+  const isMember = index.segments.membersAt(user, received.ms)
   return candidates.flatMap((form): FormDecision | [] => {
     const trigger = form.triggers.find(({ matches }) => matches(user, context))
     if (!trigger) return []
-    const { outcomes: gates, reason } = checkGates(form.gates.toQueue, user, received)
+    const { outcomes: gates, reason } = checkGates(form.gates.toQueue, user, received, isMember)
     const common = { formId: form.id, trigger: trigger.source, gates }
     if (reason) return { outcome: 'refused', ...common, reason }
     return {

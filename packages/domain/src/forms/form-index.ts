@@ -1,5 +1,6 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileGates, type FormGates } from './gates.ts'
+import { compileSegments, type SegmentIndex } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
 /** A form made ready for evaluation, once for each catalog revision. */
@@ -16,6 +17,8 @@ export interface CompiledForm {
 /** A project's forms by what sets them off. Disabled forms are included, because a decision on them is recorded too. */
 export interface FormIndex {
   readonly byId: ReadonlyMap<string, CompiledForm>
+  /** That audiences name. */
+  readonly segments: SegmentIndex
   /** Forms that a tracked event of this slug may set off. */
   readonly onEvent: (slug: string) => readonly CompiledForm[]
   /** Forms that a visit may set off. */
@@ -47,6 +50,7 @@ function buildIndex(project: ProjectConfig): FormIndex {
   const onEvent = (slug: string) => bySlug.get(slug) ?? onAnySlug
   return {
     byId: new Map(forms.map((form) => [form.id, form])),
+    segments: compileSegments(project),
     onEvent,
     onVisit: forms.filter((form) => form.triggers.some(({ onVisits }) => onVisits)),
     reactsTo: (slug) => onEvent(slug).some(({ isEnabled }) => isEnabled),

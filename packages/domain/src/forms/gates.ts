@@ -9,16 +9,18 @@ import {
   type GateReason,
   type ProjectConfig,
 } from '@nextvisit/contracts'
-import { compileFinder } from './conditions.ts'
+import { compileFinder, type IsMember } from './conditions.ts'
 import type { Moment } from './moment.ts'
 import { type Queue, stateAt } from './queue.ts'
-import { compileSegments } from './segments.ts'
 import type { UserState } from './user-state.ts'
 
 /** A gate made ready for one form (forms.md, Gates). */
 export interface Gate {
-  /** Whether the form may be queued for this user at `now`, when the record was received, and what was compared. */
-  readonly check: (user: UserState, now: Moment) => GateOutcome
+  /**
+   * Whether the form may be queued for this user at `now`, when the record was received, and what was compared.
+   * `isMember`: the user's segments at that moment.
+   */
+  readonly check: (user: UserState, now: Moment, isMember: IsMember) => GateOutcome
   /** What is recorded where it does not pass. */
   readonly reason: GateReason
 }
@@ -36,7 +38,7 @@ export function compileGates(form: Form, project: ProjectConfig): FormGates {
   // To add a gate: its outcome in the contract, a function here, and a member of this object.
   const gates: Readonly<Record<GateName, Gate>> = {
     live: live(form),
-    audience: audience(form, project),
+    audience: audience(form),
     sample: sample(form),
     repeat: repeat(form),
     cooldown: cooldown(form, project),
@@ -55,10 +57,10 @@ export interface Checked {
   readonly reason: GateReason | undefined
 }
 
-export function checkGates(gates: readonly Gate[], user: UserState, now: Moment): Checked {
+export function checkGates(gates: readonly Gate[], user: UserState, now: Moment, isMember: IsMember): Checked {
   const outcomes: GateOutcome[] = []
   for (const { check, reason } of gates) {
-    const outcome = check(user, now)
+    const outcome = check(user, now, isMember)
     outcomes.push(outcome)
     if (!outcome.passed) return { outcomes, reason }
   }
@@ -81,12 +83,12 @@ function live({ enabled, startsAt, endsAt }: Form): Gate {
 
 const EVERYBODY: Condition = { all: [] }
 
-function audience({ audience: condition = EVERYBODY }: Form, project: ProjectConfig): Gate {
-  const find = compileFinder(condition, compileSegments(project).holds)
+function audience({ audience: condition = EVERYBODY }: Form): Gate {
+  const find = compileFinder(condition)
   return {
     reason: 'not-in-audience',
-    check: (user, now) => {
-      const { holds, leaf, negated, actual } = find(user, now.ms)
+    check: (user, now, isMember) => {
+      const { holds, leaf, negated, actual } = find(user, now.ms, isMember)
       return { gate: 'audience', passed: holds, compared: { leaf, negated, actual } }
     },
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Condition, ConditionLeaf, ProjectConfig, Segment } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { type Clock, compileClock, stopped } from './condition-clock.ts'
-import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
+import { compileCondition, type ConditionState, type IsMember, type Predicate } from './conditions.ts'
 
 /** A segment made ready for evaluation. */
 export interface CompiledSegment {
@@ -13,6 +13,7 @@ export interface CompiledSegment {
    */
   readonly definition: string
   readonly holds: Predicate
+  /** Of its own tree, without the segments that it names. */
   readonly nextChange: Clock
   /** Of the events that it counts. */
   readonly eventSlugs: ReadonlySet<string>
@@ -34,8 +35,13 @@ export interface SegmentIndex {
   readonly definitions: string
   /** Of the events that any of them counts. */
   readonly eventSlugs: ReadonlySet<string>
-  /** Membership of one of them. Unknown ones and cycles are refused on applying; here they have no members. */
-  readonly holds: (id: string) => Predicate
+  /** Of the events that one of them counts, the segments that it names included. */
+  readonly eventSlugsOf: (id: string) => ReadonlySet<string>
+  /**
+   * A user's membership of them at an instant (ms), for one look at the user: each segment is evaluated at most once,
+   * however many others name it. Unknown ones and cycles are refused on applying; here they have no members.
+   */
+  readonly membersAt: (user: ConditionState, now: number) => IsMember
   readonly membershipAt: (user: ConditionState, now: number) => Membership
 }
 
@@ -71,15 +77,29 @@ function buildIndex(written: readonly Segment[]): SegmentIndex {
     return segment
   }
   const segments = [...trees.keys()].toSorted().map(find)
+  const membersAt: SegmentIndex['membersAt'] = (user, now) => {
+    const known = new Map<string, boolean>()
+    const isMember: IsMember = (id) => {
+      const before = known.get(id)
+      if (before !== undefined) return before
+      known.set(id, false)
+      const isIn = byId.get(id)?.holds(user, now, isMember) ?? false
+      known.set(id, isIn)
+      return isIn
+    }
+    return isMember
+  }
   return {
     segments,
     definitions: segments.length === 0 ? '' : hashOf(segments.map(({ definition }) => definition)),
     eventSlugs: new Set(segments.flatMap(({ eventSlugs }) => [...eventSlugs])),
-    holds: (id) => find(id).holds,
+    eventSlugsOf: (id) => find(id).eventSlugs,
+    membersAt,
     membershipAt: (user, now) => {
       const changesAt = Math.min(...segments.map(({ nextChange }) => nextChange(user, now)))
+      const isMember = membersAt(user, now)
       return {
-        segments: segments.filter(({ holds }) => holds(user, now)).map(({ id }) => id),
+        segments: segments.map(({ id }) => id).filter(isMember),
         changesAt: changesAt > LAST_INSTANT ? undefined : changesAt,
       }
     },
@@ -93,8 +113,8 @@ function compileSegment(id: string, where: Condition, find: (id: string) => Comp
   return {
     id,
     definition: hashOf([MEANING, id, where, named.map(({ definition }) => definition)]),
-    holds: compileCondition(where, (other) => find(other).holds),
-    nextChange: compileClock(where, (other) => find(other).nextChange),
+    holds: compileCondition(where),
+    nextChange: compileClock(where),
     eventSlugs: new Set([...counted, ...named.flatMap(({ eventSlugs }) => [...eventSlugs])]),
   }
 }

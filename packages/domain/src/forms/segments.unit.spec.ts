@@ -42,6 +42,24 @@ describe('membership of segments', () => {
     expect(index.membershipAt(userOf({ at: [NOW] }), NOW)).toEqual({ segments: [], changesAt: undefined })
   })
 
+  it('evaluates a segment once, however many others name it', () => {
+    const levels = Array.from({ length: 40 }, (_, level) => `s${level}`)
+    const index = indexOf([
+      { id: 'payers', where: { event: 'Paid', atLeast: 1, within: '7d' } },
+      ...levels.map((id, level): Segment => {
+        const below = { segment: level === 0 ? 'payers' : `s${level - 1}` }
+        return { id, where: { any: [{ not: below }, { all: [below, below] }] } }
+      }),
+    ])
+    let looks = 0
+    const events = new Map([['paid', history([NOW - DAY])]])
+    const counting = { get: (slug: string) => ((looks += 1), events.get(slug)) } as unknown as typeof events
+    const { segments, changesAt } = index.membershipAt({ ...userOf(), events: counting }, NOW)
+    expect(segments).toHaveLength(41)
+    expect(changesAt).toBe(NOW + 6 * DAY)
+    expect(looks, 'one for the condition, one for its clock').toBe(2)
+  })
+
   it('of a project without segments never changes', () => {
     expect(NO_SEGMENTS.membershipAt(userOf(), NOW)).toEqual({ segments: [], changesAt: undefined })
     expect(NO_SEGMENTS.definitions).toBe('')
@@ -163,8 +181,7 @@ describe('the instant at which time alone changes membership', () => {
         const { segments, changesAt } = index.membershipAt(state, NOW)
         const until = changesAt ?? NOW + 8_000
         expect(until).toBeGreaterThan(NOW)
-        const isSame = (now: number) =>
-          index.segments.every(({ id, holds }) => holds(state, now) === segments.includes(id))
+        const isSame = (now: number) => index.membershipAt(state, now).segments.join() === segments.join()
         expect(momentsBefore(until).filter((now) => !isSame(now))).toEqual([])
         if (changesAt !== undefined) changes += 1
       }),

@@ -60,7 +60,7 @@ export function withOccurrence(
   }
 }
 
-/** How often it happened within `windowMs` at `instant`: in (instant − windowMs, instant]. Exact up to 50. */
+/** How often it happened within `windowMs` at `instant`: in (instant − windowMs, instant]. Exact up to 50; 51 stands for all more. */
 export function countWithin(history: EventHistory | undefined, instant: number, windowMs: number): number {
   if (!history) return 0
   // From the latest back, without a second array: most of the cost of an evaluation is here.

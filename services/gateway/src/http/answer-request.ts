@@ -8,7 +8,7 @@ import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.t
 import type { CheckedRequest, Route } from '../routes/route.ts'
 import { REQUEST_BUDGET_MS } from './budget.ts'
 import type { CallerAddress } from './caller-address.ts'
-import { discardBody, hasKnownEncoding, readBody } from './read-body.ts'
+import { discardBody, hasKnownEncoding, isJson, readBody } from './read-body.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from './refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
 import { type Answer, CORS_HEADERS, writeAnswer } from './write-answer.ts'
@@ -31,8 +31,6 @@ interface Exchange extends Pick<CheckedRequest, 'requestId' | 'traceparent' | 'p
   /** Of the answer, whatever it will be. */
   readonly headers: Record<string, string>
 }
-
-const JSON_REQUEST = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
 /** Answers requests of known routes, and at most `maxInFlight` of them at once. */
 export function createAnswerRequest(parts: AnswerRequestParts) {
@@ -94,6 +92,7 @@ async function checkAndHandle(
     route: route.pattern,
     bytes: read.bytes,
     project: key.project,
+    apiKey: key.entry,
   })
   if (typeof idempotent === 'object') headers['X-Request-Id'] = idempotent.recordId
   return route.handle({
@@ -122,7 +121,7 @@ type ReadJson =
 const NO_BODY: ReadJson = { outcome: 'ok', body: {}, bytes: new Uint8Array() }
 
 async function readJson(request: IncomingMessage): Promise<ReadJson> {
-  if (!JSON_REQUEST.test(request.headers['content-type'] ?? '')) return refuse(REFUSALS.contentType)
+  if (!isJson(request)) return refuse(REFUSALS.contentType)
   if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
   const read = await readBody(request)
   if (read.outcome !== 'ok') return read

@@ -6,18 +6,28 @@ export type CallerAddress = (
   request: Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly remoteAddress?: string | undefined } },
 ) => string | undefined
 
+/** More proxies than anybody has in a row. What is to the left of so many is not read: a caller may have sent it. */
+const MAX_PROXIES = 16
+/** Of an IPv6 address with a zone and a port; a longer text is none. */
+const MAX_ADDRESS_LENGTH = 100
+
 /**
  * The address that a request came from: the connection's. Where that is a trusted proxy's, the address that this proxy
  * has appended to `X-Forwarded-For`, and so on to the left. Nobody else is believed: a caller may have sent the header.
  */
 export function createCallerAddress(trustedProxies: readonly string[]): CallerAddress {
-  const trusts = compileRanges(trustedProxies)
-  const isTrusted = (address: string | undefined) => trusts(plainAddress(address) ?? '', 0)
-  return (request) => {
-    const addresses = proxyAddr.all(request as IncomingMessage, isTrusted)
-    // A proxy that names no caller.
-    if (addresses.length === 1 && isTrusted(addresses[0])) return undefined
-    return plainAddress(addresses.at(-1))
+  const isInRange = compileRanges(trustedProxies)
+  const isTrusted = (address: string | undefined) => address !== undefined && isInRange(address, 0)
+  return ({ headers, socket }) => {
+    const caller = plainAddress(socket.remoteAddress)
+    if (!isTrusted(caller)) return caller
+    const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
+    const hops = forwarded.filter((item) => item.trim() !== '').toReversed()
+    const addresses = hops.slice(0, MAX_PROXIES).map(plainAddress)
+    const stranger = addresses.findIndex((address) => !isTrusted(address))
+    if (stranger !== -1) return addresses[stranger]
+    // All are trusted: the first of them called by itself, unless it is not read or the proxy names no caller.
+    return hops.length > MAX_PROXIES ? undefined : addresses.at(-1)
   }
 }
 
@@ -43,6 +53,7 @@ function compileRanges(ranges: readonly string[]): (address: string, index: numb
 
 /** Without a port, a zone, or IPv6's way to write IPv4. */
 function plainAddress(text = ''): string | undefined {
+  if (text.length > MAX_ADDRESS_LENGTH) return undefined
   const unbracketed = text.trim().replace(/^\[([^\]]+)\](:\d+)?$/, '$1')
   const withoutPort = unbracketed.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
   const plain = withoutPort.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')

@@ -27,6 +27,9 @@ describe("the caller's address", () => {
     ['IPv6 with a port', '10.0.0.7', '[2001:4860::1]:4711', ['10.0.0.0/8'], '2001:4860::1'],
     ['what is no address', '10.0.0.7', '1.1.1.1, unknown', ['10.0.0.0/8'], undefined],
     ['nothing', '10.0.0.7', '', ['10.0.0.0/8'], undefined],
+    ['nothing between commas', '10.0.0.7', ' 9.9.9.9 ,, ', ['10.0.0.0/8'], '9.9.9.9'],
+    ['through 16 proxies', '10.0.0.7', `9.9.9.9${', 10.0.0.8'.repeat(15)}`, ['10.0.0.0/8'], '9.9.9.9'],
+    ['no further than that', '10.0.0.7', `9.9.9.9${', 10.0.0.8'.repeat(16)}`, ['10.0.0.0/8'], undefined],
   ])('%s', (_what, remoteAddress, forwarded, trusted, expected) => {
     expect(callerOf(remoteAddress, forwarded, trusted)).toBe(expected)
   })

@@ -26,12 +26,23 @@ export function saysTooLarge(request: IncomingMessage): boolean {
   return Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES
 }
 
+/**
+ * Each quantifier is followed by a character that it does not match, so a test takes linear time: a caller may send 16 KB
+ * of white space.
+ */
+const JSON_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*(?:;\s*)?)?)?$/i
+
+/** Whether a body's `Content-Type` is JSON in UTF-8. */
+export function isJson({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return JSON_TYPE.test(headers['content-type'] ?? '')
+}
+
 /** Whether a body's `Content-Encoding` is one that {@link readBody} knows. */
-export function hasKnownEncoding(request: IncomingMessage): boolean {
+export function hasKnownEncoding(request: Pick<IncomingMessage, 'headers'>): boolean {
   return ['', 'identity', 'gzip'].includes(encodingOf(request))
 }
 
-function encodingOf({ headers }: IncomingMessage): string {
+function encodingOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   return headers['content-encoding']?.trim().toLowerCase() ?? ''
 }
 

@@ -55,12 +55,13 @@ interface Sent {
   readonly path?: string
   readonly body?: object | string
   readonly key: string
+  readonly apiKey?: string
   readonly through?: GatewayFixture
 }
 
-function send({ path = TRACK, body = { userName: 'ada', eventName: 'a' }, key, through = gateway }: Sent) {
-  const apiKey = path.startsWith('/v2/sdk/') ? gateway.keys.sdk : gateway.keys.admin
-  const headers = { 'content-type': 'application/json', 'x-api-key': apiKey, 'idempotency-key': key }
+function send({ path = TRACK, body = { userName: 'ada', eventName: 'a' }, key, apiKey, through = gateway }: Sent) {
+  const ofRoute = path.startsWith('/v2/sdk/') ? gateway.keys.sdk : gateway.keys.admin
+  const headers = { 'content-type': 'application/json', 'x-api-key': apiKey ?? ofRoute, 'idempotency-key': key }
   return through.call('POST', path, headers, typeof body === 'string' ? body : JSON.stringify(body))
 }
 
@@ -114,7 +115,7 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     await send({ key, body: '{"userName":"ada","eventName":"a"}' })
     const refused = [
       await send({ key, body: '{"userName":"ada", "eventName":"a"}' }),
-      await send({ key, path: SDK_TRACK, body: '{"userName":"ada","eventName":"a"}' }),
+      await send({ key, path: IDENTIFY, body: '{"userName":"ada","eventName":"a"}' }),
     ]
     for (const { status, body } of refused) {
       expect(status).toBe(422)
@@ -124,6 +125,16 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
         message: expect.stringContaining('Idempotency-Key'),
       })
     }
+  })
+
+  it('is another request with another kind of API key, and in another environment', async () => {
+    const key = newKey()
+    const answers = [await send({ key }), await send({ key, path: SDK_TRACK })]
+    answers.push(await send({ key, apiKey: gateway.keys.adminT }))
+    expect(answers.map(({ status, headers }) => [status, headers['idempotent-replayed']])).toEqual(
+      answers.map(() => [202, undefined]),
+    )
+    expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(3)
   })
 
   it('answers 409 while the first is running, on any gateway, and records it once', async () => {
@@ -220,6 +231,7 @@ describe('when something fails (decisions.md, Retries)', () => {
     const request = idempotentRequestOf({
       header: key,
       project: { organization: gateway.config.id, project: 'shop' },
+      apiKey: { kind: 'admin', environment: 'P' },
       route: TRACK,
       bytes: Buffer.from(JSON.stringify(body)),
     }) as IdempotentRequest
@@ -245,7 +257,7 @@ describe('when something fails (decisions.md, Retries)', () => {
     const first = await send({ key, body })
     expect(first.body['newEvent']).toBe(true)
     // As if the gateway had died before it kept the answer.
-    const kept = `${gateway.redisPrefix}answer:${gateway.config.id}/shop/${key}`
+    const kept = `${gateway.redisPrefix}answer:${gateway.config.id}/shop/admin/P/${key}`
     await gateway.redis.hdel(kept, 'answer')
     await gateway.redis.hset(kept, 'runs_until', 0)
     expect((await send({ key, body })).text).toBe(first.text)

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { ProjectRef } from '@nextvisit/contracts'
+import type { Environment, KeyKind, ProjectRef } from '@nextvisit/contracts'
 import { keyedRecordId } from '@nextvisit/domain'
 
 /** What identifies a request with an `Idempotency-Key` (decisions.md, Retries). */
 export interface IdempotentRequest {
   /** Of its record, and the request's own: for one name it differs where the route or the body does. */
   readonly recordId: string
-  /** Project and key: answers are kept under this. */
+  /** Project, kind and environment of the API key, and key: answers are kept under this. */
   readonly name: string
 }
 
@@ -14,6 +14,8 @@ export interface IdempotentRequestParts {
   /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. */
   readonly header: string | string[] | undefined
   readonly project: ProjectRef
+  /** The API key that came with it. */
+  readonly apiKey: { readonly kind: KeyKind; readonly environment: Environment }
   /** The route's pattern. */
   readonly route: string
   /** The body, inflated. */
@@ -28,9 +30,10 @@ export function idempotentRequestOf(parts: IdempotentRequestParts): IdempotentRe
   if (key === undefined) return 'none'
   if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) return 'malformed'
   const { organization, project } = parts.project
+  const { kind, environment } = parts.apiKey
   const bodySha256 = createHash('sha256').update(bytes).digest('hex')
   return {
-    recordId: keyedRecordId({ organization, project, route, key, bodySha256 }),
-    name: `${organization}/${project}/${key}`,
+    recordId: keyedRecordId({ organization, project, kind, environment, route, key, bodySha256 }),
+    name: `${organization}/${project}/${kind}/${environment}/${key}`,
   }
 }

@@ -6,6 +6,7 @@ const requestWith = (special: Partial<Parameters<typeof idempotentRequestOf>[0]>
   idempotentRequestOf({
     header: 'order-4711',
     project,
+    apiKey: { kind: 'admin', environment: 'P' },
     route: '/v2/admin/track-event',
     bytes: Buffer.from('{}'),
     ...special,
@@ -15,7 +16,7 @@ describe('Idempotency-Key (decisions.md, Retries): 1–255 visible ASCII charact
   it.each(['a', '!', '~', 'x'.repeat(255), '"8e03978e-40d5-43e8-bc93-6894a57f9324"', '__proto__'])(
     'takes %s',
     (header) => {
-      expect(requestWith({ header })).toMatchObject({ name: `acme/shop/${header}` })
+      expect(requestWith({ header })).toMatchObject({ name: `acme/shop/admin/P/${header}` })
     },
   )
 
@@ -32,15 +33,24 @@ describe('the record of a keyed request', () => {
   const first = requestWith({}) as IdempotentRequest
 
   it('has the id of project, route, key and SHA-256 of the body', () => {
-    expect(first).toEqual({ recordId: '1a41d20f-834b-5e70-827b-f76d6e623a5b', name: 'acme/shop/order-4711' })
+    expect(first).toEqual({ recordId: 'b1098d83-24e3-54c4-a2b4-fcb9f1e86c9e', name: 'acme/shop/admin/P/order-4711' })
   })
 
   it('is another one for another route or body, under the same name', () => {
-    const others = [requestWith({ route: '/v2/sdk/track-event' }), requestWith({ bytes: Buffer.from('{ }') })]
+    const others = [requestWith({ route: '/v2/admin/identify-user' }), requestWith({ bytes: Buffer.from('{ }') })]
     for (const other of others as IdempotentRequest[]) {
       expect(other.name).toBe(first.name)
       expect(other.recordId).not.toBe(first.recordId)
     }
+  })
+
+  it.each([
+    { kind: 'sdk', environment: 'P' },
+    { kind: 'admin', environment: 'T' },
+  ] as const)('shares neither id nor name with a request by another kind of key or environment: %j', (apiKey) => {
+    const other = requestWith({ apiKey }) as IdempotentRequest
+    expect(other.name).not.toBe(first.name)
+    expect(other.recordId).not.toBe(first.recordId)
   })
 
   it('shares no name with another project', () => {

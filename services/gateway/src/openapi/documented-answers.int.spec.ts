@@ -90,6 +90,7 @@ const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
   ['identifyUser', 400, identify({ $deviceInfo: 1 })],
   ['identifyUser', 400, identify({ $deviceInfo: { $app: 1 } })],
   ['identifyUser', 400, identify({ userSignature: 1 })],
+  ['identifyUser', 400, set({ $unset: Array.from({ length: 251 }, () => 'plan') })],
   ['identifyUser', 400, set({ $push: {} })],
   ['identifyUser', 400, set({ $set: 1 })],
   ['identifyUser', 400, set({ $set: { plan: [[]] } })],

@@ -1,14 +1,26 @@
 import type { EventTracked, KeyKind } from '@nextvisit/contracts'
 import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
 import type { AdmitEvent } from '../admission/admit-event.ts'
+import { REFUSALS, refuse } from '../http/refusals.ts'
 import { type Answer, answer } from '../http/write-answer.ts'
 import type { Recorded, Recording, RecordRequest } from './record-request.ts'
 import { type Route, ROUTES } from './route.ts'
+import type { CheckSignature } from './user-signature.ts'
+
+export interface TrackEventParts {
+  readonly admit: AdmitEvent
+  readonly recordRequest: RecordRequest
+  readonly checkSignature: CheckSignature
+}
 
 /** `POST /v2/admin/track-event` (contract, Track event) and its twin for SDK keys (decisions.md, Beyond the document). */
-export function createTrackEvent(keyKind: KeyKind, admit: AdmitEvent, recordRequest: RecordRequest): Route {
+export function createTrackEvent(keyKind: KeyKind, { admit, recordRequest, checkSignature }: TrackEventParts): Route {
   const recording: Recording<TrackBody, EventTracked> = {
-    parse: ({ body, receivedMs }) => parseTrackBody(body, receivedMs),
+    parse: ({ project, body, receivedMs }) => {
+      const parsed = parseTrackBody(body, receivedMs)
+      if (parsed.outcome === 'rejected' || keyKind === 'admin') return parsed
+      return checkSignature(project, parsed.value) ? parsed : refuse(REFUSALS.signature)
+    },
     mayReact: ({ project }, body) => body.evaluateTriggers && compileForms(project.config).reactsTo(body.slug),
     admit,
     answer: (_request, recorded) => trackAnswer(recorded),

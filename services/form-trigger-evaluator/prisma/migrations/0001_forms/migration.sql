@@ -19,7 +19,7 @@ CREATE TABLE event_occurrences (
   user_id            uuid NOT NULL,
   slug               text NOT NULL,
   total              bigint NOT NULL,
-  -- occurredAt of the 50 latest, ascending, in ms since the epoch. Numbers, because parsing them is cheap.
+  -- occurredAt of the 51 latest, ascending, in ms since the epoch. Numbers, because parsing them is cheap.
   latest_ms          bigint[] NOT NULL,
   -- session_count is the number of SDK events in the session that began at session_started_at. It counts for the
   -- user's current session only if users.session_started_at is the same instant.

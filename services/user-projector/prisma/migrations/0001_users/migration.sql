@@ -33,7 +33,7 @@ CREATE TABLE user_events (
   count        bigint NOT NULL,
   first_at     timestamptz(3) NOT NULL,
   last_at      timestamptz(3) NOT NULL,
-  -- occurredAt of the 50 latest, ascending, in ms since the epoch. Numbers, because parsing them is cheap.
+  -- occurredAt of the 51 latest, ascending, in ms since the epoch. Numbers, because parsing them is cheap.
   latest_ms    bigint[] NOT NULL,
   PRIMARY KEY (organization, project, user_id, slug)
 );

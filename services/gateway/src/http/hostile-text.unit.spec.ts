@@ -1,0 +1,164 @@
+import { encryptSigningSecret, staticCatalog } from '@nextvisit/catalog'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { parseApiKey, parseIdentifyBody, parseImportLine, parseJson, parseTrackBody } from '@nextvisit/domain'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
+import { parsePage } from '../routes/page-query.ts'
+import { createCheckSignature } from '../routes/user-signature.ts'
+import { createCallerAddress } from './caller-address.ts'
+import { hasKnownEncoding, isJson } from './read-body.ts'
+import { traceParentOf } from './trace-parent.ts'
+
+const SECRET_KEY = 'ab'.repeat(32)
+const apiKey = { kind: 'sdk', environment: 'P' } as const
+const shop = { organization: 'acme', project: 'shop' }
+const signingSecret = encryptSigningSecret('a secret', SECRET_KEY, shop)
+const catalog = staticCatalog([
+  organizationConfig({ id: 'acme', projects: [{ id: 'shop', requireUserSignature: true, signingSecret }] }),
+])
+const project = catalog.project('acme', 'shop')
+const checkSignature = createCheckSignature(SECRET_KEY)
+const callerAddress = createCallerAddress(['10.0.0.0/8', '::1'])
+const socket = { remoteAddress: '::1' }
+const receivedMs = Date.parse('2026-11-02T10:00:00Z')
+const identify = (members: object) => parseIdentifyBody({ userName: 'ada', ...members })
+const track = (members: object) => parseTrackBody({ userName: 'ada', eventName: 'a', ...members }, receivedMs)
+const line = (text: string) => parseImportLine(Buffer.from(text), receivedMs)
+
+type Hostile = readonly [prefix: string, unit: string, suffix: string]
+
+/** Each part of a request that a caller writes: what reads it, how a good one begins, and texts to try in any case. */
+const PARTS: Readonly<
+  Record<string, { read: (text: string) => unknown; begins: readonly string[]; try?: readonly Hostile[] }>
+> = {
+  'Content-Type': {
+    read: (text) => isJson({ headers: { 'content-type': text } }),
+    begins: ['application/json', 'application/json;', 'application/json; charset', 'application/json; charset="utf-8"'],
+    try: [['application/json', ' ', 'x']],
+  },
+  'Content-Encoding': { read: (text) => hasKnownEncoding({ headers: { 'content-encoding': text } }), begins: ['gzip'] },
+  'X-Api-Key': { read: parseApiKey, begins: ['nv_admin_P_', 'nv_sdk_T_0000'] },
+  traceparent: {
+    read: (text) => traceParentOf(text, 'id'),
+    begins: ['00-', 'cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-'],
+  },
+  'Idempotency-Key': {
+    read: (header) => idempotentRequestOf({ header, project: shop, apiKey, route: '/', bytes: Buffer.from('{}') }),
+    begins: ['order'],
+  },
+  'X-Forwarded-For': {
+    read: (text) => callerAddress({ headers: { 'x-forwarded-for': text }, socket }),
+    begins: ['10.0.0.1', '[::1', 'fe80::1%', '::ffff:'],
+    try: [
+      ['', '::1,', ''],
+      ['', '10.0.0.1,', 'x'],
+      ['', ',', ''],
+    ],
+  },
+  'the query': { read: (text) => parsePage(new URLSearchParams(text)), begins: ['limit=1', 'after=', 'after=%'] },
+  JSON: {
+    read: (text) => parseJson(Buffer.from(text)),
+    begins: ['', '{"a":', '{"a":"', '{"a":"\\u0000"}', '{"a":['],
+    try: [
+      ['', '[', ''],
+      ['{"a":"', '\\', ''],
+      ['{"a":"', '\\u0001', '"}'],
+      ['{"a":[', '"\\u0000",', '1]}'],
+    ],
+  },
+  'the members of a body': { read: (text) => identify({ [text]: 1, userAttributes: { [text]: {} } }), begins: [''] },
+  userName: { read: (userName) => identify({ userName }), begins: ['ada', ' '] },
+  eventName: { read: (eventName) => track({ eventName }), begins: ['form:', 'Checkout', ' '] },
+  occurredAt: {
+    read: (occurredAt) => track({ occurredAt }),
+    begins: ['2026-11-02T10:00', '2026-11-02T10:00:00.', '2026-11-02T10:00:00.0Z'],
+    try: [['2026-11-02T10:00:00.', '0', 'x']],
+  },
+  'a trait': { read: (text) => identify({ userAttributes: { $set: { [text]: text } } }), begins: [''] },
+  'trait operations': {
+    read: (text) => identify({ userAttributes: { $unset: text.split('') } }),
+    begins: [''],
+    try: [['', 'a', '']],
+  },
+  $countryCode: { read: ($countryCode) => identify({ $deviceInfo: { $countryCode } }), begins: ['DE'] },
+  $timezone: { read: ($timezone) => identify({ $deviceInfo: { $timezone } }), begins: ['Europe/Berlin', 'Etc/GMT+'] },
+  'another device field': { read: ($deviceOs) => identify({ $deviceInfo: { $deviceOs } }), begins: ['iOS'] },
+  userSignature: {
+    read: (userSignature) => project && checkSignature(project, { userName: 'ada', userSignature }),
+    begins: ['ab', 'ab'.repeat(32)],
+  },
+  'a line of an import': { read: line, begins: ['{"type":"track","userName":"', '{"type":"identify","id":"'] },
+}
+
+const unit = fc.oneof(
+  fc.constantFrom(
+    ' ',
+    '\t',
+    ';',
+    ',',
+    '"',
+    '\\',
+    '[',
+    '{',
+    '%',
+    '0',
+    'a',
+    '-',
+    '_',
+    '.',
+    ':',
+    '=',
+    '&',
+    '\u0300',
+    '😀',
+  ),
+  fc.string({ minLength: 1, maxLength: 3 }),
+)
+const suffix = fc.constantFrom('', 'x', '"', '!', 'Z', '}')
+
+const LENGTH = 5_000
+/** Below this, ms of CPU, a difference is noise; anything that grows with the square is far above it at this length. */
+const NOISE_MS = 0.5
+
+function textOf([prefix, repeated, end]: Hostile, length: number): string {
+  return prefix + repeated.repeat(Math.ceil(length / repeated.length)) + end
+}
+
+/** The least of some tries: others only make it more. */
+function cpuMs(read: () => unknown, tries = 3): number {
+  const costs = Array.from({ length: tries }, () => {
+    const before = process.threadCpuUsage()
+    read()
+    const { user, system } = process.threadCpuUsage(before)
+    return (user + system) / 1_000
+  })
+  return Math.min(...costs)
+}
+
+/** How many times more CPU a text of four times the length takes: 4 for a linear rule, 16 for a quadratic one. */
+function growth(read: (text: string) => unknown, hostile: Hostile): number {
+  const [short, long] = [textOf(hostile, LENGTH), textOf(hostile, 4 * LENGTH)]
+  return (
+    cpuMs(() => read(long)) /
+    Math.max(
+      NOISE_MS,
+      cpuMs(() => read(short)),
+    )
+  )
+}
+
+describe.each(Object.entries(PARTS))(
+  '%s, as long and as hostile as may be',
+  (_name, { read, begins, try: known = [] }) => {
+    it('costs at most in proportion to its length', () => {
+      const hostile = fc.tuple(fc.constantFrom(...begins), unit, suffix)
+      fc.assert(
+        fc.property(hostile, (text) => {
+          expect(growth(read, text)).toBeLessThan(8)
+        }),
+        { numRuns: 60, endOnFailure: true, examples: known.map((text) => [[...text] as [string, string, string]]) },
+      )
+    })
+  },
+)
