@@ -90,9 +90,10 @@ describe('an internal call', () => {
     const Text = z.object({ text: z.string() })
     const sized = internalRoute('/internal/text', Question, async ({ n }) => ({ text: 'x'.repeat(n) }))
     const { url } = await serve([sized])
-    const read = (n: number) => clientOf(url).call('/internal/text', { n }, Text, { remainingMs: 2_000 })
+    const client = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 30_000 })
+    const read = (n: number) => client.call('/internal/text', { n }, Text)
     expect(await read(2_000_000)).toMatchObject({ outcome: 'answered' })
-    expect(await read(17 * 1024 * 1024)).toMatchObject({
+    expect(await read(9 * 1024 * 1024)).toMatchObject({
       outcome: 'unavailable',
       cause: { cause: { message: expect.stringContaining('bytes') } },
     })

@@ -31,7 +31,7 @@ export interface InternalClient {
 }
 
 /** A read model of the fattest user fits; no service can fill the memory of its caller. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 /** Nothing was sent on this connection, so another address may be tried. */
 const NOT_CONNECTED = new Set([

@@ -125,7 +125,10 @@ describe('who asks why, of an event that was just answered', () => {
       const barrier = createBarrier({ db: prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
       const routes = formTriggerEvaluator.routes({ ...routeParts, db: prisma, readDb: prisma, barrier })
       const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
-      const answer = await route?.handle(user, { signal: AbortSignal.timeout(withinMs), deadlineAt: performance.now() + withinMs })
+      const answer = await route?.handle(user, {
+        signal: AbortSignal.timeout(withinMs),
+        deadlineAt: performance.now() + withinMs,
+      })
       return FormsReadModel.parse(answer)
     })
   }

@@ -88,6 +88,31 @@ const claimedSlugs = async ({ organization }: Place) =>
 const registeredSlugs = async ({ organization }: Place) =>
   (await prisma.definition.findMany({ where: { organization }, orderBy: { slug: 'asc' } })).map(({ slug }) => slug)
 
+/** Runs `work` while another session holds the project's lock, as a slow claim of the same project would. */
+async function whileLocked({ organization, project }: Place, work: () => Promise<void>): Promise<void> {
+  await withClient(database.url, async (client) => {
+    await client.query('BEGIN')
+    await client.query('SELECT FROM registry.projects WHERE organization = $1 AND project = $2 FOR UPDATE', [
+      organization,
+      project,
+    ])
+    await work()
+    await client.query('ROLLBACK')
+  })
+}
+
+const release = (...claims: readonly Claim[]) =>
+  releaseClaims(
+    prisma,
+    claims.map(({ organization, project, kind, recordId, slugs }) => ({
+      organization,
+      project,
+      kind,
+      recordId,
+      slugs,
+    })),
+  )
+
 describe('claiming names (design.md, Trait-registry)', () => {
   it('tells one request that the name is new, the others that it is claimed, and later ones that it is registered', async () => {
     const place = newPlace()
@@ -163,19 +188,6 @@ describe('claiming names (design.md, Trait-registry)', () => {
 })
 
 describe('a claim of names that are decided already', () => {
-  /** Runs `work` while another session holds the project's lock, as a slow claim of the same project would. */
-  async function whileLocked({ organization, project }: Place, work: () => Promise<void>): Promise<void> {
-    await withClient(database.url, async (client) => {
-      await client.query('BEGIN')
-      await client.query('SELECT FROM registry.projects WHERE organization = $1 AND project = $2 FOR UPDATE', [
-        organization,
-        project,
-      ])
-      await work()
-      await client.query('ROLLBACK')
-    })
-  }
-
   it('does not wait for the project: registered names, a cap that is reached, and dry runs', async () => {
     const place = newPlace()
     await ask([claim(place, ['a', 'b'])])
@@ -210,18 +222,6 @@ describe('a claim of names that are decided already', () => {
 })
 
 describe('claims that are given back', () => {
-  const release = (...claims: readonly Claim[]) =>
-    releaseClaims(
-      prisma,
-      claims.map(({ organization, project, kind, recordId, slugs }) => ({
-        organization,
-        project,
-        kind,
-        recordId,
-        slugs,
-      })),
-    )
-
   it('free their names at once, and the next to ask is new', async () => {
     const place = newPlace()
     const refused = claim(place, ['a', 'b'], { limit: 2 })

@@ -26,20 +26,24 @@ export async function claimNames(db: Db, asked: readonly Claim[], at: Date): Pro
 }
 
 /** The verdicts that a query over `given.questions` and `given.at` answers, for each claim those of its slugs. */
-async function ask(db: Db, claims: readonly Claim[], at: Date, query: Statement): Promise<ClaimVerdict[][]> {
-  const questions = claims.map(({ recordId, dryRun, ...claim }) => ({ ...claim, record_id: recordId }))
+async function ask(db: Db, asked: readonly Claim[], at: Date, query: Statement): Promise<ClaimVerdict[][]> {
+  const questions = asked.map((claim) => ({ ...claim, record_id: claim.recordId }))
   const [row] = await db.$queryRaw<{ verdicts: unknown }[]>(sql`
     SELECT ${query} AS verdicts
     FROM (VALUES (${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)) AS given (questions, at)`)
   const verdicts = z.array(ClaimVerdict).parse(row?.verdicts)
-  let end = 0
-  return claims.map(({ slugs }) => verdicts.slice(end, (end += slugs.length)))
+  let begin = 0
+  return asked.map(({ slugs }) => {
+    const own = verdicts.slice(begin, begin + slugs.length)
+    begin += slugs.length
+    return own
+  })
 }
 
 /** Gives back the names of records that certainly were not published. */
-export async function releaseClaims(db: Db, claims: readonly ReleasedClaim[]): Promise<void> {
-  const released = claims.map(({ recordId, ...names }) => ({ ...names, record_id: recordId }))
-  await db.$executeRaw(sql`SELECT release_names(${JSON.stringify(released)}::jsonb)`)
+export async function releaseClaims(db: Db, released: readonly ReleasedClaim[]): Promise<void> {
+  const names = released.map((claim) => ({ ...claim, record_id: claim.recordId }))
+  await db.$executeRaw(sql`SELECT release_names(${JSON.stringify(names)}::jsonb)`)
 }
 
 /** Whether any claim, of whatever partition, was last asked for at `deadline` or before. */

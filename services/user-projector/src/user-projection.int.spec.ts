@@ -160,7 +160,14 @@ const PARTITIONS = 12
 const countPartitions = () => Promise.resolve(PARTITIONS)
 
 function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal.timeout(5_000), withinMs = 5_000) {
-  const parts = { db: prisma, readDb: prisma, barrier, countPartitions, catalog: context.catalog, now: () => new Date() }
+  const parts = {
+    db: prisma,
+    readDb: prisma,
+    barrier,
+    countPartitions,
+    catalog: context.catalog,
+    now: () => new Date(),
+  }
   const asked = userProjector.routes(parts).find((one) => one.path === route)
   return asked?.handle(body, { signal, deadlineAt: performance.now() + withinMs })
 }
@@ -226,6 +233,8 @@ describe('looking users up while a partition is behind (design.md, The user mark
   })
 })
 
+const stuck: Barrier = (_, signal) => sleep(60_000, undefined, { signal })
+
 function readAdaBehind(barrier: Barrier, place: Place, signal?: AbortSignal) {
   return ask(INTERNAL_ROUTES.readUser, { ...place, userId: userIdFixture('ada') }, barrier, signal)
 }
@@ -242,7 +251,7 @@ describe('reading a user', () => {
 
   it.each([
     ['can not be asked', () => Promise.reject(new Error('away'))],
-    ['is not passed in time', (_: readonly number[], signal: AbortSignal) => sleep(60_000, undefined, { signal })],
+    ['is not passed in time', stuck],
   ])('shows what is there when the barrier %s', async (_how, barrier) => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
@@ -250,7 +259,6 @@ describe('reading a user', () => {
   })
 
   it('does not say that a user is missing who may be in records that are not folded yet', async () => {
-    const stuck: Barrier = (_, signal) => sleep(60_000, undefined, { signal })
     await expect(readAdaBehind(stuck, newPlace())).rejects.toMatchObject({ code: 'BEHIND_THE_LOG', retryable: true })
   })
 

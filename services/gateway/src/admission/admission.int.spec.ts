@@ -3,14 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 
 const { lookUpUsers, reserve, claim } = INTERNAL_ROUTES
-const everybodyExists = () => givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'exists') }) })
+const everybodyExists = () =>
+  givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'exists') }) })
 const never = () => new Promise<never>(() => undefined)
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
 
 describe('user exists (decisions.md, Track event: 404)', () => {
   it('asks the user projector for a user without a marker, and refuses who does not exist', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }) })
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const gateway = await givenGateway({ services: { userProjector: projector.url } })
     const answer = await gateway.track({ userName: 'nobody', eventName: 'a' })
     expect(answer.body).toEqual({ status: 404, error: 'Not Found', message: 'User not found' })
@@ -18,7 +21,9 @@ describe('user exists (decisions.md, Track event: 404)', () => {
   })
 
   it('lets questions that wait share an answer', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }) })
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const gateway = await givenGateway({ services: { userProjector: projector.url } })
     const track = () => gateway.track({ userName: 'nobody', eventName: 'a' })
     const answers = await Promise.all(Array.from({ length: 50 }, track))
@@ -28,7 +33,9 @@ describe('user exists (decisions.md, Track event: 404)', () => {
   })
 
   it('sees an identify on another gateway at once', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }) })
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const gateway = await givenGateway({ services: { userProjector: projector.url } })
     const other = await givenGateway({ besides: gateway })
     expect((await gateway.track({ userName: 'ada', eventName: 'a' })).status).toBe(404)

@@ -48,7 +48,9 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
   })
 
   it('judges in the decided order: user, disabled, metering, cap', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }) })
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const [metering, names] = [await givenMetering(0), await givenRegistry()]
     const gateway = await givenGateway({
       plan: { eventsPerMonth: 0, uniqueEvents: 0 },
@@ -103,9 +105,12 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     }
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
-    await identifyAt('2026-12-01T23:59:59.999Z', { 'idempotency-key': 'one' })
-    await identifyAt('2026-12-02T00:00:00.000Z', { 'idempotency-key': 'two' })
-    await identifyAt('2026-12-02T00:00:01.000Z')
+    const answers = [
+      await identifyAt('2026-12-01T23:59:59.999Z', { 'idempotency-key': 'one' }),
+      await identifyAt('2026-12-02T00:00:00.000Z', { 'idempotency-key': 'two' }),
+      await identifyAt('2026-12-02T00:00:01.000Z'),
+    ]
+    expect(statusesOf(answers)).toEqual([200, 200, 200])
     // The second can only be a duplicate of a record of December.
     expect(reservationsIn(metering.calls).map(({ month }) => month)).toEqual(['2026-12', '2026-12'])
   })

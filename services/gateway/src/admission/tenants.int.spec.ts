@@ -29,7 +29,7 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
     })
     const { gateway, loud, quiet } = await givenTenants({ traitRegistry: registry.url })
     const flood = Promise.all(
-      Array.from({ length: 100 }, (_, index) => gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud)),
+      Array.from({ length: 40 }, (_, index) => gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud)),
     )
     const heard = []
     await gateway.post(IDENTIFY, { userName: 'ada' }, quiet)

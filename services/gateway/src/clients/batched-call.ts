@@ -23,7 +23,7 @@ export interface BatchedCallOptions<Question, Answer> {
 
 /**
  * - `away`: the service did not answer in time, or could not be asked. It may have acted all the same.
- * - `crowded`: the question was not asked. The service answers, but the tenant asks too much at once.
+ * - `crowded`: the service answers, but the tenant asks too much at once. It may have acted all the same.
  */
 export type Asked<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
@@ -40,7 +40,7 @@ interface Waiting<Question, Answer> {
   readonly bytes: number
   readonly deadlineAt: number
   readonly resolve: (asked: Asked<Answer>) => void
-  /** Ends the wait of a question that was not asked. */
+  /** Ends the wait of a question for which there is no time left. */
   readonly expire: () => void
 }
 
@@ -54,7 +54,9 @@ interface Tenant<Question, Answer> {
 
 const AWAY = { outcome: 'away' } as const
 const CROWDED = { outcome: 'crowded' } as const
-/** A call that begins later than this before its deadline would fail, and count against the service. */
+/** However little time its questions have left: a service that is asked late does not fail. */
+const CALL_WITHIN_MS = 1_000
+/** What has less time left is not asked any more. */
 const SHORTEST_CALL_MS = 50
 
 /**
@@ -88,8 +90,7 @@ export function createBatchedCall<Question, Answer>(
     const beganAt = positions
     const groups = [...Map.groupBy(batch, ({ question }) => keyOf(question)).values()]
     const questions = groups.flatMap(([first]) => (first ? [first.question] : []))
-    const deadlineAt = Math.max(...batch.map((one) => one.deadlineAt))
-    const answers = await ask(questions, deadlineAt).catch(() => [])
+    const answers = await ask(questions, performance.now() + CALL_WITHIN_MS).catch(() => [])
     const isComplete = answers.length === questions.length
     groups.forEach((group, index) => {
       const answer = answers[index]
@@ -123,9 +124,9 @@ export function createBatchedCall<Question, Answer>(
     const { promise, resolve } = Promise.withResolvers<Asked<Answer>>()
     const position = positions
     const expire = (): void => {
-      const wasPassedOver = tenant.waiting.delete(one) && position < tenant.answeredUpTo
+      tenant.waiting.delete(one)
       if (tenant.waiting.size === 0 && !tenant.isAsking) tenants.delete(id)
-      resolve(wasPassedOver ? CROWDED : AWAY)
+      resolve(position < tenant.answeredUpTo ? CROWDED : AWAY)
     }
     const one: Waiting<Question, Answer> = { question, tenant, weight, bytes, deadlineAt, resolve, expire }
     const timer = setTimeout(expire, timeoutMs)

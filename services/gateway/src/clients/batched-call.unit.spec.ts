@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createBatchedCall } from './batched-call.ts'
 
+const shortly = () => performance.now() + 200
 const soon = () => performance.now() + 60_000
 
 /** A service that answers only when told to; says what each call asked. */
@@ -124,9 +125,8 @@ describe('tenants of a batched call', () => {
   it('are crowded at the deadline where their own calls are answered, and away where none is', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall({ ask, ...ofTenant, maxWeight: 1 })
-    const inTime = () => performance.now() + 200
-    const [, , , passedOver] = [100, 101, 102, 103].map((question) => call(question, inTime()))
-    const [inFlight, waiting] = [200, 201].map((question) => call(question, inTime()))
+    const [, , , passedOver] = [100, 101, 102, 103].map((question) => call(question, shortly()))
+    const [inFlight, waiting] = [200, 201].map((question) => call(question, shortly()))
     await answerNext(calls, 0)
     expect(calls.map(({ questions }) => questions)).toEqual([[100], [200], [101]])
     await answerNext(calls, 2)

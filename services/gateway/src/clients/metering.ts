@@ -71,7 +71,10 @@ export function createMetering({ ask, read, stop }: ServiceClient) {
     isRefusedByCap: () => Promise<boolean> = () => Promise.resolve(false),
   ): Promise<Reserved> {
     let asked = await askReserve(reservation, deadlineAt)
-    if (asked.outcome === 'crowded') return 'crowded'
+    if (asked.outcome === 'crowded') {
+      void release(reservation) // it may have been granted all the same
+      return 'crowded'
+    }
     if (asked.outcome === 'away') return 'unchecked'
     let isDryRun = false
     for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {

@@ -61,7 +61,10 @@ CREATE TABLE tick_marks (
 CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
   place bigint, organization text, project text, kind text, slug text, record_id uuid, partition int,
   claimed_by uuid, room bigint, verdict text
-) LANGUAGE sql STABLE AS $$
+) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
   WITH asked AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY q.question, name.nth) AS place, q.organization, q.project, q.kind, name.slug,
            q.record_id, q.partition, q."limit", q.disabled, definition.slug IS NOT NULL AS is_registered,
@@ -124,7 +127,8 @@ CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
            ELSE 'no-room'
          END
   FROM asked LEFT JOIN taken USING (organization, project, kind, disabled)
-  ORDER BY asked.place
+  ORDER BY asked.place;
+END
 $$;
 
 -- Claims names for records that are about to be published, in the order of the questions and of their slugs, and answers
