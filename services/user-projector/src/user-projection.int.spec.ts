@@ -203,11 +203,12 @@ describe('looking users up', () => {
   })
 })
 
-describe('looking users up while a partition is behind (design.md, The user marker)', () => {
-  /** Partition 2 is never folded to its end. */
-  const behind: Barrier = (partitions, signal) =>
-    partitions.includes(2) ? sleep(60_000, undefined, { signal }) : Promise.resolve()
+/** Partition 2 is never folded to its end. */
+const behind: Barrier = (partitions, signal) =>
+  partitions.includes(2) ? sleep(60_000, undefined, { signal }) : Promise.resolve()
+const away: Barrier = () => Promise.reject(new Error('the log is away'))
 
+describe('looking users up while a partition is behind (design.md, The user marker)', () => {
   it('leaves only its own missing users unknown', async () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
@@ -228,7 +229,6 @@ describe('looking users up while a partition is behind (design.md, The user mark
   })
 
   it('fails where the log can not be asked: that says nothing about any user', async () => {
-    const away = () => Promise.reject(new Error('the log is away'))
     await expect(lookUp([askedOf(newPlace(), 'nobody', 2)], away)).rejects.toThrow('the log is away')
   })
 })

@@ -65,6 +65,21 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
     expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([MAX_EVENT_NAMES, 0])
   })
 
+  it('holds every project to its bounds, whatever its plan says (decisions.md, Bounds)', async () => {
+    const names = await givenRegistry()
+    const plan = { uniqueEvents: 1_000_000, uniqueTraits: 1_000_000 }
+    const generous = await givenGateway({ plan, services: { traitRegistry: names.url } })
+    const unlimited = await givenGateway({ services: { traitRegistry: names.url } })
+    for (const { identify, track, keys } of [generous, unlimited])
+      for (const key of [keys.admin, keys.adminT]) {
+        await identify({ userName: 'ada', userAttributes: { $set: { [key]: 1 } } }, key)
+        await track({ userName: 'ada', eventName: key }, key)
+      }
+    const limitsOf = (kind: string) => claimsIn(names.calls).flatMap((one) => (one.kind === kind ? [one.limit] : []))
+    expect(limitsOf('trait')).toEqual([5_000, 5_000, 5_000, 5_000])
+    expect(limitsOf('event')).toEqual([10_000, 10_000, 10_000, 10_000])
+  })
+
   it('strips new traits over the cap from every operator, by name only (contract, Trait policy)', async () => {
     const names = await givenRegistry(['plan'])
     const gateway = await givenGateway({ plan: { uniqueTraits: 2 }, services: { traitRegistry: names.url } })

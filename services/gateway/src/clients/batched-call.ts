@@ -117,9 +117,9 @@ export function createBatchedCall<Question, Answer>(
 
   return (question, deadlineAt) => {
     const timeoutMs = remainingMs(deadlineAt)
-    if (timeoutMs < SHORTEST_CALL_MS) return Promise.resolve(AWAY)
     const [weight, bytes, id] = [weightOf(question), bytesOf(question), tenantOf(question)]
     const tenant = tenants.get(id) ?? { id, waiting: new Set(), isAsking: false, answeredUpTo: 0 }
+    if (timeoutMs < SHORTEST_CALL_MS) return Promise.resolve(tenant.waiting.size > 0 ? CROWDED : AWAY)
     if (weight > maxWeight || bytes > maxBytes || tenant.waiting.size >= maxWaiting) return Promise.resolve(CROWDED)
     const { promise, resolve } = Promise.withResolvers<Asked<Answer>>()
     const position = positions
