@@ -1,6 +1,6 @@
 import type { LiveCatalogView } from '@nextvisit/catalog'
 import { type Db, sql } from '@nextvisit/database'
-import type { ProjectionRunner } from '@nextvisit/projection'
+import type { PartitionAlarm, PartitionProgress, ProjectionRunner } from '@nextvisit/projection'
 import type { Health } from '@nextvisit/service-kit'
 
 export interface ConsumerHealthOptions {
@@ -9,22 +9,29 @@ export interface ConsumerHealthOptions {
   readonly db: Db
 }
 
-/** A partition is stuck if its records wait this long and none is folded. A new process may do better. */
-const STUCK_AFTER_MS = 120_000
+/** No attempt to fold has succeeded or failed for so long, while records wait. A new process may do better. */
+const HANGS_AFTER_MS = 120_000
 /** As for gateways (decisions.md, Keys). */
 const CATALOG_WITHIN_MS = 30_000
 
-/** What a consumer service answers on `/livez` and `/readyz`. */
+/**
+ * What a consumer service answers on `/livez` and `/readyz`. A partition that is halted, or whose attempts fail, is named
+ * and leaves the process live and ready: a new process would meet the same, and the other partitions need this one.
+ */
 export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): {
   readonly isLive: () => Health
   readonly isReady: () => Promise<Health>
 } {
   return {
     isLive: () => {
-      const stuck = runner.progress().filter(({ stalledMs }) => stalledMs > STUCK_AFTER_MS)
-      if (stuck.length === 0) return { status: 'available' }
-      const partitions = stuck.map(({ topic, partition }) => `${topic}/${partition}`).join(', ')
-      return { status: 'unavailable', because: `nothing was folded of ${partitions} for a while` }
+      const progress = runner.progress()
+      const hanging = progress.filter(({ hangsMs }) => hangsMs > HANGS_AFTER_MS)
+      if (hanging.length > 0) {
+        const partitions = hanging.map(({ topic, partition }) => `${topic}/${partition}`).join(', ')
+        return { status: 'unavailable', because: `nothing was folded of ${partitions} for a while` }
+      }
+      const alarms = progress.flatMap((partition) => partition.alarms.map((alarm) => textOf(partition, alarm)))
+      return alarms.length === 0 ? { status: 'available' } : { status: 'available', alarms }
     },
     isReady: async () => {
       if (!catalog.isCurrentWithin(CATALOG_WITHIN_MS)) {
@@ -34,4 +41,8 @@ export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): 
       return { status: 'available' }
     },
   }
+}
+
+function textOf({ topic, partition }: PartitionProgress, { kind, offset, code, message }: PartitionAlarm): string {
+  return `${topic}/${partition} ${kind === 'ticks' ? 'ticks fail' : `${kind} at offset ${offset}`}: ${code} ${message}`
 }

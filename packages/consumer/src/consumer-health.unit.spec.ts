@@ -1,13 +1,22 @@
 import type { Db } from '@nextvisit/database'
+import type { PartitionAlarm } from '@nextvisit/projection'
 import { describe, expect, it } from 'vitest'
 import { consumerHealth } from './consumer-health.ts'
 
-const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1 }
+const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1, ticksFailMs: 0 }
+const halted = {
+  kind: 'halted',
+  offset: 7n,
+  recordId: 'r',
+  code: 'FOLD_FAILED',
+  message: 'TypeError: x',
+  sinceMs: 0,
+} as const
 
 /** Without a database: nothing here gets as far as asking it. */
-function givenHealth({ stalledMs = 0, isCatalogCurrent = true }) {
+function givenHealth({ hangsMs = 0, alarms = [] as readonly PartitionAlarm[], isCatalogCurrent = true }) {
   return consumerHealth({
-    runner: { progress: () => [{ ...place, stalledMs }] },
+    runner: { progress: () => [{ ...place, stalledMs: 600_000, hangsMs, alarms }] },
     catalog: { isCurrentWithin: () => isCatalogCurrent },
     db: {} as Db,
   })
@@ -15,10 +24,17 @@ function givenHealth({ stalledMs = 0, isCatalogCurrent = true }) {
 
 describe('consumerHealth', () => {
   it('is live while its partitions move, and names those that do not', () => {
-    expect(givenHealth({ stalledMs: 60_000 }).isLive()).toEqual({ status: 'available' })
-    expect(givenHealth({ stalledMs: 120_001 }).isLive()).toEqual({
+    expect(givenHealth({ hangsMs: 60_000 }).isLive()).toEqual({ status: 'available' })
+    expect(givenHealth({ hangsMs: 120_001 }).isLive()).toEqual({
       status: 'unavailable',
       because: 'nothing was folded of user-events/3 for a while',
+    })
+  })
+
+  it('stays live and names a partition that no new process would help', () => {
+    expect(givenHealth({ alarms: [halted] }).isLive()).toEqual({
+      status: 'available',
+      alarms: ['user-events/3 halted at offset 7: FOLD_FAILED TypeError: x'],
     })
   })
 

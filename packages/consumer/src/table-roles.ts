@@ -27,6 +27,8 @@ export type SettledUntil = (schema: string) => string
 /** The core's tables that a replay compares or moves like a consumer's. */
 export const coreTableRoles: TableRoles = {
   outbox: 'carried',
+  // What an operator wants set aside.
+  partition_alarms: 'carried',
   idempotent_records: {
     // When older ones are deleted depends on how the log was cut into batches, and nobody asks for them any more.
     folded: (table) => `

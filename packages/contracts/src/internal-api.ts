@@ -129,16 +129,31 @@ export type Existence = z.infer<typeof Existence>
 /** For each user, in order. */
 export const LookUpUsersAnswer = z.object({ users: z.array(Existence) })
 
+/** Events of one user that an answer shows; a project may have many more names. */
+export const MAX_EVENTS_SHOWN = 1_000
+
 /** The user projector's read model of one user. */
 export const UserReadModel = z.object({
   userId: Uuid,
   userName: z.string(),
   traits: slugMap(TraitValue),
+  droppedTraitOperations: z
+    .number()
+    .int()
+    .optional()
+    .describe(
+      'How many trait operations and device facts were dropped, as the user has reached a limit; absent: none.',
+    ),
   country: z.string().nullable(),
   device: DeviceFacts,
   firstSeenAt: Instant,
   lastSeenAt: Instant,
+  /** By slug, at most {@link MAX_EVENTS_SHOWN}. */
   events: slugMap(z.object({ count: z.number().int(), firstAt: Instant, lastAt: Instant })),
+  moreEvents: z
+    .literal(true)
+    .optional()
+    .describe('The user has had more events than are shown here: the first 1,000 by slug.'),
   segments: z.array(z.string()),
 })
 export type UserReadModel = z.infer<typeof UserReadModel>

@@ -66,7 +66,7 @@ describe('applyMigrations', () => {
     expect(await database.run(`SELECT to_regclass('${schema}.later') AS later`)).toEqual([{ later: null }])
   })
 
-  it('refuses a schema of an earlier layout, says what to do, and applies nothing', async () => {
+  it('refuses a schema of another layout, says what to do, and applies nothing', async () => {
     await apply()
     await rm(path.join(directory, '0002_more'), { recursive: true })
     await write('0001_things', 'CREATE TABLE things (n int PRIMARY KEY, name text);')
@@ -75,7 +75,7 @@ describe('applyMigrations', () => {
       code: 'MIGRATION_UNKNOWN',
       retryable: false,
       message: expect.stringMatching(
-        /schema own_\d+ .* earlier layout.* 0002_more\. Nothing was changed.*remove/,
+        /schema own_\d+ .* another layout.*0002_more.* Nothing was changed.*remove/,
       ) as string,
     })
     expect(await database.run(`SELECT to_regclass('${schema}.later') AS later`)).toEqual([{ later: null }])

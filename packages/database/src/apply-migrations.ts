@@ -97,6 +97,9 @@ async function readApplied(client: Client, table: string): Promise<ReadonlyMap<s
   return new Map(rows.map((row) => [row.migration_name, row]))
 }
 
+const START_AGAIN =
+  'Local stack: remove its data directory (.nextvisit) and start it again. On a server: see docs/runbooks/upgrade.md, MIGRATION_UNKNOWN.'
+
 /**
  * A newer version adds migrations and leaves these as they are, so an older one may run on its schema. In an earlier layout
  * some of these are missing or different.
@@ -112,10 +115,8 @@ function requireThisLayout(
   if (unknown.length === 0 || hasAllOfThese) return
   throw new MigrationError(
     'MIGRATION_UNKNOWN',
-    `The schema ${schema} was made by an earlier layout of Nextvisit: this version does not have its migrations ` +
-      `${unknown.join(', ')}. Nothing was changed. The log is still good, so remove the old schemas and let the consumers ` +
-      'read it again. Local stack: remove the folder postgres in its data directory (.nextvisit/postgres) and start it ' +
-      "again. On a server: stop the consumers, drop every consumer's schema, run nextvisit migrate, start the consumers.",
+    `The schema ${schema} was created by another layout of Nextvisit (${unknown.join(', ')}), which this version cannot ` +
+      `continue. Nothing was changed. ${START_AGAIN}`,
   )
 }
 
@@ -131,7 +132,8 @@ function isWaiting({ name, checksum }: Migration, applied: ReadonlyMap<string, A
   if (row.checksum !== checksum) {
     throw new MigrationError(
       'MIGRATION_EDITED',
-      `Migration ${name} was edited after it was applied; restore its file and put the change into a new migration.`,
+      `Migration ${name} is not the one that created the schema. If you edited it, restore its file and add a new ` +
+        `migration. If another layout of Nextvisit created the schema: ${START_AGAIN}`,
     )
   }
   return false

@@ -1,55 +1,110 @@
 import { KNOWN_FIELDS, type TraitOperations, type TraitValue } from '@nextvisit/contracts'
+import { traitBytesOf, USER_LIMITS } from './trait-limits.ts'
 
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)
 
-export interface AppliedTraits {
-  readonly traits: Map<string, TraitValue>
-  /** Slugs whose increment or decrement was skipped, in the order of application; for a metric. */
-  readonly skippedIncrements: string[]
+/** A user's traits, and what they count together (`traitBytesOf`). */
+export interface SizedTraits {
+  readonly traits: ReadonlyMap<string, TraitValue>
+  readonly traitBytes: number
 }
+
+export interface AppliedTraits extends SizedTraits {
+  /** Slugs whose increment or decrement was skipped, in the order of application; for a metric. */
+  readonly skippedIncrements: readonly string[]
+  /** Slugs of the operations that were dropped because of a limit, in the order of application. */
+  readonly dropped: readonly string[]
+}
+
+export const NO_TRAITS: SizedTraits = { traits: new Map(), traitBytes: 0 }
+
+const UNLIMITED = { traits: Infinity, traitBytes: Infinity }
 
 /**
  * One request's operations on a user's traits, in the order set, setOnce, increment, decrement, unset (decisions.md,
- * Identify). The given map is not changed.
+ * Identify). The given map is not changed; where nothing changes, the result has the same map.
  *
  * An increment of an unset trait starts at 0. It is skipped where the trait is not a number, and likewise where the sum
  * would not be finite (1e308 + 1e308): JSON has no Infinity, so no read model could hold it. `setOnce` keeps a trait that
- * is set, also to `null`.
+ * is set, also to `null`. An operation after which the user would have more than the limits allow is dropped: the trait
+ * stays as it was.
  */
 export function applyTraitOperations(
-  traits: ReadonlyMap<string, TraitValue>,
+  before: SizedTraits,
   operations: TraitOperations,
+  limits: { readonly traits: number; readonly traitBytes: number } = USER_LIMITS,
 ): AppliedTraits {
-  const next = new Map(traits)
+  const { current, put, unset, dropped } = createTraitWriter(before, limits)
   const skippedIncrements: string[] = []
 
   const add = (slug: string, amount: number) => {
-    const value = next.has(slug) ? next.get(slug) : 0
+    const { traits } = current()
+    const value = traits.has(slug) ? traits.get(slug) : 0
     const sum = typeof value === 'number' ? value + amount : Number.NaN
-    if (Number.isFinite(sum)) next.set(slug, sum)
+    if (Number.isFinite(sum)) put(slug, sum)
     else skippedIncrements.push(slug)
   }
 
-  for (const [slug, value] of Object.entries(operations.set ?? {})) next.set(slug, value)
-  for (const [slug, value] of Object.entries(operations.setOnce ?? {})) if (!next.has(slug)) next.set(slug, value)
+  for (const [slug, value] of Object.entries(operations.set ?? {})) put(slug, value)
+  for (const [slug, value] of Object.entries(operations.setOnce ?? {}))
+    if (!current().traits.has(slug)) put(slug, value)
   for (const [slug, amount] of Object.entries(operations.increment ?? {})) add(slug, amount)
   for (const [slug, amount] of Object.entries(operations.decrement ?? {})) add(slug, -amount)
-  for (const slug of operations.unset ?? []) next.delete(slug)
-  return { traits: next, skippedIncrements }
+  for (const slug of operations.unset ?? []) unset(slug)
+  return { ...current(), skippedIncrements, dropped }
 }
 
 /**
  * An imported identify's operations: the traits that they give a user without traits, taken only where a trait is unset
- * (decisions.md, Import). So they overwrite, increment and remove nothing.
+ * (decisions.md, Import). So they overwrite, increment and remove nothing. The same limits apply.
  */
-export function applyImportedOperations(
-  traits: ReadonlyMap<string, TraitValue>,
-  operations: TraitOperations,
-): AppliedTraits {
-  const imported = applyTraitOperations(new Map(), operations)
-  const next = new Map(traits)
-  for (const [slug, value] of imported.traits) if (!next.has(slug)) next.set(slug, value)
-  return { ...imported, traits: next }
+export function applyImportedOperations(before: SizedTraits, operations: TraitOperations): AppliedTraits {
+  const alone = applyTraitOperations(NO_TRAITS, operations, UNLIMITED)
+  const { current, put, dropped } = createTraitWriter(before, USER_LIMITS)
+  for (const [slug, value] of alone.traits) if (!current().traits.has(slug)) put(slug, value)
+  return { ...current(), skippedIncrements: alone.skippedIncrements, dropped }
+}
+
+/** Changes a copy, which is made at the first change. The size is counted along: nothing is measured twice. */
+function createTraitWriter(before: SizedTraits, limits: { readonly traits: number; readonly traitBytes: number }) {
+  const dropped: string[] = []
+  let { traits, traitBytes } = before
+  let copy: Map<string, TraitValue> | undefined
+
+  const writable = (): Map<string, TraitValue> => {
+    copy ??= new Map(traits)
+    traits = copy
+    return copy
+  }
+
+  return {
+    dropped,
+    current: (): SizedTraits => ({ traits, traitBytes }),
+    put: (slug: string, value: TraitValue): void => {
+      const known = traits.get(slug)
+      if (known !== undefined && isSame(known, value)) return
+      const count = known === undefined ? traits.size + 1 : traits.size
+      const bytes = traitBytes + traitBytesOf(slug, value) - (known === undefined ? 0 : traitBytesOf(slug, known))
+      if (count > limits.traits || bytes > limits.traitBytes) {
+        dropped.push(slug)
+        return
+      }
+      writable().set(slug, value)
+      traitBytes = bytes
+    },
+    unset: (slug: string): void => {
+      const known = traits.get(slug)
+      if (known === undefined) return
+      writable().delete(slug)
+      traitBytes -= traitBytesOf(slug, known)
+    },
+  }
+}
+
+/** As JSON has them: then nothing needs to be written. */
+function isSame(one: TraitValue, other: TraitValue): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other)
+  return one === other
 }
 
 /**

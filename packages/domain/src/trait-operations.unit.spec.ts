@@ -1,11 +1,20 @@
 import type { TraitOperations, TraitValue } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { applyTraitOperations, customTraitSlugs } from './trait-operations.ts'
+import { traitBytesOf } from './trait-limits.ts'
+import { applyTraitOperations, customTraitSlugs, NO_TRAITS, type SizedTraits } from './trait-operations.ts'
+
+const sized = (traits: ReadonlyMap<string, TraitValue>): SizedTraits => ({
+  traits,
+  traitBytes: [...traits].reduce((sum, [slug, value]) => sum + traitBytesOf(slug, value), 0),
+})
 
 const given = (traits: Record<string, TraitValue>) => ({
   when: (operations: TraitOperations) => {
-    const { traits: after, skippedIncrements } = applyTraitOperations(new Map(Object.entries(traits)), operations)
+    const { traits: after, skippedIncrements } = applyTraitOperations(
+      sized(new Map(Object.entries(traits))),
+      operations,
+    )
     return { traits: Object.fromEntries(after), skippedIncrements }
   },
 })
@@ -51,7 +60,7 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
     const operations = JSON.parse(
       '{"set":{"__proto__":"x","constructor":1},"increment":{"constructor":2,"toString":1}}',
     )
-    const after = applyTraitOperations(new Map(), operations as TraitOperations)
+    const after = applyTraitOperations(NO_TRAITS, operations as TraitOperations)
     expect([...after.traits]).toEqual([
       ['__proto__', 'x'],
       ['constructor', 3],
@@ -64,7 +73,8 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
     fc.assert(
       fc.property(someTraits, someOperations, (before, operations) => {
         const kept = structuredClone([...before])
-        const { traits, skippedIncrements } = applyTraitOperations(before, operations)
+        const { traits, traitBytes, skippedIncrements } = applyTraitOperations(sized(before), operations)
+        expect(traitBytes).toBe(sized(traits).traitBytes)
         for (const slug of SLUGS) {
           const expected = modelOfOneSlug(slug, before, operations)
           const skipped = skippedIncrements.filter((name) => name === slug).length
@@ -73,6 +83,57 @@ describe('applyTraitOperations (decisions.md, Identify)', () => {
         expect([...before]).toEqual(kept)
       }),
     )
+  })
+})
+
+const full = (count: number) => sized(new Map(Array.from({ length: count }, (_, at) => [`t${at}`, at])))
+/** So that slug and value count `bytes` together. */
+const textOf = (slug: string, bytes: number) => 'x'.repeat(bytes - traitBytesOf(slug, ''))
+
+describe('the limits of a user (decisions.md, Identify)', () => {
+  it('drop what would make more than 1,000 traits; traits that are there can still change', () => {
+    const { traits, dropped } = applyTraitOperations(full(999), {
+      set: { fits: 1, tooMany: 2, t0: 'changed' },
+      setOnce: { tooManyToo: 3, t1: 'kept' },
+      increment: { oneMore: 1, t2: 1 },
+      unset: ['t3', 'tooMany'],
+    })
+    expect(dropped).toEqual(['tooMany', 'tooManyToo', 'oneMore'])
+    expect(traits.size).toBe(999)
+    expect([traits.get('fits'), traits.get('t0'), traits.get('t1'), traits.get('t2')]).toEqual([1, 'changed', 1, 3])
+  })
+
+  it('drop what would make more than 262,144 bytes, and keep the value before it', () => {
+    const before = sized(
+      new Map([
+        ['long', textOf('long', 262_144 - 20)],
+        ['n', 'abc'],
+      ]),
+    )
+    expect(before.traitBytes).toBe(262_144 - 12)
+    const grown = applyTraitOperations(before, { set: { n: 'x'.repeat(15) } })
+    expect([grown.traitBytes, grown.dropped]).toEqual([262_144, []])
+    const tooLong = applyTraitOperations(before, { set: { n: 'x'.repeat(16), long: '' }, setOnce: { m: 1 } })
+    expect([tooLong.traits.get('n'), tooLong.traits.get('m'), tooLong.dropped]).toEqual(['abc', 1, ['n']])
+  })
+
+  it('count slug and value as JSON in UTF-8, and numbers as Postgres writes them out', () => {
+    expect(traitBytesOf('a', 'b')).toBe(6)
+    expect(traitBytesOf('ä"', ['🎉', null, 1.5])).toBe(6 + 17)
+    expect(traitBytesOf('n', 1e308)).toBe(3 + 6 + 308)
+    expect(traitBytesOf('n', [5e-324, 7])).toBe(3 + 10 + 324)
+  })
+
+  it('give the same map where nothing changes, so that nothing is written', () => {
+    const before = sized(
+      new Map<string, TraitValue>([
+        ['plan', 'pro'],
+        ['tags', ['a', 1]],
+        ['off', null],
+      ]),
+    )
+    const same = { set: { plan: 'pro', tags: ['a', 1], off: null }, setOnce: { plan: 'x' }, unset: ['gone'] }
+    expect(applyTraitOperations(before, same).traits).toBe(before.traits)
   })
 })
 

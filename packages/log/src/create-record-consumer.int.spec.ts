@@ -1,19 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kafka } from 'kafkajs'
+import { deleteRecords } from '@nextvisit/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../test/given-member.ts'
 import { givenConnection, givenRecords, givenTopic } from '../test/given-topic.ts'
 import type { Watermarks } from './record-consumer.ts'
 import { withLogAdmin } from './with-log-admin.ts'
-
-async function deleteRecords(topic: string, before: number): Promise<void> {
-  const admin = new Kafka({ brokers: [...givenConnection().brokers] }).admin()
-  await admin.connect()
-  await admin.fetchTopicMetadata({ topics: [topic] }) // or kafkajs knows no leader
-  await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(before) }] })
-  await admin.disconnect()
-}
 
 describe('a record consumer', () => {
   it('begins at the positions it is given, and tells where each fetch began and the log ends', async () => {
@@ -160,7 +152,7 @@ describe('a record consumer that cannot go on', () => {
     const { batches, crashes } = await givenMember({ topic, onBatch: () => deleted.promise })
     await sleep(300)
     await givenRecords(topic, 0, numbers(5, 50))
-    await deleteRecords(topic, 20)
+    await deleteRecords(givenConnection(), topic, { partition: 0, before: 20 })
     deleted.resolve()
     await until(() => crashes.length > 0)
     expect(crashes).toMatchObject([{ code: 'POSITION_OUTSIDE_LOG' }])

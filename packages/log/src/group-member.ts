@@ -8,6 +8,7 @@ import { toFetchedBatches, type KafkaBatch } from './fetched-batches.ts'
 import { isInLog } from './is-in-log.ts'
 import { createKafka, silentLogger } from './kafka-client.ts'
 import { keepTrying } from './keep-trying.ts'
+import { isSettledWithin } from './within.ts'
 import { readWatermarks } from './with-log-admin.ts'
 import type { LogConnection } from './log-connection.ts'
 import { createOffsetCommits } from './offset-commits.ts'
@@ -43,6 +44,8 @@ interface PartitionCursor {
 const maxStrayFetches = 3
 const maxAttempts = 3
 const retryAfterMs = 200
+/** kafkajs fetches nothing more from a broker, and sends no heartbeat, before every batch of the last fetch is handled. */
+const parkAfterMs = 500
 
 /** Once `signal` is aborted, no more batches are passed on. */
 export function createGroupMember(
@@ -54,6 +57,7 @@ export function createGroupMember(
   const { topics, maxBatchRecords = 1_000, logger = silentLogger } = options
   const sockets = createClientSockets(connection)
   const commits = createOffsetCommits(logger)
+  const parked = new Set<Promise<void>>()
   let assignment: Assignment | undefined
   let isLost = false
 
@@ -91,7 +95,9 @@ export function createGroupMember(
       }
     }
     handlers.onAssigned?.(joined.partitions)
-    consumer.resume(inKafkaTerms(joined.partitions))
+    const isLocated = (topic: string) => (partition: number) => joined.cursors.has(nameOf(topic, partition))
+    const located = [...joined.partitions].map(([topic, ofTopic]) => [topic, ofTopic.filter(isLocated(topic))] as const)
+    consumer.resume(inKafkaTerms(new Map(located)))
   }
 
   /**
@@ -110,7 +116,8 @@ export function createGroupMember(
       const watermarks = new Map([...all].filter(([partition]) => partitions.includes(partition)))
       try {
         const positions = await handlers.positions(topic, watermarks)
-        return new Map(partitions.map((partition) => [partition, checked(topic, partition, positions, watermarks)]))
+        for (const [partition, position] of positions) requireInLog(topic, partition, position, watermarks)
+        return positions
       } catch (error) {
         if (attempt === maxAttempts || isOver()) throw error
         logger.debug({ topic, err: error }, 'Positions were refused; trying again')
@@ -125,17 +132,41 @@ export function createGroupMember(
     const current = assignment
     const cursor = current?.cursors.get(nameOf(topic, partition))
     for (const part of toFetchedBatches(batch, maxBatchRecords)) {
-      if (!cursor || assignment !== current || signal.aborted) return // fetched for an assignment that is over
+      if (!current || !cursor || assignment !== current || signal.aborted) return // fetched for an assignment that is over
       if (part.fetchedFrom !== cursor.next) return refetch(topic, partition, cursor)
-      await passOn(part)
+      const handling = passOn(part)
+      const advance = (): void => {
+        cursor.next = part.nextOffset
+        cursor.strayFetches = 0
+        commits.note(topic, partition, part.nextOffset, (offsets) => payload.commitOffsetsIfNecessary(offsets))
+      }
+      if (!(await isSettledWithin(parkAfterMs, handling))) return park(current, part, handling, advance)
       if (assignment !== current) return
-      cursor.next = part.nextOffset
-      cursor.strayFetches = 0
+      advance()
       payload.resolveOffset((part.nextOffset - 1n).toString())
-      commits.note(topic, partition, part.nextOffset, (offsets) => payload.commitOffsetsIfNecessary(offsets))
       if (signal.aborted) await commits.flush()
       await payload.heartbeat()
     }
+  }
+
+  /** Fetches nothing of this partition before its batch is handled, so that the other partitions continue meanwhile. */
+  const park = (
+    current: Assignment,
+    { topic, partition, nextOffset }: FetchedBatch,
+    handling: Promise<void>,
+    advance: () => void,
+  ): void => {
+    const own = [{ topic, partitions: [partition] }]
+    consumer.pause(own)
+    const goOn = (): void => {
+      if (assignment !== current || signal.aborted) return
+      advance()
+      consumer.seek({ topic, partition, offset: nextOffset.toString() })
+      consumer.resume(own)
+    }
+    const waiting = handling.then(goOn).catch(() => {}) // `onCrash` was called
+    parked.add(waiting)
+    void waiting.then(() => parked.delete(waiting))
   }
 
   const passOn = async (batch: FetchedBatch): Promise<void> => {
@@ -150,7 +181,12 @@ export function createGroupMember(
   const refetch = (topic: string, partition: number, cursor: PartitionCursor): void => {
     cursor.strayFetches += 1
     if (cursor.strayFetches > maxStrayFetches) {
-      handlers.onCrash(new PositionOutsideLogError(topic, partition, cursor.next))
+      const error = new PositionOutsideLogError(topic, partition, cursor.next)
+      if (handlers.onPositionLost) {
+        consumer.pause([{ topic, partitions: [partition] }])
+        return handlers.onPositionLost(topic, partition, error)
+      }
+      handlers.onCrash(error)
       throw new ConsumerHaltedError()
     }
     consumer.seek({ topic, partition, offset: cursor.next.toString() })
@@ -176,6 +212,7 @@ export function createGroupMember(
   const leave: GroupMember['leave'] = async () => {
     await commits.flush()
     await consumer.disconnect().catch(() => {})
+    await Promise.all(parked)
     commits.discard()
     sockets.cutOff(new ConsumerHaltedError())
   }
@@ -228,15 +265,13 @@ function createConsumer(
   })
 }
 
-function checked(
+function requireInLog(
   topic: string,
   partition: number,
-  positions: ReadonlyMap<number, bigint>,
+  position: bigint,
   watermarks: ReadonlyMap<number, Watermarks>,
-): bigint {
-  const position = positions.get(partition)
-  if (position !== undefined && isInLog(position, watermarks.get(partition))) return position
-  throw new PositionOutsideLogError(topic, partition, position)
+): void {
+  if (!isInLog(position, watermarks.get(partition))) throw new PositionOutsideLogError(topic, partition, position)
 }
 
 function inKafkaTerms(partitions: ReadonlyMap<string, readonly number[]>): { topic: string; partitions: number[] }[] {

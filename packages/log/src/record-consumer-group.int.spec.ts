@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fetchApiKey } from '@nextvisit/testing'
+import { deleteRecords, fetchApiKey } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../test/given-member.ts'
-import { givenFaultProxy, givenRecords, givenTopic } from '../test/given-topic.ts'
+import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from '../test/given-topic.ts'
 import type { FetchedBatch, Watermarks } from './record-consumer.ts'
 
 describe('record consumers of one group', () => {
@@ -78,5 +78,57 @@ describe('record consumers of one group', () => {
     await until(() => valuesOf(batches, 0).length === 40)
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 40))
     expect({ crashes, cut: proxy.struck().cut }).toEqual({ crashes: [], cut: 3 })
+  })
+
+  it('read the other partitions while one takes long with a batch, and keep their membership', async () => {
+    const topic = await givenTopic(3)
+    const { promise: isDone, resolve: finish } = Promise.withResolvers<void>()
+    const onBatch = ({ partition }: FetchedBatch) => (partition === 1 ? isDone : Promise.resolve())
+    await givenRecords(topic, 1, numbers(0, 5))
+    const { batches, assigned, crashes } = await givenMember({ topic, onBatch })
+    for (let from = 0; from < 40; from += 10) {
+      await givenRecords(topic, 0, numbers(from, from + 10))
+      await givenRecords(topic, 2, numbers(from, from + 10))
+      await until(() => valuesOf(batches, 0).length + valuesOf(batches, 2).length === 2 * (from + 10))
+      await sleep(2_000) // together longer than the session
+    }
+    await givenRecords(topic, 1, numbers(5, 10))
+    expect(valuesOf(batches, 1)).toEqual([])
+    finish()
+    await until(() => valuesOf(batches, 1).length === 10)
+    expect(valuesOf(batches, 1)).toEqual(numbers(0, 10))
+    expect({ assigned, crashes }).toEqual({ assigned: [[0, 1, 2]], crashes: [] })
+  })
+
+  it('read on where one partition has lost its position, if they are told of it', async () => {
+    const topic = await givenTopic(2)
+    await givenRecords(topic, 0, numbers(0, 5))
+    const deleted = Promise.withResolvers<void>()
+    const lost: unknown[] = []
+    const { batches, crashes } = await givenMember({
+      topic,
+      onBatch: ({ partition }) => (partition === 0 ? deleted.promise : Promise.resolve()),
+      onPositionLost: (_, partition, error) => void lost.push({ partition, error }),
+    })
+    await sleep(300)
+    await givenRecords(topic, 0, numbers(5, 50))
+    await deleteRecords(givenConnection(), topic, { partition: 0, before: 20 })
+    deleted.resolve()
+    await until(() => lost.length > 0)
+    await givenRecords(topic, 1, numbers(0, 5))
+    await until(() => valuesOf(batches, 1).length === 5)
+    expect(lost).toMatchObject([{ partition: 0, error: { code: 'POSITION_OUTSIDE_LOG' } }])
+    expect(valuesOf(batches, 0)).toEqual(numbers(0, 5))
+    expect(crashes).toEqual([])
+  })
+
+  it('own a partition without a position, and do not read it', async () => {
+    const topic = await givenTopic(2)
+    await givenRecords(topic, 0, numbers(0, 5))
+    const { batches, assigned, crashes } = await givenMember({ topic, positions: async () => new Map([[1, 0n]]) })
+    await givenRecords(topic, 1, numbers(0, 5))
+    await until(() => valuesOf(batches, 1).length === 5)
+    await sleep(500)
+    expect({ assigned, crashes, unread: valuesOf(batches, 0) }).toEqual({ assigned: [[0, 1]], crashes: [], unread: [] })
   })
 })

@@ -53,15 +53,24 @@ export interface RecordConsumerOptions {
 
 export interface RecordConsumerHandlers {
   /**
-   * Where to begin. Called at every assignment, before the first fetch, with the watermarks. Throw to refuse a position
-   * outside of them: the consumer then stops with an alarm, where kafkajs would reset silently.
+   * Where to begin. Called at every assignment, before the first fetch, with the watermarks. A partition that is left out
+   * is owned, but not read. After a throw, or with a position outside the watermarks, the consumer stops with an alarm:
+   * kafkajs would reset silently.
    */
   readonly positions: (
     topic: string,
     partitions: ReadonlyMap<number, Watermarks>,
   ) => Promise<ReadonlyMap<number, bigint>>
-  /** Called for one batch of a partition at a time. A throw stops this consumer for good (`onCrash`). */
+  /**
+   * Called for one batch of a partition at a time. May take as long as it needs: only its partition waits. A throw stops
+   * this consumer for good (`onCrash`).
+   */
   readonly onBatch: (batch: FetchedBatch) => Promise<void>
+  /**
+   * The log does not hold this partition's position any more. The partition is not read until the next assignment. Left
+   * out: the consumer stops for good (`onCrash`).
+   */
+  readonly onPositionLost?: (topic: string, partition: number, error: Error) => void
   /** Called after each rebalance with the partitions that this process owns now. Empty: it owns none. */
   readonly onAssigned?: (assigned: ReadonlyMap<string, readonly number[]>) => void
   /** The consumer has ended for good: exit the process. */

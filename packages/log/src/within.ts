@@ -10,3 +10,16 @@ export async function within<T>(withinMs: number, promise: Promise<T>, overdue: 
     clearTimeout(timer)
   }
 }
+
+/** Whether `promise` settles within `withinMs`. Rejects as it does. */
+export async function isSettledWithin(withinMs: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), withinMs)
+  })
+  try {
+    return await Promise.race([promise.then(() => true), deadline])
+  } finally {
+    clearTimeout(timer)
+  }
+}

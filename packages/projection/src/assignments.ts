@@ -1,10 +1,11 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
-import { fetchOffsetOf, requireInLog } from './log-identity.ts'
+import { fetchOffsetOf, outsideLog } from './log-identity.ts'
 import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import { retryWhilePostgresIsAway } from './postgres-retry.ts'
+import { endAlarms } from './partition-alarms.ts'
 import type { Projection, Recorded } from './projection.ts'
 import type { RunnerMetrics } from './runner-metrics.ts'
 
@@ -35,6 +36,8 @@ interface OpenedPartition {
   readonly fold: PartitionFold
   /** The log's end as it was when the checkpoint was read. */
   readonly logEnd: bigint
+  /** Why the partition cannot be read. */
+  readonly refusal?: Error | undefined
 }
 
 export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
@@ -50,11 +53,13 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
       logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
     const own = { projection, db, topic, partition, catalog, serviceVersion }
     const fold = createPartitionFold({ ...own, onFolded, onAfterFailed })
-    const { nextOffset } = await fold.open(marks.low)
+    const { nextOffset } = await fold.open()
     // The marks are older than the checkpoint: the last owner may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
-    requireInLog({ projection: projection.name, topic, partition }, nextOffset, log)
-    return { fold, logEnd: log.high }
+    const key = { projection: projection.name, topic, partition }
+    const refusal = outsideLog(key, nextOffset, log)
+    if (!refusal) await endAlarms(db, key, 'log identity')
+    return { fold, logEnd: log.high, refusal }
   }
 
   const readMarksOf = async (topic: string, partition: number): Promise<Watermarks> => {
@@ -74,7 +79,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
         topicPartition,
       })
       opened.set(nameOf(topic, partition), one)
-      found.set(partition, fetchOffsetOf(one.fold.checkpoint().nextOffset, marks))
+      if (!one.refusal) found.set(partition, fetchOffsetOf(one.fold.checkpoint().nextOffset, marks))
     }
     return found
   }
@@ -85,7 +90,10 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     if (!found) throw new Error(`${name} was assigned, but its checkpoint was never opened`)
     opened.delete(name)
     const until = AbortSignal.any([signal, ended.signal])
-    return createOwnedPartition({ topic, partition, ...found, logger, metrics, now, signal: until })
+    const { refusal, ...fold } = found
+    const one = createOwnedPartition({ topic, partition, ...fold, logger, metrics, now, signal: until })
+    if (refusal) one.halt(refusal)
+    return one
   }
 
   const begin: Assignments['begin'] = (assigned) => {

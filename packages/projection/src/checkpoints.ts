@@ -49,14 +49,12 @@ export async function readNextOffsets(db: Db, projection: string, topic: string)
   return new Map(rows.map((row) => [row.partition, row.next_offset]))
 }
 
-/** Creates the checkpoints of partitions that were never seen, at the offset where each log begins. */
-export async function createCheckpoints(
-  db: Db,
-  { projection, topic }: Omit<CheckpointKey, 'partition'>,
-  begins: ReadonlyMap<number, bigint>,
-): Promise<void> {
-  const rows = Array.from(begins, ([partition, nextOffset]) => ({ projection, topic, partition, nextOffset }))
-  for (const insertion of checkpoints.insertMissing(rows)) await db.$executeRaw(insertion)
+/**
+ * Creates the checkpoint of a partition that was never seen: at 0 even if the log begins later. A fold over the rest of a
+ * log would be wrong, so the checkpoint is then outside the log, and the partition halts.
+ */
+export async function createCheckpoint(db: Db, key: CheckpointKey): Promise<void> {
+  for (const insertion of checkpoints.insertMissing([{ ...key, nextOffset: 0n }])) await db.$executeRaw(insertion)
 }
 
 /** The first statement of every commit. Raises NV001 unless the checkpoint is still `read`. */

@@ -4,7 +4,7 @@ import type { CheckpointKey } from './checkpoints.ts'
 import { recordTimeOf } from './record-time.ts'
 import { deadLetters } from './tables.ts'
 
-/** A record that could not be parsed. */
+/** A record that could not be parsed, or that an operator has set aside. */
 export interface DeadLetter {
   readonly record: FetchedRecord
   readonly reason: string

@@ -55,13 +55,29 @@ export class CheckpointOfAnotherLogError extends ProjectionError {
   }
 }
 
-/** Loading, folding or writing failed in a way that another attempt cannot fix: a bug. The partition stops. */
+/** A record that an error is about. */
+export interface FailedRecord {
+  readonly offset: bigint
+  /** Its `ce_id`, if it has one. */
+  readonly id?: string | undefined
+}
+
+/** Loading, folding or writing failed in a way that another attempt cannot fix: a bug. The partition halts. */
 export class FoldFailedError extends ProjectionError {
   readonly code = 'FOLD_FAILED'
   readonly retryable = false
+  /** Given where it is known which record it is. */
+  readonly record: FailedRecord | undefined
 
-  constructor(key: CheckpointKey, from: bigint, cause: unknown) {
-    super(`${nameOf(key)}: folding from offset ${from} failed. This is a bug. Nothing was written.`, { cause })
+  constructor(key: CheckpointKey, failed: bigint | FailedRecord, cause: unknown) {
+    const what =
+      typeof failed === 'bigint'
+        ? `from offset ${failed}`
+        : `the record at offset ${failed.offset}${failed.id === undefined ? '' : ` (id ${failed.id})`}`
+    super(`${nameOf(key)}: folding ${what} failed. This is a bug. Nothing was written: see docs/runbooks/halted.md.`, {
+      cause,
+    })
+    this.record = typeof failed === 'bigint' ? undefined : failed
   }
 }
 
@@ -92,11 +108,11 @@ export function mayPass(error: unknown): boolean {
 }
 
 /** The work's result. What another attempt cannot fix becomes a {@link FoldFailedError} that says where it happened. */
-export async function orFoldFailed<T>(key: CheckpointKey, from: bigint, work: Promise<T>): Promise<T> {
+export async function orFoldFailed<T>(key: CheckpointKey, failed: bigint | FailedRecord, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
     if (error instanceof FoldFailedError || mayPass(error)) throw error
-    throw new FoldFailedError(key, from, error)
+    throw new FoldFailedError(key, failed, error)
   }
 }

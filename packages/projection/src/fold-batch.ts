@@ -7,23 +7,21 @@ import type { Recorded } from './projection.ts'
 import { recordTimeOf } from './record-time.ts'
 
 export interface FoldBatchOptions<Fact> {
-  /** Records that become dead letters even where they can be parsed: in a rebuild, those that are dead letters live. */
-  readonly isHeldBack?: (record: FetchedRecord) => boolean
+  /** Why a record becomes a dead letter even if it can be parsed. */
+  readonly deadBecause: (record: FetchedRecord) => string | undefined
   /** Called for each record that is in the read model now. */
   readonly onFolded?: (record: Recorded<Fact>) => void
   /** `after` or `onDuplicates` failed. What they do may be lost. */
   readonly onAfterFailed?: (error: unknown) => void
 }
 
-/** Folds and commits what a batch holds beyond the checkpoint, then runs what follows a commit. */
+/** Folds and commits a batch that begins at the checkpoint, then runs what follows a commit. */
 export async function foldBatch<Fact, Draft>(
   scope: FoldScope<Fact, Draft> & FoldBatchOptions<Fact>,
   batch: FetchedBatch,
 ): Promise<FoldResult> {
-  const { projection, db, position, serviceVersion, context, isHeldBack, onFolded, onAfterFailed } = scope
-  const { nextOffset } = position.checkpoint()
-  const unfolded = batch.records.filter(({ offset }) => offset >= nextOffset)
-  const { recorded, deadLetters } = parseRecords(projection.schema, unfolded, isHeldBack)
+  const { projection, db, position, serviceVersion, context, deadBecause, onFolded, onAfterFailed } = scope
+  const { recorded, deadLetters } = parseRecords(projection.schema, batch.records, deadBecause)
   const { draft, records, duplicates, statements } = await foldRecords(scope, recorded)
   const letters = insertDeadLetters(projection.name, serviceVersion, deadLetters)
   const last = batch.records.at(-1)

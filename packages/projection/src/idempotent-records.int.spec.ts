@@ -78,7 +78,7 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
     const projection = { ...createVisitsProjection(), onDuplicates }
     const own = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db, ...own, isRebuild })
-    await fold.open(0n)
+    await fold.open()
     const records = factsAsRecords(duplicatesAfter(0, 1), { replyTo: 'a-gateway' })
     for (const batch of batchesOf(records, batchRecords)) await fold.fold(batch)
     return db

@@ -8,6 +8,7 @@ export { createPartitionCounts, type PartitionCounts } from './partition-counts.
 export { type OutboxRow, outboxStatements } from './outbox.ts'
 export { parseRecords } from './parse-records.ts'
 export { createPartitionFold, type PartitionFold } from './partition-fold.ts'
+export type { PartitionAlarm } from './partition-alarms.ts'
 export type { PartitionProgress } from './partition-progress.ts'
 export type * from './projection.ts'
 export { type JsonRow, readTogether } from './read-together.ts'

@@ -12,9 +12,9 @@ export function fetchOffsetOf(nextOffset: bigint, { low, high }: Watermarks): bi
   return next > low ? next - 1n : next
 }
 
-/** Throws {@link CheckpointOutsideLogError} unless the log reaches from `offset` on, or ends there. */
-export function requireInLog(key: CheckpointKey, offset: bigint, log: Watermarks): void {
-  if (offset < log.low || offset > log.high) throw new CheckpointOutsideLogError(key, offset, log)
+/** Undefined where the log reaches from `offset` on, or ends there. */
+export function outsideLog(key: CheckpointKey, offset: bigint, log: Watermarks): CheckpointOutsideLogError | undefined {
+  return offset < log.low || offset > log.high ? new CheckpointOutsideLogError(key, offset, log) : undefined
 }
 
 /**

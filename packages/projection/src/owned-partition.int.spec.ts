@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from '../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
 import { createOwnedPartition } from './owned-partition.ts'
+import type { PartitionProgress } from './partition-progress.ts'
 import { createRunnerMetrics } from './runner-metrics.ts'
 
 const records = factsAsRecords(Array.from({ length: 10 }, (_, index) => eventTracked({ eventName: `Event ${index}` })))
@@ -91,18 +92,76 @@ describe('an owned partition', () => {
     expect(owned.progress()).toMatchObject({ lagRecords: 1n, lagSeconds: 120, stalledMs: 120_000 })
   })
 
-  it('is not stuck while Postgres is asked in vain: a fresh process would do no better', async () => {
+  it('counts how long nothing was folded through every retry, and apart from that how long nothing was answered', async () => {
     const { db } = await givenVisitsDatabase()
     const visits = createVisitsProjection()
-    let refusals = 2
+    const seen: PartitionProgress[] = []
     const load: typeof visits.load = async (...asked) => {
       pass(2)
-      if (refusals-- > 0) throw new Error('Connection terminated unexpectedly')
-      expect(owned.progress()).toMatchObject({ lagRecords: 10n, stalledMs: 120_000 })
+      seen.push(owned.progress())
+      if (seen.length < 3) throw new Error('Connection terminated unexpectedly')
       return visits.load?.(...asked) ?? visits.empty()
     }
     const { owned, pass } = await givenOwned(db, { logEnd: 10n, projection: { ...visits, load } })
     await owned.handle(batchOf(records))
+    expect(seen.map(({ stalledMs, hangsMs }) => [stalledMs, hangsMs])).toEqual([
+      [120_000, 120_000],
+      [240_000, 120_000],
+      [360_000, 120_000],
+    ])
+    expect(seen.map(({ alarms }) => alarms)).toMatchObject([
+      [{ kind: 'stalled', offset: 0n, code: 'NO_ANSWER' }],
+      [{ kind: 'stalled', offset: 0n, message: expect.stringContaining('Connection terminated') }],
+      [{ kind: 'stalled', offset: 0n, sinceMs: at(0).getTime() }],
+    ])
+    expect(owned.progress()).toMatchObject({ stalledMs: 0, hangsMs: 0, alarms: [] })
     expect(await countVisits(db)).toBe(10)
+  })
+
+  it('reports ticks that fail: a bug at once, anything else after a minute; batches are folded meanwhile', async () => {
+    const { db } = await givenVisitsDatabase()
+    const errors: (Error | undefined)[] = [
+      new Error('Connection terminated unexpectedly'),
+      new Error('Connection terminated unexpectedly'),
+      new TypeError('a bug'),
+      undefined,
+    ]
+    const visits = createVisitsProjection()
+    const tick: typeof visits.tick = async (...asked) => {
+      const error = errors.shift()
+      if (error) throw error
+      return visits.tick?.(...asked) ?? []
+    }
+    const { owned, pass } = await givenOwned(db, { projection: { ...visits, tick } })
+    const tickAt = async (minute: number) => {
+      await owned.tick(at(minute), 0n)
+      pass(1)
+      return owned.progress()
+    }
+    expect((await tickAt(1)).alarms).toMatchObject([{ kind: 'ticks', message: expect.stringContaining('Connection') }])
+    await owned.handle(batchOf(records))
+    expect((await tickAt(2)).ticksFailMs).toBe(120_000)
+    expect((await tickAt(3)).alarms).toMatchObject([
+      { kind: 'ticks', code: 'FOLD_FAILED', message: 'TypeError: a bug' },
+    ])
+    expect(await tickAt(4)).toMatchObject({ alarms: [], ticksFailMs: 0 })
+    expect(await countVisits(db)).toBe(10)
+    expect(await readTicks(db)).toHaveLength(1)
+  })
+
+  it('gives the batches time between ticks that fail', async () => {
+    const { db } = await givenVisitsDatabase()
+    let ticks = 0
+    const tick = async () => {
+      ticks += 1
+      throw new Error('Connection terminated unexpectedly')
+    }
+    const { owned, pass } = await givenOwned(db, { projection: { ...createVisitsProjection(), tick } })
+    await owned.tick(at(1), 0n)
+    await owned.tick(at(1), 0n)
+    expect(ticks).toBe(1)
+    pass(1)
+    await owned.tick(at(2), 0n)
+    expect(ticks).toBe(2)
   })
 })

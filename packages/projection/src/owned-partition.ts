@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FetchedBatch, Logger } from '@nextvisit/log'
+import { RunnerStoppedError } from './errors.ts'
 import type { FoldResult } from './fold-result.ts'
 import type { PartitionFold } from './partition-fold.ts'
 import { createProgressTracker, type PartitionProgress } from './partition-progress.ts'
@@ -23,18 +25,36 @@ export interface OwnedPartitionOptions {
 export interface OwnedPartition {
   readonly partition: number
   readonly topic: string
-  /** Resolves once the batch is committed, by this process or by another. */
+  /**
+   * Resolves once the batch is committed, by this process or by another. Waits for an operator at a record that the fold
+   * throws for. Rejects only with RunnerStoppedError.
+   */
   readonly handle: (batch: FetchedBatch) => Promise<void>
+  /** The partition cannot be read: reports it until the partition is assigned again. */
+  readonly halt: (error: Error) => void
+  /** An operator wants this record to be a dead letter. Does nothing unless the partition is halted there. */
+  readonly setAside: (offset: bigint, by: string) => void
   /** The log ends there now. */
   readonly noticeEnd: (end: bigint) => void
-  /** As of `instant`, when the log ended at `end`: runs once the checkpoint has passed `end`. */
+  /**
+   * As of `instant`, when the log ended at `end`: runs once the checkpoint has passed `end`. Never rejects: failures are
+   * in the progress, and the next call tries again.
+   */
   readonly tick: (instant: Date, end: bigint) => Promise<void>
+  /** The round of ticks found nothing to do here, or failed. */
+  readonly noticeTicks: (failure?: unknown) => void
   readonly progress: () => PartitionProgress
 }
 
 const SWAPPED = 'The read models were swapped by a replay; continuing from their checkpoint'
 const OVERTAKEN = 'Another owner moved the checkpoint; continuing from there'
-const DEAD_LETTERS = 'Records could not be parsed and are dead letters now; see nextvisit dead-letters list'
+const DEAD_LETTERS = 'Records are dead letters now; see nextvisit dead-letters list'
+const HALTED = 'This partition is halted, the others continue; see docs/runbooks/halted.md'
+
+/** What halted a partition may be gone (a missing right, for example), so it is tried again now and then. */
+const HALTED_RETRY_MS = 60_000
+/** A tick that fails may take as long as a statement may: the batches between ticks need time, too. */
+const FAILED_TICK_PAUSE_MS = 5_000
 
 export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
   const { topic, partition, fold, logEnd, logger, metrics, now, signal } = options
@@ -43,6 +63,8 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   const progress = createProgressTracker({ ...topicPartition, logEnd, nextOffset, now })
   let work: Promise<unknown> = Promise.resolve()
   let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
+  let noTickBeforeMs = 0
+  let wake: (() => void) | undefined
 
   /** One thing at a time, in the order of the calls. */
   const next = <T>(task: () => Promise<T>): Promise<T> => {
@@ -51,15 +73,15 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     return result
   }
 
-  const onRetry = (): void => {
+  const onRetry = (error: unknown): void => {
     metrics.retries.inc()
-    progress.noticeRefused()
+    progress.noticeRefused(error)
   }
 
-  /** Repeats the attempt until it is committed: while Postgres is unavailable, and while others move the checkpoint. */
-  const persist = async (attempt: () => Promise<FoldResult>): Promise<void> => {
+  /** Repeats the attempt while others move the checkpoint. */
+  const commit = async (attempt: () => Promise<FoldResult>): Promise<void> => {
     for (;;) {
-      const result = await retryWhilePostgresIsAway(attempt, { signal, logger, topicPartition, onRetry })
+      const result = await attempt()
       if (result.outcome === 'folded') return report(result)
       metrics.staleCommits.inc()
       if (result.isSwapped) logger.info(topicPartition, SWAPPED)
@@ -75,11 +97,54 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     logger.error({ ...topicPartition, deadLetters }, DEAD_LETTERS)
   }
 
+  /** Folds the next part of a batch, as soon as Postgres accepts it. Waits where no attempt helps. */
+  const foldPart = async (batch: FetchedBatch): Promise<void> => {
+    const attempt = () => commit(() => fold.fold(batch))
+    try {
+      await retryWhilePostgresIsAway(attempt, { signal, logger, topicPartition, onRetry })
+      progress.noticeFolded(batch)
+    } catch (error) {
+      if (error instanceof RunnerStoppedError) throw error
+      halt(error)
+      await untilWoken()
+    }
+  }
+
+  const halt = (error: unknown): void => {
+    if (!progress.noticeHalted(error)) return
+    const { offset, recordId } = progress.halted() ?? {}
+    logger.error({ ...topicPartition, offset: offset?.toString(), recordId, err: error }, HALTED)
+  }
+
+  const untilWoken = async (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const pause = new AbortController()
+    wake = resolve
+    const retry = sleep(HALTED_RETRY_MS, undefined, { signal: AbortSignal.any([signal, pause.signal]), ref: false })
+    await Promise.race([promise, retry.catch(() => {})])
+    pause.abort()
+  }
+
+  const setAside: OwnedPartition['setAside'] = (offset, by) => {
+    const halted = progress.halted()
+    if (halted?.offset !== offset || halted.recordId === undefined) return
+    fold.setAside(offset, `set aside by ${by}: ${halted.message}`)
+    wake?.()
+  }
+
   const runPendingTick = async (): Promise<void> => {
-    if (!pendingTick || nextOffset() < pendingTick.end) return
+    if (!pendingTick || nextOffset() < pendingTick.end || progress.halted()) return
     const { instant } = pendingTick
     pendingTick = undefined
-    await persist(() => fold.tick(instant))
+    try {
+      await commit(() => fold.tick(instant))
+      progress.noticeTicked()
+    } catch (error) {
+      if (signal.aborted) return
+      noTickBeforeMs = now().getTime() + FAILED_TICK_PAUSE_MS
+      progress.noticeTickFailed(error)
+      logger.warn({ ...topicPartition, err: error }, 'A tick failed; trying again')
+    }
   }
 
   return {
@@ -89,19 +154,24 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
       progress.noticeEnd(batch.highWatermark)
       return next(async () => {
         const stopTimer = metrics.foldSeconds.startTimer()
-        await persist(() => fold.fold(batch))
+        // At least once, also for a batch that is folded: the record before the checkpoint shows whether this is the same log.
+        do await foldPart(batch)
+        while (nextOffset() < batch.nextOffset)
         stopTimer()
-        progress.noticeFolded(batch)
         await runPendingTick()
       })
     },
+    halt,
+    setAside,
     noticeEnd: progress.noticeEnd,
     tick: (instant, end) =>
       next(async () => {
+        if (now().getTime() < noTickBeforeMs) return
         // A tick that waits for the checkpoint keeps its instant: under constant load a later one would never come due.
         pendingTick ??= { instant, end }
         await runPendingTick()
       }),
+    noticeTicks: (failure) => (failure === undefined ? progress.noticeTicked() : progress.noticeTickFailed(failure)),
     progress: progress.read,
   }
 }

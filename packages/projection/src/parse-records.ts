@@ -9,17 +9,18 @@ export interface ParsedRecords<Fact> {
   readonly deadLetters: readonly DeadLetter[]
 }
 
-/** Separates facts from records that cannot be parsed or are held back. Never throws. */
+/** Separates facts from records that cannot be parsed, or become dead letters for another reason. Never throws. */
 export function parseRecords<Fact>(
   schema: ZodType<Fact>,
   records: readonly FetchedRecord[],
-  isHeldBack: (record: FetchedRecord) => boolean = () => false,
+  deadBecause: (record: FetchedRecord) => string | undefined = () => undefined,
 ): ParsedRecords<Fact> {
   const recorded: Recorded<Fact>[] = []
   const deadLetters: DeadLetter[] = []
   for (const record of records) {
-    if (isHeldBack(record)) {
-      deadLetters.push({ record, reason: 'a dead letter of the live read models' })
+    const reason = deadBecause(record)
+    if (reason !== undefined) {
+      deadLetters.push({ record, reason })
       continue
     }
     const decoded = decodeRecord(schema, record.value, record.headers)

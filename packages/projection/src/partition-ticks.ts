@@ -2,7 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
 import { findRetries } from './dead-letters.ts'
-import { LogAwayError, mayPass, RunnerStoppedError } from './errors.ts'
+import { LogAwayError } from './errors.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 import type { Projection } from './projection.ts'
 
@@ -17,8 +17,6 @@ export interface PartitionTicksOptions<Fact, Draft> {
   readonly everyMs: number
   /** Called after each round. */
   readonly onRound: () => void
-  /** A tick failed in a way that another attempt cannot fix. */
-  readonly onFailure: (error: Error) => void
   /** Aborted when the runner stops. */
   readonly signal: AbortSignal
 }
@@ -32,7 +30,7 @@ export interface PartitionTicks {
 }
 
 export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): PartitionTicks {
-  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onRound, onFailure, signal } = options
+  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onRound, signal } = options
   const ticking = new Map<OwnedPartition, Promise<void>>()
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -43,11 +41,11 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
   }
 
   const beginRound = (): void => {
-    round = runRound().catch(onTickFailed).then(schedule)
+    round = runRound().then(schedule)
   }
 
   const runRound = async (): Promise<void> => {
-    for (const topic of projection.topics) await tickTopic(topic)
+    for (const topic of projection.topics) await tickTopic(topic).catch((error: unknown) => onRoundFailed(topic, error))
     onRound()
   }
 
@@ -64,7 +62,10 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     for (const { one, end } of ofTopic) one.noticeEnd(end)
     const partitions = ofTopic.map(({ one }) => one.partition)
     const due = await findDue(topic, partitions, instant)
-    for (const { one, end } of ofTopic) if (due.has(one.partition) && !ticking.has(one)) beginTick(one, instant, end)
+    for (const { one, end } of ofTopic) {
+      if (!due.has(one.partition)) one.noticeTicks()
+      else if (!ticking.has(one)) beginTick(one, instant, end)
+    }
   }
 
   /** Which of these partitions have something to do: few queries, however many partitions are owned. */
@@ -80,18 +81,17 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
 
   /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
   const beginTick = (one: OwnedPartition, instant: Date, end: bigint): void => {
-    const ended = one.tick(instant, end).catch(onTickFailed)
     ticking.set(
       one,
-      ended.finally(() => ticking.delete(one)),
+      one.tick(instant, end).finally(() => ticking.delete(one)),
     )
   }
 
-  /** While Kafka or Postgres is unavailable ticks wait. The tick of a lost partition may fail: its new owner ticks. */
-  const onTickFailed = (err: unknown): void => {
+  /** Without knowing what is due, no partition of the topic can be ticked. */
+  const onRoundFailed = (topic: string, err: unknown): void => {
     if (signal.aborted) return
-    if (!mayPass(err)) onFailure(err instanceof Error ? err : new Error(String(err)))
-    else if (!(err instanceof RunnerStoppedError)) logger.warn({ err }, 'Cannot see what is due; ticks wait')
+    logger.warn({ err, topic }, 'Cannot see what is due; ticks wait')
+    for (const one of owned()) if (one.topic === topic) one.noticeTicks(err)
   }
 
   return {

@@ -1,12 +1,5 @@
 import type { Db, Statement } from '@nextvisit/database'
-import {
-  type Checkpoint,
-  type CheckpointKey,
-  createCheckpoints,
-  fence,
-  isStale,
-  readCheckpoint,
-} from './checkpoints.ts'
+import { type Checkpoint, type CheckpointKey, createCheckpoint, fence, isStale, readCheckpoint } from './checkpoints.ts'
 import { executeAll } from './execute-all.ts'
 import type { Stale } from './fold-result.ts'
 
@@ -16,8 +9,8 @@ export type Advance = Pick<Checkpoint, 'nextOffset' | 'recordTime'>
 /** The checkpoint of one partition, as this process last read or committed it. */
 export interface Position {
   readonly key: CheckpointKey
-  /** Reads the checkpoint. Creates it at `low`, where the log begins, if this partition was never seen. */
-  readonly open: (low: bigint) => Promise<Checkpoint>
+  /** Reads the checkpoint. Creates it at offset 0 if this partition was never seen. */
+  readonly open: () => Promise<Checkpoint>
   readonly checkpoint: () => Checkpoint
   /**
    * The one transaction: the fence, then these statements. Without `advance` the checkpoint keeps its offset, and the
@@ -34,9 +27,9 @@ export function createPosition(db: Db, key: CheckpointKey): Position {
     return current
   }
 
-  const open: Position['open'] = async (low) => {
+  const open: Position['open'] = async () => {
     const found = await readCheckpoint(db, key)
-    if (!found) await createCheckpoints(db, key, new Map([[key.partition, low]]))
+    if (!found) await createCheckpoint(db, key)
     current = found ?? (await readCheckpoint(db, key))
     return checkpoint()
   }

@@ -7,7 +7,7 @@ export interface PostgresRetryOptions {
   readonly logger: Logger
   /** For the log. */
   readonly topicPartition: { readonly topic: string; readonly partition: number }
-  readonly onRetry?: () => void
+  readonly onRetry?: (error: unknown) => void
 }
 
 const FIRST_BACK_OFF_MS = 100
@@ -29,7 +29,7 @@ export async function retryWhilePostgresIsAway<T>(
       return await attempt()
     } catch (error) {
       if (!mayPass(error)) throw error
-      onRetry?.()
+      onRetry?.(error)
       logger.warn({ ...topicPartition, err: error, backOffMs }, 'Cannot be folded now; trying again')
       await sleep(backOffMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {})
     }

@@ -125,30 +125,6 @@ describe('a projection runner', () => {
     expect(await countVisits(db)).toBe(0)
   })
 
-  it('stops loudly at a bug, with nothing of the batch written', async () => {
-    const { log, db } = await given()
-    await log.publish(['Fine', 'A bug'].map((eventName) => eventTracked({ userName: 'ada', eventName })))
-    const { onFailure } = await givenRunner(log, db)
-    await expect.poll(() => onFailure.mock.calls.length, soon).toBe(1)
-    expect(onFailure.mock.calls[0]?.[0]).toMatchObject({ code: 'FOLD_FAILED', retryable: false })
-    expect(await countVisits(db)).toBe(0)
-  })
-
-  it('stops loudly at a tick that is a bug', async () => {
-    const { log, db } = await given()
-    const projection = { ...createVisitsProjection(log.topic), tick: failAsABug }
-    const { onFailure } = await givenRunner(log, db, { projection })
-    await expect.poll(() => onFailure.mock.calls[0]?.[0], soon).toMatchObject({ code: 'FOLD_FAILED' })
-  })
-
-  it('halts at a checkpoint beyond the end of the log instead of resetting it', async () => {
-    const { log, db } = await given()
-    await putCheckpoint(db, log.topic, 0, 7n)
-    const { onFailure } = await givenRunner(log, db)
-    await expect.poll(() => onFailure.mock.calls.length, soon).toBe(1)
-    expect(onFailure.mock.calls[0]?.[0]).toMatchObject({ code: 'CHECKPOINT_OUTSIDE_LOG' })
-  })
-
   it('does not halt when others fold on between its look at the log and at its checkpoint', async () => {
     const { log, db } = await given()
     const overtakeOnce = async (): Promise<void> => {
@@ -253,10 +229,6 @@ describe('a projection runner', () => {
     expect((await metrics.getSingleMetric('projection_lag_records')?.get())?.values).toEqual([])
   })
 })
-
-async function failAsABug(): Promise<never> {
-  throw new TypeError('a bug')
-}
 
 async function publishInRounds(log: GivenLog, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {

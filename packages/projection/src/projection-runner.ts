@@ -12,8 +12,8 @@ import {
   readWatermarks,
 } from '@nextvisit/log'
 import { Registry } from 'prom-client'
+import { createAlarmWatch } from './alarm-watch.ts'
 import { createAssignments } from './assignments.ts'
-import { createDeadLetterGauge } from './dead-letter-gauge.ts'
 import { RunnerStoppedError } from './errors.ts'
 import { createLinger } from './linger.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
@@ -22,6 +22,7 @@ import type { PartitionProgress } from './partition-progress.ts'
 import { createPartitionTicks } from './partition-ticks.ts'
 import type { Projection } from './projection.ts'
 import { createRunnerMetrics } from './runner-metrics.ts'
+import { createSchemaGauges } from './schema-gauges.ts'
 
 export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
@@ -69,7 +70,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const registry = options.metrics ?? new Registry()
   const progress = () => owned().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)
-  const deadLetters = createDeadLetterGauge({ db, projection: projection.name, registry, logger })
+  const waiting = createSchemaGauges({ db, projection: projection.name, registry, logger })
   const logAdmin = createLogAdmin(connection, { logger })
   const countPartitions = createPartitionCounts(logAdmin)
   const stopping = new AbortController()
@@ -100,9 +101,11 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
         }
       },
+      onPositionLost: (topic, partition, error) => find(topic, partition)?.halt(error),
       onCrash: onFailure,
     },
   )
+  const alarms = createAlarmWatch({ db, projection: projection.name, owned, logger, everyMs: tickEveryMs })
 
   const ticks = createPartitionTicks({
     projection,
@@ -112,7 +115,6 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     owned,
     now,
     logger,
-    onFailure,
     signal,
     everyMs: tickEveryMs,
     onRound: drainOutbox,
@@ -123,13 +125,14 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       await logAdmin.connect()
       await consumer.start()
       ticks.start()
-      void deadLetters.report()
+      alarms.start()
+      void waiting.report()
     },
     stop: async () => {
       ticks.stop()
       const left = consumer.stop()
       stopping.abort()
-      const isOver = left.then(ticks.finished).then(outbox?.finished)
+      const isOver = left.then(ticks.finished).then(alarms.stop).then(outbox?.finished)
       await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       await logAdmin.disconnect()
     },

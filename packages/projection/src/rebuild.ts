@@ -7,7 +7,7 @@ import {
   type LogConnection,
   readWatermarks,
 } from '@nextvisit/log'
-import { fetchOffsetOf, requireInLog } from './log-identity.ts'
+import { fetchOffsetOf, outsideLog } from './log-identity.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import type { Projection } from './projection.ts'
 
@@ -70,7 +70,8 @@ async function foldLane(
     const fold = folds.get(batch.partition)
     if (!fold) return
     const before = fold.checkpoint().nextOffset
-    while ((await fold.fold(batch)).outcome === 'stale');
+    do await fold.fold(batch)
+    while (fold.checkpoint().nextOffset < batch.nextOffset)
     onProgress?.(Number(fold.checkpoint().nextOffset - before))
   }
   const from = new Map(lane.map(({ partition, begin }) => [partition, begin]))
@@ -116,8 +117,10 @@ async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Pro
   for (const [partition, end] of until) {
     const fold = createPartitionFold({ ...own, partition, isRebuild: true })
     const log = watermarks.get(partition) ?? { low: 0n, high: 0n }
-    const { nextOffset } = await fold.open(log.low)
-    for (const offset of [nextOffset, end]) requireInLog({ projection: projection.name, topic, partition }, offset, log)
+    const { nextOffset } = await fold.open()
+    const key = { projection: projection.name, topic, partition }
+    const outside = outsideLog(key, nextOffset, log) ?? outsideLog(key, end, log)
+    if (outside) throw outside
     if (nextOffset < end) folds.push({ ...fold, partition, begin: fetchOffsetOf(nextOffset, log), end })
   }
   return folds

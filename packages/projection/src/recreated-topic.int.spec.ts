@@ -30,29 +30,44 @@ async function recreateTopic({ topic, connection }: GivenLog): Promise<void> {
 
 const readOffsets = (db: Db) => db.$queryRaw(sql`SELECT partition, next_offset FROM checkpoints ORDER BY partition`)
 
+/** The codes of the partitions' halts, as `nextvisit status` reads them. */
+async function readHalts(db: Db): Promise<readonly string[]> {
+  const rows = await db.$queryRaw<{ code: string }[]>(sql`SELECT code FROM partition_alarms WHERE kind = 'halted'`)
+  return rows.map(({ code }) => code)
+}
+
 describe('a topic that was created again', () => {
-  it('halts the projection once it has grown past the checkpoints, with nothing folded or moved', async () => {
+  it('halts every partition once it has grown past the checkpoints, with nothing folded or moved', async () => {
     const { log, db, runner } = await givenFolded()
     await runner.stop()
     const before = await readOffsets(db)
     await recreateTopic(log)
     await log.publish(givenEvents(100))
     const { onFailure } = await givenRunner(log, db)
-    await expect.poll(() => onFailure.mock.calls.length, soon).toBe(1)
-    expect(onFailure.mock.calls[0]?.[0]).toMatchObject({
-      code: 'CHECKPOINT_OF_ANOTHER_LOG',
-      retryable: false,
-      message: expect.stringContaining('docs/runbooks/restored.md'),
-    })
+    await expect
+      .poll(() => readHalts(db), soon)
+      .toEqual(Array.from({ length: PARTITIONS }, () => 'CHECKPOINT_OF_ANOTHER_LOG'))
+    const messages = await db.$queryRaw(sql`SELECT message FROM partition_alarms LIMIT 1`)
+    expect(messages).toMatchObject([{ message: expect.stringContaining('docs/runbooks/restored.md') }])
+    expect(onFailure).not.toHaveBeenCalled()
     expect(await readOffsets(db)).toEqual(before)
     expect(await countVisits(db)).toBe(40)
   })
 
-  it('halts it by the log’s end where it has not grown as far', async () => {
+  it('halts them by the log’s end where it has not grown as far', async () => {
     const { log, db, runner } = await givenFolded()
     await runner.stop()
     await recreateTopic(log)
-    const { onFailure } = await givenRunner(log, db)
-    await expect.poll(() => onFailure.mock.calls[0]?.[0], soon).toMatchObject({ code: 'CHECKPOINT_OUTSIDE_LOG' })
+    await givenRunner(log, db)
+    await expect.poll(async () => new Set(await readHalts(db)), soon).toEqual(new Set(['CHECKPOINT_OUTSIDE_LOG']))
+  })
+
+  it('halts them when it happens under a running process', async () => {
+    const { log, db, runner } = await givenFolded()
+    await recreateTopic(log)
+    await log.publish(givenEvents(10))
+    await expect.poll(async () => (await readHalts(db)).length, soon).toBeGreaterThan(0)
+    expect(runner.progress().flatMap(({ alarms }) => alarms.map(({ kind }) => kind))).toContain('halted')
+    expect(await countVisits(db)).toBe(40)
   })
 })

@@ -3,6 +3,7 @@ import { readRetries, settleRetries } from './dead-letters.ts'
 import { FoldFailedError, orFoldFailed } from './errors.ts'
 import { type FoldScope, foldRecords } from './fold-records.ts'
 import { type FoldResult, NOTHING_FOLDED } from './fold-result.ts'
+import { messageOf } from './partition-alarms.ts'
 import { parseRecords } from './parse-records.ts'
 
 /**
@@ -30,7 +31,7 @@ async function foldOrBury<Fact, Draft>(
   } catch (error) {
     if (!(error instanceof FoldFailedError)) throw error
     if (others.length > 0) return foldOrBury(scope, [first])
-    const reason = `folding it failed: ${String(error.cause)}`.replaceAll('\u0000', '').toWellFormed()
+    const reason = `folding it failed: ${messageOf(error.cause)}`
     const stale = await position.commit([settleRetries(position.key, serviceVersion, [], [{ record: first, reason }])])
     return stale ?? { ...NOTHING_FOLDED, deadLetters: 1 }
   }

@@ -1,30 +1,52 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { PartitionProgress } from './partition-progress.ts'
 
+interface PartitionGauge {
+  readonly name: string
+  readonly help: string
+  readonly read: (progress: PartitionProgress) => number
+}
+
 /** A projection's metrics. Labels name the partition, never a user. */
 export function createRunnerMetrics(registry: Registry, progress: () => readonly PartitionProgress[]) {
   const registers = [registry]
+  /** Computed at each scrape, so that it grows while nothing moves. */
+  const gaugeOf = ({ name, help, read }: PartitionGauge) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['partition'],
+      registers,
+      collect() {
+        this.reset()
+        for (const one of progress()) this.set({ partition: one.partition }, read(one))
+      },
+    })
   return {
-    /** Lag is computed at each scrape, so that it grows while nothing moves. */
-    lagRecords: new Gauge({
+    lagRecords: gaugeOf({
       name: 'projection_lag_records',
       help: 'Records between the checkpoint and the end of the log',
-      labelNames: ['partition'],
-      registers,
-      collect() {
-        this.reset()
-        for (const { partition, lagRecords } of progress()) this.set({ partition }, Number(lagRecords))
-      },
+      read: ({ lagRecords }) => Number(lagRecords),
     }),
-    lagSeconds: new Gauge({
+    lagSeconds: gaugeOf({
       name: 'projection_lag_seconds',
       help: 'Age of the last record folded, while there are more; 0 at the end of the log',
-      labelNames: ['partition'],
-      registers,
-      collect() {
-        this.reset()
-        for (const { partition, lagSeconds } of progress()) this.set({ partition }, lagSeconds)
-      },
+      read: ({ lagSeconds }) => lagSeconds,
+    }),
+    halted: gaugeOf({
+      name: 'projection_halted',
+      help: '1: this partition is halted until somebody does something about it',
+      read: ({ alarms }) => (alarms.some(({ kind }) => kind === 'halted') ? 1 : 0),
+    }),
+    stalledSeconds: gaugeOf({
+      name: 'projection_stalled_seconds',
+      help: 'How long records have waited while none was folded, however often that was tried',
+      read: ({ stalledMs }) => stalledMs / 1_000,
+    }),
+    ticksFailingSeconds: gaugeOf({
+      name: 'projection_ticks_failing_seconds',
+      help: 'How long ticks have failed; 0 when the last one succeeded',
+      read: ({ ticksFailMs }) => ticksFailMs / 1_000,
     }),
     batchRecords: new Histogram({
       name: 'projection_batch_records',
@@ -40,7 +62,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     deadLetters: new Counter({
       name: 'projection_dead_letters_total',
-      help: 'Records that could not be parsed',
+      help: 'Records that became dead letters',
       registers,
     }),
     duplicates: new Counter({
@@ -55,7 +77,7 @@ export function createRunnerMetrics(registry: Registry, progress: () => readonly
     }),
     retries: new Counter({
       name: 'projection_retries_total',
-      help: 'Batches tried again: Postgres away or busy, or what else they need on its way',
+      help: 'Batches tried again: Postgres is unavailable or busy, or something else that they need has not arrived',
       registers,
     }),
   }

@@ -44,6 +44,6 @@ export async function givenVisitsFold(
 ): Promise<PartitionFold> {
   const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
   const fold = createPartitionFold({ projection, db, ...place })
-  await fold.open(0n)
+  await fold.open()
   return fold
 }

@@ -7,7 +7,13 @@ import type { Logger } from 'pino'
 import { ListenError } from './errors.ts'
 import { type InternalRoute, isNotFound } from './internal-route.ts'
 
-export type Health = { readonly status: 'available' } | { readonly status: 'unavailable'; readonly because: string }
+export type Health =
+  | {
+      readonly status: 'available'
+      /** What an operator has to look at although the process works. */
+      readonly alarms?: readonly string[]
+    }
+  | { readonly status: 'unavailable'; readonly because: string }
 
 export interface InternalServerOptions {
   readonly host: string

@@ -41,7 +41,14 @@ const facts: readonly UserFact[] = [
   eventTracked({ received: at(20 * MINUTE) }),
   eventTracked({ received: at(21 * MINUTE), source: 'sdk', eventName: '__proto__', slug: '__proto__' }),
   visit({ received: at(60 * MINUTE), userId: userIdFixture('ada') }),
+  // More than is kept of a user: the same is dropped, however records are cut into batches.
+  identifyRequested({ received: at(61 * MINUTE), userName: 'bob', operations: { set: traits(0, 990) } }),
+  identifyRequested({ received: at(62 * MINUTE), userName: 'bob', operations: { setOnce: traits(980, 30) } }),
 ]
+
+function traits(from: number, count: number) {
+  return Object.fromEntries(Array.from({ length: count }, (_, nth) => [`trait_${from + nth}`, nth]))
+}
 
 /** Everything, but what the database numbers itself. */
 async function readRows(db: Db): Promise<unknown> {

@@ -1,5 +1,5 @@
 import type { EvaluatorReply, FormFact, GateOutcome, GateReason, Trigger, UserRef } from '@nextvisit/contracts'
-import { EMPTY_QUEUE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
+import { EMPTY_QUEUE, NO_PROFILE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
 export interface DraftUser extends UserRef, UserActivity {
@@ -8,6 +8,8 @@ export interface DraftUser extends UserRef, UserActivity {
   queue: Queue
   /** The queue as it was stored: rows that differ from it must be written. */
   storedQueue: Queue
+  /** The traits as they were stored: others must be written. Absent: there was no row. */
+  storedTraits?: UserActivity['traits']
   /** Whether anything but the queue and the counts of events must be written. */
   isChanged: boolean
   /** The events whose counts must be written. */
@@ -66,8 +68,7 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
     project,
     userId,
     partition,
-    traits: new Map(),
-    device: {},
+    ...NO_PROFILE,
     events: new Map(),
     queue: EMPTY_QUEUE,
     storedQueue: EMPTY_QUEUE,

@@ -39,6 +39,8 @@ function putUser(draft: FormsDraft, found: JsonRow): void {
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
   user.traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
+  user.storedTraits = user.traits
+  user.traitBytes = row.traitBytes
   user.device = JSON.parse(row.device) as DeviceFacts
   user.firstSeenAt = msOf(row.firstSeenAt)
   user.sessionStartedAt = msOf(row.sessionStartedAt)

@@ -97,7 +97,7 @@ describe('the queue out of form-events', () => {
           serviceVersion: 'test',
           isRebuild: true,
         })
-        await fold.open(0n)
+        await fold.open()
         for (const batch of batchesOf(records, size)) await fold.fold(batch)
         expect(await comparedRows(rebuilt)).toEqual(expected)
         expect(await rebuilt.outbox()).toEqual([])

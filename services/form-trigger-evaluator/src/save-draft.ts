@@ -4,12 +4,20 @@ import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
 import { decisions, eventOccurrences, users } from './tables.ts'
 
-/** What a batch has changed: one statement for each table, however many rows. */
+/**
+ * What a batch has changed: one statement for each table, however many rows. Traits that have not changed are not written:
+ * they may be long, and most records change other columns only.
+ */
 export function saveDraft(draft: FormsDraft): readonly Statement[] {
   const all = [...draft.users.values()]
+  const { whole = [], others = [] } = Object.groupBy(
+    all.filter(({ isChanged }) => isChanged),
+    ({ traits, storedTraits }) => (traits === storedTraits ? 'others' : 'whole'),
+  )
   const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]
   return [
-    ...users.upsert(all.filter(({ isChanged }) => isChanged).map(userRowOf)),
+    ...users.upsert(whole.map((user) => ({ ...userRowOf(user), traits: traitsOf(user) }))),
+    ...users.update(others.map(userRowOf), WITHOUT_TRAITS),
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
     ...writeQueues({ updated, inserted, facts: draft.facts }),
@@ -17,10 +25,16 @@ export function saveDraft(draft: FormsDraft): readonly Statement[] {
   ]
 }
 
+const WITHOUT_TRAITS = ['device', 'firstSeenAt', 'sessionStartedAt', 'lastSdkContactAt'] as const
+
+function traitsOf({ traits }: DraftUser): string {
+  return JSON.stringify(Object.fromEntries(traits))
+}
+
 function userRowOf(user: DraftUser) {
+  const { traits: _, ...columns } = user
   return {
-    ...user,
-    traits: JSON.stringify(Object.fromEntries(user.traits)),
+    ...columns,
     device: JSON.stringify(user.device),
     firstSeenAt: isoOf(user.firstSeenAt),
     sessionStartedAt: isoOf(user.sessionStartedAt),

@@ -10,6 +10,7 @@ export const users = defineTable(
   {
     ...USER,
     traits: 'jsonb',
+    traitBytes: 'int',
     device: 'jsonb',
     firstSeenAt: 'timestamptz?',
     sessionStartedAt: 'timestamptz?',

@@ -31,7 +31,7 @@ export async function givenEvaluator(databaseUrl: string) {
   async function openFold({ catalog, isRebuild, partition }: FoldContext): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
-    await fold.open(0n)
+    await fold.open()
     return fold
   }
 

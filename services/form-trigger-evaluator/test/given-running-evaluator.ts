@@ -42,7 +42,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
   const start = async (): Promise<void> => {
     const place = { topic: 'user-events', partition: PARTITION, serviceVersion: 'test' }
     fold = createPartitionFold({ projection, db: prisma, ...place, catalog })
-    await fold.open(0n)
+    await fold.open()
   }
 
   const fetched = async (from: number): Promise<readonly EvaluatorReply[]> => {

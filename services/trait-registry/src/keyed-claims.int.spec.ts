@@ -29,7 +29,7 @@ async function fold(facts: readonly EventTracked[]): Promise<void> {
   const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(1) })
   const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
   const partition = createPartitionFold({ projection, db: prisma, ...place })
-  const { nextOffset } = await partition.open(0n)
+  const { nextOffset } = await partition.open()
   const records = factsAsRecords(facts).map((record) => ({ ...record, offset: record.offset + nextOffset }))
   const end = nextOffset + BigInt(facts.length)
   await partition.fold({ ...batchOf(records), fetchedFrom: nextOffset, nextOffset: end })

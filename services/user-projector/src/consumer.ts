@@ -33,7 +33,15 @@ export const userProjector = defineConsumer({
       help: 'Increments of traits that are not numbers',
       registers: [metrics],
     })
-    return createUserProjection({ onSkippedIncrements: (count) => skippedIncrements.inc(count) })
+    const droppedOperations = new Counter({
+      name: 'dropped_trait_operations_total',
+      help: 'Trait operations and device facts that were dropped because the user has reached a limit',
+      registers: [metrics],
+    })
+    return createUserProjection({
+      onSkippedIncrements: (count) => skippedIncrements.inc(count),
+      onDroppedOperations: (count) => droppedOperations.inc(count),
+    })
   },
 
   // The live consumer computes a changed segment again for every user, at an instant that is in no log. A rebuild uses the
@@ -42,7 +50,7 @@ export const userProjector = defineConsumer({
   tables: {
     users: {
       folded: (table) => `
-        SELECT organization, project, user_id, user_name, traits, country, device, first_seen_at, last_seen_at, partition,
+        SELECT organization, project, user_id, user_name, traits, trait_bytes, dropped_trait_operations, country, device, first_seen_at, last_seen_at, partition,
                definitions, changes_at
         FROM ${table}`,
       // Until changes_at nobody's segments change.

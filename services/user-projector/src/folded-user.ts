@@ -1,17 +1,18 @@
-import type { EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
-import { applyIdentify, identifiedAt, type ProfileFacts } from '@nextvisit/domain'
+import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
+import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts, type SizedTraits } from '@nextvisit/domain'
 
 /** What identifies have said of a user. Instants are ISO strings of one form, so they compare as text. */
-export interface FoldedUser {
+export interface FoldedUser extends SizedTraits {
   readonly organization: string
   readonly project: string
   readonly userId: string
   readonly userName: string
-  readonly traits: ReadonlyMap<string, TraitValue>
   readonly country: string | null
   readonly device: Readonly<Record<string, string>>
   readonly firstSeenAt: string
   readonly lastSeenAt: string
+  /** How many operations were dropped because of a limit (decisions.md, Identify). */
+  readonly droppedTraitOperations: number
 }
 
 /**
@@ -22,9 +23,9 @@ export interface FoldedUser {
 export function identified(
   before: FoldedUser | undefined,
   fact: IdentifyRequested,
-): { readonly user: FoldedUser; readonly skippedIncrements: number } {
-  const known = before ? profileFactsOf(before) : { traits: new Map<string, TraitValue>(), device: {} }
-  const { traits, device: facts, skippedIncrements } = applyIdentify(known, fact)
+): { readonly user: FoldedUser; readonly skippedIncrements: number; readonly dropped: number } {
+  const known = before ? profileFactsOf(before) : NO_PROFILE
+  const { traits, traitBytes, device: facts, skippedIncrements, dropped } = applyIdentify(known, fact)
   const { $countryCode, ...device } = facts
   const seenAt = identifiedAt(fact)
   const user: FoldedUser = {
@@ -33,17 +34,19 @@ export function identified(
     userId: fact.userId,
     userName: fact.userName,
     traits,
+    traitBytes,
     country: $countryCode ?? null,
     device,
     firstSeenAt: earlier(before?.firstSeenAt, seenAt),
     lastSeenAt: fact.imported ? (before?.lastSeenAt ?? seenAt) : later(before?.lastSeenAt, seenAt),
+    droppedTraitOperations: (before?.droppedTraitOperations ?? 0) + dropped.length,
   }
-  return { user, skippedIncrements: skippedIncrements.length }
+  return { user, skippedIncrements: skippedIncrements.length, dropped: dropped.length }
 }
 
 /** The facts that operations change. The country has a column of its own, but is a device fact like the others. */
-export function profileFactsOf({ traits, country, device }: FoldedUser): ProfileFacts {
-  return { traits, device: country === null ? device : { ...device, $countryCode: country } }
+export function profileFactsOf({ traits, traitBytes, country, device }: FoldedUser): ProfileFacts {
+  return { traits, traitBytes, device: country === null ? device : { ...device, $countryCode: country } }
 }
 
 /** The user after an event of their own browser or app. An admin track event touches nothing here. */

@@ -30,10 +30,12 @@ describe('a user (decisions.md, Identify)', () => {
       userId: fact.userId,
       userName: 'ada',
       traits: new Map([['plan', 'pro']]),
+      traitBytes: 11,
       country: 'DE',
       device: { $deviceOs: 'iOS' },
       firstSeenAt: NOON,
       lastSeenAt: NOON,
+      droppedTraitOperations: 0,
     })
   })
 
@@ -67,6 +69,13 @@ describe('a user (decisions.md, Identify)', () => {
     const before = given(identifyRequested({ operations: { set: { plan: 'pro' } } }))
     const { skippedIncrements } = identified(before, identifyRequested({ operations: { increment: { plan: 1 } } }))
     expect(skippedIncrements).toBe(1)
+  })
+
+  it('tells how many operations were dropped, also in all', () => {
+    const set = Object.fromEntries(Array.from({ length: 1_002 }, (_, at) => [`t${at}`, at]))
+    const before = given(identifyRequested({ operations: { set } }))
+    const after = identified(before, identifyRequested({ operations: { setOnce: { oneMore: 1 } } }))
+    expect([before?.droppedTraitOperations, after.dropped, after.user.droppedTraitOperations]).toEqual([2, 1, 3])
   })
 })
 

@@ -69,13 +69,14 @@ export async function loadFollowed(
 function putProfile(draft: UserDraft, { definitions: fingerprint, asOf, changesAt, ...row }: UserRow): void {
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
+  const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
   user.profile = {
     ...row,
-    traits: new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>)),
+    traits,
     device: JSON.parse(row.device) as Record<string, string>,
   }
   user.clock = { fingerprint, asOf: msOf(asOf), changesAt: msOf(changesAt) }
-  user.stored = { ...user.stored, fingerprint }
+  user.stored = { ...user.stored, fingerprint, traits }
 }
 
 function putEvent(draft: UserDraft, row: EventRow): void {

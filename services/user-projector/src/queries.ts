@@ -1,15 +1,16 @@
-import type {
-  SegmentMembersAnswer,
-  SegmentMembersQuery,
-  SegmentsAnswer,
-  SegmentsQuery,
-  UserQuery,
-  UserReadModel,
+import {
+  MAX_EVENTS_SHOWN,
+  type SegmentMembersAnswer,
+  type SegmentMembersQuery,
+  type SegmentsAnswer,
+  type SegmentsQuery,
+  type UserQuery,
+  type UserReadModel,
 } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 
-/** One user's read model; undefined where nobody has identified them. */
+/** One user's read model, of bounded size; undefined where nobody has identified them. */
 export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel | undefined> {
   const { organization, project, userId } = query
   const [[user], events, memberships] = await Promise.all([
@@ -17,20 +18,23 @@ export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel 
     userEvents.select(
       db,
       sql`FROM user_events WHERE (organization, project, user_id) = (${organization}, ${project}, ${userId}::uuid)
-        ORDER BY slug`,
+        ORDER BY slug LIMIT ${MAX_EVENTS_SHOWN + 1}`,
     ),
     segmentMembers.selectByKeys(db, [query], ['organization', 'project', 'userId']),
   ])
   if (!user) return undefined
+  const shown = events.slice(0, MAX_EVENTS_SHOWN)
   return {
     userId,
     userName: user.userName,
     traits: JSON.parse(user.traits) as UserReadModel['traits'],
+    ...(user.droppedTraitOperations > 0 && { droppedTraitOperations: user.droppedTraitOperations }),
     country: user.country,
     device: JSON.parse(user.device) as UserReadModel['device'],
     firstSeenAt: user.firstSeenAt,
     lastSeenAt: user.lastSeenAt,
-    events: Object.fromEntries(events.map(({ slug, count, firstAt, lastAt }) => [slug, { count, firstAt, lastAt }])),
+    events: Object.fromEntries(shown.map(({ slug, count, firstAt, lastAt }) => [slug, { count, firstAt, lastAt }])),
+    ...(events.length > shown.length && { moreEvents: true }),
     segments: memberships.map(({ segmentId }) => segmentId).toSorted(),
   }
 }

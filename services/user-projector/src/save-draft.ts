@@ -5,12 +5,19 @@ import type { DraftUser, UserDraft } from './user-draft.ts'
 
 type IdentifiedUser = DraftUser & { readonly profile: FoldedUser }
 
-/** What a batch has changed: a statement a table, however many rows. */
+/**
+ * What a batch has changed: one statement for each table, however many rows. Traits that have not changed are not written:
+ * they may be long, and a visit changes other columns only.
+ */
 export function saveDraft(draft: UserDraft): readonly Statement[] {
   const all = [...draft.users.values()]
   const changed = all.filter((user): user is IdentifiedUser => user.isChanged && user.profile !== undefined)
+  const { whole = [], others = [] } = Object.groupBy(changed, ({ profile, stored }) =>
+    profile.traits === stored.traits ? 'others' : 'whole',
+  )
   return [
-    ...users.upsert(changed.map(userRowOf)),
+    ...users.upsert(whole.map((user) => ({ ...userRowOf(user), traits: traitsOf(user) }))),
+    ...users.update(others.map(userRowOf), WITHOUT_TRAITS),
     ...userEvents.upsert(all.flatMap(changedEvents)),
     ...segmentMembers.upsert(changed.flatMap(joined)),
     ...segmentMembers.deleteByKeys(changed.flatMap(left)),
@@ -19,10 +26,26 @@ export function saveDraft(draft: UserDraft): readonly Statement[] {
   ]
 }
 
+const WITHOUT_TRAITS = [
+  'userName',
+  'country',
+  'device',
+  'firstSeenAt',
+  'lastSeenAt',
+  'droppedTraitOperations',
+  'definitions',
+  'asOf',
+  'changesAt',
+] as const
+
+function traitsOf({ profile }: IdentifiedUser): string {
+  return JSON.stringify(Object.fromEntries(profile.traits))
+}
+
 function userRowOf({ profile, partition, clock }: IdentifiedUser) {
+  const { traits: _, ...columns } = profile
   return {
-    ...profile,
-    traits: JSON.stringify(Object.fromEntries(profile.traits)),
+    ...columns,
     device: JSON.stringify(profile.device),
     partition,
     definitions: clock.fingerprint,

@@ -12,6 +12,8 @@ export const users = defineTable(
     ...USER,
     userName: 'text',
     traits: 'jsonb',
+    traitBytes: 'int',
+    droppedTraitOperations: 'bigint',
     country: 'text?',
     device: 'jsonb',
     firstSeenAt: 'timestamptz',

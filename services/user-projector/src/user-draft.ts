@@ -33,7 +33,11 @@ export interface DraftUser extends UserQuery {
   /** Since when they are in a segment, ms, by its id. */
   readonly memberships: Map<string, number>
   /** As the rows had it; without a fingerprint there was no row. */
-  stored: { readonly fingerprint?: string; readonly memberships: ReadonlyMap<string, number> }
+  stored: {
+    readonly fingerprint?: string
+    readonly memberships: ReadonlyMap<string, number>
+    readonly traits?: FoldedUser['traits']
+  }
   /** What of it must be written. */
   isChanged: boolean
   readonly changedSlugs: Set<string>
@@ -43,10 +47,12 @@ export interface DraftUser extends UserQuery {
 export interface UserDraft {
   readonly users: Map<string, DraftUser>
   skippedIncrements: number
+  /** Operations that were dropped because of a limit. */
+  droppedTraitOperations: number
 }
 
 export function emptyDraft(): UserDraft {
-  return { users: new Map(), skippedIncrements: 0 }
+  return { users: new Map(), skippedIncrements: 0, droppedTraitOperations: 0 }
 }
 
 /** Ids of organizations and projects hold no `/`. */

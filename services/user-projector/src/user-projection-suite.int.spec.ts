@@ -4,6 +4,10 @@ import { describeProjection } from '@nextvisit/testing'
 import { catalogOf, readAllRows } from '../test/given-projector.ts'
 import { userProjector } from './consumer.ts'
 
+function traits(from: number, count: number) {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`trait_${from + at}`, at]))
+}
+
 describeProjection(userProjector, {
   catalog: catalogOf([
     { id: 'paying', where: { trait: 'plan', is: 'free' } },
@@ -27,6 +31,13 @@ describeProjection(userProjector, {
     eventTracked({ eventName: 'Opened', keyed: true }),
     identifyRequested({ project: 'blog', operations: { set: { plan: 'pro' } } }),
     visit({ device: { $deviceOs: 'Android' } }),
+    // More than is kept of a user: the same is dropped, however records are cut into batches.
+    identifyRequested({ userName: 'bob', operations: { set: traits(0, 990) } }),
+    identifyRequested({
+      userName: 'bob',
+      operations: { setOnce: traits(980, 20), set: { long: 'x'.repeat(300_000) } },
+    }),
+    identifyRequested({ userName: 'bob', imported: true, operations: { set: traits(999, 5) } }),
   ],
   readRows: readAllRows,
 })

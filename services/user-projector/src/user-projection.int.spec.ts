@@ -36,14 +36,19 @@ type Place = ReturnType<typeof newPlace>
 
 /** One batch, as the runner does it. Answers how many increments were skipped. */
 async function fold(facts: readonly UserFact[]): Promise<number> {
+  return (await foldOnce(facts)).skipped
+}
+
+async function foldOnce(facts: readonly UserFact[]) {
   let skipped = 0
   const projection = createUserProjection({ onSkippedIncrements: (count) => (skipped += count) })
   const batch = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
   const loaded = (await projection.load?.(prisma, batch, context)) ?? projection.empty()
   const draft = batch.reduce((before, record) => projection.evolve(before, record, context), loaded)
-  await executeAll(prisma, projection.save(draft))
+  const statements = projection.save(draft)
+  await executeAll(prisma, statements)
   await projection.after?.(draft)
-  return skipped
+  return { skipped, statements }
 }
 
 function readAda(place: Place): Promise<UserReadModel | undefined> {
@@ -117,6 +122,44 @@ describe('the read model of a user', () => {
     const user = await readAda(place)
     expect(new Map(Object.entries(user?.traits ?? {}))).toEqual(new Map(Object.entries({ ...set, half: -0.1 + 0.2 })))
     expect(Object.keys(user?.events ?? {})).toEqual(['constructor'])
+  })
+
+  it('shows how many operations were dropped, and nothing of it where none was', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    expect(await readAda(place)).not.toHaveProperty('droppedTraitOperations')
+    const set = Object.fromEntries(Array.from({ length: 1_003 }, (_, at) => [`t${at}`, at]))
+    await fold([identifyRequested({ ...place, operations: { set }, device: { $app: 'x'.repeat(3_000) } })])
+    await fold([identifyRequested({ ...place, operations: { increment: { oneMore: 1 } } })])
+    const user = await readAda(place)
+    expect(Object.keys(user?.traits ?? {})).toHaveLength(1_000)
+    expect(user).toMatchObject({ droppedTraitOperations: 5, device: {} })
+  })
+
+  it('shows a bounded number of events, and says that there are more', async () => {
+    const place = newPlace()
+    const events = Array.from({ length: 1_001 }, (_, at) => eventTracked({ ...place, slug: `e${10_000 + at}` }))
+    await fold([identifyRequested({ ...place }), ...events.slice(1)])
+    expect(await readAda(place)).not.toHaveProperty('moreEvents')
+    await fold(events.slice(0, 1))
+    const user = await readAda(place)
+    expect([Object.keys(user?.events ?? {}).length, user?.moreEvents]).toEqual([1_000, true])
+  })
+
+  it('does not write traits that have not changed', async () => {
+    const place = newPlace()
+    const operations = { set: { plan: 'pro' } }
+    const { statements } = await foldOnce([identifyRequested({ ...place, operations })])
+    expect(statements.some(({ text }) => text.includes('"traits"'))).toBe(true)
+    const again = await foldOnce([
+      identifyRequested({ ...place, operations }),
+      eventTracked({ ...place, source: 'sdk' }),
+    ])
+    expect(again.statements.some(({ text }) => text.includes('"traits"'))).toBe(false)
+    expect(await readAda(place)).toMatchObject({
+      traits: { plan: 'pro' },
+      events: { checkout_completed: { count: 1 } },
+    })
   })
 
   it('tells of increments that were skipped', async () => {

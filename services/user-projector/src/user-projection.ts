@@ -11,6 +11,8 @@ import { type DraftUser, emptyDraft, type UserDraft, userKeyOf } from './user-dr
 export interface UserProjectionOptions {
   /** Called with how many increments met a trait that is not a number, for a metric. */
   readonly onSkippedIncrements?: (count: number) => void
+  /** Called with how many operations were dropped because of a limit (decisions.md, Identify), for a metric. */
+  readonly onDroppedOperations?: (count: number) => void
 }
 
 /**
@@ -38,8 +40,9 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
 
     save: saveDraft,
 
-    after: async ({ skippedIncrements }) => {
+    after: async ({ skippedIncrements, droppedTraitOperations }) => {
       if (skippedIncrements > 0) options.onSkippedIncrements?.(skippedIncrements)
+      if (droppedTraitOperations > 0) options.onDroppedOperations?.(droppedTraitOperations)
     },
 
     due: findDueSegments,
@@ -48,10 +51,11 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
 }
 
 function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested): void {
-  const { user: profile, skippedIncrements } = identified(user.profile, fact)
+  const { user: profile, skippedIncrements, dropped } = identified(user.profile, fact)
   user.profile = profile
   user.isChanged = true
   draft.skippedIncrements += skippedIncrements
+  draft.droppedTraitOperations += dropped
 }
 
 /** Events of users that nobody has identified yet are kept, too. Only an identify makes the user. */

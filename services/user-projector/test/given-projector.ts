@@ -43,7 +43,7 @@ export async function givenProjector(databaseUrl: string) {
   async function openFold({ catalog, partition = 0 }: Turn, isRebuild = false): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
-    await fold.open(0n)
+    await fold.open()
     return fold
   }
 

@@ -115,6 +115,7 @@ function userOf(at: number, random: () => number): Evaluation['user'] {
       ['churned', random() < 0.1],
       ['signedUpAt', new Date(NOW - random() * 365 * DAY).toISOString()],
     ]),
+    traitBytes: 0,
     device: { $deviceOs: random() < 0.5 ? 'iOS' : 'Android', $countryCode: 'DE' },
     firstSeenAt: NOW - random() * 100 * DAY,
     sessionStartedAt: NOW - 20 * MINUTE,

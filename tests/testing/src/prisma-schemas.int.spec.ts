@@ -7,12 +7,12 @@ import { readTables, tablesOfPrismaSchema } from './prisma-schema.ts'
 import { createTestDatabase } from './test-database.ts'
 
 const services = path.join(import.meta.dirname, '../../../services')
-const withSchema = readdirSync(services).filter((name) => existsSync(path.join(services, name, 'prisma/schema.prisma')))
+const consumers = readdirSync(services).filter((name) => existsSync(path.join(services, name, 'src/consumer.ts')))
 
 describe('schema.prisma', () => {
-  it('is there for every consumer', () => expect(withSchema).toHaveLength(4))
+  it('is looked for in every consumer', () => expect(consumers).not.toHaveLength(0))
 
-  it.each(withSchema)('describes the tables that the migrations of %s create', async (service) => {
+  it.each(consumers)('describes the tables that the migrations of %s create', async (service) => {
     const text = await readFile(path.join(services, service, 'prisma/schema.prisma'), 'utf8')
     const migrations = [{ directory: path.join(services, service, 'prisma/migrations'), table: '_prisma_migrations' }]
     const database = await createTestDatabase(inject('databaseUrl'), { schema: 'own', migrations })

@@ -56,7 +56,7 @@ export function describeProjection(
   ): Promise<PartitionFold> => {
     const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', isRebuild }
     const fold = createPartitionFold({ projection, db: target, ...place })
-    await fold.open(0n)
+    await fold.open()
     return fold
   }
 

@@ -2,7 +2,7 @@ import { compareRows, membersOf } from './compare-rows.ts'
 import { type Identified, type Tracked, type UserFact, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type FoldedFact, type Model, OF_RANGE } from './model.ts'
-import { fillIn, operate } from './operate.ts'
+import { fillIn, keptDevice, operate, traitBytes } from './operate.ts'
 import type { ActivityThen } from './triggers.ts'
 
 interface Activity {
@@ -22,7 +22,7 @@ interface Occurrences {
 }
 
 const SESSION_GAP_MS = 30 * 60_000
-const ORDER_DEPENDENT = new Set(['traits', 'device', 'sessionStartedAt', 'sessionCount'])
+const ORDER_DEPENDENT = new Set(['traits', 'traitBytes', 'device', 'sessionStartedAt', 'sessionCount'])
 
 /** Called with each record and the user's activity, the record included. Undefined where a user's records are out of order. */
 export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
@@ -42,7 +42,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
   const fillInHistory = (key: string, { operations, device, received, occurredAt = received }: Identified): void => {
     const user = activityOf(key)
     fillIn(user.traits, operations)
-    for (const [name, value] of Object.entries(device)) if (!user.device.has(name)) user.device.set(name, value)
+    for (const [name, value] of keptDevice(device)) if (!user.device.has(name)) user.device.set(name, value)
     if (user.firstSeenAt === null || occurredAt < user.firstSeenAt) user.firstSeenAt = occurredAt
   }
 
@@ -50,7 +50,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
   const identify = (key: string, { operations, device, received, source }: Identified): boolean => {
     const user = activityOf(key)
     operate(user.traits, operations)
-    for (const [name, value] of Object.entries(device)) user.device.set(name, value)
+    for (const [name, value] of keptDevice(device)) user.device.set(name, value)
     if (user.firstSeenAt === null || received < user.firstSeenAt) user.firstSeenAt = received
     if (source === 'admin') return false
     const startsSession = beginsSession(user, received)
@@ -90,8 +90,10 @@ export function createActivityModel(onActivity?: OnActivity): Model {
       await compareRows({
         table: 'forms.users',
         expected: users,
+        cellsOf: (user) => ({ ...user, traitBytes: traitBytes(user.traits) }),
         rows: snapshot.rows<UserRef & { readonly traits: string; readonly device: string }>(
-          `SELECT organization, project, user_id AS "userId", traits::text, device::text,
+          `SELECT organization, project, user_id AS "userId", traits::text,
+             trait_bytes AS "traitBytes", device::text,
              first_seen_at AS "firstSeenAt", session_started_at AS "sessionStartedAt",
              last_sdk_contact_at AS "lastSdkContactAt" FROM users ${OF_RANGE}`,
           [first, last],

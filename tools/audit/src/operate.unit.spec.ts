@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Value } from './facts.ts'
-import { fillIn, operate, slugsOf } from './operate.ts'
+import { fillIn, operate, slugsOf, traitBytes } from './operate.ts'
 
 function after(before: Record<string, Value>, operations: Parameters<typeof operate>[1]) {
   const traits = new Map(Object.entries(before))
@@ -33,6 +33,18 @@ describe('trait operations, counted again', () => {
     fillIn(traits, { set: { plan: 'pro', city: 'London' }, increment: { logins: 2 }, unset: ['plan', 'gone'] })
     fillIn(traits, { set: { city: 'Paris' }, increment: { logins: 3 } })
     expect(Object.fromEntries(traits)).toEqual({ plan: null, city: 'London', logins: 2 })
+  })
+
+  it.each([operate, fillIn])('are dropped where the user would have more than is kept', (apply) => {
+    const set = Object.fromEntries(Array.from({ length: 1_002 }, (_, at) => [`t${at}`, at]))
+    const many = new Map<string, Value>()
+    expect(apply(many, { set })).toBe(2)
+    expect([many.size, many.has('t999'), many.has('t1000')]).toEqual([1_000, true, false])
+    expect(traitBytes(many)).toBe(traitBytes(new Map(many)))
+
+    const long = new Map<string, Value>([['long', 'x'.repeat(262_144 - 8 - 7)]])
+    expect([apply(long, { set: { ä: 'xy' } }), apply(long, { set: { ä: 'x' } }), long.get('ä')]).toEqual([1, 0, 'x'])
+    expect(apply(long, { set: { b: 1e21 } })).toBe(1)
   })
 
   it('know __proto__ as a slug like any other', () => {

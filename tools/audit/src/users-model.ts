@@ -4,12 +4,13 @@ import { type Identified, type Tracked, type UserRef, userKey, type Value } from
 import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
 import { compareSegmentCounts, compareSegments } from './segments.ts'
-import { fillIn, operate } from './operate.ts'
+import { fillIn, keptDevice, operate, traitBytes } from './operate.ts'
 import { userIdOf } from './uuid-v5.ts'
 
 interface User {
   userName: string
   readonly traits: Map<string, Value>
+  dropped: number
   readonly device: Map<string, string>
   country: string | null
   firstSeenAt: string
@@ -24,7 +25,7 @@ interface EventCount {
 }
 
 /** `lastSeenAt` is among them: a visit counts only for a user that is known by then. */
-const ORDER_DEPENDENT = new Set(['userName', 'traits', 'country', 'device', 'lastSeenAt'])
+const ORDER_DEPENDENT = new Set(['userName', 'traits', 'traitBytes', 'dropped', 'country', 'device', 'lastSeenAt'])
 
 /** `users` and `user_events` of the user projector. */
 export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
@@ -42,8 +43,8 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
   const fillInHistory = (key: string, fact: Identified): void => {
     const { occurredAt = fact.received } = fact
     const user = userOf(key, fact, occurredAt)
-    fillIn(user.traits, fact.operations)
-    for (const [name, value] of Object.entries(fact.device)) {
+    user.dropped += fillIn(user.traits, fact.operations) + tooLong(fact)
+    for (const [name, value] of keptDevice(fact.device)) {
       if (name === '$countryCode') user.country ??= value
       else if (!user.device.has(name)) user.device.set(name, value)
     }
@@ -52,8 +53,8 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
 
   const identify = (key: string, fact: Identified): void => {
     const user = userOf(key, fact, fact.received)
-    operate(user.traits, fact.operations)
-    for (const [name, value] of Object.entries(fact.device)) {
+    user.dropped += operate(user.traits, fact.operations) + tooLong(fact)
+    for (const [name, value] of keptDevice(fact.device)) {
       if (name === '$countryCode') user.country = value
       else user.device.set(name, value)
     }
@@ -93,8 +94,10 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
       await compareRows({
         table: 'users.users',
         expected: users,
+        cellsOf: (user) => ({ ...user, traitBytes: traitBytes(user.traits) }),
         rows: snapshot.rows<UserRef & { readonly traits: string; readonly device: string }>(
-          `SELECT organization, project, user_id AS "userId", user_name AS "userName", traits::text, country,
+          `SELECT organization, project, user_id AS "userId", user_name AS "userName", traits::text,
+             trait_bytes AS "traitBytes", dropped_trait_operations AS dropped, country,
              device::text, first_seen_at AS "firstSeenAt", last_seen_at AS "lastSeenAt" FROM users ${OF_RANGE}`,
           [first, last],
         ),
@@ -123,7 +126,20 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
 }
 
 function newUser(at: string): User {
-  return { userName: '', traits: new Map(), device: new Map(), country: null, firstSeenAt: at, lastSeenAt: at }
+  return {
+    userName: '',
+    traits: new Map(),
+    dropped: 0,
+    device: new Map(),
+    country: null,
+    firstSeenAt: at,
+    lastSeenAt: at,
+  }
+}
+
+/** How many device facts are not kept. */
+function tooLong({ device }: Identified): number {
+  return Object.keys(device).length - keptDevice(device).length
 }
 
 function hasOwnId(key: string, userName: string): boolean {

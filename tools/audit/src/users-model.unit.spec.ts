@@ -38,7 +38,17 @@ const tracked: UserFact = {
 async function* rows(sql: string) {
   const [firstSeenAt, lastSeenAt] = [BEFORE, BEFORE]
   if (sql.includes('user_name')) {
-    yield { ...user, userName: 'ada', traits: '{}', country: null, device: '{}', firstSeenAt, lastSeenAt }
+    yield {
+      ...user,
+      userName: 'ada',
+      traits: '{}',
+      traitBytes: 0,
+      dropped: 0,
+      country: null,
+      device: '{}',
+      firstSeenAt,
+      lastSeenAt,
+    }
   }
   if (sql.includes('user_events')) {
     yield {

@@ -5,6 +5,8 @@ import { type EventHistory, startsSession, withOccurrence } from './user-state.t
 /** The part of a `UserState` that is folded from the user's own records: everything but the queue. */
 export interface UserActivity {
   traits: ReadonlyMap<string, TraitValue>
+  /** What the traits count together: see `traitBytesOf`. */
+  traitBytes: number
   device: DeviceFacts
   firstSeenAt?: number | undefined
   sessionStartedAt?: number | undefined
@@ -15,9 +17,10 @@ export interface UserActivity {
 
 /** The user after an identify. Returns whether it is a visit that starts a session; an imported one never is. */
 export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boolean {
-  const { traits, device } = applyIdentify(user, fact)
+  const { traits, traitBytes, device } = applyIdentify(user, fact)
   const seenAt = Date.parse(identifiedAt(fact))
   user.traits = traits
+  user.traitBytes = traitBytes
   user.device = device
   user.firstSeenAt = Math.min(user.firstSeenAt ?? seenAt, seenAt)
   if (fact.imported || fact.source === 'admin') return false

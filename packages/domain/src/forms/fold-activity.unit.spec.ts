@@ -1,6 +1,7 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
+import { NO_PROFILE } from '../apply-identify.ts'
 import { foldEvent, foldIdentify, type UserActivity } from './fold-activity.ts'
 import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
 
@@ -8,7 +9,7 @@ const at = (ms: number) => new Date(NOW + ms).toISOString()
 
 /** A user after these records, and which of them were visits that started a session. */
 function fold(...facts: readonly (EventTracked | IdentifyRequested)[]) {
-  const user: UserActivity = { traits: new Map(), device: {}, events: new Map() }
+  const user: UserActivity = { ...NO_PROFILE, events: new Map() }
   const starts = facts.map((fact) => (fact.type === 'EventTracked' ? foldEvent(user, fact) : foldIdentify(user, fact)))
   return { ...user, sessions: starts.filter((isStart) => isStart === true).length }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RateLimit } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import {
@@ -12,6 +13,7 @@ import {
   worstExcess,
 } from '../../test/given-limiters.ts'
 import { startRedisProxy } from '../../test/redis-proxy-fixture.ts'
+import { LEASE_MS, LEASE_SCRIPT, Lease, type LeaseRequest } from './lease-script.ts'
 
 const HARDLY = 1 / 3_600
 const LONGER_THAN_A_LEASE_MS = 300
@@ -121,6 +123,58 @@ describe('a changed burst', () => {
     expect(await allowed(one, 30)).toBe(20)
     expect(await allowed(other, 3)).toBe(0)
     expect(await allowed(other, 8)).toBe(5)
+  })
+})
+
+/** Gateways that ask for leases of one new bucket. */
+async function givenBucket(limit: RateLimit) {
+  const { client, redisKey } = await givenLimiter()
+  const nothing = { ...limit, need: 0, extra: 0, returned: 0, known: 0 }
+  const gateway = (name: string) => async (request: Partial<LeaseRequest>) =>
+    Lease.parse(await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })))
+  return { one: gateway('one'), other: gateway('other'), client }
+}
+
+describe('the script', () => {
+  it('gives in advance at most half of what is above the middle, and nothing from a small bucket', async () => {
+    const large = await givenBucket({ perSecond: HARDLY, burst: 100 })
+    expect(await large.one({ need: 10, extra: 100 })).toMatchObject({ granted: 10, advance: 20 })
+    expect(await large.other({ need: 21, extra: 100 })).toMatchObject({ granted: 21, advance: 0 })
+    const small = await givenBucket({ perSecond: HARDLY, burst: 4 })
+    expect(await small.one({ need: 1, extra: 100 })).toMatchObject({ granted: 1, advance: 0 })
+  })
+
+  it('takes back what was not used, and says when others may return theirs', async () => {
+    const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 100 })
+    await one({ extra: 20 })
+    const starved = await other({ need: 100 })
+    expect(starved.granted).toBe(80)
+    expect(starved.retryInMs).toBeGreaterThan(0)
+    await one({ returned: 10 })
+    expect(await other({ need: 100 })).toMatchObject({ granted: 10, retryInMs: 0 })
+  })
+
+  it('refills the place of leased tokens from the end of the lease, not before', async () => {
+    const { one, other, client } = await givenBucket({ perSecond: 50, burst: 100 })
+    const clockMs = async () => {
+      const [seconds = 0, micros = 0] = (await client.time()).map(Number)
+      return seconds * 1_000 + micros / 1_000
+    }
+    const leasedAt = await clockMs()
+    await one({ extra: 20 })
+    await sleep(LONGER_THAN_A_LEASE_MS)
+    const { known } = await other({})
+    const refilledMs = (await clockMs()) - leasedAt - LEASE_MS
+    expect(known).toBeGreaterThanOrEqual(20 - (refilledMs * 50) / 1_000)
+  })
+
+  it('does not take back tokens after their lease has ended', async () => {
+    const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 100 })
+    await one({ extra: 20 })
+    await sleep(LONGER_THAN_A_LEASE_MS)
+    expect((await other({ need: 100 })).granted).toBe(80)
+    await one({ returned: 20 })
+    expect((await other({ need: 100 })).granted).toBe(0)
   })
 })
 

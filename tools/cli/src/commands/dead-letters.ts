@@ -2,16 +2,18 @@ import { Command } from 'commander'
 import { readEnvironment } from '../config.ts'
 import { CONSUMER_NAMES } from '../consumer-database.ts'
 import { discardLetters, listLetters, retryLetters, showLetter } from '../dead-letters/dead-letter-actions.ts'
+import { setAsideRecord } from '../dead-letters/set-aside.ts'
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
-    .summary('Show, retry or discard unparsable records.')
-    .description('Show, retry or discard records that a consumer could not parse.')
+    .summary('Show, retry or discard records that were not folded.')
+    .description('Show, retry or discard records that a consumer could not parse; set one aside that it cannot fold.')
     .addHelpText(
       'after',
       `
 A consumer that cannot parse a record stores it and continues; other consumers are not affected. Fix the consumer, then
-retry: it folds each record once, late, and queues nothing for it.
+retry: it folds each record once, late, and queues nothing for it. A record that is parsed, but that the consumer fails
+to fold, halts its partition (nextvisit status); set-aside makes it a dead letter, too.
 
 Example:
   nextvisit dead-letters list
@@ -22,6 +24,7 @@ Example:
     .addCommand(showCommand())
     .addCommand(retryCommand())
     .addCommand(discardCommand())
+    .addCommand(setAsideCommand())
 }
 
 function listCommand(): Command {
@@ -80,6 +83,29 @@ function discardCommand(): Command {
       "\nExits with 0 if done or nothing to discard, 1 if failed or an --id does not exist, 2 if the arguments are wrong or --yes is missing.\n\nExample:\n  nextvisit dead-letters discard --service metering --cause 'value is not JSON' --yes",
     )
     .action((flags) => discardLetters(readEnvironment(), flags))
+}
+
+function setAsideCommand(): Command {
+  return new Command('set-aside')
+    .description('Make the record that a partition is halted at a dead letter, so that the partition continues.')
+    .argument('<service>', `the consumer: ${CONSUMER_NAMES}`)
+    .argument('<topic>', 'as nextvisit status shows it')
+    .argument('<partition>', 'its number')
+    .argument('<offset>', 'at which the partition is halted')
+    .option('--no-wait', 'do not wait for the consumer')
+    .addHelpText(
+      'after',
+      `
+The owner of the partition does it within seconds, without a restart. Retry the dead letter once the consumer is fixed.
+Exits with 0 if done or done before, 1 if the partition is not halted at this offset or the consumer has not done it within
+20 s, 2 if the arguments are wrong.
+
+Example:
+  nextvisit dead-letters set-aside metering user-events 3 1704`,
+    )
+    .action((service: string, topic: string, partition: string, offset: string, flags) =>
+      setAsideRecord(readEnvironment(), { service, topic, partition, offset }, flags),
+    )
 }
 
 function selecting(command: Command): Command {

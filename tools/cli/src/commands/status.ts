@@ -1,12 +1,15 @@
 import { Command } from 'commander'
 import { readEnvironment, requireLog } from '../config.ts'
 import { print, printTable, styled } from '../output.ts'
+import type { Alarm } from '../status/read-consumer.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
-    .summary('Show running services, lag and dead letters.')
-    .description("Show each consumer's lag and dead letters, the catalog's revisions and the running services.")
+    .summary('Show running services, lag, halted partitions and dead letters.')
+    .description(
+      "Show each consumer's lag, dead letters, outbox and partitions that stand still, the catalog's revisions and the running services.",
+    )
     .option('--json', 'for scripts')
     .addHelpText(
       'after',
@@ -32,19 +35,34 @@ async function status({ json }: { readonly json?: true }): Promise<void> {
 
 function printConsumers({ consumers }: Status): void {
   printTable(
-    ['CONSUMER', 'BEHIND (RECORDS)', 'BEHIND (SECONDS)', 'DEAD LETTERS'],
+    ['CONSUMER', 'BEHIND (RECORDS)', 'BEHIND (SECONDS)', 'DEAD LETTERS', 'OUTBOX (RECORDS)', 'OUTBOX (SECONDS)'],
     consumers
       .filter((consumer) => consumer.status === 'available')
-      .map(({ service, lagRecords, lagSeconds, deadLetters }) => [
+      .map(({ service, lagRecords, lagSeconds, deadLetters, outbox }) => [
         service,
         lagRecords ?? '?',
         lagSeconds ?? '?',
         deadLetters,
+        outbox.records,
+        outbox.seconds,
       ]),
   )
   for (const consumer of consumers) {
     if (consumer.status === 'away') print(styled('red', `${consumer.service} is unavailable: ${consumer.because}`))
+    else for (const alarm of consumer.alarms) print(styled('red', alarmLine(consumer.service, alarm)))
   }
+}
+
+/** One line about a partition that stands still: where, since when, why, and what to do. */
+function alarmLine(service: string, alarm: Alarm): string {
+  const { topic, partition, kind, offset, recordId, code, message, since, setAsideBy } = alarm
+  const where = `${service} on ${topic}/${partition}`
+  const because = `since ${since}: ${code} ${message.replaceAll(/\s+/g, ' ')}.`
+  if (kind === 'ticks') return `${where}: ticks fail ${because} See docs/runbooks/lag.md.`
+  if (kind === 'stalled') return `${where} is stalled at offset ${offset} ${because} See docs/runbooks/lag.md.`
+  const record = recordId === null ? '' : ` (record ${recordId})`
+  const wish = setAsideBy === null ? '' : ` ${setAsideBy} wants it set aside.`
+  return `${where} is halted at offset ${offset}${record} ${because}${wish} See docs/runbooks/halted.md.`
 }
 
 function printLog({ log }: Status): void {

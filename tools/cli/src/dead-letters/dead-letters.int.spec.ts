@@ -14,6 +14,7 @@ import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
+import { readStatus } from '../status/read-status.ts'
 import { discardLetters, listLetters, retryLetters } from './dead-letter-actions.ts'
 import { type LetterGroup, readGroups } from './dead-letter-store.ts'
 
@@ -53,6 +54,8 @@ async function asAdmin(url: string, statement: string): Promise<void> {
   await client.end()
 }
 
+const A_BUG = 13
+
 /** Adds, so that a record folded twice shows. */
 function countingProjection(schema: z.ZodType<Counted>): Projection<Counted, string[]> {
   return {
@@ -60,7 +63,10 @@ function countingProjection(schema: z.ZodType<Counted>): Projection<Counted, str
     topics: [topic],
     schema,
     empty: () => [],
-    evolve: (ids, { fact }) => [...ids, fact.id],
+    evolve: (ids, { fact }) => {
+      if (schema === Strict && fact.count === A_BUG) throw new TypeError('a bug')
+      return [...ids, fact.id]
+    },
     save: (ids) => [
       sql`INSERT INTO folded AS known SELECT id, 1 FROM unnest(${ids}::uuid[]) AS given (id)
         ON CONFLICT (id) DO UPDATE SET times = known.times + 1`,
@@ -230,7 +236,7 @@ describe('nextvisit dead-letters', () => {
       const openFold = async (own: Db) => {
         const place = { topic, partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
         const fold = createPartitionFold({ projection: countingProjection(Mended), db: own, ...place })
-        await fold.open(0n)
+        await fold.open()
         return fold
       }
       const crashing = interceptCommits(db, async (commit) => {
@@ -244,6 +250,47 @@ describe('nextvisit dead-letters', () => {
       expect(await countFolded()).toEqual([1])
     },
   )
+
+  it('sets aside the record that halts a partition, at once and only there, and retries it as any other', async () => {
+    const old = await startConsumer(Strict)
+    await publish([recordOf(), recordOf({ count: A_BUG }), recordOf()])
+    const env = { METERING_DATABASE_URL: roleUrl, KAFKA_BROKERS: inject('kafkaBrokers') }
+    const statusOf = async () =>
+      (await readStatus(env, new Date())).consumers.find(({ service }) => service === 'metering')
+    const halt = { kind: 'halted', topic, partition: 0, offset: '1', code: 'FOLD_FAILED', message: 'TypeError: a bug' }
+    await expect.poll(statusOf, { timeout: 20_000 }).toMatchObject({ alarms: [halt] })
+    const place = ['metering', topic, '0']
+    expect(await nextvisit('set-aside', ...place, '2')).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`metering is halted on ${topic}/0 at offset 1, not at 2. Nothing was done.`),
+    })
+    expect(await nextvisit('set-aside', 'metering', topic, '1', '1')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('is not halted'),
+    })
+    expect(await nextvisit('set-aside', ...place, '1', '--no-wait')).toMatchObject({ exitCode: 0 })
+    expect(await nextvisit('set-aside', ...place, '1')).toMatchObject({ exitCode: 0 })
+    await expect.poll(countFolded).toEqual([1, 1])
+    expect(await nextvisit('set-aside', ...place, '1')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('It is a dead letter already: metering/'),
+    })
+    expect(await statusOf()).toMatchObject({ alarms: [], deadLetters: 1 })
+    await old.runner.stop()
+    await startConsumer(Mended)
+    expect((await nextvisit('retry', '--service', 'metering', '--all')).stdout).toContain('1 folded.')
+    expect(await countFolded()).toEqual([1, 1, 1])
+  })
+
+  it.each([
+    [['metering', 'user-events', 'x', '1'], 'x is no partition.'],
+    [['metering', 'user-events', '1', '-1'], '-1 is no offset.'],
+    [['meter', 'user-events', '1', '1'], 'There is no consumer service meter'],
+  ])('refuses to set aside %j', async (args, stderr) => {
+    const refused = { exitCode: 2, stderr: expect.stringContaining(stderr) }
+    expect(await nextvisit('set-aside', ...args)).toMatchObject(refused)
+  })
 
   it('says that there is nothing to discard, and names ids that are not there', async () => {
     const nothing = { exitCode: 0, stdout: 'None of these is dead: there is nothing to discard.\n' }

@@ -1,18 +1,14 @@
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import type { AskedFacts } from '@nextvisit/domain'
 
-/** An identify without the traits and device facts that no form asks about. */
+/**
+ * An identify without what no form asks about. Where a form asks about one trait, all are kept: whether an operation on it
+ * is dropped depends on what else the user has (decisions.md, Identify).
+ */
 export function askedOf(fact: IdentifyRequested, { traits, deviceFields }: AskedFacts): IdentifyRequested {
-  const { set = {}, setOnce = {}, increment = {}, decrement = {}, unset = [] } = fact.operations
   return {
     ...fact,
-    operations: {
-      set: only(set, traits),
-      setOnce: only(setOnce, traits),
-      increment: only(increment, traits),
-      decrement: only(decrement, traits),
-      unset: unset.filter((slug) => traits.has(slug)),
-    },
+    operations: traits.size > 0 ? fact.operations : {},
     device: only(fact.device, deviceFields),
   }
 }

@@ -22,6 +22,7 @@ import {
   foldIdentify,
   foldSdkContact,
   type FormIndex,
+  NO_PROFILE,
   type Queue,
   queueOf,
   type TriggerContext,
@@ -137,7 +138,7 @@ function userOf({ users }: ProjectState, userId: string): SimulatedUser {
   const known = users.get(userId)
   if (known) return known
   const queues = { proposed: EMPTY_QUEUE, today: EMPTY_QUEUE }
-  const user: SimulatedUser = { userId, traits: new Map(), device: {}, events: new Map(), queues }
+  const user: SimulatedUser = { userId, ...NO_PROFILE, events: new Map(), queues }
   users.set(userId, user)
   return user
 }

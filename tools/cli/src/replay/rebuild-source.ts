@@ -63,7 +63,7 @@ export function liveTopic<Fact, Draft>(
       RETURNING own.partition`)
     for (const partition of new Set(partitions.map((row) => row.partition))) {
       const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, isRebuild: true })
-      await fold.open(0n)
+      await fold.open()
       for (;;) {
         const result = await fold.retry()
         if (result.outcome === 'folded' && result.records + result.duplicates + result.deadLetters === 0) break
@@ -77,7 +77,7 @@ export function liveTopic<Fact, Draft>(
     const { rows } = await client.query<{ partition: number; instant: Date }>(context.settledUntil(live))
     for (const { partition, instant } of rows) {
       const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion })
-      await fold.open(0n)
+      await fold.open()
       for (let ticks = 0; ; ticks++) {
         const due = (await projection.due?.(db, instant, { partitions: [partition], catalog })) ?? []
         if (due.length === 0) break

@@ -13,6 +13,30 @@ export interface ConsumerAnswer {
   readonly checkpoints: readonly Checkpoint[]
   /** Those that nobody has dealt with. */
   readonly deadLetters: number
+  readonly outbox: Outbox
+  readonly alarms: readonly Alarm[]
+}
+
+/** Records that wait to be published. */
+export interface Outbox {
+  readonly records: number
+  /** Age of the oldest, s; 0 if there is none. */
+  readonly seconds: number
+}
+
+/** A partition that stands still, or whose ticks fail, and why. */
+export interface Alarm {
+  readonly topic: string
+  readonly partition: number
+  readonly kind: 'halted' | 'stalled' | 'ticks'
+  readonly offset: string
+  /** Of a record that could be set aside. */
+  readonly recordId: string | null
+  readonly code: string
+  readonly message: string
+  readonly since: string
+  /** Who wants the record set aside. */
+  readonly setAsideBy: string | null
 }
 
 interface CheckpointRow {
@@ -29,7 +53,30 @@ export async function readConsumer(client: Client, service: string): Promise<Con
     `SELECT count(*) FROM dead_letters WHERE projection = $1 AND state IN ('dead', 'retry')`,
     [service],
   )
-  return { checkpoints, deadLetters: Number(deadLetters.rows[0]?.count ?? 0) }
+  const [outbox, alarms] = [await readOutbox(client), await readAlarms(client, service)]
+  return { checkpoints, deadLetters: Number(deadLetters.rows[0]?.count ?? 0), outbox, alarms }
+}
+
+async function readOutbox(client: Client): Promise<Outbox> {
+  const { rows } = await client.query<Outbox>(
+    `SELECT count(*)::int AS records, coalesce(round(extract(epoch FROM now() - min(queued_at)))::int, 0) AS seconds
+     FROM outbox`,
+  )
+  return rows[0] ?? { records: 0, seconds: 0 }
+}
+
+/** An owner repeats its alarms every 10 s. Ticks have no offset that says whether they still fail. */
+async function readAlarms(client: Client, service: string): Promise<readonly Alarm[]> {
+  const { rows } = await client.query<Omit<Alarm, 'since'> & { since: Date }>(
+    `SELECT topic, partition, kind, "offset"::text, record_id AS "recordId", code, message, since,
+            set_aside_by AS "setAsideBy"
+     FROM partition_alarms JOIN checkpoints USING (projection, topic, partition)
+     WHERE projection = $1
+       AND CASE kind WHEN 'ticks' THEN last_at > now() - interval '1 minute' ELSE "offset" >= next_offset END
+     ORDER BY kind, topic, partition`,
+    [service],
+  )
+  return rows.map((row) => ({ ...row, since: row.since.toISOString() }))
 }
 
 export async function readCheckpoints(client: Client, service: string): Promise<readonly Checkpoint[]> {

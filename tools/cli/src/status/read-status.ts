@@ -5,7 +5,7 @@ import { logConnection } from '../config.ts'
 import { inConsumerDatabase } from '../consumer-database.ts'
 import { lagOf } from './lag.ts'
 import { ask, type Part } from './part.ts'
-import { readConsumer } from './read-consumer.ts'
+import { type Alarm, type Outbox, readConsumer } from './read-consumer.ts'
 import { type OrganizationStatus, readLog } from './read-log.ts'
 
 export interface ConsumerStatus {
@@ -14,6 +14,8 @@ export interface ConsumerStatus {
   readonly lagRecords: number | null
   readonly lagSeconds: number | null
   readonly deadLetters: number
+  readonly outbox: Outbox
+  readonly alarms: readonly Alarm[]
 }
 
 export interface ServiceStatus {
@@ -53,6 +55,8 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
       lagRecords: lag?.records ?? null,
       lagSeconds: lag?.seconds ?? null,
       deadLetters: part.deadLetters,
+      outbox: part.outbox,
+      alarms: part.alarms,
     }
   })
   if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses }

@@ -11,8 +11,8 @@ import { styled } from '../output.ts'
 
 type Compared<Gate extends GateName> = Extract<GateOutcome, { gate: Gate }>['compared']
 
-/** What a gate compared, in words. A gate that has no entry shows its members as they are. */
-const SENTENCES: { readonly [Gate in GateName]?: (compared: Compared<Gate>) => string } = {
+/** What a gate compared, in words. A gate that only a newer evaluator knows shows its members as they are. */
+const SENTENCES: { readonly [Gate in GateName]: (compared: Compared<Gate>) => string } = {
   live: ({ enabled, startsAt, endsAt, now }) =>
     inOrder(
       [enabled ? 'enabled' : 'disabled', startsAt && `from ${startsAt}`, endsAt && `until ${endsAt}`, `at ${now}`],
@@ -42,13 +42,15 @@ const WIDTH = Math.max(...GATE_NAMES.map((gate) => gate.length))
 export function decisionLines(decision: FormDecision, userName: string): readonly string[] {
   const { formId, reason, at, requestId, trigger, catalogRevision, gates } = decision
   const setOffBy = trigger ? ` (${triggerInWords(trigger)})` : ''
-  const rest = GATE_NAMES.slice(gates.length)
+  const last = gates.at(-1)
+  // After a gate that failed. A decision may be older than the newest gate: that one is not a gate that was skipped.
+  const rest = last && !last.passed ? GATE_NAMES.slice(GATE_NAMES.indexOf(last.gate) + 1) : []
   return [
     styled('bold', `${formId} was ${reason ? `not queued for ${userName}: ${reason}` : `queued for ${userName}`}`),
     `  at ${at}, by record ${requestId}${setOffBy}, under revision ${catalogRevision}`,
     ...gates.map((gate) => gateLine(gate)),
     ...(gates.length === 0 ? ['  What the gates compared was not kept yet.'] : []),
-    ...(gates.length > 0 && rest.length > 0 ? [`  - not looked at: ${rest.join(', ')}`] : []),
+    ...(rest.length > 0 ? [`  - not looked at: ${rest.join(', ')}`] : []),
   ]
 }
 

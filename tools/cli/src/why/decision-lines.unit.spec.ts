@@ -56,6 +56,11 @@ describe('a decision in words', () => {
     ])
   })
 
+  it('calls no gate skipped where the decision is older than the gate', () => {
+    const lines = decisionLines(decision({ gates: [live, everybody] }), 'ada').join('\n')
+    expect(lines).not.toContain('not looked at')
+  })
+
   it.each<[string, GateOutcome]>([
     [
       'not: segment churned; the user has true',

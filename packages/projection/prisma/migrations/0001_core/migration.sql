@@ -34,7 +34,7 @@ BEGIN
   PERFORM set_config('nextvisit.partition', of_partition::text, true);
 END $$;
 
--- Records that this service could not parse, stored whole. A letter is written in the transaction that moves the
+-- Records that this service could not parse, or that an operator has set aside, stored whole. A letter is written in the transaction that moves the
 -- checkpoint past its record, and is never deleted.
 CREATE TABLE dead_letters (
   id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -61,6 +61,28 @@ CREATE INDEX dead_letters_to_retry ON dead_letters (partition, "offset") WHERE s
 -- Letters that somebody has to look at: for the gauge and for the list.
 CREATE INDEX dead_letters_open ON dead_letters (projection, state) WHERE state IN ('dead', 'retry');
 
+-- Partitions that stand still, and why: for `nextvisit status`. The process that owns the partition writes them. An alarm
+-- counts only while its "offset" is not below the checkpoint, so the commit that passes the offset ends it.
+CREATE TABLE partition_alarms (
+  projection   text NOT NULL,
+  topic        text NOT NULL,
+  partition    int NOT NULL,
+  -- halted: no attempt helps (a fold throws, or this is another log). stalled: attempts fail or hang. ticks: they fail.
+  kind         text NOT NULL CHECK (kind IN ('halted', 'stalled', 'ticks')),
+  -- What is folded next; for a fold that throws, the record that it throws for.
+  "offset"     bigint NOT NULL,
+  -- Of the record that the fold throws for, `none` if it has no id. Only such a record can be set aside.
+  record_id    text,
+  code         text NOT NULL,
+  message      text NOT NULL,
+  since        timestamptz NOT NULL DEFAULT now(),
+  last_at      timestamptz NOT NULL DEFAULT now(),
+  -- An operator wants the record at "offset" to become a dead letter: who, and when.
+  set_aside_by text,
+  set_aside_at timestamptz,
+  PRIMARY KEY (projection, topic, partition, kind)
+);
+
 -- Records that must be published. Written in a commit; the partition's owner publishes them in sequence order, at least
 -- once.
 CREATE TABLE outbox (
@@ -70,7 +92,8 @@ CREATE TABLE outbox (
   topic     text NOT NULL,
   key       text NOT NULL,
   value     text NOT NULL,
-  headers   jsonb NOT NULL
+  headers   jsonb NOT NULL,
+  queued_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX outbox_of_partition ON outbox (partition, sequence);
 

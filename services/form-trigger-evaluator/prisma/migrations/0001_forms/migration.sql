@@ -4,6 +4,8 @@ CREATE TABLE users (
   project             text NOT NULL,
   user_id             uuid NOT NULL,
   traits              jsonb NOT NULL,
+  -- What the traits count together against the limit of a user (docs/spec/decisions.md, Identify).
+  trait_bytes         integer NOT NULL,
   device              jsonb NOT NULL,
   -- Null for a user whose events were admitted unchecked.
   first_seen_at       timestamptz(3),

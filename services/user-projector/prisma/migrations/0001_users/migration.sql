@@ -5,6 +5,10 @@ CREATE TABLE users (
   user_id       uuid NOT NULL,
   user_name     text NOT NULL,
   traits        jsonb NOT NULL,
+  -- What the traits count together against the limit of a user (docs/spec/decisions.md, Identify).
+  trait_bytes   integer NOT NULL,
+  -- Operations that were dropped because of a limit.
+  dropped_trait_operations bigint NOT NULL,
   country       text,
   -- Device facts by their $name, without the country.
   device        jsonb NOT NULL,

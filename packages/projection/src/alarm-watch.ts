@@ -1,0 +1,105 @@
+import type { Db } from '@nextvisit/database'
+import type { Logger } from '@nextvisit/log'
+import type { OwnedPartition } from './owned-partition.ts'
+import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
+
+export interface AlarmWatchOptions {
+  readonly db: Db
+  readonly projection: string
+  readonly owned: () => readonly OwnedPartition[]
+  readonly logger: Logger
+  readonly everyMs: number
+}
+
+/** Keeps the alarms of the owned partitions in Postgres, and passes on which records an operator wants set aside. */
+export interface AlarmWatch {
+  readonly start: () => void
+  /** Resolves once the current round has ended. */
+  readonly stop: () => Promise<void>
+}
+
+/** An alarm that continues is written again, with its last error. */
+const REPEAT_EVERY_MS = 10_000
+
+/** A halt is logged by the partition itself. */
+const LOG_LINES = {
+  halted: undefined,
+  stalled: 'This partition folds nothing although records wait; see docs/runbooks/lag.md',
+  ticks: 'The ticks of this partition fail: nothing expires, no dead letter is retried; see docs/runbooks/lag.md',
+}
+
+interface Found {
+  readonly one: OwnedPartition
+  readonly alarm: PartitionAlarm
+}
+
+export function createAlarmWatch({ db, projection, owned, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
+  /** By {@link nameOf}. */
+  const raised = new Map<string, Found & { readonly atMs: number }>()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+  let round: Promise<void> = Promise.resolve()
+
+  const schedule = (): void => {
+    if (!isStopped) timer = setTimeout(beginRound, everyMs)
+  }
+
+  /** While Postgres is unavailable, nobody can read alarms there either. */
+  const beginRound = (): void => {
+    round = runRound()
+      .catch((err: unknown) => logger.debug({ err }, 'Cannot write alarms; trying again'))
+      .then(schedule)
+  }
+
+  const runRound = async (): Promise<void> => {
+    const found = owned().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
+    for (const each of found) await raise(each)
+    const names = new Set(found.map(nameOf))
+    for (const [name, ended] of raised) if (!names.has(name)) await end(name, ended)
+    const halted = found.filter(({ alarm }) => alarm.recordId !== undefined)
+    for (const [topic, ofTopic] of Map.groupBy(halted, ({ one }) => one.topic)) await passOnWishes(topic, ofTopic)
+  }
+
+  const raise = async (found: Found): Promise<void> => {
+    const { one, alarm } = found
+    const name = nameOf(found)
+    const known = raised.get(name)
+    const line = LOG_LINES[alarm.kind]
+    const isNew = !known || (known.alarm.offset !== alarm.offset && alarm.kind !== 'ticks')
+    if (isNew && line) {
+      const { offset, code, message } = alarm
+      logger.error({ topic: one.topic, partition: one.partition, offset: String(offset), code, reason: message }, line)
+    }
+    if (!isNew && performance.now() - known.atMs < REPEAT_EVERY_MS) return
+    raised.set(name, { ...found, atMs: -Infinity })
+    await raiseAlarm(db, { projection, topic: one.topic, partition: one.partition }, alarm)
+    raised.set(name, { ...found, atMs: performance.now() })
+  }
+
+  /** Other alarms end with the commit that passes their offset. */
+  const end = async (name: string, { one, alarm }: Found): Promise<void> => {
+    const { topic, partition } = one
+    if (alarm.kind === 'ticks' && owned().includes(one)) await endAlarms(db, { projection, topic, partition }, 'ticks')
+    raised.delete(name)
+  }
+
+  const passOnWishes = async (topic: string, halted: readonly Found[]): Promise<void> => {
+    const partitions = halted.map(({ one }) => one.partition)
+    for (const { partition, offset, by } of await readSetAside(db, { projection, topic }, partitions)) {
+      halted.find(({ one }) => one.partition === partition)?.one.setAside(offset, by)
+    }
+  }
+
+  return {
+    start: schedule,
+    stop: async () => {
+      isStopped = true
+      clearTimeout(timer)
+      await round
+    },
+  }
+}
+
+function nameOf({ one, alarm }: Found): string {
+  return `${one.topic}/${one.partition}/${alarm.kind}`
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Db, sql } from '@nextvisit/database'
+import type { Logger } from '@nextvisit/log'
+import { Gauge, type Registry } from 'prom-client'
+
+export interface SchemaGaugesOptions {
+  readonly db: Db
+  readonly projection: string
+  readonly registry: Registry
+  readonly logger: Logger
+}
+
+/** What waits in the service's schema: metrics at each scrape, and a line in the log at the start. */
+export interface SchemaGauges {
+  /** Writes one line to the log if there are dead letters. Never rejects. */
+  readonly report: () => Promise<void>
+}
+
+/** A scrape must not wait for a frozen Postgres. */
+const READ_WITHIN_MS = 1_000
+
+/** Counts whole services: each process of a service reports the same. While Postgres is unavailable there is no sample. */
+export function createSchemaGauges({ db, projection, registry, logger }: SchemaGaugesOptions): SchemaGauges {
+  let inFlight: Promise<Waiting | undefined> | undefined
+  /** One query at a time, however many scrapes stop waiting for it. */
+  const read = (): Promise<Waiting | undefined> => {
+    inFlight ??= readWaiting(db, projection)
+      .catch(() => undefined)
+      .finally(() => (inFlight = undefined))
+    return inFlight
+  }
+
+  const register = <Label extends string>(
+    metric: { readonly name: string; readonly help: string; readonly labelNames: Label[] },
+    set: (gauge: Gauge<Label>, waiting: Waiting) => void,
+  ): void => {
+    const gauge = new Gauge({
+      ...metric,
+      registers: [],
+      async collect() {
+        const waiting = await Promise.race([read(), sleep(READ_WITHIN_MS, undefined, { ref: false })])
+        this.reset()
+        if (waiting) set(this, waiting)
+        else if (metric.labelNames.length === 0) this.remove() // it would report 0
+      },
+    })
+    registry.registerMetric(gauge)
+  }
+
+  register(
+    {
+      name: 'projection_dead_letters',
+      help: 'Records that were not folded and wait for somebody (dead) or for their next try (retry)',
+      labelNames: ['state'],
+    },
+    (gauge, { dead, retry }) => {
+      gauge.set({ state: 'dead' }, dead)
+      gauge.set({ state: 'retry' }, retry)
+    },
+  )
+  register(
+    { name: 'projection_outbox_records', help: 'Records that wait to be published', labelNames: [] },
+    (gauge, { outboxRecords }) => gauge.set(outboxRecords),
+  )
+  register(
+    {
+      name: 'projection_outbox_seconds',
+      help: 'Age of the oldest record that waits; 0 if there is none',
+      labelNames: [],
+    },
+    (gauge, { outboxSeconds }) => gauge.set(outboxSeconds),
+  )
+
+  const report: SchemaGauges['report'] = async () => {
+    const deadLetters = (await read())?.dead ?? 0
+    if (deadLetters > 0) logger.warn({ deadLetters }, WAITING)
+  }
+  return { report }
+}
+
+const WAITING = 'Records wait as dead letters; see nextvisit dead-letters list'
+
+interface Waiting {
+  readonly dead: number
+  readonly retry: number
+  readonly outboxRecords: number
+  readonly outboxSeconds: number
+}
+
+async function readWaiting(db: Db, projection: string): Promise<Waiting | undefined> {
+  const [waiting] = await db.$queryRaw<Waiting[]>(sql`
+    SELECT letters.*, outbox.* FROM (
+      SELECT count(*) FILTER (WHERE state = 'dead')::int AS dead, count(*) FILTER (WHERE state = 'retry')::int AS retry
+      FROM dead_letters WHERE projection = ${projection} AND state IN ('dead', 'retry')
+    ) AS letters, (
+      SELECT count(*)::int AS "outboxRecords",
+             coalesce(extract(epoch FROM now() - min(queued_at)), 0)::float8 AS "outboxSeconds"
+      FROM outbox
+    ) AS outbox`)
+  return waiting
+}
