@@ -106,12 +106,12 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const answers = [
-      await identifyAt('2026-12-01T23:59:59.999Z', { 'idempotency-key': 'one' }),
-      await identifyAt('2026-12-02T00:00:00.000Z', { 'idempotency-key': 'two' }),
-      await identifyAt('2026-12-02T00:00:01.000Z'),
+      await identifyAt('2025-12-01T23:59:59.999Z', { 'idempotency-key': 'one' }),
+      await identifyAt('2025-12-02T00:00:00.000Z', { 'idempotency-key': 'two' }),
+      await identifyAt('2025-12-02T00:00:01.000Z'),
     ]
     expect(statusesOf(answers)).toEqual([200, 200, 200])
     // The second can only be a duplicate of a record of December.
-    expect(reservationsIn(metering.calls).map(({ month }) => month)).toEqual(['2026-12', '2026-12'])
+    expect(reservationsIn(metering.calls).map(({ month }) => month)).toEqual(['2025-12', '2025-12'])
   })
 })
