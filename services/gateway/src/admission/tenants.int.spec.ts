@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { INTERNAL_ROUTES, MAX_CLAIMED_NAMES } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
+import { until } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn } from '../../test/given-services.ts'
 import { givenTenants } from '../../test/given-tenants.ts'
@@ -27,9 +28,10 @@ describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)
     })
     const { gateway, loud, quiet } = await givenTenants({ traitRegistry: registry.url })
     const flood = Promise.all(
-      Array.from({ length: 80 }, (_, index) => gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud)),
+      Array.from({ length: 40 }, (_, index) => gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud)),
     )
     const heard = []
+    await until(() => registry.calls.length > 0)
     await gateway.post(IDENTIFY, { userName: 'ada' }, quiet)
     for (let index = 0; index < 10; index += 1)
       heard.push(await gateway.post(TRACK, { userName: 'ada', eventName: `quiet ${index}` }, quiet))
