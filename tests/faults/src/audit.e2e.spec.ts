@@ -163,6 +163,24 @@ describe('the audit of a stack after traffic', { timeout: 120_000 }, () => {
     ],
     [
       'form-trigger-evaluator',
+      'forms.decisions: gates',
+      `UPDATE decisions SET gates = gates #- '{0,compared,now}' || jsonb_build_object('was', gates)`,
+      `UPDATE decisions SET gates = gates -> -1 -> 'was'`,
+    ],
+    [
+      'form-trigger-evaluator',
+      'forms.decisions: trigger',
+      `UPDATE decisions SET trigger = jsonb_build_object('was', trigger)`,
+      `UPDATE decisions SET trigger = trigger -> 'was'`,
+    ],
+    [
+      'form-trigger-evaluator',
+      'forms.queue: offeredAt',
+      `UPDATE queue SET state = 'offered', offered_at = now() WHERE state = 'waiting'`,
+      `UPDATE queue SET state = 'waiting', offered_at = NULL WHERE state = 'offered'`,
+    ],
+    [
+      'form-trigger-evaluator',
       'forms.event_occurrences: latest',
       `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] - 1`,
       `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] + 1`,

@@ -1,4 +1,4 @@
-import { compareRows, membersOf } from './compare-rows.ts'
+import { compareRows, userCells } from './compare-rows.ts'
 import { type Identified, type Tracked, type UserFact, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type FoldedFact, type Model, OF_RANGE } from './model.ts'
@@ -99,7 +99,7 @@ export function createActivityModel(onActivity?: OnActivity): Model {
           [first, last],
         ),
         keyOf: userKey,
-        foundIn: ({ traits, device, ...row }) => ({ ...row, traits: membersOf(traits), device: membersOf(device) }),
+        foundIn: userCells,
         isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
         findings,
       })

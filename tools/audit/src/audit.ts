@@ -68,8 +68,9 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     const findings = createFindings()
     const catalog = await readCatalog(connection)
     const queuedBy = ledger && new Map<string, number>()
-    const queue = createQueueModel(findings, catalog, queuedBy)
     const queueing = createQueueingModel(findings, catalog)
+    const { mayBeOffered } = queueing
+    const queue = createQueueModel({ findings, catalog, isAtRest, mayBeOffered, queuedBy })
     const folds = snapshots.map((snapshot) =>
       createFold({ snapshot, log, catalog, queue, queueing, isAtRest, findings }),
     )

@@ -71,7 +71,11 @@ function isShown(cell: Cell): cell is string | number | null {
   )
 }
 
-/** Members of a JSON object, given as text so that every slug survives. */
-export function membersOf(json: string): Map<string, unknown> {
+/** The cells of a user's row. Traits and device facts come as JSON text, so that every slug survives. */
+export function userCells(row: { readonly traits: string; readonly device: string }): Cells {
+  return { ...row, traits: membersOf(row.traits), device: membersOf(row.device) }
+}
+
+function membersOf(json: string): Map<string, unknown> {
   return new Map(Object.entries(JSON.parse(json) as Record<string, unknown>))
 }

@@ -5,6 +5,9 @@ export type Condition =
   | { readonly all: readonly Condition[] }
   | { readonly any: readonly Condition[] }
   | { readonly not: Condition }
+  | Leaf
+
+type Leaf =
   | { readonly segment: string }
   | ({ readonly trait: string } & Operators)
   | ({ readonly device: string } & Operators)
@@ -40,24 +43,49 @@ export interface Moment {
   readonly segments: ReadonlyMap<string, Condition>
 }
 
-/** Whether a condition holds. Evaluates the whole tree each time: slow, and simple. */
+/** Whether a condition holds, and what decided it, as the gate `audience` shows it (contracts, form-decisions.ts). */
+export interface Decided {
+  readonly holds: boolean
+  /** Of an `all` the first that fails, of an `any` the first that holds, otherwise the last. Null: there is none. */
+  readonly leaf: Condition | null
+  /** The leaf is under an odd number of `not`. */
+  readonly negated: boolean
+  /** What the user had there. */
+  readonly actual?: Value | undefined
+}
+
+/** Evaluates the whole tree each time: slow, and simple. */
+export function decide(condition: Condition, moment: Moment): Decided {
+  if ('all' in condition) return decideBy(false, condition.all, moment)
+  if ('any' in condition) return decideBy(true, condition.any, moment)
+  if ('not' in condition) {
+    const inner = decide(condition.not, moment)
+    return { ...inner, holds: !inner.holds, negated: !inner.negated }
+  }
+  const actual = actualOf(condition, moment)
+  return { holds: isMet(condition, actual, moment.at), leaf: condition, negated: false, actual }
+}
+
 export function holds(condition: Condition, moment: Moment): boolean {
-  if ('all' in condition) return condition.all.every((one) => holds(one, moment))
-  if ('any' in condition) return condition.any.some((one) => holds(one, moment))
-  if ('not' in condition) return !holds(condition.not, moment)
-  if ('segment' in condition) {
-    return isMember(condition.segment, moment)
+  return decide(condition, moment).holds
+}
+
+/** The first part that holds, or fails, decides. */
+function decideBy(isHolding: boolean, parts: readonly Condition[], moment: Moment): Decided {
+  let decided: Decided = { holds: !isHolding, leaf: null, negated: false }
+  for (const part of parts) {
+    decided = decide(part, moment)
+    if (decided.holds === isHolding) return decided
   }
-  if ('event' in condition) return compare(countOf(condition, moment), condition, moment.at)
-  if ('country' in condition) {
-    const { country } = condition
-    return compare(moment.country ?? undefined, typeof country === 'string' ? { is: country } : country, moment.at)
-  }
-  if ('device' in condition) {
-    const fact = condition.device === '$countryCode' ? moment.country : moment.device.get(condition.device)
-    return compare(fact ?? undefined, condition, moment.at)
-  }
-  return compare(moment.traits.get(condition.trait), condition, moment.at)
+  return decided
+}
+
+function actualOf(leaf: Leaf, moment: Moment): Value | undefined {
+  if ('segment' in leaf) return isMember(leaf.segment, moment)
+  if ('event' in leaf) return countOf(leaf, moment)
+  if ('trait' in leaf) return moment.traits.get(leaf.trait)
+  const isCountry = 'country' in leaf || leaf.device === '$countryCode'
+  return (isCountry ? moment.country : moment.device.get(leaf.device)) ?? undefined
 }
 
 const members = new WeakMap<Moment, Map<string, boolean>>()
@@ -70,6 +98,12 @@ function isMember(id: string, moment: Moment): boolean {
   const isIn = known.get(id) ?? (where !== undefined && holds(where, moment))
   known.set(id, isIn)
   return isIn
+}
+
+function isMet(leaf: Leaf, actual: Value | undefined, now: number): boolean {
+  if ('segment' in leaf) return actual === true
+  if (!('country' in leaf)) return compare(actual, leaf, now)
+  return compare(actual, typeof leaf.country === 'string' ? { is: leaf.country } : leaf.country, now)
 }
 
 function countOf({ event, within }: { readonly event: string; readonly within?: string }, moment: Moment): number {

@@ -1,3 +1,5 @@
+import { uuidV5 } from './uuid-v5.ts'
+
 /**
  * The records of the log as the auditor reads them. Declared here a second time on purpose: where the services parse with
  * a wrong schema, the auditor must not use the same one.
@@ -97,4 +99,10 @@ export interface UserRef extends ProjectRef {
 /** Ids hold no `/`. */
 export function userKey({ organization, project, userId }: UserRef): string {
   return `${organization}/${project}/${userId}`
+}
+
+/** Whether this record put the form into its user's queue: the row's id says so (docs/spec/forms.md, The queue). */
+export function isQueuedBy(queued: Queued, record: UserFact): boolean {
+  const { queuedId, formId } = queued
+  return userKey(queued) === userKey(record) && queuedId === uuidV5(`${record.received}/${formId}`, record.id)
 }

@@ -1,6 +1,6 @@
 import { type Condition, msOf, slugOf } from './condition.ts'
 
-/** A form as the workspace file writes it (docs/spec/forms.md, A form), as far as queueing needs it. */
+/** A form as the workspace file writes it (docs/spec/forms.md, A form), as far as the audit needs it. */
 export interface FormInFile {
   readonly id: string
   readonly enabled?: boolean
@@ -11,9 +11,12 @@ export interface FormInFile {
   readonly sample?: number
   readonly frequency?: { readonly repeat?: Repeat }
   readonly cooldown?: { readonly ignore?: boolean }
+  readonly priority?: number
+  readonly delay?: string
+  readonly expiresAfter?: string
 }
 
-interface TriggerInFile {
+export interface TriggerInFile {
   readonly event?: string
   readonly count?: number
   readonly within?: string
@@ -38,10 +41,17 @@ export interface FormRule {
   readonly times: number
   /** How long after it was last shown. */
   readonly everyMs?: number
+  /** As the file has it. */
+  readonly repeat: Repeat
   readonly ignoresCooldown: boolean
+  readonly priority: number
+  /** May be shown no earlier than this after it was queued. */
+  readonly delayMs: number
+  /** How long after it was queued it expires. Infinity: never. */
+  readonly expiresAfterMs: number
 }
 
-export type TriggerRule =
+export type TriggerRule = { readonly inFile: TriggerInFile } & (
   | { readonly on: 'visit' }
   | { readonly on: 'first seen'; readonly afterMs: number }
   | {
@@ -51,6 +61,7 @@ export type TriggerRule =
       readonly withinMs?: number
       readonly inSession: boolean
     }
+)
 
 export function formRuleOf(form: FormInFile): FormRule {
   const repeat = form.frequency?.repeat ?? 'once'
@@ -64,7 +75,11 @@ export function formRuleOf(form: FormInFile): FormRule {
     sample: form.sample ?? 100,
     times: timesOf(repeat),
     ...(typeof repeat === 'object' && 'every' in repeat && { everyMs: msOf(repeat.every) }),
+    repeat,
     ignoresCooldown: form.cooldown?.ignore ?? false,
+    priority: form.priority ?? 0,
+    delayMs: msOf(form.delay ?? '0s'),
+    expiresAfterMs: form.expiresAfter === undefined ? Infinity : msOf(form.expiresAfter),
   }
 }
 
@@ -73,10 +88,11 @@ function timesOf(repeat: Repeat): number {
   return typeof repeat === 'object' && 'times' in repeat ? repeat.times : Infinity
 }
 
-function triggerRuleOf({ event, count = 1, within, since, firstSeen }: TriggerInFile): TriggerRule {
-  if (firstSeen) return { on: 'first seen', afterMs: msOf(firstSeen.after) }
-  if (event === undefined) return { on: 'visit' }
+function triggerRuleOf(inFile: TriggerInFile): TriggerRule {
+  const { event, count = 1, within, since, firstSeen } = inFile
+  if (firstSeen) return { inFile, on: 'first seen', afterMs: msOf(firstSeen.after) }
+  if (event === undefined) return { inFile, on: 'visit' }
   const slug = slugOf(event)
   const inSession = since === 'session'
-  return { on: 'event', slug, count, inSession, ...(within !== undefined && { withinMs: msOf(within) }) }
+  return { inFile, on: 'event', slug, count, inSession, ...(within !== undefined && { withinMs: msOf(within) }) }
 }

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { ProjectOfRevision } from './catalog.ts'
-import { holds } from './condition.ts'
+import { decide, type Moment } from './condition.ts'
 import type { FormRule } from './form-rules.ts'
 import type { ActivityThen } from './triggers.ts'
 
-/** A user's queue at a record, as the gates need it. */
+/** A user's queue at a record, as the gates need it. Instants are ISO text. */
 export interface QueueThen {
-  /** By form: how many rows were delivered, and when the last one was (ms). */
-  readonly shown: ReadonlyMap<string, { readonly times: number; readonly lastMs: number }>
-  /** Forms with an open row. */
-  readonly open: ReadonlySet<string>
-  /** When an offer was made that may still be confirmed (ms). */
-  readonly offeredMs?: number | undefined
+  /** By form: how many rows were delivered, and when the last one was. */
+  readonly shown: ReadonlyMap<string, { readonly times: number; readonly lastAt: string }>
+  /** By form. */
+  readonly open: ReadonlyMap<string, { readonly state: 'waiting' | 'offered'; readonly queuedAt: string }>
+  /** The latest offer that may still be confirmed. */
+  readonly offered?: { readonly formId: string; readonly at: string } | undefined
 }
 
 export interface Candidate {
@@ -23,43 +23,98 @@ export interface Candidate {
   readonly activity: ActivityThen
 }
 
-type Gate = (candidate: Candidate, queue: QueueThen) => string | undefined
-
-/** Each returns its reason where it refuses (docs/spec/forms.md, Gates). */
-const GATES: readonly Gate[] = [
-  ({ form, now }) => (form.isEnabled && now >= form.startsAt && now < form.endsAt ? undefined : 'not-live'),
-  ({ form, project, now, activity }) => {
-    const country = activity.device.get('$countryCode') ?? null
-    const eventOf = (slug: string) => {
-      const event = activity.eventOf(slug)
-      return event && { count: event.total, latest: event.latest }
-    }
-    const moment = { ...activity, at: now, country, eventOf, segments: project.segments }
-    return holds(form.audience, moment) ? undefined : 'not-in-audience'
-  },
-  ({ form, userId }) => (isDrawn(form, userId) ? undefined : 'sampled-out'),
-  ({ form, now }, { shown, open }) => {
-    const { times = 0, lastMs = -Infinity } = shown.get(form.id) ?? {}
-    if (times + (open.has(form.id) ? 1 : 0) >= form.times) return 'repeat-exhausted'
-    return form.everyMs !== undefined && now - lastMs < form.everyMs ? 'too-soon' : undefined
-  },
-  ({ form, project, now }, { shown, offeredMs = -Infinity }) => {
-    if (form.ignoresCooldown || project.cooldownMs === 0) return undefined
-    const lastMs = [...shown.values()].reduce((last, one) => Math.max(last, one.lastMs), offeredMs)
-    return now - lastMs < project.cooldownMs ? 'cooling-down' : undefined
-  },
-  ({ form }, { open }) => (open.has(form.id) ? 'already-waiting' : undefined),
-]
-
-/** The reason of the first gate that refuses. Undefined: none does. */
-export function refusalOf(candidate: Candidate, queue: QueueThen): string | undefined {
-  for (const gate of GATES) {
-    const reason = gate(candidate, queue)
-    if (reason !== undefined) return reason
-  }
-  return undefined
+/** What a gate says: the reason where it refuses, and what it compared (contracts, form-decisions.ts). */
+interface Verdict {
+  readonly reason?: string | undefined
+  readonly compared: object
 }
 
-function isDrawn({ id, sample }: FormRule, userId: string): boolean {
-  return createHash('sha256').update(`${id}:${userId}`).digest().readUInt32BE() % 10_000 < sample * 100
+type Gate = (candidate: Candidate, queue: QueueThen) => Verdict
+
+/** (docs/spec/forms.md, Gates) */
+const GATES = {
+  live: ({ form: { isEnabled, startsAt, endsAt }, now }) => ({
+    reason: isEnabled && now >= startsAt && now < endsAt ? undefined : 'not-live',
+    compared: { enabled: isEnabled, startsAt: isoOf(startsAt), endsAt: isoOf(endsAt), now: isoOf(now) },
+  }),
+  audience: ({ form, project, now, activity }) => {
+    const { holds, ...compared } = decide(form.audience, momentOf(activity, project, now))
+    return { reason: holds ? undefined : 'not-in-audience', compared }
+  },
+  sample: ({ form: { id, sample }, userId }) => {
+    const [bucket, threshold] = [sample >= 100 ? null : bucketOf(id, userId), sample * 100]
+    return { reason: (bucket ?? -1) < threshold ? undefined : 'sampled-out', compared: { bucket, threshold } }
+  },
+  repeat: ({ form: { id, times, everyMs, repeat: rule }, now }, { shown, open }) => {
+    const { times: timesShown = 0, lastAt: lastShownAt = null } = shown.get(id) ?? {}
+    const timesQueued = timesShown + (open.has(id) ? 1 : 0)
+    const isTooSoon = everyMs !== undefined && isWithin(everyMs, lastShownAt, now)
+    const reason = timesQueued >= times ? 'repeat-exhausted' : isTooSoon ? 'too-soon' : undefined
+    return { reason, compared: { rule, timesQueued, lastShownAt } }
+  },
+  cooldown: ({ form, project, now }, queue) => {
+    const cooldownMs = form.ignoresCooldown ? 0 : project.cooldownMs
+    const lastShown = cooldownMs === 0 ? null : lastShownOf(queue)
+    return {
+      reason: isWithin(cooldownMs, lastShown?.at ?? null, now) ? 'cooling-down' : undefined,
+      compared: { cooldownSeconds: cooldownMs / 1_000, lastShown },
+    }
+  },
+  slot: ({ form }, { open }) => {
+    const waiting = open.get(form.id) ?? null
+    return { reason: waiting ? 'already-waiting' : undefined, compared: { waiting } }
+  },
+} satisfies Record<string, Gate>
+
+type GateName = keyof typeof GATES
+
+/** In the order in which they are checked. */
+export const TO_QUEUE: readonly GateName[] = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot']
+/** Checked again when a visit takes the form from the queue. */
+export const AT_VISIT: readonly GateName[] = ['live', 'audience', 'cooldown']
+
+/** What gates said, up to the first that refuses. */
+export interface GatesThen {
+  /** Of that gate. Undefined: none refuses. */
+  readonly reason: string | undefined
+  readonly gates: readonly { readonly gate: GateName; readonly passed: boolean; readonly compared: object }[]
+}
+
+export function checkGates(names: readonly GateName[], candidate: Candidate, queue: QueueThen): GatesThen {
+  const gates: GatesThen['gates'][number][] = []
+  for (const gate of names) {
+    const { reason, compared } = GATES[gate](candidate, queue)
+    gates.push({ gate, passed: reason === undefined, compared })
+    if (reason !== undefined) return { reason, gates }
+  }
+  return { reason: undefined, gates }
+}
+
+function momentOf(activity: ActivityThen, { segments }: ProjectOfRevision, at: number): Moment {
+  const eventOf = (slug: string) => {
+    const event = activity.eventOf(slug)
+    return event && { count: event.total, latest: event.latest }
+  }
+  return { ...activity, at, country: activity.device.get('$countryCode') ?? null, eventOf, segments }
+}
+
+/** An open offer counts as shown. */
+function lastShownOf({ shown, offered }: QueueThen) {
+  const all = [
+    ...[...shown].map(([formId, { lastAt: at }]) => ({ formId, at, openOffer: false })),
+    ...(offered ? [{ ...offered, openOffer: true }] : []),
+  ]
+  return all.reduce<(typeof all)[number] | null>((last, one) => (last && last.at >= one.at ? last : one), null)
+}
+
+function isWithin(ms: number, instant: string | null, now: number): boolean {
+  return instant !== null && now - Date.parse(instant) < ms
+}
+
+function bucketOf(formId: string, userId: string): number {
+  return createHash('sha256').update(`${formId}:${userId}`).digest().readUInt32BE() % 10_000
+}
+
+function isoOf(ms: number): string | null {
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : null
 }

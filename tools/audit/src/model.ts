@@ -29,3 +29,6 @@ export interface Model {
 }
 
 export const OF_RANGE = 'WHERE user_id BETWEEN $1::uuid AND $2::uuid'
+
+/** Clocks of gateways and evaluators differ by less than this, and they learn of an applied revision within it. */
+export const NEAR_MS = 15_000

@@ -1,27 +1,48 @@
-import { type FormFact, type Queued, type UserFact, userKey, type Visited } from './facts.ts'
+import {
+  type FormFact,
+  type Identified,
+  isQueuedBy,
+  type Queued,
+  type UserFact,
+  userKey,
+  type Visited,
+} from './facts.ts'
 import type { QueueThen } from './gates.ts'
-import { uuidV5 } from './uuid-v5.ts'
+import { NEAR_MS } from './model.ts'
 
 /** An offer that nobody confirms returns to the queue after so long (docs/spec/forms.md, The queue). */
-const OFFER_HOLDS_MS = 30_000
-/** Clocks of gateways and evaluators differ by less than this, and they learn of an applied revision within it. */
-export const NEAR_MS = 15_000
+export const OFFER_HOLDS_MS = 30_000
+/** A duplicate of a visit with an `Idempotency-Key` gets the same offer, within this. */
+const DUPLICATE_WITHIN_MS = 24 * 3_600_000
 
-interface Row {
+/** What was queued and not delivered. */
+export interface Row {
+  readonly queuedId: string
   readonly formId: string
+  readonly queuedAt: string
+  readonly priority: number
+  readonly showFromMs: number
+  /** Infinity: never. */
   readonly expiresMs: number
   /** Expired or cancelled, between two records that cannot be determined. */
   isOver: boolean
   /** By the evaluator's clock. */
   cancelledMs?: number
+  /** Visits that it was, or may have been, offered to: when they were received, in their order. */
+  readonly offers: Offer[]
+}
+
+export interface Offer {
+  readonly at: string
+  /** The visit was answered with it. */
+  readonly isConfirmed: boolean
 }
 
 interface UserQueue {
-  /** What was queued and not delivered. */
+  /** By the row's id. */
   readonly undelivered: Map<string, Row>
   readonly delivered: Set<string>
-  readonly shown: Map<string, { times: number; lastMs: number }>
-  lastVisitMs: number
+  readonly shown: Map<string, { times: number; lastAt: string }>
 }
 
 /** What is known about a user's queue at a record. */
@@ -29,8 +50,7 @@ export interface QueuesThen {
   /** Only what is certain, and not contradicted by the order on `form-events`. */
   readonly certain: QueueThen
   /** At the record's own instant. They differ by what the log does not show: offers, and what was cancelled just then. */
-  readonly least: QueueThen
-  readonly most: QueueThen
+  readonly possible: readonly QueueThen[]
 }
 
 /** The queue in the order of `user-events`: each record finds what the records before it have queued and confirmed. */
@@ -38,33 +58,37 @@ export interface QueueHistory {
   /** A fact of `form-events`. All of a user's come before {@link queuedBy}. */
   readonly foldForm: (fact: FormFact) => void
   readonly queuedBy: (fact: UserFact) => readonly Queued[]
+  /** Ids of the rows that this visit was answered with. */
+  readonly shownAt: (visit: Identified) => readonly string[]
   readonly at: (fact: UserFact) => QueuesThen
+  readonly undelivered: (fact: UserFact) => readonly Row[]
   /** What the record does to it. */
   readonly pass: (fact: UserFact) => void
+  /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
+  readonly mayBeOffered: (key: string, at: string) => boolean
   readonly clear: () => void
 }
 
 export function createQueueHistory(): QueueHistory {
   const queued = new Map<string, Map<string, Queued>>()
+  const shownAt = new Map<string, { readonly queuedId: string; readonly at: string }[]>()
   const rows = new Map<string, Row>()
   const users = new Map<string, UserQueue>()
 
   const userOf = (key: string): UserQueue => {
-    const user = users.get(key) ?? newUser()
+    const user = users.get(key) ?? { undelivered: new Map(), delivered: new Set(), shown: new Map() }
     users.set(key, user)
     return user
   }
-  const queuedBy: QueueHistory['queuedBy'] = ({ id, received }) =>
-    [...(queued.get(id)?.values() ?? [])].filter(
-      ({ queuedId, formId }) => queuedId === uuidV5(`${received}/${formId}`, id),
-    )
+  const queuedBy: QueueHistory['queuedBy'] = (fact) =>
+    [...(queued.get(fact.id)?.values() ?? [])].filter((one) => isQueuedBy(one, fact))
 
   const confirm = ({ queuedId, formId, received }: Visited, user: UserQueue): void => {
     const isFirst = user.undelivered.delete(queuedId)
     if (!isFirst && !user.delivered.has(queuedId)) return
     user.delivered.add(queuedId)
-    const { times = 0, lastMs = -Infinity } = user.shown.get(formId) ?? {}
-    user.shown.set(formId, { times: times + (isFirst ? 1 : 0), lastMs: Math.max(lastMs, Date.parse(received)) })
+    const { times = 0, lastAt = received } = user.shown.get(formId) ?? {}
+    user.shown.set(formId, { times: times + (isFirst ? 1 : 0), lastAt: received > lastAt ? received : lastAt })
   }
 
   return {
@@ -74,9 +98,9 @@ export function createQueueHistory(): QueueHistory {
       if (fact.type === 'FormQueued' && !row) {
         const ofCause = queued.get(fact.causeId) ?? new Map<string, Queued>()
         queued.set(fact.causeId, ofCause.set(fact.queuedId, fact))
-        const expiresMs = fact.expiresAt === undefined ? Infinity : Date.parse(fact.expiresAt)
-        rows.set(key, { formId: fact.formId, expiresMs, isOver: false })
+        rows.set(key, rowOf(fact))
       }
+      if (fact.type === 'FormDelivered') shownAt.set(fact.visitId, [...(shownAt.get(fact.visitId) ?? []), fact])
       if (!row || (fact.type !== 'FormExpired' && fact.type !== 'FormCancelled')) return
       row.isOver = true
       if (fact.type === 'FormCancelled') row.cancelledMs ??= Date.parse(fact.at)
@@ -84,7 +108,15 @@ export function createQueueHistory(): QueueHistory {
 
     queuedBy,
 
+    shownAt: ({ id, received }) => {
+      const [from, until] = [Date.parse(received) - NEAR_MS, Date.parse(received) + DUPLICATE_WITHIN_MS]
+      const shown = (shownAt.get(id) ?? []).filter(({ at }) => Date.parse(at) >= from && Date.parse(at) < until)
+      return [...new Set(shown.map(({ queuedId }) => queuedId))]
+    },
+
     at: (fact) => queuesOf(userOf(userKey(fact)), Date.parse(fact.received)),
+
+    undelivered: (fact) => [...userOf(userKey(fact)).undelivered.values()],
 
     pass: (fact) => {
       const key = userKey(fact)
@@ -94,41 +126,82 @@ export function createQueueHistory(): QueueHistory {
         const row = rows.get(`${key}/${queuedId}`)
         if (row) user.undelivered.set(queuedId, row)
       }
-      if (fact.type === 'IdentifyRequested' && fact.source === 'sdk') {
-        user.lastVisitMs = Math.max(user.lastVisitMs, Date.parse(fact.received))
-      }
     },
+
+    mayBeOffered: (key, at) => rows.get(key)?.offers.some((offer) => offer.at === at) ?? false,
 
     clear: () => {
-      for (const each of [queued, rows, users]) each.clear()
+      for (const each of [queued, shownAt, rows, users]) each.clear()
     },
   }
 }
 
-function newUser(): UserQueue {
-  return { undelivered: new Map(), delivered: new Set(), shown: new Map(), lastVisitMs: -Infinity }
-}
-
-function queuesOf({ undelivered, shown, lastVisitMs }: UserQueue, now: number): QueuesThen {
-  const mayBeOffered = now - lastVisitMs < OFFER_HOLDS_MS
-  const rows = [...undelivered.values()].map((row) => ({ ...row, state: stateAt(row, now, mayBeOffered) }))
-  const formsOf = (some: typeof rows) => new Set(some.map(({ formId }) => formId))
-  const open = rows.filter(({ state }) => state === 'open')
-  const perhapsOpen = rows.filter(({ state }) => state !== 'over')
+function rowOf({ queuedId, formId, at: queuedAt, priority, showFrom, expiresAt }: Queued): Row {
+  const expiresMs = expiresAt === undefined ? Infinity : Date.parse(expiresAt)
   return {
-    certain: { shown, open: formsOf(open.filter(({ isOver }) => !isOver)) },
-    least: { shown, open: formsOf(open) },
-    most: {
-      shown,
-      open: formsOf(perhapsOpen),
-      ...(mayBeOffered && perhapsOpen.length > 0 && { offeredMs: lastVisitMs }),
-    },
+    queuedId,
+    formId,
+    queuedAt,
+    priority,
+    showFromMs: Date.parse(showFrom),
+    expiresMs,
+    isOver: false,
+    offers: [],
   }
+}
+
+/** Whether an offer may still be open. A clock that is ahead may have ended it before. */
+function isOpenAt({ at }: Offer, now: number): boolean {
+  return now - Date.parse(at) < OFFER_HOLDS_MS
+}
+
+export function mayBeOnOffer({ offers }: Row, now: number): boolean {
+  return offers.some((offer) => isOpenAt(offer, now))
 }
 
 /** By the record's time: a row that had not expired when the record was received is open, whatever a clock showed later. */
-function stateAt({ expiresMs, cancelledMs }: Row, now: number, mayBeOffered: boolean): 'open' | 'over' | 'undecided' {
-  if (now >= expiresMs) return mayBeOffered ? 'undecided' : 'over'
+export function stateAt(row: Row, now: number): 'open' | 'over' | 'undecided' {
+  const { expiresMs, cancelledMs } = row
+  if (now >= expiresMs) return mayBeOnOffer(row, now) ? 'undecided' : 'over'
   if (cancelledMs === undefined || now <= cancelledMs - NEAR_MS) return 'open'
   return now >= cancelledMs + NEAR_MS ? 'over' : 'undecided'
+}
+
+function queuesOf({ undelivered, shown }: UserQueue, now: number): QueuesThen {
+  const rows = [...undelivered.values()].map((row) => ({ row, state: stateAt(row, now) }))
+  const least = rows.filter(({ state }) => state === 'open').map(({ row }) => row)
+  const most = rows.filter(({ state }) => state !== 'over').map(({ row }) => row)
+  const possible = [least, ...(most.length > least.length ? [most] : [])]
+  const ofOffers = possible.flatMap((some) => offersAt(some, now).map((offers) => queueOf(some, offers, shown)))
+  const isEachAlike = ofOffers.length === 1 && !least.some(({ isOver }) => isOver)
+  const certain = queueOf(
+    least.filter(({ isOver }) => !isOver),
+    [],
+    shown,
+  )
+  return { certain: isEachAlike ? (ofOffers[0] ?? certain) : certain, possible: ofOffers }
+}
+
+type OfferOfRow = Offer & { readonly row: Row }
+
+/**
+ * Which offers of these rows may be open: none, each alone, and each with all before it. So each may be the latest, with
+ * every other row waiting or offered.
+ */
+function offersAt(rows: readonly Row[], now: number): readonly (readonly OfferOfRow[])[] {
+  const offers = rows
+    .flatMap((row) => row.offers.filter((offer) => isOpenAt(offer, now)).map((offer) => ({ ...offer, row })))
+    .toSorted((one, other) => (one.at < other.at ? -1 : 1))
+  const together = offers.slice(1).map((_offer, index) => offers.slice(0, index + 2))
+  return [[], ...offers.map((offer) => [offer]), ...together]
+}
+
+function queueOf(rows: readonly Row[], offers: readonly OfferOfRow[], shown: QueueThen['shown']): QueueThen {
+  const offered = new Set(offers.map(({ row }) => row))
+  const open = rows.map((row) => {
+    const state: 'waiting' | 'offered' = offered.has(row) ? 'offered' : 'waiting'
+    return [row.formId, { state, queuedAt: row.queuedAt }] as const
+  })
+  const last = offers.at(-1)
+  return { shown, open: new Map(open), offered: last && { formId: last.row.formId, at: last.at } }
 }

@@ -1,12 +1,17 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows } from './compare-rows.ts'
-import { type FormFact, type Queued, type UserFact, type UserRef, userKey } from './facts.ts'
+import { type FormFact, isQueuedBy, type Queued, type UserFact, type UserRef, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
+import { isEnabledSince, misconfigured, wrongEnd } from './form-fact-rules.ts'
 import { type FoldedFact, OF_RANGE, type UserRange } from './model.ts'
+import { OFFER_HOLDS_MS } from './queue-history.ts'
 import type { Snapshot } from './snapshot.ts'
 import { uuidV5 } from './uuid-v5.ts'
 
-/** A row of `queue`. An open offer counts as waiting. */
+/** Ticks run every second. A row that should have changed longer ago than this was not ticked. */
+const TICKED_WITHIN_MS = 60_000
+
+/** A row of `queue`, as its facts say. An open offer counts as waiting, because it is not in the log. */
 interface QueueRow {
   readonly formId: string
   readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
@@ -20,9 +25,13 @@ interface QueueRow {
   readonly catalogRevision: number
 }
 
-interface StoredRow extends UserRef {
+interface StoredRow extends UserRef, Pick<QueueRow, 'formId' | 'expiresAt' | 'catalogRevision'> {
   readonly id: string
   readonly state: QueueRow['state'] | 'offered'
+  readonly offeredAt: string | null
+  readonly partition: number
+  /** When the snapshot was taken, by Postgres' clock. */
+  readonly asOf: string
 }
 
 /** Compares the evaluator's log of decisions with its queue, and each decision with the record that triggered it. */
@@ -36,8 +45,19 @@ export interface QueueModel {
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
 
-/** `queuedBy`, where given, counts the forms that each record puts into the queue, by the record's id. */
-export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?: Map<string, number>): QueueModel {
+export interface QueueModelOptions {
+  readonly findings: Findings
+  readonly catalog: Catalog
+  /** Then the effects of time and of the catalog's latest revision must be there, too. */
+  readonly isAtRest: boolean
+  /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
+  readonly mayBeOffered: (key: string, at: string) => boolean
+  /** Counts the forms that each record puts into the queue, by the record's id. */
+  readonly queuedBy?: Map<string, number> | undefined
+}
+
+export function createQueueModel(options: QueueModelOptions): QueueModel {
+  const { findings, catalog, queuedBy } = options
   const known = new Set<string>()
   /** As of the snapshot. */
   const rows = new Map<string, QueueRow>()
@@ -49,12 +69,17 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
   const confirmed = new Set<string>()
   const open = new Map<string, number>()
   const shown = new Map<string, number>()
+  const partitions = new Map<string, number>()
 
   const enqueue = (key: string, fact: Queued): void => {
     const { formId, priority, at, showFrom, expiresAt = null, causeId, catalogRevision } = fact
     const slot = `${userKey(fact)}/${formId}`
     const [waiting = 0, times = 0] = [open.get(slot), shown.get(slot)]
-    const limit = catalog.project(fact.organization, fact.project, catalogRevision)?.forms.get(formId)?.times
+    const form = catalog.project(fact.organization, fact.project, catalogRevision)?.forms.get(formId)
+    for (const says of form ? misconfigured(fact, form) : [`revision ${catalogRevision} has no such form`]) {
+      findings.add('form-events: not as configured', slot, says)
+    }
+    const limit = form?.times
     if (waiting > 0) findings.add('form-events: two waiting', slot, `was queued while it waits (${fact.queuedId})`)
     if (limit !== undefined && waiting + times >= limit) {
       findings.add('form-events: too often', slot, `was queued a further time (${fact.queuedId}); it may be ${limit}`)
@@ -67,7 +92,9 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
   }
 
   const move = (key: string, before: QueueRow, fact: Exclude<FormFact, Queued>): void => {
-    const slot = `${userKey(fact)}/${fact.formId}`
+    const slot = `${userKey(fact)}/${before.formId}`
+    const wrong = wrongEnd(fact, before, catalog)
+    if (wrong !== undefined) findings.add(`form-events: ${fact.type} by mistake`, slot, `${fact.queuedId} ${wrong}`)
     if (before.state === 'waiting') open.set(slot, (open.get(slot) ?? 1) - 1)
     if (fact.type !== 'FormDelivered') {
       rows.set(key, { ...before, state: fact.type === 'FormExpired' ? 'expired' : 'cancelled' })
@@ -76,8 +103,27 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
     if (before.state !== 'delivered') shown.set(slot, (shown.get(slot) ?? 0) + 1)
     const shownAt = before.shownAt !== null && before.shownAt > fact.at ? before.shownAt : fact.at
     rows.set(key, { ...before, state: 'delivered', shownAt, visitId: fact.visitId })
-    visits.set(`${fact.queuedId}/${fact.visitId}`, key)
+    visits.set(`${fact.queuedId}/${fact.visitId}/${fact.at}`, key)
     confirmed.add(`${fact.queuedId}/${fact.visitId}`)
+  }
+
+  /** What is not in the row's facts. A row that changed during the audit is compared the next time. */
+  const checked = async function* (stored: AsyncIterable<StoredRow>): AsyncGenerator<StoredRow> {
+    const offers = new Set<string>()
+    for await (const row of stored) {
+      const key = keyOfRow(row)
+      if (moving.has(key)) continue
+      const report = (column: string, says: string) => findings.add(`forms.queue: ${column}`, key, says)
+      const offer = `${userKey(row)}/${row.offeredAt}`
+      const partition = partitions.get(userKey(row)) ?? row.partition
+      if (row.partition !== partition) report('partition', `${row.partition} instead of ${partition}`)
+      const wrong = wrongOffer(row, options)
+      if (wrong !== undefined) report('offeredAt', wrong)
+      else if (row.offeredAt !== null && offers.has(offer)) report('offeredAt', 'another row was offered to the visit')
+      offers.add(offer)
+      if (options.isAtRest && isOverdue(row, catalog)) report('overdue', `is ${row.state} for a minute too long`)
+      yield row
+    }
   }
 
   return {
@@ -97,20 +143,25 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
     },
 
     see: (fact) => {
-      if (fact.type === 'VisitAnswered') visits.delete(`${fact.queuedId}/${fact.visitId}`)
+      if (fact.type === 'VisitAnswered') visits.delete(`${fact.queuedId}/${fact.visitId}/${fact.received}`)
       const waiting = causes.get(fact.id)
       if (!waiting) return
-      const others = waiting.filter(
-        ({ queuedId, formId }) => queuedId !== uuidV5(`${fact.received}/${formId}`, fact.id),
-      )
+      const { found = [], others = [] } = Object.groupBy(waiting, (one) => (isQueuedBy(one, fact) ? 'found' : 'others'))
+      for (const { queuedId, at } of found) {
+        if (at === fact.received) continue
+        findings.add('form-events: at', `${userKey(fact)}/${queuedId}`, `${at} instead of ${fact.received}`)
+      }
       if (others.length === 0) causes.delete(fact.id)
       else causes.set(fact.id, others)
     },
 
-    foldUser: (fact, { isLate }) => {
-      if (fact.type !== 'VisitAnswered' || isLate) return
+    foldUser: (fact, { partition }) => {
+      partitions.set(userKey(fact), partition)
+      if (fact.type !== 'VisitAnswered') return
       const key = `${userKey(fact)}/${fact.queuedId}`
-      if (rows.has(key) && !confirmed.has(`${fact.queuedId}/${fact.visitId}`)) {
+      if (!rows.has(key))
+        findings.add('user-events: never queued', key, `the visit ${fact.visitId} was answered with it`)
+      else if (!confirmed.has(`${fact.queuedId}/${fact.visitId}`)) {
         findings.add('form-events: not delivered', key, `the visit ${fact.visitId} was answered with it`)
       }
     },
@@ -127,21 +178,21 @@ export function createQueueModel(findings: Findings, catalog: Catalog, queuedBy?
       await compareRows({
         table: 'forms.queue',
         expected: new Map([...rows].filter(([key]) => !moving.has(key))),
-        rows: withoutMoving(
+        rows: checked(
           snapshot.rows<StoredRow>(
             `SELECT organization, project, user_id AS "userId", id, form_id AS "formId", state, priority,
-               queued_at AS "queuedAt", show_from AS "showFrom", expires_at AS "expiresAt", shown_at AS "shownAt",
-               visit_id AS "visitId", cause_id AS "causeId", catalog_revision AS "catalogRevision"
+               queued_at AS "queuedAt", show_from AS "showFrom", expires_at AS "expiresAt", offered_at AS "offeredAt",
+               shown_at AS "shownAt", visit_id AS "visitId", cause_id AS "causeId",
+               catalog_revision AS "catalogRevision", partition, now() AS "asOf"
              FROM queue ${OF_RANGE}`,
             [first, last],
           ),
-          moving,
         ),
         keyOf: keyOfRow,
         foundIn: (row) => ({ ...row, state: row.state === 'offered' ? 'waiting' : row.state }),
         findings,
       })
-      for (const each of [known, rows, moving, causes, visits, confirmed, open, shown]) each.clear()
+      for (const each of [known, rows, moving, causes, visits, confirmed, open, shown, partitions]) each.clear()
     },
   }
 }
@@ -150,7 +201,20 @@ function keyOfRow(row: StoredRow): string {
   return `${userKey(row)}/${row.id}`
 }
 
-/** A row that changed during the audit is compared the next time. */
-async function* withoutMoving(rows: AsyncIterable<StoredRow>, moving: ReadonlySet<string>): AsyncGenerator<StoredRow> {
-  for await (const row of rows) if (!moving.has(keyOfRow(row))) yield row
+/** Why a row cannot be on offer as it says. Undefined: it can, or it is not on offer. */
+function wrongOffer(row: StoredRow, { mayBeOffered }: QueueModelOptions): string | undefined {
+  const { state, offeredAt } = row
+  if (state !== 'offered') return offeredAt === null ? undefined : `${offeredAt}, and the row is ${state}`
+  if (offeredAt === null) return 'null, and the row is offered'
+  return mayBeOffered(keyOfRow(row), offeredAt) ? undefined : `no visit of ${offeredAt} can have been offered it`
+}
+
+/** Whether a tick should have changed an open row: an offer that nobody confirmed, an expired row, one of a removed form. */
+function isOverdue({ asOf, ...row }: StoredRow, catalog: Catalog): boolean {
+  const before = Date.parse(asOf) - TICKED_WITHIN_MS
+  if (row.state === 'offered') return Date.parse(row.offeredAt ?? asOf) < before - OFFER_HOLDS_MS
+  if (row.state !== 'waiting') return false
+  if (row.expiresAt !== null && Date.parse(row.expiresAt) < before) return true
+  const known = Math.max(row.catalogRevision, catalog.revisionAt(row.organization, before))
+  return !isEnabledSince(row, known, catalog)
 }

@@ -1,94 +1,228 @@
 import { describe, expect, it } from 'vitest'
-import { createCatalog } from './catalog.ts'
-import type { FormFact, Queued, UserFact } from './facts.ts'
-import { createFindings } from './findings.ts'
-import { createQueueModel } from './queue-model.ts'
-import type { Snapshot } from './snapshot.ts'
-import { uuidV5 } from './uuid-v5.ts'
+import { auditHistory, type History } from '../test/audit-history.ts'
+import {
+  answered,
+  at,
+  delivered,
+  idOf,
+  nps,
+  over,
+  queued,
+  queueRow,
+  revision,
+  track,
+  visit,
+} from '../test/form-records.ts'
+import type { Queued } from './facts.ts'
+import type { FormInFile } from './form-rules.ts'
 
-const CAUSE = 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
-const OTHER = 'a1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
-const AT = '2026-11-02T10:00:00.000Z'
-const RANGE = { first: '', last: 'z' }
-const user = { organization: 'acme', project: 'shop', userId: OTHER } as const
-
-function queued(causeId: string, special: Partial<Queued> = {}): Queued {
-  const queuedId = special.queuedId ?? uuidV5(`${AT}/nps`, causeId)
-  return {
-    type: 'FormQueued',
-    id: uuidV5('FormQueued/', queuedId),
-    ...user,
-    queuedId,
-    formId: 'nps',
-    at: AT,
-    causeId,
-    priority: 1,
-    showFrom: AT,
-    catalogRevision: 1,
-    ...special,
-  }
+interface Story extends Partial<History> {
+  readonly form?: Partial<FormInFile>
 }
 
-const cause = (id: string) => ({ type: 'EventTracked', ...user, id, received: AT }) as UserFact
-const after = (fact: Queued, type: 'FormExpired' | 'FormCancelled'): FormFact => {
-  const { organization, project, userId, queuedId, formId, at } = fact
-  return { type, id: uuidV5(`${type}/`, queuedId), organization, project, userId, queuedId, formId, at }
+/** Kinds of what is found. */
+async function kindsOf({ form = {}, ...story }: Story) {
+  const always = nps({ frequency: { repeat: 'always' }, ...form })
+  const history = { catalog: [revision(1, -60, [always])], records: [], forms: [], ...story }
+  const { findings } = await auditHistory(history)
+  return findings.map(({ kind }) => kind)
 }
 
-async function* noRows() {}
-
-/** What is found besides the rows, which are none. */
-async function kindsOf(facts: readonly FormFact[], records: readonly UserFact[], times?: number) {
-  const findings = createFindings()
-  const repeat = times === undefined ? 'always' : { times }
-  const catalog = createCatalog()
-  const projects = [{ id: 'shop', forms: [{ id: 'nps', frequency: { repeat } }] }]
-  catalog.observe(Buffer.from(JSON.stringify({ organization: 'acme', revision: 1, config: { projects } })))
-  const model = createQueueModel(findings, catalog)
-  for (const fact of facts) model.foldForm(fact, { isLater: false })
-  for (const record of records) model.see(record)
-  await model.compareUsers({ rows: noRows } as unknown as Snapshot, RANGE, findings)
-  return findings
-    .byKind()
-    .map(({ kind }) => kind)
-    .filter((kind) => kind !== 'forms.queue: missing')
-}
+const first = queued(0)
+const [again] = [queued(20)]
 
 describe('the evaluator’s decisions, counted again', () => {
   it('are well where each has its cause and its ids, however often the outbox repeats them', async () => {
-    expect(await kindsOf([queued(CAUSE), queued(CAUSE)], [cause(CAUSE)])).toEqual([])
+    expect(await kindsOf({ forms: [first, first], records: [track(0)] })).toEqual([])
   })
 
-  it('need a record that gives them their id', async () => {
-    expect(await kindsOf([queued(CAUSE)], [])).toEqual(['form-events: cause'])
-    expect(await kindsOf([queued(CAUSE, { queuedId: OTHER })], [cause(CAUSE)])).toEqual(['form-events: cause'])
-    expect(await kindsOf([queued(CAUSE, { id: OTHER })], [cause(CAUSE)])).toEqual(['form-events: id'])
+  it('need a record that gives them their id, and its instant', async () => {
+    expect(await kindsOf({ forms: [first] })).toEqual(['form-events: cause'])
+    expect(await kindsOf({ forms: [queued(0, { queuedId: idOf('x') })], records: [] })).toEqual([
+      'form-events: id',
+      'form-events: cause',
+    ])
+    expect(await kindsOf({ forms: [queued(0, { id: idOf('x') })], records: [track(0)] })).toEqual(['form-events: id'])
+    const ofAnother = { forms: [{ ...first, userId: idOf('bob') }], records: [track(0)] }
+    expect(await kindsOf(ofAnother)).toEqual(['form-events: not queued', 'form-events: cause'])
+    const moved = queued(0, { at: at(1), showFrom: at(1) })
+    expect(await kindsOf({ forms: [moved], records: [track(0)] })).toEqual(['form-events: at'])
   })
 
   it('queue a form for a user no second time while it waits', async () => {
-    const both = [queued(CAUSE), queued(OTHER)]
-    expect(await kindsOf(both, [cause(CAUSE), cause(OTHER)])).toEqual(['form-events: two waiting'])
-    const [first, second] = both as [Queued, Queued]
-    const inTurn = [first, after(first, 'FormExpired'), second]
-    expect(await kindsOf(inTurn, [cause(CAUSE), cause(OTHER)], 1)).toEqual([])
+    expect(await kindsOf({ forms: [first, again], records: [track(0), track(20)] })).toEqual([
+      'form-events: two waiting',
+      'form-events: refused',
+    ])
+    const expiring = queued(0, { expiresAt: at(10) })
+    const inTurn = [expiring, over(expiring, 'FormExpired', 10), queued(20, { expiresAt: at(30) })]
+    const form = { expiresAfter: '10m', frequency: { repeat: 'once' } } as const
+    expect(await kindsOf({ form, forms: inTurn, records: [track(0), track(20)] })).toEqual([])
   })
 
   it('queue a form no further time than its frequency says', async () => {
-    const first = queued(CAUSE)
-    const shown: FormFact = {
-      ...after(first, 'FormExpired'),
-      type: 'FormDelivered',
-      visitId: OTHER,
-      id: uuidV5(`FormDelivered/${OTHER}`, first.queuedId),
-    }
-    const answered = { type: 'VisitAnswered', ...user, id: 'x', visitId: OTHER, queuedId: first.queuedId } as UserFact
-    const records = [cause(CAUSE), cause(OTHER), answered]
-    expect(await kindsOf([first, shown, queued(OTHER)], records)).toEqual([])
-    expect(await kindsOf([first, shown, queued(OTHER)], records, 1)).toEqual(['form-events: too often'])
-    expect(await kindsOf([first, shown], [cause(CAUSE)])).toEqual(['form-events: no visit'])
+    const forms = [first, delivered(first, 5), again]
+    const records = [track(0), visit(5), answered(first, 5), track(20)]
+    expect(await kindsOf({ forms, records })).toEqual([])
+    const form = { frequency: { repeat: 'once' } } as const
+    expect(await kindsOf({ form, forms, records })).toEqual(['form-events: too often', 'form-events: refused'])
   })
 
-  it('change only what was queued', async () => {
-    expect(await kindsOf([after(queued(CAUSE), 'FormCancelled')], [])).toEqual(['form-events: never queued'])
+  it.each<[string, Partial<FormInFile>]>([
+    ['priority', { priority: 5 }],
+    ['delay', { delay: '1h' }],
+    ['expiry', { expiresAfter: '1d' }],
+  ])('take a form’s %s from the catalog', async (_what, form) => {
+    const records = [track(0)]
+    expect(await kindsOf({ form, forms: [first], records })).toEqual(['form-events: not as configured'])
+    const asConfigured = { priority: 5, showFrom: at(60), expiresAt: at(24 * 60) }
+    const both = { priority: 5, delay: '1h', expiresAfter: '1d' }
+    expect(await kindsOf({ form: both, forms: [queued(0, asConfigured)], records })).toEqual([])
+  })
+
+  it('take it from the revision that they name', async () => {
+    const catalog = [revision(1, -60, [nps()]), revision(2, -30, [nps({ priority: 5 })])]
+    const of = (catalogRevision: number, priority: number) =>
+      kindsOf({ catalog, forms: [queued(0, { catalogRevision, priority })], records: [track(0)] })
+    expect(await of(2, 5)).toEqual([])
+    expect(await of(1, 0)).toEqual([])
+    expect(await of(2, 0)).toEqual(['form-events: not as configured'])
+    expect(await of(3, 0)).toContain('form-events: not as configured')
+  })
+})
+
+const byMistake = (type: string) => [`form-events: ${type} by mistake`]
+
+describe('the end of a row', () => {
+  const records = [track(0)]
+  const form = { expiresAfter: '10m' }
+  const expiring = queued(0, { expiresAt: at(10) })
+
+  it('is of a row that was queued, and of its form', async () => {
+    expect(await kindsOf({ forms: [over(first, 'FormCancelled', 1)] })).toEqual(['form-events: never queued'])
+    const other = { ...over(expiring, 'FormExpired', 10), formId: 'other' }
+    expect(await kindsOf({ form, forms: [expiring, other], records })).toEqual(byMistake('FormExpired'))
+  })
+
+  it('is an expiry of a form that expires, when it is due or later', async () => {
+    const expiredAt = (minutes: number) =>
+      kindsOf({ form, forms: [expiring, over(expiring, 'FormExpired', minutes)], records })
+    expect(await expiredAt(10)).toEqual([])
+    expect(await expiredAt(600)).toEqual([])
+    expect(await expiredAt(9.99)).toEqual(byMistake('FormExpired'))
+    const never = [first, over(first, 'FormExpired', 600)]
+    expect(await kindsOf({ forms: never, records })).toEqual(byMistake('FormExpired'))
+  })
+
+  it('comes once, and not after it was delivered', async () => {
+    const expired = over(expiring, 'FormExpired', 10)
+    const cancelled = over(expiring, 'FormCancelled', 10)
+    const catalog = [revision(1, -60, [nps(form)]), revision(2, 5, [])]
+    expect(await kindsOf({ catalog, forms: [expiring, expired, cancelled], records })).toEqual(
+      byMistake('FormCancelled'),
+    )
+    const shown = { forms: [expiring, delivered(expiring, 5), expired] }
+    const answers = [...records, visit(5), answered(expiring, 5)]
+    expect(await kindsOf({ form, ...shown, records: answers })).toEqual(byMistake('FormExpired'))
+    // An answer may come after it.
+    expect(await kindsOf({ form, forms: [expiring, expired, delivered(expiring, 5)], records: answers })).toEqual([])
+  })
+
+  it('is a cancellation where a revision since then has no such form, or has it disabled', async () => {
+    const forms = [first, over(first, 'FormCancelled', 10)]
+    const [present, disabled] = [revision(1, -60, [nps()]), nps({ enabled: false })]
+    const cancelledWith = (...catalog: object[]) => kindsOf({ catalog, forms, records })
+    expect(await cancelledWith(present, revision(2, 9, []))).toEqual([])
+    expect(await cancelledWith(present, revision(2, 8, [disabled]), revision(3, 9, [nps()]))).toEqual([])
+    // The clock that wrote the revision may be ahead of the evaluator's.
+    expect(await cancelledWith(present, revision(2, 10.2, []))).toEqual([])
+    expect(await cancelledWith(present, revision(2, 11, []))).toEqual(byMistake('FormCancelled'))
+    expect(await cancelledWith(present, revision(2, 9, [nps({ priority: 1 })]))).toEqual(byMistake('FormCancelled'))
+  })
+
+  it('is a delivery where a visit was answered with it, at its instant', async () => {
+    const [forms, visited] = [
+      [first, delivered(first, 5)],
+      [track(0), visit(5)],
+    ]
+    expect(await kindsOf({ forms, records: [...visited, answered(first, 5)] })).toEqual([])
+    expect(await kindsOf({ forms, records: visited })).toEqual(['form-events: no visit'])
+    const atAnother = { ...delivered(first, 5), at: at(5.1) }
+    expect(await kindsOf({ forms: [first, atAnother], records: [...visited, answered(first, 5)] })).toEqual([
+      'form-events: no visit',
+    ])
+    expect(await kindsOf({ forms: [first], records: [...visited, answered(first, 5)] })).toEqual([
+      'form-events: not delivered',
+    ])
+    const answer = answered(first, 5)
+    const late = { records: [...visited, answer], late: [answer] }
+    expect(await kindsOf({ forms, ...late })).toEqual([])
+    expect(await kindsOf({ forms: [first], ...late })).toEqual(['form-events: not delivered'])
+    expect(await kindsOf({ records: [visit(5), answered(first, 5)] })).toEqual(['user-events: never queued'])
+  })
+})
+
+const onOffer = (row: Queued) => queueRow(row, { state: 'offered', offeredAt: at(5) })
+
+describe('a row of the queue', () => {
+  const [forms, records] = [[first], [track(0), visit(5)]]
+  const kindsWith = (special: object, story: Story = {}) =>
+    kindsOf({ forms, records, queue: [queueRow(first, special)], ...story })
+
+  it('is as its facts say', async () => {
+    expect(await kindsWith({})).toEqual([])
+    expect(await kindsWith({ priority: 3 })).toEqual(['forms.queue: priority'])
+    expect(await kindsWith({ state: 'expired' })).toEqual(['forms.queue: state'])
+    expect(await kindsOf({ forms, records, queue: [] })).toEqual(['forms.queue: missing'])
+  })
+
+  it('is in the partition of its user', async () => {
+    expect(await kindsWith({ partition: 4 })).toEqual(['forms.queue: partition'])
+  })
+
+  it('is on offer to a visit that can have been offered it', async () => {
+    const offered = (minutes: number, story: Story = {}) =>
+      kindsWith({ state: 'offered', offeredAt: at(minutes) }, story)
+    const wrong = ['forms.queue: offeredAt']
+    expect(await offered(5)).toEqual([])
+    expect(await offered(6)).toEqual(wrong)
+    expect(await kindsWith({ state: 'offered' })).toEqual(wrong)
+    expect(await kindsWith({ offeredAt: at(5) })).toEqual(wrong)
+    // Its delay was not over.
+    const delayed = queued(0, { showFrom: at(60) })
+    const row = queueRow(delayed, { state: 'offered', offeredAt: at(5) })
+    expect(await kindsOf({ form: { delay: '1h' }, forms: [delayed], records, queue: [row] })).toEqual(wrong)
+  })
+
+  it('is alone on offer to its visit', async () => {
+    const survey = { id: 'survey', triggers: [{ event: 'Searched' }] }
+    const catalog = (minutes: number) => [
+      revision(1, -60, [nps({ endsAt: at(600) }), survey]),
+      // Either may have been the first, because the evaluator may have had either revision.
+      revision(2, minutes, [nps({ endsAt: at(1) }), survey]),
+    ]
+    const other = queued(0, { formId: 'survey' })
+    const story = { catalog: catalog(5), forms: [first, other], records }
+    expect(await kindsOf({ ...story, queue: [onOffer(first), queueRow(other)] })).toEqual([])
+    expect(await kindsOf({ ...story, queue: [queueRow(first), onOffer(other)] })).toEqual([])
+    expect(await kindsOf({ ...story, queue: [onOffer(first), onOffer(other)] })).toEqual(['forms.queue: offeredAt'])
+  })
+
+  it('is changed by ticks within a minute, where nothing else happens', async () => {
+    const form = { expiresAfter: '10m' }
+    const expiring = queued(0, { expiresAt: at(10) })
+    const expires = (asOf: string, isAtRest = true) =>
+      kindsOf({ form, forms: [expiring], records, queue: [queueRow(expiring, { asOf })], isAtRest })
+    expect(await expires(at(11))).toEqual([])
+    expect(await expires(at(11.1))).toEqual(['forms.queue: overdue'])
+    expect(await expires(at(11.1), false)).toEqual([])
+    const offered = { state: 'offered', offeredAt: at(5) }
+    expect(await kindsWith({ ...offered, asOf: at(6.5) }, { isAtRest: true })).toEqual([])
+    expect(await kindsWith({ ...offered, asOf: at(6.6) }, { isAtRest: true })).toEqual(['forms.queue: overdue'])
+    const catalog = [revision(1, -60, [nps()]), revision(2, 10, [])]
+    expect(await kindsWith({ asOf: at(10.9) }, { catalog, isAtRest: true })).toEqual([])
+    expect(await kindsWith({ asOf: at(11.1) }, { catalog, isAtRest: true })).toEqual(['forms.queue: overdue'])
+    const backAgain = [...catalog, revision(3, 11, [nps()])]
+    expect(await kindsWith({ asOf: at(11.1) }, { catalog: backAgain, isAtRest: true })).toEqual([])
   })
 })

@@ -1,14 +1,17 @@
 import type { OnActivity } from './activity-model.ts'
 import type { Catalog, ProjectOfRevision } from './catalog.ts'
-import { createDecisionsModel, type DecisionsModel } from './decisions-model.ts'
+import { createDecisionsModel, type PossibleDecision } from './decisions-model.ts'
 import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
-import { refusalOf } from './gates.ts'
+import type { TriggerInFile } from './form-rules.ts'
+import { checkGates, type GatesThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
-import { createQueueHistory, NEAR_MS, type QueuesThen } from './queue-history.ts'
+import { createOffers } from './offers.ts'
+import { type PossibleRevisions, possibleRevisionsIn, type Run } from './possible-revisions.ts'
+import { createQueueHistory, type QueuesThen } from './queue-history.ts'
 import { createRevisionWait, type Verdict } from './revision-wait.ts'
-import type { Snapshot } from './snapshot.ts'
-import { type ActivityThen, isEvaluated, isTriggered } from './triggers.ts'
+import { recordRefOf, type Snapshot } from './snapshot.ts'
+import { type ActivityThen, isEvaluated, triggerOf } from './triggers.ts'
 
 /** Pairs of a record and a form that the record triggered or queued. */
 export interface QueueingCounts {
@@ -23,6 +26,8 @@ export interface QueueingModel {
   readonly foldForm: (fact: FormFact) => void
   /** Called with each record that the evaluator has folded, in the same order. */
   readonly judge: OnActivity
+  /** Whether a visit received at this instant may have been offered the row. `key`: of user and row. */
+  readonly mayBeOffered: (key: string, at: string) => boolean
   /** Compares the last decisions, and drops this pass's users. */
   readonly compareUsers: (snapshot: Snapshot, range: UserRange) => Promise<void>
   readonly counts: () => QueueingCounts
@@ -36,14 +41,19 @@ interface EvaluatedRecord {
   readonly queues: QueuesThen
 }
 
-/** Why a triggered form is not queued, for each queue that the record may have found. Undefined: it is queued. */
-type Refusals = Readonly<Record<keyof QueuesThen, string | undefined>>
+/** What the gates say about a triggered form, for each queue that the record may have found. */
+interface Evaluated {
+  readonly trigger: TriggerInFile
+  readonly certain: GatesThen
+  readonly possible: readonly GatesThen[]
+}
 
 export function createQueueingModel(findings: Findings, catalog: Catalog): QueueingModel {
   const history = createQueueHistory()
   const decisions = createDecisionsModel()
   const wait = createRevisionWait()
-  const possibleRevisions = revisionsIn(catalog)
+  const possibleRevisions = possibleRevisionsIn(catalog)
+  const checkOffer = createOffers(findings, history)
   const counts = { decided: 0, undecided: 0 }
 
   const checkQueued = (
@@ -52,10 +62,16 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
   ): void => {
     counts.decided += 1
     const { fact, how } = evaluated
-    decisions.decide(fact, formId, 'queued')
-    const because = whyNot(evaluated, formId, catalog.project(organization, project, catalogRevision))
+    const form = evaluate(evaluated, formId, catalog.project(organization, project, catalogRevision))
+    const of = { first: catalogRevision, last: catalogRevision }
+    decisions.decide(
+      fact,
+      formId,
+      form ? possibleDecisions(form, of).filter(({ outcome }) => outcome === 'queued') : [],
+    )
+    const because = !isEvaluated(fact) ? 'is not evaluated' : form ? form.certain.reason : 'no trigger of it matches'
     if (because === undefined) return
-    findings.add('form-events: refused', `${userKey(fact)}/${formId}`, `${recordRefOf(how)} queued it: ${because}`)
+    findings.add('form-events: refused', `${userKey(fact)}/${formId}`, `${recordOf(how)} queued it: ${because}`)
   }
 
   /** Holds no reference to the record: a pending decision may wait for long. */
@@ -73,22 +89,28 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
     { from, until, runs }: PossibleRevisions,
   ): void => {
     const { fact, how } = evaluated
-    const refusals = runs.map(({ rules }) => refusalsOf(evaluated, formId, rules))
-    noteDecision(decisions, fact, formId, refusals)
+    const byRun = runs.map(({ rules, ...run }) => ({ run, form: evaluate(evaluated, formId, rules) }))
+    const triggered = byRun.flatMap(({ run, form }) => (form ? possibleDecisions(form, run) : []))
+    if (byRun.every(({ form }) => form)) {
+      decisions.decide(
+        fact,
+        formId,
+        triggered.filter(({ outcome }) => outcome !== 'queued'),
+      )
+    } else if (triggered.length > 0) decisions.markUnknown(fact, formId)
     wait.enqueue({
       partition: how.partition,
       organization: fact.organization,
       from,
       until,
-      verdicts: runs.map((run, index) => ({ ...run, verdict: verdictOf(refusals[index]) })),
-      onSettled: onSettled(`${userKey(fact)}/${formId}`, recordRefOf(how)),
+      verdicts: byRun.map(({ run, form }) => ({ ...run, verdict: verdictOf(form) })),
+      onSettled: onSettled(`${userKey(fact)}/${formId}`, recordOf(how)),
     })
   }
 
-  const judgeInOrder = (evaluated: EvaluatedRecord, queued: readonly Queued[]): void => {
+  const judgeInOrder = (evaluated: EvaluatedRecord, queued: readonly Queued[], when: PossibleRevisions): void => {
     for (const one of queued) checkQueued(evaluated, one)
     if (!isEvaluated(evaluated.fact)) return
-    const when = possibleRevisions(evaluated.fact)
     const formIds = new Set(when.runs.flatMap(({ rules }) => [...(rules?.forms.keys() ?? [])]))
     for (const { formId } of queued) formIds.delete(formId)
     for (const formId of formIds) checkNotQueued(evaluated, formId, when)
@@ -101,14 +123,18 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
       // A record that was folded long after its time queues nothing and shows nothing.
       if (how.isLate) return
       const queued = history.queuedBy(fact)
-      if (activity) judgeInOrder({ fact, how, activity, queues: history.at(fact) }, queued)
+      const when = possibleRevisions(fact)
+      if (activity) judgeInOrder({ fact, how, activity, queues: history.at(fact) }, queued, when)
       else {
         decisions.markUserUnknown(fact)
         if (isEvaluated(fact)) counts.undecided += 1
       }
       for (const { catalogRevision } of queued) wait.observe(how.partition, fact.organization, catalogRevision)
       history.pass(fact)
+      if (fact.type === 'IdentifyRequested' && isEvaluated(fact)) checkOffer({ fact, how, activity, runs: when.runs })
     },
+
+    mayBeOffered: history.mayBeOffered,
 
     compareUsers: async (snapshot, range) => {
       wait.end()
@@ -121,92 +147,39 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
 }
 
 /** Undefined: no trigger matches. */
-function refusalsOf(
+function evaluate(
   { fact, activity, queues }: EvaluatedRecord,
   formId: string,
   project: ProjectOfRevision | undefined,
-): Refusals | undefined {
+): Evaluated | undefined {
   const form = project?.forms.get(formId)
-  if (!project || !form || !isTriggered(form, fact, activity)) return undefined
+  const trigger = form && triggerOf(form, fact, activity)
+  if (!project || !trigger) return undefined
   const candidate = { form, project, userId: fact.userId, now: Date.parse(fact.received), activity }
-  const [certain, least, most] = [queues.certain, queues.least, queues.most].map((queue) => refusalOf(candidate, queue))
-  return { certain, least, most }
+  const certain = checkGates(TO_QUEUE, candidate, queues.certain)
+  const possible = queues.possible.map((queue) =>
+    queue === queues.certain ? certain : checkGates(TO_QUEUE, candidate, queue),
+  )
+  return { trigger: trigger.inFile, certain, possible }
 }
 
-/** Why a form that was queued should not have been. Undefined: it may be queued. */
-function whyNot(
-  evaluated: EvaluatedRecord,
-  formId: string,
-  project: ProjectOfRevision | undefined,
-): string | undefined {
-  if (!isEvaluated(evaluated.fact)) return 'is not evaluated'
-  const refusals = refusalsOf(evaluated, formId, project)
-  return refusals ? refusals.certain : 'no trigger of it matches'
+function verdictOf(form: Evaluated | undefined): Verdict {
+  if (!form) return 'not triggered'
+  const refused = form.possible.filter(({ reason }) => reason !== undefined)
+  if (refused.length === form.possible.length) return 'refuse'
+  return refused.length === 0 ? 'queue' : 'undecided'
 }
 
-function verdictOf(refusals: Refusals | undefined): Verdict {
-  if (!refusals) return 'not triggered'
-  const { least, most } = refusals
-  if (least !== undefined && most !== undefined) return 'refuse'
-  return least === most ? 'queue' : 'undecided'
+/** What the evaluator may have kept as its decision, by one of these revisions. */
+function possibleDecisions(
+  { trigger, certain, possible }: Evaluated,
+  { first, last }: Omit<Run, 'rules'>,
+): PossibleDecision[] {
+  return Array.from(new Set([certain, ...possible]), ({ reason, gates }) => {
+    return { first, last, outcome: reason ?? 'queued', details: JSON.stringify({ trigger, gates }) }
+  })
 }
 
-/** For a form that was not queued, with the refusals of each revision that may have decided it. */
-function noteDecision(
-  decisions: DecisionsModel,
-  fact: UserFact,
-  formId: string,
-  byRevision: readonly (Refusals | undefined)[],
-): void {
-  const triggered = byRevision.filter((refusals) => refusals !== undefined)
-  if (triggered.length === 0) return
-  if (triggered.length < byRevision.length) return decisions.markUnknown(fact, formId)
-  const reasons = new Set(triggered.flatMap(({ certain, least, most }) => [certain, least, most]))
-  const [reason = null] = reasons
-  decisions.decide(fact, formId, reasons.size === 1 ? reason : null)
-}
-
-/** When a record was evaluated is unknown: by the revision that was current when it was received, or by any later one. */
-interface PossibleRevisions {
-  /** Current shortly before and after the record was received. */
-  readonly from: number
-  readonly until: number
-  /** From `from` to the latest, joined where they say the same about the project. No rules: there is no such project. */
-  readonly runs: readonly Run[]
-}
-
-interface Run {
-  readonly first: number
-  readonly last: number
-  readonly rules: ProjectOfRevision | undefined
-}
-
-function revisionsIn(catalog: Catalog): (fact: UserFact) => PossibleRevisions {
-  const known = new Map<string, readonly Run[]>()
-  return ({ organization, project, received }) => {
-    const now = Date.parse(received)
-    const from = catalog.revisionAt(organization, now - NEAR_MS)
-    const key = `${organization}/${project}/${from}`
-    const runs = known.get(key) ?? runsFrom(catalog, { organization, project, from })
-    known.set(key, runs)
-    return { from, until: catalog.revisionAt(organization, now + NEAR_MS), runs }
-  }
-}
-
-function runsFrom(
-  catalog: Catalog,
-  { organization, project, from }: Pick<UserFact, 'organization' | 'project'> & { readonly from: number },
-): readonly Run[] {
-  const runs: Run[] = []
-  for (let revision = from; revision <= catalog.latest(organization); revision++) {
-    const rules = catalog.project(organization, project, revision)
-    const before = runs.at(-1)
-    if (before && before.rules === rules) runs[runs.length - 1] = { ...before, last: revision }
-    else runs.push({ first: revision, last: revision, rules })
-  }
-  return runs
-}
-
-function recordRefOf({ partition, offset }: FoldedFact): string {
-  return `record ${partition}/${offset}`
+function recordOf(how: FoldedFact): string {
+  return `record ${recordRefOf(how)}`
 }

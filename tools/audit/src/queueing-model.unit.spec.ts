@@ -1,130 +1,32 @@
 import { describe, expect, it } from 'vitest'
-import { createActivityModel } from './activity-model.ts'
-import { createCatalog } from './catalog.ts'
-import type { FormFact, Queued, Tracked, UserFact } from './facts.ts'
-import { createFindings } from './findings.ts'
+import { auditHistory } from '../test/audit-history.ts'
+import { answered, at, identify, nps, over, queued, revision, track, visit } from '../test/form-records.ts'
+import type { FormFact, UserFact } from './facts.ts'
 import type { FormInFile } from './form-rules.ts'
-import { createQueueingModel } from './queueing-model.ts'
-import type { Snapshot } from './snapshot.ts'
-import { uuidV5 } from './uuid-v5.ts'
-
-const NAMESPACE = 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
-const place = { organization: 'acme', project: 'shop', userId: NAMESPACE } as const
-const caller = { ...place, environment: 'P', keyed: false, userName: 'ada' } as const
-/** Ids by a record's number, instants by minutes after ten. */
-const idOf = (name: string | number) => uuidV5(String(name), NAMESPACE)
-const at = (minutes: number) => new Date(Date.parse('2026-11-02T10:00:00.000Z') + minutes * 60_000).toISOString()
-
-const track = (minutes: number, special: Partial<Tracked> = {}): UserFact => ({
-  ...caller,
-  type: 'EventTracked',
-  id: idOf(minutes),
-  source: 'admin',
-  received: at(minutes),
-  occurredAt: at(minutes),
-  eventName: 'Searched',
-  slug: 'searched',
-  newEvent: false,
-  metered: true,
-  evaluateTriggers: true,
-  ...special,
-})
-const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'admin'): UserFact => ({
-  ...caller,
-  type: 'IdentifyRequested',
-  id: idOf(minutes),
-  source,
-  received: at(minutes),
-  operations: { set },
-  device: {},
-  registeredTraits: [],
-})
-const visit = (minutes: number) => identify(minutes, {}, 'sdk')
-
-/** By the record of that minute. */
-function queued(minutes: number, special: Partial<Queued> = {}): Queued {
-  const { formId = 'nps' } = special
-  const queuedId = uuidV5(`${at(minutes)}/${formId}`, idOf(minutes))
-  const [causeId, id] = [idOf(minutes), uuidV5('FormQueued/', queuedId)]
-  const when = { at: at(minutes), showFrom: at(minutes) }
-  return {
-    type: 'FormQueued',
-    ...place,
-    id,
-    queuedId,
-    formId,
-    causeId,
-    priority: 0,
-    catalogRevision: 1,
-    ...when,
-    ...special,
-  }
-}
-const over = ({ queuedId, formId }: Queued, type: 'FormCancelled' | 'FormExpired', minutes: number): FormFact => ({
-  ...place,
-  type,
-  id: uuidV5(`${type}/`, queuedId),
-  queuedId,
-  formId,
-  at: at(minutes),
-})
-const answered = ({ queuedId, formId }: Queued, minutes: number): UserFact => ({
-  ...place,
-  type: 'VisitAnswered',
-  id: idOf(minutes),
-  received: at(minutes),
-  visitId: idOf('visit'),
-  queuedId,
-  formId,
-})
 
 interface Story {
   readonly form?: Partial<FormInFile>
   readonly formCooldown?: string
+  /** Of the same project. */
+  readonly others?: readonly FormInFile[]
   /** Further revisions: what `nps` is then, from when on (minutes). */
   readonly changes?: readonly (readonly [minutes: number, form: Partial<FormInFile>])[]
   readonly records: readonly UserFact[]
   readonly forms?: readonly FormFact[]
   readonly late?: readonly UserFact[]
-  /** What the evaluator keeps as its last decision. Default: nobody looks. */
-  readonly decision?: { readonly minutes: number; readonly outcome: string }
 }
 
-/** What the audit says of a form `nps` that every `searched` sets off. */
-async function audited({
-  form = {},
-  formCooldown = '0s',
-  changes = [],
-  records,
-  forms = [],
-  late = [],
-  decision,
-}: Story) {
-  const catalog = createCatalog()
-  for (const [index, [minutes, special]] of [[-60, form] as const, ...changes].entries()) {
-    const nps = { id: 'nps', triggers: [{ event: 'Searched' }], ...special }
-    const config = { projects: [{ id: 'shop', formCooldown, forms: [nps] }] }
-    const record = { organization: 'acme', revision: index + 1, appliedAt: at(minutes), config }
-    catalog.observe(Buffer.from(JSON.stringify(record)))
-  }
-  const findings = createFindings()
-  const model = createQueueingModel(findings, catalog)
-  const activity = createActivityModel(model.judge)
-  for (const fact of forms) model.foldForm(fact)
-  for (const [offset, fact] of records.entries()) {
-    activity.foldUser?.(fact, { partition: 3, offset: BigInt(offset), isLate: late.includes(fact) })
-  }
-  const rows = async function* () {
-    if (!decision) return
-    const { minutes, outcome } = decision
-    yield { ...place, formId: 'nps', recordId: idOf(minutes), decidedAt: at(minutes), outcome }
-  }
-  await model.compareUsers({ rows } as unknown as Snapshot, { first: '', last: 'z' })
+/** What the audit says about who was queued for a form `nps` that every `searched` sets off. */
+async function audited({ form = {}, formCooldown = '0s', others = [], changes = [], forms = [], ...story }: Story) {
+  const revisions = [[-60, form] as const, ...changes]
+  const catalog = revisions.map(([minutes, special], index) =>
+    revision(index + 1, minutes, [nps(special), ...others], formCooldown),
+  )
+  const { decided, undecided, findings } = await auditHistory({ ...story, catalog, forms })
   const found = findings
-    .byKind()
-    .filter(({ kind }) => decision !== undefined || !kind.startsWith('forms.decisions'))
+    .filter(({ kind }) => /^form-events: (not queued|refused)/.test(kind))
     .flatMap(({ kind, examples }) => examples.map(({ says }) => `${kind}: ${says}`))
-  return { ...model.counts(), found }
+  return { decided, undecided, found }
 }
 
 const notQueued = (offset: number) =>
@@ -239,7 +141,7 @@ describe('what the log does not tell is left undecided', () => {
 
   it('when another form may have been on offer', async () => {
     const other = queued(0, { formId: 'other' })
-    const story = { formCooldown: '1h', forms: [other] }
+    const story = { formCooldown: '1h', forms: [other], others: [{ id: 'other', triggers: [{ event: 'x' }] }] }
     const before = [track(0, { slug: 'x' }), visit(1)]
     const { undecided, found } = await audited({ ...story, records: [...before, track(1.4)] })
     expect([undecided, found.filter((one) => one.includes('not queued'))]).toEqual([1, []])
@@ -279,43 +181,5 @@ describe('what the log does not tell is left undecided', () => {
       undecided: 0,
       found: [notQueued(0)],
     })
-  })
-})
-
-/** What differs of the last decision. */
-async function decisionsOf(story: Story) {
-  const { found } = await audited(story)
-  return found.filter((one) => one.startsWith('forms.decisions')).map((one) => one.split(': ')[1])
-}
-
-describe('the last decision', () => {
-  const [queuedAt0, refusedAt1] = [
-    { minutes: 0, outcome: 'queued' },
-    { minutes: 1, outcome: 'repeat-exhausted' },
-  ]
-
-  it('is of the last record that set the form off, and says what became of it', async () => {
-    const [first, again] = [
-      { records: [track(0)], forms: [queued(0)] },
-      { records: [track(0), track(1)], forms: [queued(0)] },
-    ]
-    expect(await decisionsOf({ ...first, decision: queuedAt0 })).toEqual([])
-    expect(await decisionsOf({ ...again, decision: refusedAt1 })).toEqual([])
-    expect(await decisionsOf({ ...again, decision: { minutes: 1, outcome: 'already-waiting' } })).toEqual(['outcome'])
-    expect(await decisionsOf({ ...again, decision: queuedAt0 })).toEqual(['recordId', 'decidedAt', 'outcome'])
-    expect(await decisionsOf({ records: [identify(0)], decision: queuedAt0 })).toEqual(['not in the log'])
-  })
-
-  it('is not compared where the log does not tell it', async () => {
-    const other = { minutes: 7, outcome: 'sampled-out' }
-    const first = identify(0)
-    expect(await decisionsOf({ records: [first, track(1)], late: [first], decision: other })).toEqual([])
-    const changes = [[10, { triggers: [] }]] as const
-    expect(await decisionsOf({ records: [track(0)], changes, decision: other })).toEqual([])
-    // The outcome alone: either was set off.
-    const disabled = [[10, { enabled: false }]] as const
-    expect(await decisionsOf({ records: [track(0)], changes: disabled, decision: { ...other, minutes: 0 } })).toEqual(
-      [],
-    )
   })
 })

@@ -23,9 +23,9 @@ export function isEvaluated(fact: UserFact): boolean {
   return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
 }
 
-/** Any one trigger is enough. */
-export function isTriggered({ triggers }: FormRule, fact: UserFact, activity: ActivityThen): boolean {
-  return triggers.some((trigger) => isMatched(trigger, fact, activity))
+/** The first trigger of a form that matches. Any one is enough. */
+export function triggerOf({ triggers }: FormRule, fact: UserFact, activity: ActivityThen): TriggerRule | undefined {
+  return triggers.find((trigger) => isMatched(trigger, fact, activity))
 }
 
 function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen): boolean {

@@ -1,5 +1,5 @@
 import type { Catalog } from './catalog.ts'
-import { compareRows, membersOf } from './compare-rows.ts'
+import { compareRows, userCells } from './compare-rows.ts'
 import { type Identified, type Tracked, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
@@ -102,7 +102,7 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
           [first, last],
         ),
         keyOf: userKey,
-        foundIn: ({ traits, device, ...row }) => ({ ...row, traits: membersOf(traits), device: membersOf(device) }),
+        foundIn: userCells,
         isUnknowable: (key, column) => late.has(key) && ORDER_DEPENDENT.has(column),
         findings,
       })

@@ -26,7 +26,8 @@ export function auditCommand(): Command {
 The audit writes nothing. It may run at any time except during a replay, because it would block the swap. It reads each consumer's
 rows as of one moment and compares them with the log up to the checkpoints of that moment. Later records are reported as lag.
 It needs the whole log: topics that begin at offset 0. Its transactions stay open until it ends, which delays vacuum.
-For every record that triggers a form, it decides again from the log: queued, or refused by a gate. If the log is not sufficient
+For every record that triggers a form, it decides again from the log: queued, or refused by a gate, with what each gate compared.
+For every visit, it decides which forms may have been shown. If the log is not sufficient
 (the form changed meanwhile, or another form may have been on offer), the audit counts the case as undecided, not as a difference.
 A pass keeps 250,000 users and their records in memory; a smaller number needs less memory and more passes. Users are shown
 by id, never with a name or a trait value.

@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest'
+import { auditHistory, type History } from '../test/audit-history.ts'
+import {
+  answered,
+  at,
+  delivered,
+  identify,
+  idOf,
+  nps,
+  place,
+  queued,
+  revision,
+  track,
+  visit,
+} from '../test/form-records.ts'
+import type { FormInFile } from './form-rules.ts'
+
+const GATES = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot'] as const
+type Compared = Partial<Record<(typeof GATES)[number], object>>
+
+interface Decided {
+  readonly minutes: number
+  readonly outcome?: string
+  readonly catalogRevision?: number
+  readonly trigger?: object
+  /** What gates compared, where it is special. */
+  readonly compared?: Compared
+  /** The gate that refused. */
+  readonly by?: (typeof GATES)[number]
+}
+
+/** A row of `decisions` as the evaluator writes it: by the record of that minute. */
+function decision({ minutes, outcome = 'queued', catalogRevision = 1, by, ...special }: Decided) {
+  const { trigger = { event: 'Searched' }, compared = {} } = special
+  const usual: Required<Compared> = {
+    live: { enabled: true, startsAt: null, endsAt: null, now: at(minutes) },
+    audience: { leaf: null, negated: false },
+    sample: { bucket: null, threshold: 10_000 },
+    repeat: { rule: 'once', timesQueued: 0, lastShownAt: null },
+    cooldown: { cooldownSeconds: 0, lastShown: null },
+    slot: { waiting: null },
+  }
+  const checked = GATES.slice(0, by ? GATES.indexOf(by) + 1 : undefined)
+  const gates = checked.map((gate) => ({ gate, passed: gate !== by, compared: { ...usual[gate], ...compared[gate] } }))
+  const when = { recordId: idOf(minutes), decidedAt: at(minutes) }
+  return { ...place, formId: 'nps', ...when, outcome, catalogRevision, details: JSON.stringify({ trigger, gates }) }
+}
+
+interface Story extends Partial<History> {
+  readonly form?: Partial<FormInFile>
+  readonly formCooldown?: string
+}
+
+/** The columns of the last decision that differ, and of which gate. */
+async function differences({ form = {}, formCooldown = '0s', ...story }: Story, decided: Decided) {
+  const catalog = [revision(1, -60, [nps(form)], formCooldown)]
+  const history = { catalog, records: [], forms: [], decisions: [decision(decided)], ...story }
+  const { findings } = await auditHistory(history)
+  return findings
+    .filter(({ kind }) => kind.startsWith('forms.decisions'))
+    .flatMap(({ kind, examples }) => examples.map((one) => ({ kind, ...one })))
+    .filter(({ about }) => about.endsWith('/nps'))
+    .map(({ kind, says }) => (kind.endsWith('gates') ? says : kind.split(': ')[1]))
+}
+
+const once = { records: [track(0)], forms: [queued(0)] }
+const again = { records: [track(0), track(1)], forms: [queued(0)] }
+const exhausted: Decided = {
+  minutes: 1,
+  outcome: 'repeat-exhausted',
+  by: 'repeat',
+  compared: { repeat: { timesQueued: 1 } },
+}
+const otherGate = (gate: string) => [`${gate} is another than the log says`]
+
+const cooldown = (lastShown: object | null): Compared => ({
+  repeat: { rule: 'always' },
+  cooldown: { cooldownSeconds: 3_600, lastShown },
+})
+
+const alreadyWaiting = (waiting: object): Decided => ({
+  minutes: 20,
+  outcome: 'already-waiting',
+  by: 'slot',
+  compared: { repeat: { rule: 'always', timesQueued: 1 }, slot: { waiting } },
+})
+
+describe('the last decision', () => {
+  it('is of the last record that set the form off, and says what became of it', async () => {
+    expect(await differences(once, { minutes: 0 })).toEqual([])
+    expect(await differences(again, exhausted)).toEqual([])
+    expect(await differences(again, { ...exhausted, outcome: 'already-waiting' })).toEqual(['outcome'])
+    expect(await differences(again, { minutes: 0 })).toEqual(['recordId', 'decidedAt'])
+    expect(await differences({ records: [identify(0)] }, { minutes: 0 })).toEqual(['not in the log'])
+    expect(await differences({ ...once, decisions: [] }, { minutes: 0 })).toEqual(['missing'])
+  })
+
+  it('names the first trigger that matches', async () => {
+    const triggers = [{ visit: {} }, { event: 'Searched', count: 1 }, { event: 'searched' }]
+    const trigger = { event: 'Searched', count: 1 }
+    expect(await differences({ ...once, form: { triggers } }, { minutes: 0, trigger })).toEqual([])
+    expect(await differences({ ...once, form: { triggers } }, { minutes: 0, trigger: { event: 'searched' } })).toEqual([
+      'trigger',
+    ])
+  })
+
+  it('is by a revision that decides so', async () => {
+    const catalog = [revision(1, -60, [nps()]), revision(2, -50, [nps({ enabled: false })])]
+    const live = { enabled: false }
+    const refused: Decided = { minutes: 0, outcome: 'not-live', by: 'live', compared: { live }, catalogRevision: 2 }
+    expect(await differences({ catalog, records: [track(0)] }, refused)).toEqual([])
+    expect(await differences({ catalog, records: [track(0)] }, { ...refused, catalogRevision: 1 })).toEqual([
+      'catalogRevision',
+    ])
+    const queuedBefore = { ...once, catalog: [...catalog, revision(3, 10, [nps()])] }
+    expect(await differences({ ...queuedBefore, forms: [queued(0, { catalogRevision: 3 })] }, { minutes: 0 })).toEqual([
+      'catalogRevision',
+    ])
+  })
+
+  it('says what each gate compared, up to the one that refused', async () => {
+    const [first] = [queued(0)]
+    const shown = { timesQueued: 1, lastShownAt: at(5) }
+    const records = [track(0), visit(5), answered(first, 5), track(20)]
+    const story = { records, forms: [first, delivered(first, 5)] }
+    const atTwenty: Decided = { ...exhausted, minutes: 20, compared: { repeat: shown } }
+    expect(await differences(story, atTwenty)).toEqual([])
+    const compared = (wrong: Compared): Decided => ({ ...atTwenty, compared: { repeat: shown, ...wrong } })
+    expect(await differences(story, compared({ live: { now: at(21) } }))).toEqual(otherGate('live'))
+    expect(await differences(story, compared({ audience: { negated: true } }))).toEqual(otherGate('audience'))
+    expect(await differences(story, compared({ sample: { threshold: 1 } }))).toEqual(otherGate('sample'))
+    expect(await differences(story, compared({ repeat: { ...shown, timesQueued: 2 } }))).toEqual(otherGate('repeat'))
+    expect(await differences(story, compared({ repeat: { ...shown, lastShownAt: null } }))).toEqual(otherGate('repeat'))
+    expect(await differences(story, { ...atTwenty, by: 'slot' })).toEqual(otherGate('repeat'))
+  })
+
+  it.each<[string, Required<FormInFile>['audience'], object]>([
+    [
+      'of all the first that fails',
+      {
+        all: [
+          { trait: 'a', is: 1 },
+          { trait: 'b', is: 2 },
+        ],
+      },
+      { trait: 'b', is: 2 },
+    ],
+    [
+      'of any the last',
+      {
+        any: [
+          { trait: 'b', is: 2 },
+          { trait: 'a', is: 2 },
+        ],
+      },
+      { trait: 'a', is: 2 },
+    ],
+  ])('names the condition that decided: %s', async (_what, audience, leaf) => {
+    const records = [identify(0, { a: 1 }), track(1)]
+    const actual = 'b' in leaf ? undefined : (leaf as { trait: string }).trait === 'a' ? 1 : undefined
+    const refused = (special: object): Decided => ({
+      minutes: 1,
+      outcome: 'not-in-audience',
+      by: 'audience',
+      compared: { audience: { leaf, negated: false, actual, ...special } },
+    })
+    expect(await differences({ form: { audience }, records }, refused({}))).toEqual([])
+    expect(await differences({ form: { audience }, records }, refused({ leaf: audience }))).toEqual(
+      otherGate('audience'),
+    )
+    expect(await differences({ form: { audience }, records }, refused({ actual: 'x' }))).toEqual(otherGate('audience'))
+  })
+
+  it('goes by an offer, if one may have been open', async () => {
+    const survey = { id: 'survey', triggers: [{ event: 'Other' }] }
+    const catalog = [revision(1, -60, [nps({ frequency: { repeat: 'always' } }), survey], '1h')]
+    const forms = [queued(0, { formId: 'survey' })]
+    const records = [track(0, { slug: 'other' }), visit(1), track(1.4)]
+    const refused = (lastShown: object): Decided => ({
+      minutes: 1.4,
+      outcome: 'cooling-down',
+      by: 'cooldown',
+      compared: cooldown(lastShown),
+    })
+    const offer = { formId: 'survey', at: at(1), openOffer: true }
+    expect(await differences({ catalog, forms, records }, refused(offer))).toEqual([])
+    const others = [
+      { ...offer, at: at(0.9) },
+      { ...offer, formId: 'nps' },
+      { ...offer, openOffer: false },
+    ]
+    for (const other of others) {
+      expect(await differences({ catalog, forms, records }, refused(other))).toEqual(otherGate('cooldown'))
+    }
+    // Whether the visit was offered it is not in the log. But nothing was queued, so it was.
+    const queuedThen: Decided = { minutes: 1.4, compared: cooldown(null) }
+    expect(await differences({ catalog, forms, records }, queuedThen)).toEqual(['outcome'])
+  })
+
+  it('names the row that waits', async () => {
+    const form = { frequency: { repeat: 'always' } } as const
+    const story = { form, records: [track(0), track(20)], forms: [queued(0)] }
+    const waiting = { state: 'waiting', queuedAt: at(0) }
+    expect(await differences(story, alreadyWaiting(waiting))).toEqual([])
+    expect(await differences(story, alreadyWaiting({ ...waiting, queuedAt: at(1) }))).toEqual(otherGate('slot'))
+    const offered = { ...waiting, state: 'offered' }
+    expect(await differences(story, alreadyWaiting(offered))).toEqual(otherGate('slot'))
+    const visited = { ...story, records: [track(0), visit(19.9), track(20)] }
+    expect(await differences(visited, alreadyWaiting(offered))).toEqual([])
+  })
+})
+
+describe('what the log does not tell', () => {
+  const other: Decided = { minutes: 7, outcome: 'sampled-out', by: 'sample' }
+
+  it('is not compared', async () => {
+    const first = identify(0)
+    expect(await differences({ records: [first, track(1)], late: [first] }, other)).toEqual([])
+    const changed = [revision(1, -60, [nps()]), revision(2, 10, [nps({ triggers: [] })])]
+    expect(await differences({ catalog: changed, records: [track(0)] }, other)).toEqual([])
+  })
+
+  it('may be as one of the revisions says, and not otherwise', async () => {
+    const catalog = [revision(1, -60, [nps({ sample: 0 })]), revision(2, 10, [nps({ enabled: false })])]
+    const story = { catalog, records: [track(0)] }
+    const disabled: Decided = {
+      minutes: 0,
+      outcome: 'not-live',
+      by: 'live',
+      compared: { live: { enabled: false } },
+      catalogRevision: 2,
+    }
+    expect(await differences(story, disabled)).toEqual([])
+    expect(await differences(story, { ...disabled, catalogRevision: 1 })).toEqual(['outcome'])
+    expect(await differences(story, { ...disabled, outcome: 'too-soon', by: 'repeat' })).toEqual(['outcome'])
+  })
+})

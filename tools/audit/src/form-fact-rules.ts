@@ -1,0 +1,68 @@
+import type { Catalog } from './catalog.ts'
+import type { FormFact, ProjectRef, Queued } from './facts.ts'
+import type { FormRule } from './form-rules.ts'
+import { NEAR_MS } from './model.ts'
+
+/** What a fact of `form-events` must agree with: the row that it changes. */
+export interface RowBefore {
+  readonly formId: string
+  readonly state: 'waiting' | 'delivered' | 'expired' | 'cancelled'
+  readonly expiresAt: string | null
+  readonly catalogRevision: number
+}
+
+/** What a queued form takes from the revision of the catalog that the fact names (docs/spec/forms.md, A form). */
+export function misconfigured(
+  { at, priority, showFrom, expiresAt = 'never' }: Queued,
+  form: FormRule,
+): readonly string[] {
+  const expected = {
+    priority: form.priority,
+    showFrom: instantAfter(at, form.delayMs),
+    expiresAt: instantAfter(at, form.expiresAfterMs),
+  }
+  return Object.entries({ priority, showFrom, expiresAt }).flatMap(([member, found]) => {
+    const wanted = expected[member as keyof typeof expected]
+    return found === wanted ? [] : `${member} is ${found} instead of ${wanted}`
+  })
+}
+
+function instantAfter(at: string, ms: number): string {
+  return ms === Infinity ? 'never' : new Date(Date.parse(at) + ms).toISOString()
+}
+
+/**
+ * Why a row must not end by this fact. Undefined: it may. Both instants of an expiry are in the log, and a tick's instant
+ * is never before what it expires: so no allowance is necessary. A confirmed row is delivered from whatever state it is in.
+ */
+export function wrongEnd(fact: Exclude<FormFact, Queued>, row: RowBefore, catalog: Catalog): string | undefined {
+  if (fact.formId !== row.formId) return `is of ${fact.formId}, and ${row.formId} was queued`
+  if (fact.type === 'FormDelivered') return undefined
+  if (row.state !== 'waiting') return `was ${row.state} before`
+  if (fact.type === 'FormCancelled') {
+    return wasRemoved(fact, row.catalogRevision, catalog) ? undefined : 'was neither removed nor disabled'
+  }
+  if (row.expiresAt === null) return 'never expires'
+  return fact.at < row.expiresAt ? `is at ${fact.at}, and was to expire at ${row.expiresAt}` : undefined
+}
+
+/** Whether any revision since the row was queued, and known to the evaluator by then, does without the form. */
+function wasRemoved(fact: FormFact, since: number, catalog: Catalog): boolean {
+  const until = catalog.revisionAt(fact.organization, Date.parse(fact.at) + NEAR_MS)
+  return revisions(since, until).some((revision) => !isEnabled(fact, revision, catalog))
+}
+
+type FormRef = ProjectRef & { readonly formId: string }
+
+/** Whether any revision from this one on has the form enabled. */
+export function isEnabledSince(form: FormRef, since: number, catalog: Catalog): boolean {
+  return revisions(since, catalog.latest(form.organization)).some((revision) => isEnabled(form, revision, catalog))
+}
+
+function isEnabled({ organization, project, formId }: FormRef, revision: number, catalog: Catalog): boolean {
+  return catalog.project(organization, project, revision)?.forms.get(formId)?.isEnabled ?? false
+}
+
+function revisions(first: number, last: number): readonly number[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
+}

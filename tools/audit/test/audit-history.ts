@@ -1,0 +1,62 @@
+import { createActivityModel } from '../src/activity-model.ts'
+import { createCatalog } from '../src/catalog.ts'
+import type { FormFact, UserFact } from '../src/facts.ts'
+import { createFindings, type FindingsOfKind } from '../src/findings.ts'
+import { createQueueModel } from '../src/queue-model.ts'
+import { createQueueingModel, type QueueingCounts } from '../src/queueing-model.ts'
+import type { Snapshot } from '../src/snapshot.ts'
+
+export const PARTITION = 3
+
+/** What the log and the evaluator's tables hold, without Kafka and Postgres. */
+export interface History {
+  /** One organization's revisions. */
+  readonly catalog: readonly object[]
+  /** Of `user-events`, as the evaluator folded them. */
+  readonly records: readonly UserFact[]
+  /** Those of them that were dead letters first. */
+  readonly late?: readonly UserFact[]
+  /** Of `form-events`. */
+  readonly forms: readonly FormFact[]
+  /** Rows of `queue`. Left out: they are not compared. */
+  readonly queue?: readonly object[] | undefined
+  /** Rows of `decisions`. Left out: they are not compared. */
+  readonly decisions?: readonly object[] | undefined
+  readonly isAtRest?: boolean
+}
+
+/** What the audit finds in the evaluator's queue and decisions. */
+export async function auditHistory(
+  history: History,
+): Promise<QueueingCounts & { findings: readonly FindingsOfKind[] }> {
+  const { records, late = [], forms, queue = [], decisions = [], isAtRest = false } = history
+  const catalog = createCatalog()
+  for (const revision of history.catalog) catalog.observe(Buffer.from(JSON.stringify(revision)))
+  const findings = createFindings()
+  const queueing = createQueueingModel(findings, catalog)
+  const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered: queueing.mayBeOffered })
+  const activity = createActivityModel(queueing.judge)
+  for (const fact of forms) {
+    queueModel.foldForm(fact, { isLater: false })
+    queueing.foldForm(fact)
+  }
+  for (const [offset, fact] of records.entries()) {
+    const how = { partition: PARTITION, offset: BigInt(offset), isLate: late.includes(fact) }
+    queueModel.see(fact)
+    activity.foldUser?.(fact, how)
+    queueModel.foldUser(fact, how)
+  }
+  const rows = async function* (sql: string) {
+    yield* sql.includes('FROM queue') ? queue : sql.includes('FROM decisions') ? decisions : []
+  }
+  const [snapshot, range] = [{ rows } as unknown as Snapshot, { first: '', last: 'z' }]
+  await queueModel.compareUsers(snapshot, range, findings)
+  await queueing.compareUsers(snapshot, range)
+  const found = findings
+    .byKind()
+    .filter(
+      ({ kind }) => history.queue || !['missing', 'not in the log'].some((what) => kind === `forms.queue: ${what}`),
+    )
+    .filter(({ kind }) => history.decisions || !kind.startsWith('forms.decisions'))
+  return { ...queueing.counts(), findings: found }
+}

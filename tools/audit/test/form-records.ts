@@ -1,0 +1,92 @@
+import type { Delivered, FormFact, Identified, Queued, Tracked, UserFact } from '../src/facts.ts'
+import type { FormInFile } from '../src/form-rules.ts'
+import { uuidV5 } from '../src/uuid-v5.ts'
+import { PARTITION } from './audit-history.ts'
+
+/** Records, rows and revisions for specs, of one user and one form. Instants are minutes after ten. */
+
+const NAMESPACE = 'e1c55cb5-3a47-4d0c-9a06-2d7f1f1c6a3e'
+export const place = { organization: 'acme', project: 'shop', userId: NAMESPACE } as const
+const caller = { ...place, environment: 'P', keyed: false, userName: 'ada' } as const
+/** Ids by a record's number. */
+export const idOf = (name: string | number) => uuidV5(String(name), NAMESPACE)
+export const at = (minutes: number) => new Date(Date.parse('2026-11-02T10:00:00.000Z') + minutes * 60_000).toISOString()
+
+export const track = (minutes: number, special: Partial<Tracked> = {}): UserFact => ({
+  ...caller,
+  type: 'EventTracked',
+  id: idOf(minutes),
+  source: 'admin',
+  received: at(minutes),
+  occurredAt: at(minutes),
+  eventName: 'Searched',
+  slug: 'searched',
+  newEvent: false,
+  metered: true,
+  evaluateTriggers: true,
+  ...special,
+})
+
+export const identify = (minutes: number, set = {}, source: 'admin' | 'sdk' = 'admin'): Identified => ({
+  ...caller,
+  type: 'IdentifyRequested',
+  id: idOf(minutes),
+  source,
+  received: at(minutes),
+  operations: { set },
+  device: {},
+  registeredTraits: [],
+})
+export const visit = (minutes: number) => identify(minutes, {}, 'sdk')
+
+/** By the record of that minute. */
+export function queued(minutes: number, special: Partial<Queued> = {}): Queued {
+  const { formId = 'nps' } = special
+  const queuedId = uuidV5(`${at(minutes)}/${formId}`, idOf(minutes))
+  const [causeId, id] = [idOf(minutes), uuidV5('FormQueued/', queuedId)]
+  const when = { at: at(minutes), showFrom: at(minutes) }
+  const how = { priority: 0, catalogRevision: 1 }
+  return { type: 'FormQueued', ...place, id, queuedId, formId, causeId, ...how, ...when, ...special }
+}
+
+/** By the evaluator's clock. */
+export const over = (
+  { queuedId, formId }: Queued,
+  type: 'FormCancelled' | 'FormExpired',
+  minutes: number,
+): FormFact => ({ ...place, type, id: uuidV5(`${type}/`, queuedId), queuedId, formId, at: at(minutes) })
+
+/** The visit of that minute was answered with it. */
+export const answered = ({ queuedId, formId }: Queued, minutes: number): UserFact => ({
+  ...place,
+  type: 'VisitAnswered',
+  id: uuidV5(queuedId, idOf(minutes)),
+  received: at(minutes),
+  visitId: idOf(minutes),
+  queuedId,
+  formId,
+})
+export const delivered = ({ queuedId, formId }: Queued, minutes: number): Delivered => {
+  const visitId = idOf(minutes)
+  const id = uuidV5(`FormDelivered/${visitId}`, queuedId)
+  return { ...place, type: 'FormDelivered', id, queuedId, formId, at: at(minutes), visitId }
+}
+
+/** A row that waits, unless something is special about it. */
+export function queueRow({ queuedId, formId, priority, at: queuedAt, showFrom, ...fact }: Queued, special = {}) {
+  const { expiresAt = null, causeId, catalogRevision } = fact
+  const fixed = { id: queuedId, formId, priority, queuedAt, showFrom, expiresAt, causeId, catalogRevision }
+  const moving = { state: 'waiting', offeredAt: null, shownAt: null, visitId: null }
+  return { ...place, ...fixed, ...moving, partition: PARTITION, asOf: at(60), ...special }
+}
+
+/** A form `nps` that every `searched` sets off. */
+export function nps(special: Partial<FormInFile> = {}): FormInFile {
+  return { id: 'nps', triggers: [{ event: 'Searched' }], ...special }
+}
+
+/** A revision of the project's forms, applied in that minute. */
+export function revision(number: number, minutes: number, forms: readonly FormInFile[], formCooldown = '0s') {
+  const config = { projects: [{ id: 'shop', formCooldown, forms }] }
+  return { organization: 'acme', revision: number, appliedAt: at(minutes), config }
+}

@@ -1,0 +1,146 @@
+import { OrganizationConfig, type ProjectConfig, type QueueRow, type UserFact } from '@nextvisit/contracts'
+import {
+  cancel,
+  chooseForm,
+  compileForms,
+  confirm,
+  EMPTY_QUEUE,
+  enqueue,
+  evaluateForms,
+  eventContextOf,
+  expireDue,
+  foldEvent,
+  foldIdentify,
+  isOpen,
+  momentOf,
+  offer,
+  type Queue,
+  type QueueChange,
+  type TriggerContext,
+  type UserActivity,
+  visitContextOf,
+} from '@nextvisit/domain'
+import type { FormFact as AuditedFormFact, UserFact as AuditedUserFact } from '../src/facts.ts'
+import { type History, PARTITION } from './audit-history.ts'
+
+/** A visit's offer, as the gateway gets it. */
+export type Offer = Pick<QueueRow, 'formId'> & { readonly queuedId: string }
+
+interface SimulatedUser extends UserActivity {
+  readonly userId: string
+  queue: Queue
+}
+
+/** An evaluator that follows the rules of the domain, without Kafka and Postgres. Its history has no fault. */
+export interface SimulatedEvaluator {
+  /** Publishes a revision. The evaluator goes by it from `noticeCatalog` on. */
+  readonly apply: (project: ProjectConfig, appliedAt: string) => void
+  readonly noticeCatalog: () => void
+  /** Folds a record. `isAwaited`: a gateway waits for the reply. Returns the offer, if it is a visit that gets one. */
+  readonly fold: (fact: UserFact, isAwaited: boolean) => Offer | undefined
+  readonly tick: (instant: string) => void
+  readonly history: (asOf: string) => History
+}
+
+const ORGANIZATION = 'acme'
+
+export function createSimulatedEvaluator(): SimulatedEvaluator {
+  const catalog: { readonly project: ProjectConfig; readonly record: object }[] = []
+  let revision = 0
+  const users = new Map<string, SimulatedUser>()
+  const records: UserFact[] = []
+  const forms: object[] = []
+  const decisions = new Map<string, object>()
+
+  const projectNow = (): ProjectConfig | undefined => catalog[revision - 1]?.project
+  const change = (user: SimulatedUser, { queue, facts }: QueueChange): void => {
+    user.queue = queue
+    forms.push(...facts)
+  }
+
+  const evaluate = (
+    user: SimulatedUser,
+    fact: Exclude<UserFact, { type: 'VisitAnswered' }>,
+    trigger: TriggerContext,
+  ) => {
+    const { id: recordId, organization, project, userId, received: decidedAt } = fact
+    const config = projectNow()
+    if (!config) return
+    change(user, expireDue(user.queue, trigger.received))
+    for (const decision of evaluateForms(compileForms(config), user, trigger)) {
+      const cause = { user: fact, recordId, received: trigger.received, catalogRevision: revision }
+      if (decision.outcome === 'queued') change(user, enqueue(user.queue, decision, cause))
+      const { formId, gates } = decision
+      const details = JSON.stringify({ trigger: decision.trigger, gates })
+      const outcome = decision.outcome === 'queued' ? 'queued' : decision.reason
+      const common = { organization, project, userId, formId, recordId, decidedAt, catalogRevision: revision }
+      decisions.set(`${userId}/${formId}`, { ...common, outcome, details })
+    }
+  }
+
+  const offerAt = (user: SimulatedUser, received: string): Offer | undefined => {
+    const config = projectNow()
+    const row = config && chooseForm(compileForms(config), user, momentOf(received)).offer
+    if (!row) return undefined
+    user.queue = offer(user.queue, row, momentOf(received))
+    return { queuedId: row.id, formId: row.formId }
+  }
+
+  return {
+    apply: (project, appliedAt) => {
+      const config = OrganizationConfig.parse({ id: ORGANIZATION, projects: [project] })
+      const record = { organization: ORGANIZATION, revision: catalog.length + 1, config, appliedAt }
+      catalog.push({ project, record })
+    },
+
+    noticeCatalog: () => {
+      revision = catalog.length
+    },
+
+    fold: (fact, isAwaited) => {
+      records.push(fact)
+      const user = users.get(fact.userId) ?? newUser(fact.userId)
+      users.set(fact.userId, user)
+      if (fact.type === 'VisitAnswered') {
+        change(user, confirm(user.queue, fact))
+        return undefined
+      }
+      if (fact.type === 'EventTracked') {
+        foldEvent(user, fact)
+        if (fact.evaluateTriggers) evaluate(user, fact, eventContextOf(fact))
+        return undefined
+      }
+      const startsSession = foldIdentify(user, fact)
+      if (fact.source === 'admin') return undefined
+      evaluate(user, fact, visitContextOf(fact, startsSession))
+      return isAwaited ? offerAt(user, fact.received) : undefined
+    },
+
+    tick: (instant) => {
+      const now = momentOf(instant)
+      const project = projectNow()
+      const configured = project && compileForms(project).byId
+      for (const user of users.values()) {
+        change(user, expireDue(user.queue, now))
+        for (const row of user.queue.open.values()) {
+          const isRemoved = row.state === 'waiting' && !configured?.get(row.formId)?.isEnabled
+          if (isOpen(row) && isRemoved) change(user, cancel(user.queue, row, now))
+        }
+      }
+    },
+
+    history: (asOf) => ({
+      catalog: catalog.map(({ record }) => record),
+      records: records as unknown as AuditedUserFact[],
+      forms: forms as AuditedFormFact[],
+      queue: [...users.values()].flatMap(({ queue }) =>
+        [...queue.rows.values()].map((row) => ({ ...row, partition: PARTITION, asOf })),
+      ),
+      decisions: [...decisions.values()],
+    }),
+  }
+}
+
+function newUser(userId: string): SimulatedUser {
+  return { userId, traits: new Map(), traitBytes: 0, device: {}, events: new Map(), queue: EMPTY_QUEUE }
+}

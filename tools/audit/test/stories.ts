@@ -1,0 +1,166 @@
+import { Form, ProjectConfig, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import * as fc from 'fast-check'
+import type { History } from './audit-history.ts'
+import { createSimulatedEvaluator, type SimulatedEvaluator } from './simulated-evaluator.ts'
+
+const START = Date.parse('2026-11-02T10:00:00.000Z')
+const SECOND = 1_000
+const at = (ms: number): string => new Date(START + ms).toISOString()
+
+/** A story under way. */
+interface Told {
+  readonly evaluator: SimulatedEvaluator
+  project: ProjectConfig
+  /** Ms after the start. */
+  now: number
+  /** Answers that have not been published yet. */
+  readonly answers: UserFact[]
+}
+type Step = (told: Told) => void
+
+/** Clocks of two gateways and of the evaluator differ by less than the audit allows. */
+const skew = fc.constantFrom(0, 0, 0, -3 * SECOND, 2 * SECOND)
+const userName = fc.constantFrom('ada', 'ada', 'bob')
+
+const identify: fc.Arbitrary<Step> = fc
+  .record({ userName, plan: fc.constantFrom('pro', 'free') })
+  .map((said) => (told) => {
+    const operations = { set: { plan: said.plan } }
+    told.evaluator.fold(identifyRequested({ userName: said.userName, received: at(told.now), operations }), false)
+  })
+
+const track: fc.Arbitrary<Step> = fc
+  .record({
+    userName,
+    skew,
+    eventName: fc.constantFrom('checkout', 'search'),
+    source: fc.constantFrom('sdk' as const, 'admin' as const),
+    age: fc.constantFrom(0, 0, 0, 5 * 60 * SECOND, 20 * 60 * SECOND),
+  })
+  .map(({ age, skew: ahead, ...said }) => (told) => {
+    const received = at(told.now + ahead)
+    const occurredAt = at(told.now + ahead - age)
+    told.evaluator.fold(
+      eventTracked({ ...said, received, occurredAt, evaluateTriggers: age <= 15 * 60 * SECOND }),
+      true,
+    )
+  })
+
+/** Its answer follows at once, later, or never. */
+const visits: fc.Arbitrary<Step> = fc
+  .record({
+    userName,
+    skew,
+    isAwaited: fc.constantFrom(true, true, true, false),
+    answered: fc.constantFrom('at once', 'at once', 'later', 'never'),
+  })
+  .map(({ isAwaited, answered, ...said }) => ({ evaluator, now, answers }) => {
+    const fact = visit({ userName: said.userName, received: at(now + said.skew) })
+    const offer = evaluator.fold(fact, isAwaited)
+    if (!offer || answered === 'never') return
+    const { id: visitId, userId, received } = fact
+    const answer = visitAnswered({ id: crypto.randomUUID(), visitId, userId, received, ...offer })
+    if (answered === 'later') answers.push(answer)
+    else evaluator.fold(answer, false)
+  })
+
+const answersLater: fc.Arbitrary<Step> = fc.constant(({ evaluator, answers }) => {
+  const answer = answers.shift()
+  if (answer) evaluator.fold(answer, false)
+})
+
+const ticks: fc.Arbitrary<Step> = skew.map(
+  (ahead) =>
+    ({ evaluator, now }) =>
+      evaluator.tick(at(now + ahead)),
+)
+
+/** The evaluator knows a revision after some seconds. */
+const passes: fc.Arbitrary<Step> = fc
+  .constantFrom(1, 5, 10, 20, 29, 30, 31, 60, 300, 600, 3_600, 7_200, 90_000)
+  .map((seconds) => (told) => {
+    if (seconds > 5) told.evaluator.noticeCatalog()
+    told.now += seconds * SECOND
+  })
+
+const TRIGGERS = {
+  'on-checkout': [{ event: 'Checkout' }],
+  'on-searching': [{ event: 'search', count: 2, within: '1h' }],
+  'in-session': [{ event: 'checkout', count: 2, since: 'session' }],
+  welcome: [{ visit: {} }, { firstSeen: { after: '20m' } }],
+} as const
+const formIds = Object.keys(TRIGGERS) as (keyof typeof TRIGGERS)[]
+
+function formOf(id: keyof typeof TRIGGERS): fc.Arbitrary<Form> {
+  return fc
+    .record({
+      enabled: fc.constantFrom(true, true, true, true, false),
+      startsAt: fc.constantFrom(undefined, undefined, at(600 * SECOND)),
+      endsAt: fc.constantFrom(undefined, undefined, at(7_200 * SECOND)),
+      audience: fc.constantFrom<Form['audience'][]>(
+        undefined,
+        undefined,
+        { any: [{ segment: 'searching' }, { not: { trait: 'plan', is: 'pro' } }] },
+        { all: [{ event: 'checkout', atMost: 3, within: '10m' }, { country: { exists: false } }] },
+      ),
+      sample: fc.constantFrom(100, 100, 100, 50),
+      repeat: fc.constantFrom('once', 'always', 'always', { times: 2 }, { every: '10m' }),
+      ignore: fc.constantFrom(false, false, true),
+      priority: fc.constantFrom(-1, 0, 0, 5),
+      delay: fc.constantFrom('0s', '0s', '30s', '1h'),
+      expiresAfter: fc.constantFrom(undefined, undefined, '15s', '10m', '3h'),
+    })
+    .map(({ repeat, ignore, ...given }) =>
+      Form.parse({ id, triggers: TRIGGERS[id], ...given, frequency: { repeat }, cooldown: { ignore } }),
+    )
+}
+
+const formCooldown = fc.constantFrom('0s', '0s', '10s', '1m', '5m')
+
+const projects: fc.Arbitrary<ProjectConfig> = fc
+  .tuple(formCooldown, ...formIds.map(formOf))
+  .map(([cooldown, ...forms]) =>
+    ProjectConfig.parse({
+      id: 'shop',
+      formCooldown: cooldown,
+      segments: [{ id: 'searching', where: { event: 'search', atLeast: 1, within: '2h' } }],
+      forms,
+    }),
+  )
+
+/** One form is another from now on, or is removed. */
+const changes: fc.Arbitrary<Step> = fc
+  .constantFrom(...formIds)
+  .chain((id) => fc.tuple(fc.constant(id), fc.option(formOf(id), { freq: 3 })))
+  .map(([id, form]) => (told) => {
+    const others = told.project.forms.filter((other) => other.id !== id)
+    told.project = { ...told.project, forms: form ? [...others, form] : others }
+    told.evaluator.apply(told.project, at(told.now))
+  })
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 2, arbitrary: identify },
+    { weight: 6, arbitrary: track },
+    { weight: 6, arbitrary: visits },
+    { weight: 2, arbitrary: answersLater },
+    { weight: 3, arbitrary: ticks },
+    { weight: 5, arbitrary: passes },
+    { weight: 1, arbitrary: changes },
+  ),
+  { minLength: 20, maxLength: 80, size: 'max' },
+)
+
+/** What a correct evaluator leaves behind, whatever happens, once nothing more happens. */
+export const histories: fc.Arbitrary<History> = fc.tuple(projects, steps).map(([project, happening]) => {
+  const evaluator = createSimulatedEvaluator()
+  const told: Told = { evaluator, project, now: 0, answers: [] }
+  evaluator.apply(project, at(-3_600 * SECOND))
+  evaluator.noticeCatalog()
+  for (const step of happening) step(told)
+  evaluator.noticeCatalog()
+  // An offered row of a removed form waits again first: the tick after that cancels it.
+  for (const after of [120, 121, 122]) evaluator.tick(at(told.now + after * SECOND))
+  return { ...evaluator.history(at(told.now + 123 * SECOND)), isAtRest: true }
+})
