@@ -1,3 +1,4 @@
+export { type CatalogReview, createCatalogReview, type ReviewScope } from './catalog-review.ts'
 export type * from './catalog-view.ts'
 export { type CatalogViewOptions, createCatalogView, type LiveCatalogView } from './create-catalog-view.ts'
 export { CatalogTopicError, CatalogViewStoppedError } from './errors.ts'

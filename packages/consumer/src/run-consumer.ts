@@ -47,8 +47,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   const publisher = hasOutbox && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
   const logAdmin = createLogAdmin(connection, { logger })
-  const countOf = createPartitionCounts(logAdmin)
-  const countPartitions = () => countOf(TOPICS.userEvents)
+  const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)
+  const countPartitions = () => keysOf(TOPICS.userEvents)
   const projection = consumer.projection({ logger, metrics, countPartitions, redis: redis?.client })
   const barrier = createBarrier({ db: admissionDb, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
   const runner = createProjectionRunner({

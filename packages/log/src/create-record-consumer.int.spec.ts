@@ -1,11 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deleteRecords } from '@nextvisit/testing'
+import { Kafka } from 'kafkajs'
 import { describe, expect, it, vi } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../test/given-member.ts'
 import { givenConnection, givenRecords, givenTopic } from '../test/given-topic.ts'
 import type { Watermarks } from './record-consumer.ts'
 import { withLogAdmin } from './with-log-admin.ts'
+
+/** Records of one transaction. Its end takes an offset, too. */
+async function givenTransaction(topic: string, values: readonly string[], end: 'commit' | 'abort'): Promise<void> {
+  const kafka = new Kafka({ brokers: [...givenConnection().brokers], retry: { initialRetryTime: 20, retries: 20 } })
+  const producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
+  await producer.connect()
+  const transaction = await producer.transaction()
+  await transaction.send({ topic, messages: values.map((value) => ({ value, partition: 0 })) })
+  await transaction[end]()
+  await producer.disconnect()
+}
 
 describe('a record consumer', () => {
   it('begins at the positions it is given, and tells where each fetch began and the log ends', async () => {
@@ -64,6 +76,22 @@ describe('a record consumer', () => {
       [100n, 200n, 100],
       [200n, 250n, 50],
     ])
+  })
+
+  it('reads over the markers of transactions, and what one aborted, from where the batch before ended', async () => {
+    const topic = await givenTopic(1)
+    await givenTransaction(topic, ['a', 'b'], 'commit')
+    await givenTransaction(topic, ['never'], 'abort')
+    await givenTransaction(topic, ['c'], 'commit')
+    const { batches, crashes } = await givenMember({ topic })
+    await until(() => valuesOf(batches, 0).length === 3)
+    await givenTransaction(topic, ['never'], 'abort')
+    await givenRecords(topic, 0, ['d'])
+    await until(() => valuesOf(batches, 0).length === 4)
+    expect(valuesOf(batches, 0)).toEqual(['a', 'b', 'c', 'd'])
+    const ends = [0n, ...batches.map(({ nextOffset }) => nextOffset)]
+    expect(batches.map(({ fetchedFrom }) => fetchedFrom)).toEqual(ends.slice(0, -1))
+    expect({ end: ends.at(-1), crashes }).toEqual({ end: 10n, crashes: [] })
   })
 
   it('commits to Kafka what was handled, for lag dashboards', async () => {

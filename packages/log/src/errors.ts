@@ -77,6 +77,23 @@ export class TopicMissingError extends LogError {
   }
 }
 
+/**
+ * A topic has another number of partitions than it had. A key's records would go to another partition than before, beside
+ * those that are there: order and read models of a user would break. Nothing is published or read until somebody decides.
+ */
+export class PartitionsChangedError extends LogError {
+  readonly code = 'PARTITIONS_CHANGED'
+  readonly retryable = true
+  readonly found: number
+  readonly expected: number
+
+  constructor(topic: string, found: number, expected: number) {
+    super(`${topic} has ${found} partitions, not ${expected}: see docs/runbooks/partitions.md`)
+    this.found = found
+    this.expected = expected
+  }
+}
+
 /** In production, a cluster that could lose acknowledged records. Change the settings that are named. */
 export class UnsafeClusterError extends LogError {
   readonly code = 'UNSAFE_CLUSTER'

@@ -31,7 +31,7 @@ describe('toFetchedBatches', () => {
     ])
   })
 
-  it('is one batch without records when there were only control records', () => {
+  it('is one batch without records when there were only control records (a log reader; a group never sees such a fetch)', () => {
     expect(toFetchedBatches(batchOf(10, [], 11), 2)).toEqual([
       { topic: 'any', partition: 3, fetchedFrom: 10n, nextOffset: 12n, highWatermark: 100n, records: [] },
     ])

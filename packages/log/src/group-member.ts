@@ -261,6 +261,8 @@ function createConsumer(
     minBytes: 1,
     maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
     allowAutoTopicCreation: false,
+    // How soon added partitions are noticed.
+    metadataMaxAge: 10_000,
     retry,
   })
 }

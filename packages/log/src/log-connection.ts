@@ -1,3 +1,5 @@
+import type { ExpectedPartitions } from './partition-count.ts'
+
 /** How to reach the log. Everything in this package takes one; only this package knows kafkajs. */
 export interface LogConnection {
   readonly brokers: readonly string[]
@@ -9,6 +11,8 @@ export interface LogConnection {
     readonly username: string
     readonly password: string
   }
+  /** Of `user-events` and `form-events`. Left out: as many as each topic has when it is first seen. */
+  readonly partitions?: ExpectedPartitions
   /** Where to dial a broker instead of the address that it advertises: a tunnel, or a test's fault proxy. */
   readonly addressFor?: (advertised: BrokerAddress) => BrokerAddress
 }

@@ -25,6 +25,7 @@ function givenAssignments(db: Db, projection = createVisitsProjection()) {
     metrics: createRunnerMetrics(new Registry(), () => []),
     now: () => new Date(),
     readMarks: () => Promise.resolve(marks()),
+    partitionCounts: { refusalOf: () => Promise.resolve(undefined) },
     signal: new AbortController().signal,
   })
 }

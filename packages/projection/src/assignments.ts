@@ -6,6 +6,7 @@ import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import { retryWhilePostgresIsAway } from './postgres-retry.ts'
 import { endAlarms } from './partition-alarms.ts'
+import type { PartitionCounts } from './partition-counts.ts'
 import type { Projection, Recorded } from './projection.ts'
 import type { RunnerMetrics } from './runner-metrics.ts'
 
@@ -18,6 +19,7 @@ export interface AssignmentsOptions<Fact, Draft> {
   readonly metrics: RunnerMetrics
   readonly now: () => Date
   readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
+  readonly partitionCounts: Pick<PartitionCounts, 'refusalOf'>
   /** Aborted when the runner stops. */
   readonly signal: AbortSignal
 }
@@ -41,7 +43,7 @@ interface OpenedPartition {
 }
 
 export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
-  const { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, signal } = options
+  const { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, partitionCounts, signal } = options
   const opened = new Map<string, OpenedPartition>()
   let owned: ReadonlyMap<string, OwnedPartition> = new Map()
   let ended = new AbortController()
@@ -57,7 +59,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     // The marks are older than the checkpoint: the last owner may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
     const key = { projection: projection.name, topic, partition }
-    const refusal = outsideLog(key, nextOffset, log)
+    const refusal = (await partitionCounts.refusalOf(topic, partition)) ?? outsideLog(key, nextOffset, log)
     if (!refusal) await endAlarms(db, key, 'log identity')
     return { fold, logEnd: log.high, refusal }
   }

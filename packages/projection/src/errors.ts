@@ -81,6 +81,16 @@ export class FoldFailedError extends ProjectionError {
   }
 }
 
+/** The rows that a batch changes are too long for one commit. The batch is halved until they are not. */
+export class BatchTooLargeError extends ProjectionError {
+  readonly code = 'BATCH_TOO_LARGE'
+  readonly retryable = false
+
+  constructor(bytes: number, maxBytes: number) {
+    super(`A batch would load ${bytes} bytes of rows; a commit may load ${maxBytes}. It is folded in parts.`)
+  }
+}
+
 /** The runner is stopping, so the current batch was abandoned. The partition's next owner folds it. */
 export class RunnerStoppedError extends ProjectionError {
   readonly code = 'RUNNER_STOPPED'

@@ -1,7 +1,8 @@
 import { type Db, sql } from '@nextvisit/database'
-import { createLogReader, type Publisher } from '@nextvisit/log'
+import { createLogReader, createPublisher, type LogConnection, type Publisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
-import { describe, expect, it } from 'vitest'
+import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { executeAll } from './execute-all.ts'
 import { givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
@@ -21,6 +22,15 @@ function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]
   return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0 })
 }
 
+/** The broker behind a proxy that can lose answers. */
+async function givenFaultProxy(connection: LogConnection) {
+  const [host = '', port] = (connection.brokers[0] ?? '').split(':')
+  const proxy = createFaultProxy({ host, port: Number(port) })
+  await proxy.start()
+  onTestFinished(() => proxy.stop())
+  return { proxy, connection: { ...connection, addressFor: proxy.addressFor } }
+}
+
 async function readOut({ topic, connection }: GivenLog): Promise<string[]> {
   const values: string[] = []
   const reader = createLogReader(connection)
@@ -34,6 +44,9 @@ async function readLeft(db: Db): Promise<string[]> {
   const rows = await db.$queryRaw<{ value: string }[]>(sql`SELECT value FROM outbox ORDER BY sequence`)
   return rows.map(({ value }) => value)
 }
+
+/** Each value where it stands first: later ones are duplicates, which readers drop. */
+const firstOf = (values: readonly string[]): readonly string[] => [...new Set(values)]
 
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))
 
@@ -51,22 +64,35 @@ describe('the outbox', () => {
   it('keeps what was not published, and all behind it, for the next time', async () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
-    await givenOutbox(db, log, 0, numbers(5))
-    let isFull = true
-    const publisher: Publisher = {
-      ...log.publisher,
-      publish: async (record, deadlineAt) =>
-        isFull && record.value === '2'
-          ? { outcome: 'not-published', reason: 'queue-full' }
-          : log.publisher.publish(record, deadlineAt),
-    }
-    const { drain } = givenDrain(db, publisher)
-    await drain()
-    expect(await readLeft(db)).toEqual(['2', '3', '4'])
-    isFull = false
-    await drain()
+    const values = ['0', '1', 'x'.repeat(2_000), '3', '4']
+    await givenOutbox(db, log, 0, values)
+    const narrow = createPublisher(log.connection, { maxQueuedBytes: 1_000 })
+    await narrow.start()
+    onTestFinished(() => narrow.stop(1_000))
+    await givenDrain(db, narrow).drain()
+    expect(await readOut(log)).toEqual(['0', '1'])
+    expect(await readLeft(db)).toEqual(values.slice(2))
+    await givenDrain(db, log.publisher).drain()
+    expect(await readOut(log)).toEqual(values)
     expect(await readLeft(db)).toEqual([])
-    expect((await readOut(log)).slice(-3)).toEqual(['2', '3', '4'])
+  })
+
+  it('publishes nothing behind a row whose outcome is not known', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const values = numbers(10).map((number) => number.repeat(200_000))
+    await givenOutbox(db, log, 0, values)
+    let requests = 0
+    const { proxy, connection } = await givenFaultProxy(log.connection)
+    proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey && ++requests === 2 ? 'lose' : 'pass'))
+    const losing = createPublisher(connection, { requestTimeoutMs: 1_000 })
+    await losing.start()
+    onTestFinished(() => losing.stop(1_000))
+    const { drain } = givenDrain(db, losing)
+    for (let round = 0; round < 5; round++) await drain()
+    const out = await readOut(log)
+    expect(firstOf(out)).toEqual(values)
+    expect(await readLeft(db)).toEqual([])
   })
 
   it('is drained by the owner of the partition alone', async () => {

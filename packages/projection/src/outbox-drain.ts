@@ -1,9 +1,10 @@
 import { type Db, sql } from '@nextvisit/database'
-import type { Logger, Publisher, RecordToPublish } from '@nextvisit/log'
+import type { Logger, Publisher, PublishOutcome, RecordToPublish } from '@nextvisit/log'
 import type { OutboxRow } from './outbox.ts'
 
-/** Few enough for one request of the publisher, so that all or none are published, in order. */
+/** Few enough for one request of the publisher, so that all or none are published: of two requests the first may fail. */
 const ROWS_PER_REQUEST = 100
+const BYTES_PER_REQUEST = 500_000
 const PUBLISH_WITHIN_MS = 5_000
 
 export interface OutboxDrainOptions {
@@ -43,14 +44,26 @@ export function createOutboxDrain({ db, publisher, logger, owned, partitionOf }:
   const drainPartition = async (partition: number): Promise<void> => {
     for (;;) {
       const rows = await readRows(db, partition)
-      const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
-      const records = await Promise.all(rows.map(asRecord))
-      const outcomes = await Promise.all(records.map((record) => publisher.publish(record, deadlineAt)))
+      const outcomes = await publishInOrder(await Promise.all(rows.map(asRecord)))
       const failed = outcomes.findIndex(({ outcome }) => outcome !== 'published')
       await deleteRows(db, failed === -1 ? rows : rows.slice(0, failed))
       if (failed !== -1) logger.warn({ partition, outcome: outcomes[failed]?.outcome }, 'The outbox waits for the log')
-      if (failed !== -1 || rows.length < ROWS_PER_REQUEST) return
+      if (failed !== -1 || rows.length === 0) return
     }
+  }
+
+  /** The publisher may refuse one record and accept the next one, which is smaller: nothing behind a refused one is published. */
+  const publishInOrder = async (records: readonly RecordToPublish[]): Promise<readonly PublishOutcome[]> => {
+    const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
+    const outcomes: Promise<PublishOutcome>[] = []
+    for (const record of records) {
+      const outcome = publisher.publish(record, deadlineAt)
+      outcomes.push(outcome)
+      // A refusal is there at once. Others wait for the request, which all records of this turn of the event loop join.
+      const refusal = await Promise.race([outcome, Promise.resolve(undefined)])
+      if (refusal && refusal.outcome !== 'published') break
+    }
+    return Promise.all(outcomes)
   }
 
   const asRecord = async ({ topic, key, value, headers }: OutboxRow): Promise<RecordToPublish> => {
@@ -81,8 +94,12 @@ async function findUndrained(db: Db, partitions: readonly number[]): Promise<num
 
 function readRows(db: Db, partition: number): Promise<StoredRow[]> {
   return db.$queryRaw<StoredRow[]>(sql`
-    SELECT sequence, topic, key, value, headers FROM outbox
-    WHERE partition = ${partition} ORDER BY sequence LIMIT ${ROWS_PER_REQUEST}`)
+    SELECT sequence, topic, key, value, headers FROM (
+      SELECT *, sum(octet_length(value)) OVER (ORDER BY sequence) - octet_length(value) AS bytes_before FROM (
+        SELECT * FROM outbox WHERE partition = ${partition} ORDER BY sequence LIMIT ${ROWS_PER_REQUEST}
+      ) AS first_rows
+    ) AS sized
+    WHERE bytes_before < ${BYTES_PER_REQUEST} ORDER BY sequence`)
 }
 
 async function deleteRows(db: Db, rows: readonly StoredRow[]): Promise<void> {

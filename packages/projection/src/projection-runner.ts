@@ -72,15 +72,15 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const metrics = createRunnerMetrics(registry, progress)
   const waiting = createSchemaGauges({ db, projection: projection.name, registry, logger })
   const logAdmin = createLogAdmin(connection, { logger })
-  const countPartitions = createPartitionCounts(logAdmin)
+  const partitionCounts = createPartitionCounts(logAdmin, connection.partitions)
   const stopping = new AbortController()
   const { signal } = stopping
   const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
-  const own = { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, signal }
+  const own = { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, partitionCounts, signal }
   const { positions, begin, owned, find } = createAssignments(own)
   const linger = createLinger(lingerMs, signal)
 
-  const partitionOf = async (topic: string, key: string) => partitionForKey(key, await countPartitions(topic))
+  const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
   const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf })
   const drainOutbox = (): void => void outbox?.drain()

@@ -2,6 +2,7 @@
  * Parts of a service's configuration, joined with `.and()` and read by `readConfig`. Their messages say what is expected
  * and never repeat a value, which may be secret.
  */
+import { DEFAULT_PARTITIONS } from '@nextvisit/contracts'
 import { z } from 'zod'
 
 const host = (fallback: string) => z.string().default(fallback)
@@ -32,6 +33,17 @@ function address(example: string, protocols: readonly string[]) {
 
 const databaseAddress = address('postgresql://role:password@host:5432/database', ['postgresql:', 'postgres:'])
 
+const PARTITIONS = 'must be how many partitions the topics have, such as 12; 12/24 if only the first 12 of 24 are used'
+
+const partitions = z
+  .string(PARTITIONS)
+  .regex(/^[1-9]\d{0,4}(\/[1-9]\d{0,4})?$/, PARTITIONS)
+  .transform((text) => {
+    const [keys = 0, inTopic = keys] = text.split('/').map(Number)
+    return { keys, inTopic }
+  })
+  .refine(({ keys, inTopic }) => keys <= inTopic, PARTITIONS)
+
 /** `kafka`: a connection for `@nextvisit/log`, without the `clientId`. */
 export const kafkaConfig = z
   .object({
@@ -42,9 +54,10 @@ export const kafkaConfig = z
       .optional(),
     KAFKA_SASL_USERNAME: z.string().optional(),
     KAFKA_SASL_PASSWORD: z.string().optional(),
+    KAFKA_PARTITIONS: partitions.default({ keys: DEFAULT_PARTITIONS, inTopic: DEFAULT_PARTITIONS }),
   })
   .transform((env, context) => {
-    const connection = { brokers: env.KAFKA_BROKERS, tls: env.KAFKA_TLS }
+    const connection = { brokers: env.KAFKA_BROKERS, tls: env.KAFKA_TLS, partitions: env.KAFKA_PARTITIONS }
     const mechanism = env.KAFKA_SASL_MECHANISM
     if (mechanism === undefined) return { kafka: connection }
     const { KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = env

@@ -9,6 +9,7 @@ export {
   redisConfig,
   serviceAddresses,
 } from './config-pieces.ts'
+export { createGracefulStop } from './create-graceful-stop.ts'
 export { createLogger } from './create-logger.ts'
 export {
   createRedis,

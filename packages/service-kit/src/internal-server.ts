@@ -1,9 +1,10 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { createGracefulStop } from './create-graceful-stop.ts'
 import { ListenError } from './errors.ts'
 import { type InternalRoute, isNotFound } from './internal-route.ts'
 
@@ -50,29 +51,9 @@ export function createInternalServer(options: InternalServerOptions): InternalSe
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
     createApp(options),
   )
-  const calls = new Set<ServerResponse>()
-  let isStopping = false
-  // Idle connections are closed as soon as no call is being answered.
-  const closeWhenDone = () => {
-    if (isStopping && calls.size === 0) server.closeAllConnections()
-  }
-  server.on('request', (_request, response: ServerResponse) => {
-    calls.add(response)
-    response.once('close', () => {
-      calls.delete(response)
-      closeWhenDone()
-    })
-  })
-  return {
-    start: () => listen(server, options),
-    stop: () =>
-      new Promise((resolve) => {
-        isStopping = true
-        server.close(() => resolve())
-        closeWhenDone()
-        setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS).unref()
-      }),
-  }
+  const { track, stop } = createGracefulStop(server, { withinMs: CLOSE_WITHIN_MS })
+  server.prependListener('request', (_request, response) => track(response))
+  return { start: () => listen(server, options), stop }
 }
 
 function listen(server: Server, { host, port }: InternalServerOptions): Promise<{ port: number }> {

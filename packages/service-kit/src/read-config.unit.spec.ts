@@ -39,9 +39,20 @@ function faultsOf(env: Environment): string {
 }
 
 describe('readConfig', () => {
+  it.each([
+    ['48', { keys: 48, inTopic: 48 }],
+    ['12/24', { keys: 12, inTopic: 24 }],
+  ])('takes KAFKA_PARTITIONS=%s', (KAFKA_PARTITIONS, partitions) => {
+    expect(readConfig(schema, { ...good, KAFKA_PARTITIONS }).kafka).toMatchObject({ partitions })
+  })
+
+  it.each(['0', '24/12', '-1', 'x', '12/'])('refuses KAFKA_PARTITIONS=%s', (KAFKA_PARTITIONS) => {
+    expect(() => readConfig(schema, { ...good, KAFKA_PARTITIONS })).toThrow('must be how many partitions')
+  })
+
   it('joins the pieces that a service asks for', () => {
     expect(readConfig(schema, { ...good, UNRELATED: 'x' })).toEqual({
-      kafka: { brokers: ['one:9092', 'two:9093'], tls: false },
+      kafka: { brokers: ['one:9092', 'two:9093'], tls: false, partitions: { keys: 12, inTopic: 12 } },
       redisUrl: 'redis://127.0.0.1:6379',
       databaseUrl: 'postgresql://all:pw@127.0.0.1/all',
       internalServer: { host: '127.0.0.1', port: 7103, token: 'a token of some length' },

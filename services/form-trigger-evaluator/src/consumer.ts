@@ -41,6 +41,7 @@ export const formTriggerEvaluator = defineConsumer({
             = (theirs.organization, theirs.project, theirs.user_id, theirs.id)
           AND own.state = 'waiting' AND theirs.state = 'offered'`,
     },
+    shown_forms: 'fold',
     decisions: 'carried',
     idempotent_outcomes: 'carried',
   },

@@ -11,7 +11,7 @@ import {
   type TriggerContext,
 } from '@nextvisit/domain'
 import type { FoldContext } from '@nextvisit/projection'
-import { changeQueue, type DraftUser, type FormsDraft, userKeyOf } from './forms-draft.ts'
+import { changeQueue, type DraftUser, type FormsDraft, projectOf, userKeyOf } from './forms-draft.ts'
 
 /**
  * Queues what this record sets off and keeps each decision. A form that this very record queued before is left as it is:
@@ -24,7 +24,7 @@ export function evaluateRecord(
   { catalog }: FoldContext,
 ): number {
   const { id: recordId, organization, project, userId, received: decidedAt } = fact
-  const configured = catalog.project(organization, project)
+  const configured = projectOf(draft, fact, catalog)
   if (!configured) return 0
   const { config, revision: catalogRevision } = configured
   // The slot and the clock of a form that has expired are free, whether a tick has noticed it or not.
@@ -51,8 +51,13 @@ export function offerNothing(visit: IdentifyRequested): VisitReply {
 }
 
 /** Offers at most one form at a visit. */
-export function offerForm(user: DraftUser, visit: IdentifyRequested, { catalog }: FoldContext): VisitReply {
-  const project = catalog.project(visit.organization, visit.project)
+export function offerForm(
+  draft: FormsDraft,
+  user: DraftUser,
+  visit: IdentifyRequested,
+  { catalog }: FoldContext,
+): VisitReply {
+  const project = projectOf(draft, visit, catalog)
   if (!project) return offerNothing(visit)
   const received = momentOf(visit.received)
   const { offer: row, moreWaiting } = chooseForm(compileForms(project.config), user, received)

@@ -1,3 +1,4 @@
+import { createCatalogReview } from '@nextvisit/catalog'
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { confirm, eventContextOf, foldEvent, foldIdentify, idempotentRecordOf, visitContextOf } from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
@@ -28,6 +29,7 @@ export interface FormTriggerProjectionOptions {
 export function createFormTriggerProjection({
   publishReplies,
 }: FormTriggerProjectionOptions): Projection<UserFact, FormsDraft> {
+  const review = createCatalogReview()
   return {
     name: 'form-trigger-evaluator',
     topics: [TOPICS.userEvents],
@@ -53,8 +55,8 @@ export function createFormTriggerProjection({
       const replies = await readRepliesTo(db, duplicates)
       if (replies.length > 0) await publishReplies(replies)
     },
-    due: findDueQueues,
-    tick: tickQueue,
+    due: (db, instant, context) => findDueQueues(db, instant, context, review),
+    tick: (db, instant, context) => tickQueue(db, instant, context, review),
   }
 }
 
@@ -77,7 +79,7 @@ function evolveIdentify(
   user.isChanged = true
   if (fact.source === 'admin' || context.isRebuild) return
   evaluateRecord(draft, user, { fact, trigger: visitContextOf(fact, startsSession) }, context)
-  reply(draft, record, replyTo ? offerForm(user, fact, context) : offerNothing(fact))
+  reply(draft, record, replyTo ? offerForm(draft, user, fact, context) : offerNothing(fact))
 }
 
 /** An event that was too old when it was received only counts. */

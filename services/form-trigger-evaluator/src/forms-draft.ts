@@ -1,4 +1,13 @@
-import type { EvaluatorReply, FormFact, GateOutcome, GateReason, Trigger, UserRef } from '@nextvisit/contracts'
+import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
+import type {
+  EvaluatorReply,
+  FormFact,
+  GateOutcome,
+  GateReason,
+  ProjectRef,
+  Trigger,
+  UserRef,
+} from '@nextvisit/contracts'
 import { EMPTY_QUEUE, NO_PROFILE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
@@ -43,6 +52,11 @@ export interface IdempotentOutcome {
 
 /** What a batch makes of the users it touches. */
 export interface FormsDraft {
+  /**
+   * The projects as the catalog had them when the batch began, by `organization/project`. The catalog may change meanwhile;
+   * rows were loaded for these.
+   */
+  readonly projects: Map<string, CatalogProject | undefined>
   readonly users: Map<string, DraftUser>
   /** The last for each user and form. */
   readonly decisions: Map<string, Decision>
@@ -54,7 +68,7 @@ export interface FormsDraft {
 }
 
 export function emptyDraft(): FormsDraft {
-  return { users: new Map(), decisions: new Map(), facts: [], replies: [], outcomes: new Map() }
+  return { projects: new Map(), users: new Map(), decisions: new Map(), facts: [], replies: [], outcomes: new Map() }
 }
 
 /** Ids of organizations, projects and forms hold no `/`. */
@@ -75,6 +89,17 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
     isChanged: false,
     changedSlugs: new Set(),
   }
+}
+
+/** The fact's project, as the catalog had it when this batch first asked. */
+export function projectOf(
+  { projects }: FormsDraft,
+  fact: ProjectRef,
+  catalog: CatalogView,
+): CatalogProject | undefined {
+  const key = `${fact.organization}/${fact.project}`
+  if (!projects.has(key)) projects.set(key, catalog.project(fact.organization, fact.project))
+  return projects.get(key)
 }
 
 /** Moves a user's queue on, and publishes what happened to it. */

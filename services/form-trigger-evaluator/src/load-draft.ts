@@ -1,37 +1,75 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
-import { type Db, msOf, sql, type Sql } from '@nextvisit/database'
-import { queueOf, type ShownForm } from '@nextvisit/domain'
-import { type JsonRow, readTogether, type Recorded } from '@nextvisit/projection'
-import { emptyDraft, type FormsDraft, newUser, userKeyOf } from './forms-draft.ts'
+import type { CatalogProject } from '@nextvisit/catalog'
+import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
+import { compileForms, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
+import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/projection'
+import { emptyDraft, type FormsDraft, newUser, projectOf, userKeyOf } from './forms-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
-import { eventOccurrences, queues, users } from './tables.ts'
-
-type StoredShown = Readonly<UserRef & ShownForm> & { readonly formId: string }
+import { eventOccurrences, queues, shownForms, users } from './tables.ts'
 
 interface Stored {
   readonly users: JsonRow
   readonly occurrences: JsonRow
   readonly queue: JsonRow
-  readonly shown: StoredShown
+  readonly shown: JsonRow
 }
 
-/** Everything that is known of the users that a batch touches, by one query, however large the batch. */
-export async function loadDraft(db: Db, batch: readonly Recorded<UserFact>[]): Promise<FormsDraft> {
+/**
+ * What is known of the users that a batch touches, by one query, however large the batch. Of their events only those that
+ * these records can ask for; of their queues only open rows, and rows that these records name. So the cost of a batch does
+ * not grow with a user's history. Throws `BatchTooLargeError` where the users' traits are too long for one commit.
+ */
+export async function loadDraft(
+  db: Db,
+  batch: readonly Recorded<UserFact>[],
+  { catalog, isRebuild }: Pick<FoldContext, 'catalog' | 'isRebuild'>,
+): Promise<FormsDraft> {
   const draft = emptyDraft()
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
-  const asked = sql`SELECT * FROM ${users.source('asked', [...draft.users.values()])}`
+  const touched = [...draft.users.values()]
+  const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes }
+  await requireFits(batch.length, size, () => traitBytesOfUsers(db, touched))
+  const events = new Map<string, UserEvent>()
+  for (const { fact } of batch) {
+    for (const slug of slugsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog))) {
+      events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
+    }
+  }
+  const asked = sql`SELECT * FROM ${users.source('asked', touched)}`
   const stored = await readTogether<Stored>(db, asked, {
     users: sql`SELECT ${users.columns} FROM users JOIN asked USING (organization, project, user_id)`,
-    // Every event of the user, as any audience may ask for any.
     occurrences: sql`
-      SELECT ${eventOccurrences.columns} FROM event_occurrences JOIN asked USING (organization, project, user_id)`,
+      SELECT ${eventOccurrences.columns} FROM event_occurrences
+      JOIN ${eventOccurrences.source('counted', [...events.values()])} USING (organization, project, user_id, slug)`,
     queue: queueFor(batch),
-    shown: SHOWN,
+    shown: sql`SELECT ${shownForms.columns} FROM shown_forms JOIN asked USING (organization, project, user_id)`,
   })
   stored.users.forEach((row) => putUser(draft, row))
   stored.occurrences.forEach((row) => putOccurrences(draft, row))
   putQueues(draft, stored.queue, stored.shown)
   return draft
+}
+
+type UserEvent = UserRef & { readonly slug: string }
+
+function refOf({ organization, project, userId }: UserRef): UserRef {
+  return { organization, project, userId }
+}
+
+/** The events whose counts a record changes, or asks for when its project's forms are evaluated. */
+function slugsAskedBy(fact: UserFact, project: CatalogProject | undefined): readonly string[] {
+  if (fact.type === 'VisitAnswered') return []
+  const evaluates = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
+  const audiences = project && evaluates ? [...compileForms(project.config).audienceEvents] : []
+  return fact.type === 'EventTracked' ? [fact.slug, ...audiences] : audiences
+}
+
+/** What the traits of these users count together. */
+async function traitBytesOfUsers(db: Db, asked: readonly UserRef[]): Promise<number> {
+  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
+    FROM users JOIN ${users.source('asked', asked)} USING (organization, project, user_id)`)
+  return found?.bytes ?? 0
 }
 
 function putUser(draft: FormsDraft, found: JsonRow): void {
@@ -54,34 +92,39 @@ function putOccurrences(draft: FormsDraft, found: JsonRow): void {
   draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, session })
 }
 
-/** Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. */
+/**
+ * Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. Each
+ * by an index of its own: rows that are over are many, and an `OR` would read them all.
+ */
 function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
-  const named = batch.flatMap(({ fact }) => (fact.type === 'VisitAnswered' ? fact.queuedId : []))
+  const named = batch.flatMap(({ fact }) =>
+    fact.type === 'VisitAnswered' ? { ...refOf(fact), id: fact.queuedId } : [],
+  )
   const causes = batch.map(({ fact }) => fact.id)
   return sql`
     SELECT ${queues.columns} FROM queue JOIN asked USING (organization, project, user_id)
-    WHERE state IN ('waiting', 'offered') OR id = ANY(${named}::uuid[]) OR cause_id = ANY(${causes}::uuid[])`
+    WHERE state IN ('waiting', 'offered')
+    UNION
+    SELECT ${queues.columns} FROM queue JOIN ${queues.source('named', named)} USING (organization, project, user_id, id)
+    UNION
+    SELECT ${queues.columns} FROM queue WHERE cause_id = ANY(${causes}::uuid[])`
 }
 
-/** What frequency and cooldown count from. */
-const SHOWN = sql`
-  SELECT organization, project, user_id AS "userId", form_id AS "formId", count(*) AS times, max(shown_at) AS "lastAt"
-  FROM queue JOIN asked USING (organization, project, user_id)
-  WHERE state = 'delivered'
-  GROUP BY organization, project, user_id, form_id`
-
-function putQueues(draft: FormsDraft, rows: readonly JsonRow[], shown: readonly StoredShown[]): void {
+function putQueues(draft: FormsDraft, rows: readonly JsonRow[], shown: readonly JsonRow[]): void {
   const rowsOf = Map.groupBy(
     rows.map((row) => toQueueRow(queues.parse(row))),
     userKeyOf,
   )
-  const shownOf = Map.groupBy(shown, userKeyOf)
+  const shownOf = Map.groupBy(
+    shown.map((row) => shownForms.parse(row)),
+    userKeyOf,
+  )
   for (const [key, user] of draft.users) {
     user.storedQueue = queueOf(rowsOf.get(key) ?? [], new Map((shownOf.get(key) ?? []).map(toShown)))
     user.queue = user.storedQueue
   }
 }
 
-function toShown({ formId, times, lastAt }: StoredShown): [string, ShownForm] {
-  return [formId, { times, lastAt: new Date(lastAt).toISOString() }]
+function toShown({ formId, times, lastAt }: RowOf<typeof shownForms>): [string, ShownForm] {
+  return [formId, { times, lastAt }]
 }

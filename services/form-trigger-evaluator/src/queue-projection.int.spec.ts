@@ -58,12 +58,15 @@ async function tellStory(): Promise<void> {
 }
 
 /** As a replay compares them; the story's partition is not that of its users. */
-function comparedRows({ prisma }: GivenEvaluator): Promise<unknown> {
+async function comparedRows({ prisma }: GivenEvaluator): Promise<unknown> {
   const role = formTriggerEvaluator.tables['queue']
   const folded = typeof role === 'object' ? role.folded('queue') : ''
-  return prisma.$queryRaw(
-    raw(`SELECT to_jsonb(rows) - 'partition' AS row FROM (${folded}) AS rows ORDER BY user_id, id`),
-  )
+  return {
+    queue: await prisma.$queryRaw(
+      raw(`SELECT to_jsonb(rows) - 'partition' AS row FROM (${folded}) AS rows ORDER BY user_id, id`),
+    ),
+    shown: await prisma.shownForm.findMany({ orderBy: [{ userId: 'asc' }, { formId: 'asc' }] }),
+  }
 }
 
 describe('the queue out of form-events', () => {
@@ -78,7 +81,7 @@ describe('the queue out of form-events', () => {
     const told = rows.map(({ key, value, headers }) => ({ key: Buffer.from(key), value: Buffer.from(value), headers }))
     for (const size of [1, 3, 100]) {
       for (const again of [0, 1, 4, told.length]) {
-        await rebuilt.prisma.$executeRaw(raw('TRUNCATE queue, checkpoints'))
+        await rebuilt.prisma.$executeRaw(raw('TRUNCATE queue, shown_forms, checkpoints'))
         // A drain that did not hear that its records were published sends them again.
         const published = [...told.slice(0, again), ...told]
         const records = published.map((one, index) => ({

@@ -34,7 +34,7 @@ export function createQueueProjection(userEventsPartitions: number): Projection<
       const ofPartition = inserted.map((row) => {
         return { ...row, partition: partitionForKey(row.userId, userEventsPartitions) }
       })
-      return writeQueues({ updated, inserted: ofPartition })
+      return writeQueues({ updated, stored, inserted: ofPartition })
     },
   }
 }

@@ -1,11 +1,13 @@
 import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
 import type { RowOf, Statement } from '@nextvisit/database'
 import { outboxStatements } from '@nextvisit/projection'
-import { queues } from './tables.ts'
+import { queues, shownForms } from './tables.ts'
 
 /** What a batch or a tick changes in queues. */
 export interface QueueWrites {
   readonly updated?: readonly QueueRow[]
+  /** The updated rows as they were stored, by id. Left out by those that deliver nothing. */
+  readonly stored?: ReadonlyMap<string, QueueRow>
   /** `partition` of `user-events`, whose owner ticks the row. */
   readonly inserted?: readonly (QueueRow & { readonly partition: number })[]
   /** For `form-events`, in order. */
@@ -19,7 +21,12 @@ export function toQueueRow(stored: RowOf<typeof queues>): QueueRow {
 }
 
 /** Rows before facts; updated rows before new ones, as the slot of a form must be free first. */
-export function writeQueues({ updated = [], inserted = [], facts = [] }: QueueWrites): readonly Statement[] {
+export function writeQueues({
+  updated = [],
+  stored = new Map(),
+  inserted = [],
+  facts = [],
+}: QueueWrites): readonly Statement[] {
   const published = facts.map((fact) => ({
     topic: TOPICS.formEvents,
     key: fact.userId,
@@ -28,6 +35,14 @@ export function writeQueues({ updated = [], inserted = [], facts = [] }: QueueWr
   return [
     ...queues.update(updated, ['state', 'offeredAt', 'shownAt', 'visitId']),
     ...queues.insert(inserted),
+    ...shownForms.upsert([...updated, ...inserted].flatMap((row) => shownBy(row, stored.get(row.id)))),
     ...outboxStatements(published),
   ]
+}
+
+/** What a row adds to how often its form was shown. One row counts once, however many visits showed it. */
+function shownBy({ organization, project, userId, formId, state, shownAt }: QueueRow, before: QueueRow | undefined) {
+  if (state !== 'delivered' || shownAt === null) return []
+  const times = before?.state === 'delivered' ? 0 : 1
+  return [{ organization, project, userId, formId, times, lastAt: shownAt }]
 }

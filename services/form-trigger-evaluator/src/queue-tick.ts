@@ -1,4 +1,4 @@
-import type { CatalogView } from '@nextvisit/catalog'
+import type { CatalogReview, CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { ProjectRef, QueueRow } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import {
@@ -11,6 +11,7 @@ import {
   OFFER_HOLDS_MS,
   type QueueChange,
   queueOf,
+  settledAt,
 } from '@nextvisit/domain'
 import type { DueContext, FoldContext } from '@nextvisit/projection'
 import { toQueueRow, writeQueues } from './queue-rows.ts'
@@ -19,7 +20,7 @@ import { queues } from './tables.ts'
 /** For each kind of row. The next tick takes the rest. */
 const MAX_ROWS_A_TICK = 1_000
 
-/** A form that has rows waiting in a partition. */
+/** A form that has open rows in a partition. */
 interface FormOfPartition extends ProjectRef {
   readonly partition: number
   readonly formId: string
@@ -42,27 +43,44 @@ export async function findDueQueues(
   db: Db,
   instant: Date,
   { partitions, catalog }: DueContext,
+  review: CatalogReview,
 ): Promise<readonly number[]> {
-  const [due, removed] = await Promise.all([
-    db.$queryRaw<{ partition: number }[]>(sql`
-      SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
-      WHERE EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(instant)})
-         OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(instant)})`),
-    readRemovedForms(db, partitions, catalog),
-  ])
-  return [...due, ...removed].map(({ partition }) => partition)
+  const asOf = settledAt(instant)
+  const owned = await db.$queryRaw<{ partition: number; table: bigint; isDue: boolean }[]>(sql`
+    SELECT owned.partition, 'queue'::regclass::oid::bigint AS "table",
+      EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(asOf)})
+      OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(asOf)}) AS "isDue"
+    FROM unnest(${partitions}::int[]) AS owned (partition)`)
+  review.begin(catalog, partitions, owned[0]?.table)
+  const scopes = partitions.flatMap((partition) => review.scopesOf(partition))
+  const removed = await readRemovedForms(db, scopes, catalog)
+  for (const partition of new Set(scopes.map((scope) => scope.partition))) {
+    const open = removed.filter((form) => form.partition === partition)
+    review.settle(
+      partition,
+      open.map(({ organization }) => organization),
+    )
+  }
+  return [...owned.filter(({ isDue }) => isDue), ...removed].map(({ partition }) => partition)
 }
 
 /**
  * What time and the workspace do to a partition's open rows (forms.md, The queue): an offer that was not confirmed waits
- * again, what is due expires, and rows of a form that was removed or disabled are cancelled.
+ * again, what is due expires, and rows of a form that was removed or disabled are cancelled. Time is that of five seconds
+ * ago: a visit that was received before is in the log by now.
  */
-export async function tickQueue(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
-  if (context.isRebuild) return []
-  const removed = await readRemovedForms(db, [context.partition], context.catalog)
-  const due = await readDueRows(db, { instant, removed, partition: context.partition })
-  const now = momentOf(instant.toISOString())
-  const changes = due.map((one) => tickRow(one, now))
+export async function tickQueue(
+  db: Db,
+  instant: Date,
+  { partition, catalog, isRebuild }: FoldContext,
+  review: CatalogReview,
+): Promise<readonly Statement[]> {
+  if (isRebuild) return []
+  const asOf = settledAt(instant)
+  const removed = await readRemovedForms(db, review.scopesOf(partition), catalog)
+  const due = await readDueRows(db, { asOf, removed, partition })
+  const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
+  const changes = due.map((one) => tickRow(one, moments))
   return writeQueues({
     updated: changes.flatMap(({ queue }) => [...queue.rows.values()]),
     facts: changes.flatMap(({ facts }) => facts),
@@ -70,28 +88,43 @@ export async function tickQueue(db: Db, instant: Date, context: FoldContext): Pr
 }
 
 /** A row alone is as much of its queue as this needs. */
-function tickRow({ row, isOfRemovedForm }: DueRow, now: Moment): QueueChange {
+function tickRow(
+  { row, isOfRemovedForm }: DueRow,
+  { asOf, now }: { readonly asOf: Moment; readonly now: Moment },
+): QueueChange {
   const queue = queueOf([row])
-  return isOfRemovedForm && isOpen(row) ? cancel(queue, row, now) : expireDue(queue, now)
+  return isOfRemovedForm && isOpen(row) ? cancel(queue, row, now) : expireDue(queue, asOf)
 }
 
+/** Not before any id of an organization, whatever the database's order of texts is. */
+const LAST_ORGANIZATION = 'z'.repeat(64)
+
 /** Goes from form to form through the index, so that it costs the same whether ten rows wait or a million. */
-async function readRemovedForms(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<RemovedForm[]> {
+async function readRemovedForms(
+  db: Db,
+  scopes: readonly ReviewScope[],
+  catalog: CatalogView,
+): Promise<readonly RemovedForm[]> {
+  if (scopes.length === 0) return []
+  const partitions = scopes.map(({ partition }) => partition)
+  const firsts = scopes.map(({ organization }) => organization ?? '')
+  const lasts = scopes.map(({ organization }) => organization ?? LAST_ORGANIZATION)
   const forms = await db.$queryRaw<FormOfPartition[]>(sql`
-    WITH RECURSIVE waiting AS (
-      SELECT first.* FROM unnest(${partitions}::int[]) AS owned (partition), LATERAL (
+    WITH RECURSIVE open AS (
+      SELECT first.*, scope.last FROM
+      unnest(${partitions}::int[], ${firsts}::text[], ${lasts}::text[]) AS scope (partition, first, last), LATERAL (
         SELECT partition, organization, project, form_id FROM queue
-        WHERE queue.partition = owned.partition AND state = 'waiting'
+        WHERE queue.partition = scope.partition AND state IN ('waiting', 'offered')
+          AND queue.organization >= scope.first AND queue.organization <= scope.last
         ORDER BY organization, project, form_id LIMIT 1) AS first
       UNION ALL
-      SELECT next.* FROM waiting, LATERAL (
+      SELECT next.*, open.last FROM open, LATERAL (
         SELECT partition, organization, project, form_id FROM queue
-        WHERE queue.partition = waiting.partition AND state = 'waiting'
-          AND (queue.organization, queue.project, queue.form_id)
-            > (waiting.organization, waiting.project, waiting.form_id)
+        WHERE queue.partition = open.partition AND state IN ('waiting', 'offered') AND queue.organization <= open.last
+          AND (queue.organization, queue.project, queue.form_id) > (open.organization, open.project, open.form_id)
         ORDER BY organization, project, form_id LIMIT 1) AS next
     )
-    SELECT partition, organization, project, form_id AS "formId" FROM waiting`)
+    SELECT partition, organization, project, form_id AS "formId" FROM open`)
   return forms.flatMap((form) => {
     const project = catalog.project(form.organization, form.project)
     const isEnabled = project && compileForms(project.config).byId.get(form.formId)?.isEnabled
@@ -103,22 +136,22 @@ async function readRemovedForms(db: Db, partitions: readonly number[], catalog: 
 /** One query for each index: an `OR` over them would read the whole table. */
 async function readDueRows(
   db: Db,
-  { instant, removed, partition }: { instant: Date; removed: readonly RemovedForm[]; partition: number },
+  { asOf, removed, partition }: { asOf: Date; removed: readonly RemovedForm[]; partition: number },
 ): Promise<readonly DueRow[]> {
   const forms = queues.source('removed', removed, ['organization', 'project', 'formId', 'catalogRevision'])
   const rows = await db.$queryRaw<{ isOfRemovedForm: boolean }[]>(sql`
     (SELECT ${queues.columns}, false AS "isOfRemovedForm" FROM queue
-     WHERE partition = ${partition} AND ${overdue(instant)}
+     WHERE partition = ${partition} AND ${overdue(asOf)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
     (SELECT ${queues.columns}, false FROM queue
-     WHERE partition = ${partition} AND ${expired(instant)}
+     WHERE partition = ${partition} AND ${expired(asOf)}
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
     (SELECT ${queues.columns}, true FROM (
        SELECT queue.* FROM queue JOIN ${forms} USING (organization, project, form_id)
        WHERE partition = ${partition} AND state = 'waiting' AND queue.catalog_revision <= removed.catalog_revision
-         AND (expires_at IS NULL OR expires_at > ${instant.toISOString()}::timestamptz)
+         AND (expires_at IS NULL OR expires_at > ${asOf.toISOString()}::timestamptz)
        LIMIT ${MAX_ROWS_A_TICK}) AS queue)`)
   return rows.map(({ isOfRemovedForm, ...row }) => ({ row: toQueueRow(queues.parse(row)), isOfRemovedForm }))
 }

@@ -15,12 +15,13 @@ export function saveDraft(draft: FormsDraft): readonly Statement[] {
     ({ traits, storedTraits }) => (traits === storedTraits ? 'others' : 'whole'),
   )
   const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]
+  const stored = new Map(all.flatMap(({ storedQueue }) => [...storedQueue.rows]))
   return [
     ...users.upsert(whole.map((user) => ({ ...userRowOf(user), traits: traitsOf(user) }))),
     ...users.update(others.map(userRowOf), WITHOUT_TRAITS),
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
-    ...writeQueues({ updated, inserted, facts: draft.facts }),
+    ...writeQueues({ updated, stored, inserted, facts: draft.facts }),
     ...keepOutcomes([...draft.outcomes.values()]),
   ]
 }

@@ -1,5 +1,12 @@
 import { type ColumnsOf, defineTable } from '@nextvisit/database'
-import type { Decision, EventOccurrences, IdempotentOutcome, QueueRow, User } from '../generated/prisma/client.ts'
+import type {
+  Decision,
+  EventOccurrences,
+  IdempotentOutcome,
+  QueueRow,
+  ShownForm,
+  User,
+} from '../generated/prisma/client.ts'
 
 // Only the owner of a user's partition writes their rows, so whole rows replace each other.
 
@@ -51,6 +58,14 @@ export const queues = defineTable(
     partition: 'int',
   } satisfies ColumnsOf<QueueRow>,
   ['organization', 'project', 'userId', 'id'],
+)
+
+/** Adds: a row is written when a form was shown, not when its count is known. */
+export const shownForms = defineTable(
+  'shown_forms',
+  { ...USER, formId: 'text', times: 'bigint', lastAt: 'timestamptz' } satisfies ColumnsOf<ShownForm>,
+  ['organization', 'project', 'userId', 'formId'],
+  { times: 'add', lastAt: 'greatest' },
 )
 
 export const decisions = defineTable(

@@ -1,6 +1,7 @@
 import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { createAdapter, sql } from '@nextvisit/database'
+import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { createPartitionFold, type FoldContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
@@ -55,13 +56,14 @@ export async function givenEvaluator(databaseUrl: string) {
     fold: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
     /** One batch that nobody waits for. */
     foldUnheard: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, {}),
-    /** A tick as of `ms` after the start of the story, if one is due, as the core does it. */
+    /** A tick that settles what was until `ms` after the start of the story, if one is due, as the core does it. */
     tick: async (context: FoldContext, ms: number): Promise<void> => {
       const { catalog, partition } = context
-      const due = await projection.due?.(prisma, new Date(at(ms)), { catalog, partitions: [partition, 99] })
+      const instant = new Date(at(ms + FACTS_ARRIVE_WITHIN_MS))
+      const due = await projection.due?.(prisma, instant, { catalog, partitions: [partition, 99] })
       if (!due?.includes(partition)) return
       const fold = await openFold(context)
-      await fold.tick(new Date(at(ms)))
+      await fold.tick(instant)
     },
     /** A record that cannot be read: a dead letter at this offset. */
     foldUnreadable: async (context: FoldContext): Promise<bigint> => {
@@ -94,7 +96,9 @@ export async function givenEvaluator(databaseUrl: string) {
     },
     /** Forgets everything but the checkpoint, for the next story. */
     clear: () =>
-      prisma.$executeRaw(sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, idempotent_outcomes`),
+      prisma.$executeRaw(
+        sql`TRUNCATE users, event_occurrences, queue, shown_forms, decisions, outbox, idempotent_outcomes`,
+      ),
     stop: async () => {
       await prisma.$disconnect()
       await database.drop()

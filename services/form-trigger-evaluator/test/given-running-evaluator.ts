@@ -7,6 +7,7 @@ import {
   type UserFact,
 } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
+import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
@@ -28,10 +29,12 @@ export async function givenRunningEvaluator(databaseUrl: string) {
   const prisma = openDb(database.url)
   let replies: EvaluatorReply[] = []
   let held: CatalogView = staticCatalog([])
+  const listeners: ((organization: string) => void)[] = []
   const catalog: CatalogView = {
     ...held,
     project: (organization, project) => held.project(organization, project),
     revision: (organization) => held.revision(organization),
+    onChange: (listener) => void listeners.push(listener),
   }
   const projection = createFormTriggerProjection({
     publishReplies: async (sent) => void replies.push(...sent.map(({ reply }) => reply)),
@@ -55,6 +58,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
     prisma,
     apply: (project: ProjectConfig): void => {
       held = staticCatalog([OrganizationConfig.parse({ id: 'acme', projects: [project] })])
+      for (const listener of listeners) listener('acme')
     },
     /** Records as one batch; returns the replies to those that are heard. */
     send: async (sent: readonly Sent[]): Promise<readonly EvaluatorReply[]> => {
@@ -70,9 +74,9 @@ export async function givenRunningEvaluator(databaseUrl: string) {
       await start()
       return fetched(Math.max(0, log.length - records))
     },
-    /** One of the runner's seconds, where it finds something due. */
+    /** One of the runner's seconds, where it finds something due; it settles what was until `ms`. */
     tick: async (ms: number): Promise<void> => {
-      const instant = new Date(at(ms))
+      const instant = new Date(at(ms + FACTS_ARRIVE_WITHIN_MS))
       const due = await projection.due?.(prisma, instant, { catalog, partitions: [PARTITION] })
       if (due?.includes(PARTITION)) await fold.tick(instant)
     },
@@ -87,7 +91,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
     begin: async (): Promise<void> => {
       log = []
       await prisma.$executeRaw(
-        sql`TRUNCATE users, event_occurrences, queue, decisions, outbox, idempotent_outcomes, idempotent_records, checkpoints`,
+        sql`TRUNCATE users, event_occurrences, queue, shown_forms, decisions, outbox, idempotent_outcomes, idempotent_records, checkpoints`,
       )
       await start()
     },

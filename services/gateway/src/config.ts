@@ -17,6 +17,14 @@ const gatewayConfig = z
     GATEWAY_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_080),
     /** Requests at once; one more is answered 503. */
     GATEWAY_MAX_IN_FLIGHT: z.coerce.number('must be a number of requests').int().min(1).default(4_000),
+    /** Bytes of bodies at once, as sent and as inflated; more are answered 503. Default 64 MiB. */
+    GATEWAY_MAX_BODY_BYTES_IN_FLIGHT: z.coerce
+      .number('must be a number of bytes')
+      .int()
+      .min(1_048_576, 'must be at least 1048576 bytes')
+      .default(67_108_864),
+    /** Connections at once; one more is closed at once, and idle ones make room. */
+    GATEWAY_MAX_CONNECTIONS: z.coerce.number('must be a number of connections').int().min(1).default(20_000),
     /** Proxies whose `X-Forwarded-For` is believed: addresses and ranges. */
     GATEWAY_TRUSTED_PROXIES: z
       .string()
@@ -36,6 +44,8 @@ const gatewayConfig = z
     host: env.GATEWAY_HOST,
     port: env.GATEWAY_PORT,
     maxInFlight: env.GATEWAY_MAX_IN_FLIGHT,
+    maxBodyBytesInFlight: env.GATEWAY_MAX_BODY_BYTES_IN_FLIGHT,
+    maxConnections: env.GATEWAY_MAX_CONNECTIONS,
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
     services: {
       userProjector: env.USER_PROJECTOR_URLS,

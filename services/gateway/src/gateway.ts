@@ -26,7 +26,8 @@ import { createTrackEvent } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
 
-export interface GatewayParts extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'trustedProxies'> {
+export interface GatewayParts
+  extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'> {
   /** Names this process among gateways: the channel of its replies. */
   readonly instanceId: string
   readonly catalog: CatalogView
@@ -84,6 +85,7 @@ export function createGateway(parts: GatewayParts) {
     catalog,
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
     maxInFlight: parts.maxInFlight,
+    maxBodyBytesInFlight: parts.maxBodyBytesInFlight,
     callerAddress: createCallerAddress(parts.trustedProxies),
     onAnswered: metrics.onAnswered,
     notReadyReasons,

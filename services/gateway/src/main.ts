@@ -58,7 +58,7 @@ const internalServer = createInternalServer({
   metrics,
   logger,
 })
-const server = createHttpServer(config.host, config.port, gateway.listener)
+const server = createHttpServer({ ...config, listener: gateway.listener })
 
 const service = runService({
   logger,

@@ -29,6 +29,8 @@ export interface GatewayFixtureOptions {
   readonly addressFor?: LogConnection['addressFor']
   readonly redisUrl?: string
   readonly maxInFlight?: number
+  readonly maxBodyBytesInFlight?: number
+  readonly maxConnections?: number
   /** Default: none. */
   readonly trustedProxies?: readonly string[]
   readonly catalog?: GatewayParts['catalog']
@@ -108,6 +110,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     internalToken: TEST_TOKEN,
     secretKey: undefined,
     maxInFlight: options.maxInFlight ?? 1_000,
+    maxBodyBytesInFlight: options.maxBodyBytesInFlight ?? 67_108_864,
     trustedProxies: [...(options.trustedProxies ?? [])],
     countryOf,
     metrics: {
@@ -123,9 +126,14 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   await subscriber.start()
   await gateway.log.start()
   let received = 0
-  const server = createHttpServer('127.0.0.1', 0, (request, response) => {
-    received += 1
-    gateway.listener(request, response)
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    maxConnections: options.maxConnections ?? 20_000,
+    listener: (request, response) => {
+      received += 1
+      gateway.listener(request, response)
+    },
   })
   const { port } = await server.start()
   if (!options.brokers) await until(() => gateway.log.unavailableReason() === undefined)

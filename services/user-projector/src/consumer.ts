@@ -8,13 +8,13 @@ import {
   UserQuery,
 } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
+import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
 import { Counter, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { BehindError } from './errors.ts'
 import { lookUpUsers } from './look-up-users.ts'
 import { readSegmentMembers, readSegments, readUser } from './queries.ts'
-import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
 import { createUserProjection } from './user-projection.ts'
 
 /** Enough for records that are on their way. The rest of the caller's 2 s is for the answer. */

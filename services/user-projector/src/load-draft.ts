@@ -1,6 +1,7 @@
 import type { EventTracked, IdentifyRequested, TraitValue, UserFact, UserQuery } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
-import type { FoldContext, Recorded } from '@nextvisit/projection'
+import { USER_LIMITS } from '@nextvisit/domain'
+import { type FoldContext, type Recorded, requireFits } from '@nextvisit/projection'
 import { type ProjectSegments, projectKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
 import { type DraftUser, emptyDraft, newUser, type UserDraft, userKeyOf } from './user-draft.ts'
@@ -9,7 +10,10 @@ type ActivityFact = IdentifyRequested | EventTracked
 export type UserRow = RowOf<typeof users>
 type EventRow = RowOf<typeof userEvents>
 
-/** What the rows say of the users that a batch touches, as far as the batch may need it: at most five queries. */
+/**
+ * What the rows say of the users that a batch touches, as far as the batch may need it: few queries, however many records.
+ * Throws `BatchTooLargeError` where the users' traits are too long for one commit.
+ */
 export async function loadDraft(
   db: Db,
   batch: readonly Recorded<UserFact>[],
@@ -32,12 +36,22 @@ export async function loadDraft(
     if (mayChangeSegments(fact, user.segments)) followed.add(user)
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
+  const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes }
+  await requireFits(batch.length, size, () => traitBytesOfUsers(db, [...profiles]))
   await Promise.all([
     users.selectByKeys(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),
     userEvents.selectByKeys(db, [...events.values()]).then((rows) => rows.forEach((row) => putEvent(draft, row))),
     loadWhatSegmentsCount(db, draft, [...followed]),
   ])
   return draft
+}
+
+/** What the traits of these users count together. */
+async function traitBytesOfUsers(db: Db, asked: readonly UserQuery[]): Promise<number> {
+  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
+    FROM users JOIN ${users.source('asked', asked)} USING (organization, project, user_id)`)
+  return found?.bytes ?? 0
 }
 
 /** Whether a fact may change the segments that its user is in. */

@@ -1,4 +1,4 @@
-import type { CatalogView } from '@nextvisit/catalog'
+import type { CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { compileSegments, NO_SEGMENTS, type SegmentIndex } from '@nextvisit/domain'
@@ -73,19 +73,39 @@ export interface OtherUsers {
   readonly ahead: readonly ComputedUsers[]
 }
 
-export async function findOtherUsers(db: Db, partitions: readonly number[], catalog: CatalogView): Promise<OtherUsers> {
-  const current = Array.from(catalog.projects(), (project) => currentOf(catalog, project))
-  const rows = await db.$queryRaw<(ComputedUsers & { revision: number })[]>(sql`
-    SELECT partition, organization, project, computed.definitions, (
-      SELECT max(revision) FROM segment_progress AS other
-      WHERE (other.organization, other.project, other.partition)
-          = (computed.organization, computed.project, computed.partition) AND other.users > 0
-    ) AS revision
-    FROM segment_progress AS computed
-    LEFT JOIN ${segmentProgress.source('current', current, ['organization', 'project', 'definitions'])}
-      USING (organization, project)
-    WHERE partition = ANY(${partitions}::int[]) AND users > 0
-      AND computed.definitions <> coalesce(current.definitions, '')`)
-  const isAhead = ({ organization, revision }: (typeof rows)[number]) => revision > catalog.revision(organization)
-  return { stale: rows.filter((row) => !isAhead(row)), ahead: rows.filter(isAhead) }
+/** Which of the users in these scopes were computed with other segments. */
+export async function findOtherUsers(
+  db: Db,
+  scopes: readonly ReviewScope[],
+  catalog: CatalogView,
+): Promise<OtherUsers> {
+  const rows = await readProgress(db, scopes)
+  const computedWith = new Map<string, number>()
+  for (const row of rows) {
+    const key = `${row.partition}/${projectKeyOf(row)}`
+    computedWith.set(key, Math.max(row.revision, computedWith.get(key) ?? 0))
+  }
+  const others = rows.filter((row) => row.definitions !== currentOf(catalog, row).definitions)
+  const isAhead = (row: ComputedUsers) =>
+    (computedWith.get(`${row.partition}/${projectKeyOf(row)}`) ?? 0) > catalog.revision(row.organization)
+  return { stale: others.filter((row) => !isAhead(row)), ahead: others.filter(isAhead) }
+}
+
+/** By an index on partition and organization. */
+async function readProgress(
+  db: Db,
+  scopes: readonly ReviewScope[],
+): Promise<readonly (ComputedUsers & { readonly revision: number })[]> {
+  if (scopes.length === 0) return []
+  const whole = scopes.flatMap(({ partition, organization }) => (organization === undefined ? partition : []))
+  const parts = scopes.flatMap(({ partition, organization }) =>
+    organization === undefined ? [] : { partition, organization },
+  )
+  return db.$queryRaw(sql`
+    SELECT partition, organization, project, definitions, revision FROM segment_progress
+    WHERE partition = ANY(${whole}::int[]) AND users > 0
+    UNION ALL
+    SELECT partition, organization, project, definitions, revision FROM segment_progress
+    JOIN ${segmentProgress.source('parts', parts, ['partition', 'organization'])} USING (partition, organization)
+    WHERE users > 0`)
 }

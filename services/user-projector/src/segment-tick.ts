@@ -1,27 +1,36 @@
+import type { CatalogReview } from '@nextvisit/catalog'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
-import type { DueContext, FoldContext } from '@nextvisit/projection'
+import { settledAt } from '@nextvisit/domain'
+import { type DueContext, type FoldContext, MAX_BYTES_A_COMMIT } from '@nextvisit/projection'
 import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
 import { loadFollowed, type UserRow } from './load-draft.ts'
 import { type ComputedUsers, findOtherUsers, projectKeyOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
 import { users } from './tables.ts'
 
-/** Of each kind. The rest waits for the next tick. */
+/** Of each kind, and fewer where their traits are long. The rest waits for the next tick. */
 const MAX_USERS_A_TICK = 1_000
 
-/**
- * Facts are appended after they were received, by gateways whose clocks differ. Ticks stay this far behind, so that they
- * never move users past an instant that a later fact still tells about.
- */
-export const FACTS_ARRIVE_WITHIN_MS = 5_000
-
-/** The partitions, of those given, that have users for {@link tickSegments}: two queries, however many there are. */
+/** The partitions, of those given, that have users for {@link tickSegments}: few queries, however many there are. */
 export async function findDueSegments(
   db: Db,
   instant: Date,
   { partitions, catalog }: DueContext,
+  review: CatalogReview,
 ): Promise<readonly number[]> {
-  const { stale, ahead } = await findOtherUsers(db, partitions, catalog)
+  const [found] = await db.$queryRaw<{ table: bigint }[]>(
+    sql`SELECT 'segment_progress'::regclass::oid::bigint AS "table"`,
+  )
+  review.begin(catalog, partitions, found?.table)
+  const scopes = partitions.flatMap((partition) => review.scopesOf(partition))
+  const { stale, ahead } = await findOtherUsers(db, scopes, catalog)
+  for (const partition of new Set(scopes.map((scope) => scope.partition))) {
+    const open = [...stale, ...ahead].filter((computed) => computed.partition === partition)
+    review.settle(
+      partition,
+      open.map(({ organization }) => organization),
+    )
+  }
   const changing = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
     WHERE EXISTS (
@@ -34,11 +43,16 @@ export async function findDueSegments(
  * What time and a new catalog do to the segments of a partition's users (forms.md, Conditions). Users whose segments
  * change with time alone move; users that were computed with other segments are computed again, a part of them a tick.
  */
-export async function tickSegments(db: Db, instant: Date, context: FoldContext): Promise<readonly Statement[]> {
+export async function tickSegments(
+  db: Db,
+  instant: Date,
+  context: FoldContext,
+  review: CatalogReview,
+): Promise<readonly Statement[]> {
   const { partition, catalog, isRebuild } = context
   if (isRebuild) return []
   const asOf = settledAt(instant)
-  const { stale, ahead } = await findOtherUsers(db, [partition], catalog)
+  const { stale, ahead } = await findOtherUsers(db, review.scopesOf(partition), catalog)
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
   const draft = await loadFollowed(db, [...changing, ...old], context)
   const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))
@@ -56,8 +70,12 @@ export async function tickSegments(db: Db, instant: Date, context: FoldContext):
 function readChanging(db: Db, partition: number, asOf: Date, ahead: readonly ComputedUsers[]): Promise<UserRow[]> {
   return users.select(
     db,
-    sql`FROM users WHERE partition = ${partition} AND ${changesUntil(asOf, ahead)}
-      ORDER BY changes_at LIMIT ${MAX_USERS_A_TICK}`,
+    sql`FROM (
+      SELECT due.*, sum(trait_bytes) OVER (ORDER BY changes_at, user_id) - trait_bytes AS bytes_before FROM (
+        SELECT * FROM users WHERE partition = ${partition} AND ${changesUntil(asOf, ahead)}
+        ORDER BY changes_at LIMIT ${MAX_USERS_A_TICK}
+      ) AS due
+    ) AS due WHERE bytes_before < ${MAX_BYTES_A_COMMIT}`,
   )
 }
 
@@ -67,7 +85,7 @@ async function readStale(db: Db, partition: number, stale: readonly ComputedUser
   return users.select(
     db,
     sql`FROM (
-      SELECT old.* FROM ${users.source('stale', stale, ['organization', 'project', 'definitions'])}
+      SELECT old.*, sum(trait_bytes) OVER (ORDER BY user_id) - trait_bytes AS bytes_before FROM ${users.source('stale', stale, ['organization', 'project', 'definitions'])}
       CROSS JOIN LATERAL (
         SELECT * FROM users
         WHERE partition = ${partition} AND (users.organization, users.project, users.definitions)
@@ -75,13 +93,8 @@ async function readStale(db: Db, partition: number, stale: readonly ComputedUser
         ORDER BY user_id LIMIT ${MAX_USERS_A_TICK}
       ) AS old
       LIMIT ${MAX_USERS_A_TICK}
-    ) AS old`,
+    ) AS old WHERE bytes_before < ${MAX_BYTES_A_COMMIT}`,
   )
-}
-
-/** Up to when every fact is in the log, at an instant. */
-function settledAt(instant: Date): Date {
-  return new Date(instant.getTime() - FACTS_ARRIVE_WITHIN_MS)
 }
 
 /** Rows of `users` whose segments change until then, but for those that were computed with a later catalog. */

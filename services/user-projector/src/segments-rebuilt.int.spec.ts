@@ -1,4 +1,5 @@
 import type { UserFact } from '@nextvisit/contracts'
+import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { raw } from '@nextvisit/database'
 import { readCampaign } from '@nextvisit/testing'
@@ -7,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector, readAllRows } from '../test/given-projector.ts'
 import { userProjector } from './consumer.ts'
 import { readSegmentMembers } from './queries.ts'
-import { FACTS_ARRIVE_WITHIN_MS } from './segment-tick.ts'
 
 const campaign = readCampaign(12)
 const MINUTE = 60_000

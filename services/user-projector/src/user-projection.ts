@@ -1,3 +1,4 @@
+import { createCatalogReview } from '@nextvisit/catalog'
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { idempotentRecordOf, withOccurrence } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
@@ -20,6 +21,7 @@ export interface UserProjectionOptions {
  * partition, so the partition's owner reads, folds and writes whole rows.
  */
 export function createUserProjection(options: UserProjectionOptions = {}): Projection<UserFact, UserDraft> {
+  const review = createCatalogReview()
   return {
     name: 'user-projector',
     topics: [TOPICS.userEvents],
@@ -45,8 +47,8 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
       if (droppedTraitOperations > 0) options.onDroppedOperations?.(droppedTraitOperations)
     },
 
-    due: findDueSegments,
-    tick: tickSegments,
+    due: (db, instant, context) => findDueSegments(db, instant, context, review),
+    tick: (db, instant, context) => tickSegments(db, instant, context, review),
   }
 }
 

@@ -1,6 +1,7 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileGates, type FormGates } from './gates.ts'
-import { compileSegments, type SegmentIndex } from './segments.ts'
+import { eventSlug } from '../event-slug.ts'
+import { compileSegments, leavesOf, type SegmentIndex } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
 /** A form made ready for evaluation, once for each catalog revision. */
@@ -19,6 +20,8 @@ export interface FormIndex {
   readonly byId: ReadonlyMap<string, CompiledForm>
   /** That audiences name. */
   readonly segments: SegmentIndex
+  /** Of the events that audiences count, also through segments. Triggers count only the event that sets them off. */
+  readonly audienceEvents: ReadonlySet<string>
   /** Forms that a tracked event of this slug may set off. */
   readonly onEvent: (slug: string) => readonly CompiledForm[]
   /** Forms that a visit may set off. */
@@ -51,11 +54,20 @@ function buildIndex(project: ProjectConfig): FormIndex {
   return {
     byId: new Map(forms.map((form) => [form.id, form])),
     segments: compileSegments(project),
+    audienceEvents: new Set(project.forms.flatMap((form) => eventsOfAudience(form, project))),
     onEvent,
     onVisit: forms.filter((form) => form.triggers.some(({ onVisits }) => onVisits)),
     reactsTo: (slug) => onEvent(slug).some(({ isEnabled }) => isEnabled),
     reactsToVisits: () => forms.some(({ isEnabled }) => isEnabled),
   }
+}
+
+function eventsOfAudience({ audience }: Form, project: ProjectConfig): readonly string[] {
+  const leaves = audience ? leavesOf(audience) : []
+  return leaves.flatMap((leaf) => {
+    if ('event' in leaf) return eventSlug(leaf.event)
+    return 'segment' in leaf ? [...compileSegments(project).eventSlugsOf(leaf.segment)] : []
+  })
 }
 
 function isSetOffBy(form: CompiledForm, slug: string): boolean {

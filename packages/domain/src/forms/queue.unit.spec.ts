@@ -50,6 +50,14 @@ describe('a row of the queue (forms.md, The queue)', () => {
     expect(statesOf(expireDue(held, moment(NOW + MINUTE)).queue)).toEqual(['expired'])
   })
 
+  it('was last shown at the latest visit, whichever answer is folded last', () => {
+    const both = queued(offered, { at: NOW + 1, record: 2 }).queue
+    const [first, second] = [...both.rows.keys()] as [string, string]
+    const later = confirm(both, { queuedId: second, visitId: uuid(8), received: iso(NOW + MINUTE) }).queue
+    const shown = confirm(later, { queuedId: first, visitId: uuid(9), received: iso(NOW) }).queue.shown.get('nps')
+    expect(shown).toEqual({ times: 2, lastAt: iso(NOW + MINUTE) })
+  })
+
   it('is cancelled', () => {
     const { queue, facts } = cancel(waiting, waiting.open.get('nps')!, moment(NOW))
     expect([statesOf(queue), queue.open.size, facts.length]).toEqual([['cancelled'], 0, 1])

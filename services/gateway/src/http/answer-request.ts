@@ -1,22 +1,29 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
-import { hashApiKey, type JsonObject, parseApiKey, parseJson } from '@nextvisit/domain'
+import { hashApiKey, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import type { CheckedRequest, Route } from '../routes/route.ts'
+import { createBodyBudget } from './body-budget.ts'
 import { REQUEST_BUDGET_MS } from './budget.ts'
 import type { CallerAddress } from './caller-address.ts'
-import { discardBody, hasKnownEncoding, isJson, readBody } from './read-body.ts'
+import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from './refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
 import { type Answer, CORS_HEADERS, writeAnswer } from './write-answer.ts'
+
+const NO_BODY = { outcome: 'ok', body: {} } as const
+/** Of the requests in flight, as many of one key may have a body that has not arrived completely. */
+const UNFINISHED_SHARE = 1 / 4
 
 export interface AnswerRequestParts {
   readonly catalog: CatalogView
   readonly rateLimiter: RateLimiter
   readonly maxInFlight: number
+  readonly maxBodyBytesInFlight: number
   readonly callerAddress: CallerAddress
   /** Called for every request that was answered, with its route's pattern. */
   readonly onAnswered: (route: Route, status: number, durationMs: number) => void
@@ -28,14 +35,18 @@ export type AnswerRequest = ReturnType<typeof createAnswerRequest>
 interface Exchange extends Pick<CheckedRequest, 'requestId' | 'traceparent' | 'parameters'> {
   readonly route: Route
   readonly request: IncomingMessage
+  /** When its headers had arrived, a `performance.now()` instant. */
+  readonly beganAt: number
   /** Of the answer, whatever it will be. */
   readonly headers: Record<string, string>
 }
 
-/** Answers requests of known routes, and at most `maxInFlight` of them at once. */
+type Result = Answer | Refusal | { readonly outcome: 'aborted' }
+
+/** Answers requests of known routes. */
 export function createAnswerRequest(parts: AnswerRequestParts) {
-  const { maxInFlight, onAnswered, logger } = parts
-  let inFlight = 0
+  const { onAnswered, logger } = parts
+  const checkAndHandle = createCheckAndHandle(parts)
   return async (
     route: Route,
     parameters: URLSearchParams,
@@ -48,83 +59,107 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const headers: Record<string, string> = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && CORS_HEADERS) }
     const finish = (result: Answer | Refusal) => {
       const isWritten = writeAnswer(response, result, headers)
-      discardBody(request)
       const durationMs = performance.now() - beganAt
       onAnswered(route, result.status, durationMs)
       const facts = { requestId: headers['X-Request-Id'], traceparent, route: route.pattern }
       logger.debug({ ...facts, status: result.status, durationMs }, 'Answered')
       if (isWritten && result.outcome === 'answered') void result.afterwards?.()
     }
-    inFlight += 1
     try {
-      const exchange = { route, parameters, request, headers, requestId, traceparent }
-      const result = inFlight > maxInFlight ? refuse(REFUSALS.busy) : await checkAndHandle(parts, exchange)
-      if (result !== 'aborted') finish(result)
+      const exchange = { route, parameters, request, beganAt, headers, requestId, traceparent }
+      const result = await checkAndHandle(exchange)
+      if (result.outcome !== 'aborted') finish(result)
     } catch (err) {
       logger.error({ err, requestId: headers['X-Request-Id'], traceparent, route: route.pattern }, 'A request failed')
       finish(refuse(REFUSALS.broken))
-    } finally {
-      inFlight -= 1
     }
   }
 }
 
 /** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */
-async function checkAndHandle(
-  { catalog, rateLimiter, callerAddress }: AnswerRequestParts,
-  { route, parameters, request, headers, requestId, traceparent }: Exchange,
-): Promise<Answer | Refusal | 'aborted'> {
-  const key = keyOf(catalog, request.headers['x-api-key'])
-  if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
-  if (key.entry.kind !== route.keyKind) return refuse(REFUSALS.kindOfKey(route.keyKind))
+function createCheckAndHandle(parts: AnswerRequestParts) {
+  const { catalog, rateLimiter, maxInFlight, maxBodyBytesInFlight, callerAddress } = parts
+  const maxUnfinishedPerKey = Math.ceil(maxInFlight * UNFINISHED_SHARE)
+  const openBody = createBodyBudget({ maxBytes: maxBodyBytesInFlight, maxUnfinishedPerKey })
+  let inFlight = 0
 
-  const limit = key.project.config.rateLimits[route.keyKind]
-  const verdict = await rateLimiter.take(key.entry.sha256, limit)
-  Object.assign(headers, rateLimitHeaders(route.keyKind, limit, verdict))
-  if (!verdict.isAllowed) return refuse(REFUSALS.tooFast(limit.perSecond))
+  async function checkAndHandle(exchange: Exchange): Promise<Result> {
+    const { route, request, beganAt, headers } = exchange
+    const key = keyOf(catalog, request.headers['x-api-key'])
+    if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
+    if (key.entry.kind !== route.keyKind) return refuse(REFUSALS.kindOfKey(route.keyKind))
 
-  const read = route.method === 'POST' ? await readJson(request) : NO_BODY
-  if (read.outcome === 'aborted') return 'aborted'
-  if (read.outcome === 'refused') return read
+    const limit = key.project.config.rateLimits[route.keyKind]
+    const verdict = await rateLimiter.take(key.entry.sha256, limit)
+    Object.assign(headers, rateLimitHeaders(route.keyKind, limit, verdict))
+    if (!verdict.isAllowed) return refuse(REFUSALS.tooFast(limit.perSecond))
 
-  const idempotent = idempotentRequestOf({
-    header: route.method === 'POST' ? request.headers['idempotency-key'] : undefined,
-    route: route.pattern,
-    bytes: read.bytes,
-    project: key.project,
-    apiKey: key.entry,
-  })
-  if (typeof idempotent === 'object') headers['X-Request-Id'] = idempotent.recordId
-  return route.handle({
-    requestId: typeof idempotent === 'object' ? idempotent.recordId : requestId,
-    traceparent,
-    receivedMs: Date.now(),
-    deadlineAt: performance.now() + REQUEST_BUDGET_MS,
-    key,
-    project: key.project,
-    callerAddress: () => callerAddress(request),
-    body: read.body,
-    idempotent,
-    parameters,
-  })
+    if (route.method === 'GET') return handle(exchange, key)
+
+    if (!isJson(request)) return refuse(REFUSALS.contentType)
+    if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
+    const permit = await permitFor(key, request)
+    if (!permit) return refuse(REFUSALS.unfinishedBodies)
+    try {
+      const read = await readBody(request, { permit, dueAt: beganAt + BODY_WITHIN_MS })
+      return read.outcome === 'ok' ? await handle(exchange, key, read.bytes) : read
+    } finally {
+      permit.release()
+    }
+  }
+
+  async function permitFor({ entry: { sha256 } }: CatalogKey, request: IncomingMessage) {
+    const permit = openBody(sha256, !request.complete)
+    if (permit) return permit
+    // A body that came along with its headers has been parsed after this turn of the event loop.
+    await nextTurn()
+    return openBody(sha256, !request.complete)
+  }
+
+  /** Counts a request as in flight only from here on: one whose body is still coming takes nobody's place. */
+  async function handle(exchange: Exchange, key: CatalogKey, bytes?: Uint8Array): Promise<Result> {
+    if (inFlight >= maxInFlight) return refuse(REFUSALS.busy)
+    inFlight += 1
+    try {
+      return await handleRead(exchange, key, bytes)
+    } finally {
+      inFlight -= 1
+    }
+  }
+
+  async function handleRead(exchange: Exchange, key: CatalogKey, bytes?: Uint8Array): Promise<Result> {
+    const { route, parameters, request, headers, requestId, traceparent } = exchange
+    const parsed = bytes ? parseJson(bytes) : NO_BODY
+    if (parsed.outcome === 'rejected') return refuseBody(parsed)
+
+    const idempotent = bytes
+      ? idempotentRequestOf({
+          header: request.headers['idempotency-key'],
+          route: route.pattern,
+          bytes,
+          project: key.project,
+          apiKey: key.entry,
+        })
+      : 'none'
+    if (typeof idempotent === 'object') headers['X-Request-Id'] = idempotent.recordId
+    return route.handle({
+      requestId: typeof idempotent === 'object' ? idempotent.recordId : requestId,
+      traceparent,
+      receivedMs: Date.now(),
+      deadlineAt: performance.now() + REQUEST_BUDGET_MS,
+      key,
+      project: key.project,
+      callerAddress: () => callerAddress(request),
+      body: parsed.body,
+      idempotent,
+      parameters,
+    })
+  }
+
+  return checkAndHandle
 }
 
 /** The key of a request, unless it is missing, malformed, unknown or revoked. A header that came twice arrives joined, so it is malformed. */
 function keyOf(catalog: CatalogView, header: string | string[] | undefined): CatalogKey | undefined {
   return typeof header === 'string' && parseApiKey(header) ? catalog.keyByHash(hashApiKey(header)) : undefined
-}
-
-type ReadJson =
-  | { readonly outcome: 'ok'; readonly body: JsonObject; readonly bytes: Uint8Array }
-  | { readonly outcome: 'aborted' }
-  | Refusal
-const NO_BODY: ReadJson = { outcome: 'ok', body: {}, bytes: new Uint8Array() }
-
-async function readJson(request: IncomingMessage): Promise<ReadJson> {
-  if (!isJson(request)) return refuse(REFUSALS.contentType)
-  if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
-  const read = await readBody(request)
-  if (read.outcome !== 'ok') return read
-  const parsed = parseJson(read.bytes)
-  return parsed.outcome === 'ok' ? { ...parsed, bytes: read.bytes } : refuseBody(parsed)
 }

@@ -51,12 +51,12 @@ function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerR
   app.enable('case sensitive routing')
   app.enable('strict routing')
 
-  app.get('/livez', (request, response) => respond(request, response, answer(200, { status: 'available' })))
-  app.get('/readyz', (request, response) => {
+  app.get('/livez', (_request, response) => respond(response, answer(200, { status: 'available' })))
+  app.get('/readyz', (_request, response) => {
     const reasons = notReadyReasons()
     const isReady = reasons.length === 0
     const ready = answer(200, { status: 'available', reasons })
-    respond(request, response, isReady ? ready : refuse(REFUSALS.notReady(reasons)))
+    respond(response, isReady ? ready : refuse(REFUSALS.notReady(reasons)))
   })
   const documents = createDocuments()
   for (const { path, headers, read } of documents) {
@@ -71,22 +71,21 @@ function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerR
     if (route.keyKind === 'sdk') app.options(path, preflight)
   }
   for (const [path, methods] of allowedMethods(routes, documents))
-    app.all(path, (request, response) => respond(request, response, refuse(REFUSALS.otherMethod(methods))))
-  app.use((request, response) => respond(request, response, refuse(REFUSALS.noRoute)))
+    app.all(path, (_request, response) => respond(response, refuse(REFUSALS.otherMethod(methods))))
+  app.use((_request, response) => respond(response, refuse(REFUSALS.noRoute)))
 
   // A path that can't be decoded is the caller's mistake. Everything else is ours, and says nothing.
-  const answerError: ErrorRequestHandler = (error: unknown, request, response, _next) => {
-    if (error instanceof URIError) return respond(request, response, refuse(REFUSALS.path))
+  const answerError: ErrorRequestHandler = (error: unknown, _request, response, _next) => {
+    if (error instanceof URIError) return respond(response, refuse(REFUSALS.path))
     const requestId = randomUUIDv7()
     logger.error({ err: error, requestId }, 'A request failed')
-    respond(request, response, refuse(REFUSALS.broken), requestId)
+    respond(response, refuse(REFUSALS.broken), requestId)
   }
   return app.use(answerError)
 }
 
-function respond(request: Request, response: Response, result: Answer | Refusal, requestId = randomUUIDv7()): void {
+function respond(response: Response, result: Answer | Refusal, requestId = randomUUIDv7()): void {
   writeAnswer(response, result, { 'X-Request-Id': requestId })
-  discardBody(request)
 }
 
 /** `/v2/admin/users/{userName}` → `/v2/admin/users/:userName`. */
@@ -100,8 +99,9 @@ function parametersOf({ url, params }: Request): URLSearchParams {
   return parameters
 }
 
-function preflight(_request: Request, response: Response): void {
+function preflight(request: Request, response: Response): void {
   response.writeHead(204, { ...SECURITY_HEADERS, ...PREFLIGHT_HEADERS, 'X-Request-Id': randomUUIDv7() }).end()
+  discardBody(request)
 }
 
 /** By Express' path; a route of `GET` answers `HEAD` too. */

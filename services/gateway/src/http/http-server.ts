@@ -1,21 +1,30 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
-import { type AddressInfo, Server as NetServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { ListenError } from '@nextvisit/service-kit'
-import { discardBody, saysTooLarge } from './read-body.ts'
+import { createGracefulStop, ListenError } from '@nextvisit/service-kit'
+import { saysTooLarge } from './read-body.ts'
 import { REFUSALS, type RefusalRule, refuse } from './refusals.ts'
 import { errorBody, JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
 const CLOSE_WITHIN_MS = 5_000
+const MAKE_ROOM_EVERY_MS = 1_000
 
-/** The public server. `port` 0 takes any free one. */
-export function createHttpServer(host: string, port: number, listener: RequestListener) {
-  let isStopping = false
+export interface HttpServerOptions {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** One more is closed at once. */
+  readonly maxConnections: number
+  readonly listener: RequestListener
+}
+
+/** The public server. */
+export function createHttpServer({ host, port, maxConnections, listener }: HttpServerOptions) {
   const serve: RequestListener = (request, response) => {
-    if (isStopping) response.shouldKeepAlive = false
-    if (lacksHost(request)) refuseRequest(request, response, REFUSALS.noHost)
+    track(response)
+    if (lacksHost(request)) refuseRequest(response, REFUSALS.noHost)
     else listener(request, response)
   }
   const server = createServer(
@@ -31,12 +40,20 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
     },
     serve,
   )
+  const { track, stop } = createGracefulStop(server, { graceMs: GRACE_MS, withinMs: CLOSE_WITHIN_MS })
+  server.maxConnections = maxConnections
+  let roomMadeAt = Number.NEGATIVE_INFINITY
+  server.on('drop', () => {
+    if (performance.now() - roomMadeAt < MAKE_ROOM_EVERY_MS) return
+    roomMadeAt = performance.now()
+    server.closeIdleConnections()
+  })
   server.on('checkContinue', (request, response) => {
     // A body that is too large is refused without asking for it.
     if (!saysTooLarge(request)) response.writeContinue()
     serve(request, response)
   })
-  server.on('checkExpectation', (request, response) => refuseRequest(request, response, REFUSALS.expectation))
+  server.on('checkExpectation', (_request, response) => refuseRequest(response, REFUSALS.expectation))
   server.on('connect', (_request, socket) => {
     // Node no longer listens on this socket: an error without a listener would end the process.
     socket.on('error', () => socket.destroy())
@@ -54,14 +71,7 @@ export function createHttpServer(host: string, port: number, listener: RequestLi
         server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
       }),
     /** Accepts no more, answers what is under way with `Connection: close`, then closes. */
-    stop: () =>
-      new Promise<void>((resolve) => {
-        isStopping = true
-        // Node's own `close` would also reset connections whose next request is on its way.
-        NetServer.prototype.close.call(server, () => resolve())
-        setTimeout(() => server.closeIdleConnections(), GRACE_MS)
-        setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS).unref()
-      }),
+    stop,
   }
 }
 
@@ -69,9 +79,8 @@ function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1'
 }
 
-function refuseRequest(request: IncomingMessage, response: ServerResponse, rule: RefusalRule): void {
+function refuseRequest(response: ServerResponse, rule: RefusalRule): void {
   writeAnswer(response, refuse(rule), { 'X-Request-Id': randomUUIDv7(), Connection: 'close' })
-  discardBody(request)
 }
 
 /** Answers what Node's HTTP parser refused, before there is a request: in the one form that all errors have. */

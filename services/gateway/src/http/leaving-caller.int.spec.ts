@@ -43,6 +43,7 @@ async function givenRoute(
     catalog,
     rateLimiter,
     maxInFlight: 10,
+    maxBodyBytesInFlight: 67_108_864,
     callerAddress: () => undefined,
     onAnswered,
     logger,

@@ -1,11 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip as gunzipCallback } from 'node:zlib'
+import type { BodyPermit } from './body-budget.ts'
+import { remainingMs } from './budget.ts'
 import { REFUSALS, type Refusal, refuse } from './refusals.ts'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
 export const MAX_BODY_BYTES = 102_400
 const TOO_LARGE = REFUSALS.tooLarge(MAX_BODY_BYTES)
+
+/** A body must have arrived so long after its headers. */
+export const BODY_WITHIN_MS = 2_000
+/** Each piece costs some µs, however small it is: 100 KB in chunks of one byte would be 400 ms. */
+export const MAX_BODY_PIECES = 1_024
 
 const MAX_DISCARDED_BYTES = 1_048_576
 const MAX_DISCARD_MS = 1_000
@@ -14,11 +21,21 @@ const gunzip = promisify(gunzipCallback)
 
 export type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { readonly outcome: 'aborted' } | Refusal
 
+/** How a body is read: what it may hold, and until when it must have arrived, a `performance.now()` instant. */
+export interface BodyReading {
+  readonly permit: BodyPermit
+  readonly dueAt: number
+}
+
 /** Reads a body, and stops at the limit: by `Content-Length` before reading where there is one. */
-export async function readBody(request: IncomingMessage): Promise<ReadBody> {
+export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<ReadBody> {
   if (saysTooLarge(request)) return refuse(TOO_LARGE)
-  const body = await collect(request)
-  return body.outcome === 'ok' && encodingOf(request) === 'gzip' ? inflate(body.bytes) : body
+  const body = await collect(request, reading)
+  reading.permit.finish()
+  if (body.outcome !== 'ok' || encodingOf(request) !== 'gzip') return body
+  const inflated = await inflate(body.bytes)
+  if (inflated.outcome !== 'ok' || reading.permit.take(inflated.bytes.length)) return inflated
+  return refuse(REFUSALS.tooManyBytes)
 }
 
 /** Whether a body is over the limit by its `Content-Length`. */
@@ -46,23 +63,29 @@ function encodingOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   return headers['content-encoding']?.trim().toLowerCase() ?? ''
 }
 
-function collect(request: IncomingMessage): Promise<ReadBody> {
+function collect(request: IncomingMessage, { permit, dueAt }: BodyReading): Promise<ReadBody> {
   // The caller left while the checks before this waited: its `close` event is over.
   if (request.destroyed) return Promise.resolve({ outcome: 'aborted' })
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let size = 0
     const done = (result: ReadBody) => {
+      clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('close', onClose)
       resolve(result)
     }
     const onData = (chunk: Buffer) => {
       size += chunk.length
+      chunks.push(chunk)
       if (size > MAX_BODY_BYTES) done(refuse(TOO_LARGE))
-      else chunks.push(chunk)
+      else if (chunks.length > MAX_BODY_PIECES) done(refuse(REFUSALS.tooManyPieces(MAX_BODY_PIECES)))
+      else if (!permit.take(chunk.length)) done(refuse(REFUSALS.tooManyBytes))
     }
     const onEnd = () => done({ outcome: 'ok', bytes: Buffer.concat(chunks) })
     const onClose = () => done({ outcome: 'aborted' })
+    // After a stall of this process, what has arrived in the meantime is read first.
+    const onLate = () => setImmediate(() => done(refuse(REFUSALS.bodyTooSlow)))
+    const timer = request.complete ? undefined : setTimeout(onLate, remainingMs(dueAt))
     request.on('data', onData).on('end', onEnd).on('close', onClose)
   })
 }
@@ -82,11 +105,12 @@ async function inflate(bytes: Buffer): Promise<ReadBody> {
  */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
-  let discarded = 0
+  let [bytes, pieces] = [0, 0]
   const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS)
   request.on('data', (chunk: Buffer) => {
-    discarded += chunk.length
-    if (discarded > MAX_DISCARDED_BYTES) request.destroy()
+    bytes += chunk.length
+    pieces += 1
+    if (bytes > MAX_DISCARDED_BYTES || pieces > MAX_BODY_PIECES) request.destroy()
   })
   request.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
   request.resume()

@@ -87,6 +87,29 @@ export const REFUSALS = {
     message: `The body must be at most ${maxBytes} bytes`,
     when: `A body of more than ${maxBytes.toLocaleString('en')} bytes, inflated`,
   }),
+  unfinishedBodies: {
+    status: 429,
+    message: 'Too many requests of this key have not arrived completely: finish them first',
+    when: 'Many requests of one key, each sent slowly',
+    headers: { 'Retry-After': '1' },
+  },
+  bodyTooSlow: {
+    status: 408,
+    message: 'The body must arrive within 2 seconds of the headers',
+    when: 'A body that is sent too slowly',
+    headers: { Connection: 'close' },
+  },
+  tooManyPieces: (max: number) => ({
+    status: 400,
+    message: `The body must arrive in at most ${max} chunks: send larger ones`,
+    when: 'A body in thousands of tiny chunks',
+    headers: { Connection: 'close' },
+  }),
+  tooManyBytes: {
+    status: 503,
+    message: 'Too many bytes at once: try again',
+    when: 'More bytes in bodies than the gateway holds at once',
+  },
   notGzip: {
     status: 400,
     message: 'The body must be valid gzip, as its Content-Encoding says',

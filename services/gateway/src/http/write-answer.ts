@@ -1,4 +1,5 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
+import { discardBody } from './read-body.ts'
 import type { Refusal } from './refusals.ts'
 
 export interface Answer {
@@ -42,7 +43,7 @@ export function writeAnswer(
   return true
 }
 
-/** Writes a text of the type that its headers say. */
+/** Writes a text of the type that its headers say, and drops what is left of the request. */
 export function writeText(
   response: ServerResponse,
   status: number,
@@ -51,4 +52,5 @@ export function writeText(
 ): void {
   response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Length': Buffer.byteLength(text), ...headers })
   response.end(text)
+  discardBody(response.req)
 }

@@ -5,13 +5,14 @@ import {
   partitionForKey,
   type Publisher,
   type PublishOutcome,
-  TopicMissingError,
-  withLogAdmin,
+  PartitionsChangedError,
+  readPartitionCount,
 } from '@nextvisit/log'
 import { type BreakerWatch, createBreaker } from '../clients/breaker.ts'
 import { UNAVAILABLE_REASONS } from '../http/refusals.ts'
 
 const CONNECT_AGAIN_AFTER_MS = 1_000
+const COUNT_AGAIN_AFTER_MS = 5_000
 
 export interface RecordLogOptions extends BreakerWatch {
   readonly connection: LogConnection
@@ -42,24 +43,35 @@ export function createRecordLog({ connection, publisher, topic = TOPICS.userEven
   const stopping = new AbortController()
   // Around the queue and its deadline: what a record costs its caller is what counts.
   const breaker = createBreaker('Kafka', watch, 500)
+  let { partitions: expected } = connection
+  let isConnected = false
   let partitions = 0
+  let changed: PartitionsChangedError | undefined
 
   async function connect(): Promise<void> {
-    const found = await withLogAdmin(connection, (admin) => admin.partitionCount(topic))
-    if (found === 0) throw new TopicMissingError([topic])
-    await publisher.start()
-    partitions = found
+    const keys = await readPartitionCount({ ...connection, ...(expected && { partitions: expected }) }, topic)
+    if (!isConnected) await publisher.start()
+    isConnected = true
+    expected ??= { keys, inTopic: keys }
+    partitions = keys
+    changed = undefined
   }
 
+  /** Counts again from time to time: what is published to a topic with more partitions may stand in the wrong one. */
   async function keepConnecting(): Promise<void> {
-    while (!stopping.signal.aborted && partitions === 0) {
-      try {
-        await connect()
-      } catch (err) {
-        watch.logger.warn({ err }, 'Nothing can be published yet: trying again')
-        await sleep(CONNECT_AGAIN_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
-      }
+    while (!stopping.signal.aborted) {
+      await connect().catch(onFailed)
+      const pauseMs = partitions === 0 ? CONNECT_AGAIN_AFTER_MS : COUNT_AGAIN_AFTER_MS
+      await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
     }
+  }
+
+  function onFailed(err: unknown): void {
+    if (err instanceof PartitionsChangedError) {
+      if (!changed) watch.logger.error({ err }, 'Nothing is published until the partitions are as they were')
+      changed = err
+      partitions = 0
+    } else if (partitions === 0) watch.logger.warn({ err }, 'Nothing can be published yet: trying again')
   }
 
   return {
@@ -90,6 +102,7 @@ export function createRecordLog({ connection, publisher, topic = TOPICS.userEven
     },
     /** Why nothing can be published now. */
     unavailableReason: (): string | undefined => {
+      if (changed) return changed.message
       if (partitions === 0) return 'Kafka was not reached yet'
       return publisher.isConnected() && !breaker.isOpen() ? undefined : UNAVAILABLE_REASONS.noLog
     },

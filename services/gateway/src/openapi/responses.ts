@@ -1,7 +1,7 @@
 import { DEVICE_FIELD_VALUES, ErrorBody } from '@nextvisit/contracts'
 import { BODY_RULES, type BodyRule } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
-import { MAX_BODY_BYTES } from '../http/read-body.ts'
+import { MAX_BODY_BYTES, MAX_BODY_PIECES } from '../http/read-body.ts'
 import { bodyRuleStatus, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../http/refusals.ts'
 import { errorBody } from '../http/write-answer.ts'
 import { MAX_LIMIT } from '../routes/page-query.ts'
@@ -51,11 +51,15 @@ const RECORDING_ROUTE: DocumentedRefusals = {
   notAnObject: answered(BODY_RULES.notAnObject(BODY)),
   notUtf8: answered(BODY_RULES.notUtf8(BODY)),
   notGzip: REFUSALS.notGzip,
+  tooManyPieces: REFUSALS.tooManyPieces(MAX_BODY_PIECES),
   tooDeep: answered(BODY_RULES.tooDeep(BODY)),
   notStorable: answered(BODY_RULES.notStorable(BODY)),
   tooLarge: REFUSALS.tooLarge(MAX_BODY_BYTES),
   contentType: REFUSALS.contentType,
   contentEncoding: REFUSALS.contentEncoding,
+  unfinishedBodies: REFUSALS.unfinishedBodies,
+  bodyTooSlow: REFUSALS.bodyTooSlow,
+  tooManyBytes: REFUSALS.tooManyBytes,
   idempotencyKey: REFUSALS.idempotencyKey,
   stillRunning: REFUSALS.stillRunning,
   keyOfAnother: REFUSALS.keyOfAnother,

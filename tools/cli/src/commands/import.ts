@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { ImportPolicy } from '@nextvisit/domain'
-import { createLogAdmin, createPublisher, type LogConnection } from '@nextvisit/log'
+import { createLogAdmin, createPublisher, type LogConnection, readPartitionCount } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
@@ -75,13 +75,14 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
     const policy = await readPolicy(connection, project)
     await publisher.start()
     const marks = await admin.watermarks(TOPICS.userEvents)
+    const partitions = await readPartitionCount(connection, TOPICS.userEvents)
     const counts = await runImport({
       file,
       stateFile: `${file}.import-state.json`,
       rejectsFile: rejectsOf(file),
       policy,
       users: createKnownUsers(project, projector, admin),
-      log: { connection, publisher, partitions: marks.size },
+      log: { connection, publisher, partitions },
       ends: new Map([...marks].map(([partition, { high }]) => [partition, high])),
       awaitRoom: createAwaitRoom({ admin, databases, maxLag, onPause: progress.pause }),
       isDryRun: dryRun,

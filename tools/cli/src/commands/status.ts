@@ -67,6 +67,7 @@ function alarmLine(service: string, alarm: Alarm): string {
 
 function printLog({ log }: Status): void {
   if (log.status === 'away') return print(styled('red', `The log is unavailable: ${log.because}`))
+  for (const line of log.changedTopics) print(styled('red', line))
   printTable(
     ['ORGANIZATION', 'REVISION', 'PROJECTS', 'KEYS'],
     log.organizations.map(({ organization, revision, projects, keys }) => [organization, revision, projects, keys]),

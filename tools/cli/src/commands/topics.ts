@@ -13,7 +13,7 @@ export function topicsCommand(): Command {
         .description('Create the missing topics. Existing topics stay unchanged.')
         .option(
           '--partitions <n>',
-          'of user-events and form-events; can never be changed',
+          'of user-events and form-events; can never be changed. Other than 12: set KAFKA_PARTITIONS for every process',
           wholeNumber,
           DEFAULT_PARTITIONS,
         )

@@ -3,7 +3,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, rebuildParts } from '@nextvisit/consumer'
 import { TOPICS } from '@nextvisit/contracts'
 import { type Client, isRetryable, withClient } from '@nextvisit/database'
-import { type LogConnection, readWatermarks } from '@nextvisit/log'
+import { type LogConnection, readPartitionCount } from '@nextvisit/log'
 import type { Schemas } from './compare-tables.ts'
 import { liveTopic, publishedTopic, type RebuildContext, type RebuildSource } from './rebuild-source.ts'
 import { replay, type ReplayOutcome } from './replay.ts'
@@ -102,7 +102,7 @@ async function replayOnce(
 
 /** What the consumer folds live, and what it has published itself. */
 async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<readonly RebuildSource[]> {
-  const countPartitions = async () => (await readWatermarks(context.connection, TOPICS.userEvents)).size
+  const countPartitions = () => readPartitionCount(context.connection, TOPICS.userEvents)
   const projection = consumer.projection(rebuildParts(countPartitions))
   const live = projection.topics.map((topic) => liveTopic(context, projection, topic))
   if (!consumer.published) return live

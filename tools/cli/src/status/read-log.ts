@@ -1,6 +1,6 @@
 import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import { type LogConnection, type Watermarks, withLogAdmin } from '@nextvisit/log'
+import { type LogConnection, PartitionsChangedError, type Watermarks, withLogAdmin } from '@nextvisit/log'
 import { awaitViews } from '../workspace/await-views.ts'
 
 export interface OrganizationStatus {
@@ -13,6 +13,8 @@ export interface OrganizationStatus {
 export interface LogAnswer {
   /** By topic and partition. */
   readonly watermarks: ReadonlyMap<string, ReadonlyMap<number, Watermarks>>
+  /** Topics that have another number of partitions than `KAFKA_PARTITIONS` says, and what to read. */
+  readonly changedTopics: readonly string[]
   readonly organizations: readonly OrganizationStatus[]
   /** Running processes, `<service>.<instance>`, by whether they have read the whole catalog. */
   readonly services: { readonly current: readonly string[]; readonly lagging: readonly string[] }
@@ -31,5 +33,11 @@ export async function readLog(connection: LogConnection): Promise<LogAnswer> {
     const keys = config.projects.reduce((sum, project) => sum + project.keys.length, 0)
     return [{ organization, revision, projects: config.projects.length, keys }]
   })
-  return { watermarks: new Map(watermarks), organizations, services }
+  const changedTopics = watermarks.flatMap(([topic, { size }]) => changeOf(connection, topic, size) ?? [])
+  return { watermarks: new Map(watermarks), changedTopics, organizations, services }
+}
+
+function changeOf({ partitions }: LogConnection, topic: string, found: number): string | undefined {
+  if (!partitions || found === partitions.inTopic) return undefined
+  return new PartitionsChangedError(topic, found, partitions.inTopic).message
 }

@@ -29,6 +29,7 @@ export interface ServiceStatus {
 export interface Status {
   readonly at: string
   readonly log: Part<{
+    readonly changedTopics: readonly string[]
     readonly organizations: readonly OrganizationStatus[]
     readonly services: readonly ServiceStatus[]
   }>
@@ -60,10 +61,10 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
     }
   })
   if (log.status === 'away') return { at: now.toISOString(), log, consumers: statuses }
-  const { organizations, services } = log
+  const { changedTopics, organizations, services } = log
   return {
     at: now.toISOString(),
-    log: { status: 'available', organizations, services: byService(services.current, services.lagging) },
+    log: { status: 'available', changedTopics, organizations, services: byService(services.current, services.lagging) },
     consumers: statuses,
   }
 }

@@ -60,7 +60,22 @@ CREATE UNIQUE INDEX queue_slot ON queue (organization, project, user_id, form_id
 -- The rows that ticks look for.
 CREATE INDEX queue_offered ON queue (partition, offered_at) WHERE state = 'offered';
 CREATE INDEX queue_expiring ON queue (partition, expires_at) WHERE state = 'waiting' AND expires_at IS NOT NULL;
-CREATE INDEX queue_waiting ON queue (partition, organization, project, form_id) WHERE state = 'waiting';
+CREATE INDEX queue_open ON queue (partition, organization, project, form_id) WHERE state IN ('waiting', 'offered');
+
+-- The rows that a record queued, if it is processed again.
+CREATE INDEX queue_cause ON queue (cause_id);
+
+-- How often a form was shown to a user, and when last: what frequency and cooldown count from. The delivered rows of the
+-- queue, counted: there may be many of them.
+CREATE TABLE shown_forms (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  user_id      uuid NOT NULL,
+  form_id      text NOT NULL,
+  times        bigint NOT NULL,
+  last_at      timestamptz(3) NOT NULL,
+  PRIMARY KEY (organization, project, user_id, form_id)
+);
 
 -- Why a form was or was not queued for a user: the last decision for each user and form.
 CREATE TABLE decisions (

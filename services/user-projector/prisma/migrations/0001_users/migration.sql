@@ -76,3 +76,5 @@ CREATE TABLE segment_progress (
   users        bigint NOT NULL,
   PRIMARY KEY (organization, project, definitions, partition)
 );
+-- Ticks look at the organizations that the catalog has changed.
+CREATE INDEX segment_progress_by_partition ON segment_progress (partition, organization);

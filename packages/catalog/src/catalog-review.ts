@@ -1,0 +1,73 @@
+import type { CatalogView } from './catalog-view.ts'
+
+/** Rows of a partition that must be compared with the catalog. */
+export interface ReviewScope {
+  readonly partition: number
+  /** Undefined: all organizations. */
+  readonly organization: string | undefined
+}
+
+/**
+ * Which rows must be compared with the catalog again. Ticks look each second whether the catalog removed or changed what
+ * rows depend on; with many projects that costs seconds. So a partition is compared whole when this process begins with
+ * it, and from then on only the organizations that have changed, and those with rows that are not settled yet.
+ */
+export interface CatalogReview {
+  /**
+   * The partitions that this process owns now. `tables` identifies the tables with the rows: after a replay has swapped
+   * them, everything is compared again, as also for another `catalog`.
+   */
+  readonly begin: (catalog: CatalogView, partitions: readonly number[], tables: unknown) => void
+  readonly scopesOf: (partition: number) => readonly ReviewScope[]
+  /** A partition was compared after the last `begin`: only rows of these organizations are not settled. */
+  readonly settle: (partition: number, open: Iterable<string>) => void
+}
+
+interface Pending {
+  isWhole: boolean
+  readonly organizations: Set<string>
+  /** Changed since `begin`: these stay when the rest is settled. */
+  readonly changed: Set<string>
+}
+
+export function createCatalogReview(): CatalogReview {
+  let current: { readonly catalog: CatalogView; readonly tables: unknown } | undefined
+  const pending = new Map<number, Pending>()
+
+  const follow = (catalog: CatalogView): void => {
+    catalog.onChange((organization) => {
+      if (current?.catalog !== catalog) return
+      for (const { changed } of pending.values()) changed.add(organization)
+    })
+  }
+
+  return {
+    begin: (catalog, partitions, tables) => {
+      if (current?.catalog !== catalog || current.tables !== tables) pending.clear()
+      if (current?.catalog !== catalog) follow(catalog)
+      current = { catalog, tables }
+      for (const partition of pending.keys()) if (!partitions.includes(partition)) pending.delete(partition)
+      for (const partition of partitions) {
+        const own = pending.get(partition) ?? { isWhole: true, organizations: new Set(), changed: new Set() }
+        pending.set(partition, own)
+        for (const organization of own.changed) own.organizations.add(organization)
+        own.changed.clear()
+      }
+    },
+
+    scopesOf: (partition) => {
+      const own = pending.get(partition)
+      if (!own || own.isWhole) return [{ partition, organization: undefined }]
+      const organizations = new Set([...own.organizations, ...own.changed])
+      return Array.from(organizations, (organization) => ({ partition, organization }))
+    },
+
+    settle: (partition, open) => {
+      const own = pending.get(partition)
+      if (!own) return
+      own.isWhole = false
+      own.organizations.clear()
+      for (const organization of open) own.organizations.add(organization)
+    },
+  }
+}

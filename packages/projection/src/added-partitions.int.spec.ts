@@ -1,0 +1,47 @@
+import { type Db, sql } from '@nextvisit/database'
+import { addPartitions } from '@nextvisit/testing'
+import { describe, expect, it } from 'vitest'
+import { givenEvents, givenLog, PARTITIONS } from '../test/given-log.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { countVisits } from '../test/visits-projection.ts'
+
+const soon = { timeout: 30_000 }
+const EXPECTED = { keys: PARTITIONS, inTopic: PARTITIONS }
+
+async function readHalted(db: Db): Promise<readonly number[]> {
+  const rows = await db.$queryRaw<{ partition: number }[]>(sql`
+    SELECT partition FROM partition_alarms WHERE code = 'PARTITIONS_CHANGED' ORDER BY partition`)
+  return rows.map(({ partition }) => partition)
+}
+
+describe('partitions that were added to a topic', () => {
+  it('are halted with the name of the runbook, under a running process and at its next start; the others go on', async () => {
+    const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
+    const withExpected = { ...log, connection: { ...log.connection, partitions: EXPECTED } }
+    await log.publish(givenEvents(20))
+    const { runner } = await givenRunner(withExpected, db)
+    await expect.poll(() => countVisits(db), soon).toBe(20)
+    await addPartitions(log.connection, log.topic, PARTITIONS + 2)
+    await expect.poll(() => readHalted(db), soon).toEqual([PARTITIONS, PARTITIONS + 1])
+    await log.publish(givenEvents(20))
+    await expect.poll(() => countVisits(db), soon).toBe(40)
+    await runner.stop()
+    await db.$executeRaw(sql`DELETE FROM partition_alarms`)
+    await givenRunner(withExpected, db)
+    await log.publish(givenEvents(20))
+    await expect.poll(() => readHalted(db), soon).toEqual([PARTITIONS, PARTITIONS + 1])
+    await expect.poll(() => countVisits(db), soon).toBe(60)
+  })
+
+  it('are read, and stay empty, where an operator has said so', async () => {
+    const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
+    await addPartitions(log.connection, log.topic, PARTITIONS + 2)
+    await log.publish(givenEvents(20))
+    const connection = { ...log.connection, partitions: { keys: PARTITIONS, inTopic: PARTITIONS + 2 } }
+    const { runner } = await givenRunner({ ...log, connection }, db)
+    await expect.poll(() => countVisits(db), soon).toBe(20)
+    expect(runner.progress()).toHaveLength(PARTITIONS + 2)
+    expect(await readHalted(db)).toEqual([])
+  })
+})

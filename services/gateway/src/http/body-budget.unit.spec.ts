@@ -1,0 +1,68 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type BodyPermit, createBodyBudget } from './body-budget.ts'
+
+describe('bytes in flight (decisions.md, Busy and broken)', () => {
+  it('of one key are at most a quarter of those that are free', () => {
+    const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
+    const permits = Array.from({ length: 11 }, () => open('one', false))
+    // 200 are held, and 800 are free.
+    expect(permits.filter((permit) => permit?.take(20))).toHaveLength(10)
+    permits[0]?.release()
+    expect(permits[10]?.take(20)).toBe(true)
+  })
+
+  it('are left for a newcomer, however many keys hold all that they may', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 50 }), (keys, bytes) => {
+        const open = createBodyBudget({ maxBytes: 100_000, maxUnfinishedPerKey: 1 })
+        let free = 100_000
+        for (let key = 0; key < keys; key += 1) {
+          const permit = open(`${key}`, true)
+          const takes = Array.from({ length: Math.ceil(free / bytes) }, () => permit?.take(bytes))
+          free -= bytes * takes.filter((isTaken) => isTaken).length
+        }
+        expect(free).toBeGreaterThan(100_000 * 0.8 ** keys - bytes * keys)
+        expect(open('newcomer', true)?.take(Math.floor(free / 4))).toBe(true)
+      }),
+    )
+  })
+
+  it('come back, all of them, whatever was taken in between', () => {
+    const step = fc.record({
+      key: fc.constantFrom('a', 'b'),
+      bytes: fc.integer({ min: 1, max: 400 }),
+      isEnd: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 5 })
+        const permits: BodyPermit[] = []
+        for (const { key, bytes, isEnd } of steps) {
+          const permit = open(key, true)
+          permit?.take(bytes)
+          if (permit) permits.push(permit)
+          if (isEnd) permits.shift()?.release()
+        }
+        for (const permit of permits) permit.release()
+        expect(open('a', true)?.take(250)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('unfinished bodies of one key (decisions.md, Busy and broken)', () => {
+  it('are limited, until one has arrived or its request is over', () => {
+    const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 2 })
+    const [one, two] = [open('key', true), open('key', true)]
+    expect(open('key', true)).toBeUndefined()
+    expect(open('key', false)).toBeDefined()
+    expect(open('other', true)).toBeDefined()
+    one?.finish()
+    one?.release()
+    expect(open('key', true)).toBeDefined()
+    expect(open('key', true)).toBeUndefined()
+    two?.release()
+    expect(open('key', true)).toBeDefined()
+  })
+})
