@@ -54,6 +54,7 @@ describe('what each gate compared (forms.md, Gates)', () => {
 
   it('sample: what was drawn, and nothing where nobody is left out', () => {
     expect(lastOf({ sample: 0.5 })).toMatchObject({ gate: 'sample', compared: { bucket: 5_099, threshold: 50 } })
+    expect(lastOf({ sample: 50.99 }), 'the first that is left out').toMatchObject({ gate: 'sample', passed: false })
     expect(outcomesOf({ sample: 100 })).toContainEqual({
       gate: 'sample',
       passed: true,

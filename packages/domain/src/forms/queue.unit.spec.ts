@@ -58,6 +58,13 @@ describe('a row of the queue (forms.md, The queue)', () => {
     expect(shown).toEqual({ times: 2, lastAt: iso(NOW + MINUTE) })
   })
 
+  it('was shown at the latest of two visits that showed it, whichever answer is folded last', () => {
+    const later = confirm(offered, { ...answer, visitId: uuid(8), received: iso(NOW + MINUTE) }).queue
+    const { queue } = confirm(later, answer)
+    expect(onlyRow(queue).shownAt).toBe(iso(NOW + MINUTE))
+    expect(queue.shown.get('nps')).toEqual({ times: 1, lastAt: iso(NOW + MINUTE) })
+  })
+
   it('is cancelled', () => {
     const { queue, facts } = cancel(waiting, waiting.open.get('nps')!, moment(NOW))
     expect([statesOf(queue), queue.open.size, facts.length]).toEqual([['cancelled'], 0, 1])
