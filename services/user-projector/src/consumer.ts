@@ -54,21 +54,17 @@ export const userProjector = defineConsumer({
                definitions, changes_at
         FROM ${table}`,
       // Until changes_at nobody's segments change.
-      carry: (live, rebuilt) => `
-        UPDATE ${rebuilt} AS own SET as_of = theirs.as_of FROM ${live} AS theirs
-        WHERE (own.organization, own.project, own.user_id) = (theirs.organization, theirs.project, theirs.user_id)
-          AND own.definitions = theirs.definitions AND own.changes_at IS NOT DISTINCT FROM theirs.changes_at
+      carriedColumn: {
+        column: 'as_of',
+        when: `own.definitions = theirs.definitions AND own.changes_at IS NOT DISTINCT FROM theirs.changes_at
           AND coalesce(own.as_of, '-infinity') < theirs.as_of`,
+      },
       notCompared: 'as_of, for when segments were computed: also when one was changed, which the log does not tell.',
     },
     user_events: 'fold',
     segment_members: {
       folded: (table) => `SELECT organization, project, segment_id, user_id FROM ${table}`,
-      carry: (live, rebuilt) => `
-        UPDATE ${rebuilt} AS own SET since = theirs.since FROM ${live} AS theirs
-        WHERE (own.organization, own.project, own.segment_id, own.user_id)
-            = (theirs.organization, theirs.project, theirs.segment_id, theirs.user_id)
-          AND own.since <> theirs.since`,
+      carriedColumn: { column: 'since', when: 'own.since <> theirs.since' },
       notCompared: 'since: it goes by when a segment was changed, too. The live one is kept.',
     },
     // A count that has become 0 may still have a row.
@@ -84,8 +80,11 @@ export const userProjector = defineConsumer({
   // looks at a time slightly before its own instant. clock_timestamp(), because the transaction began before it waited
   // for folds.
   settledUntil: (schema) => `
-    SELECT partition, least(clock_timestamp(), min(changes_at) - interval '1 ms')
-      + interval '${FACTS_ARRIVE_WITHIN_MS} ms' AS instant FROM ${schema}.users GROUP BY partition`,
+    SELECT owned.partition, least(clock_timestamp(), due.changes_at - interval '1 ms')
+      + interval '${FACTS_ARRIVE_WITHIN_MS} ms' AS instant
+    FROM (SELECT DISTINCT partition FROM ${schema}.checkpoints) AS owned, LATERAL (
+      SELECT min(changes_at) AS changes_at FROM ${schema}.users
+      WHERE users.partition = owned.partition AND changes_at IS NOT NULL) AS due`,
 
   routes: (parts) => {
     const { db, readDb, barrier } = parts
