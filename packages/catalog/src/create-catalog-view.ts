@@ -7,12 +7,14 @@ import {
   type LogConnection,
   type Logger,
   readWatermarks,
+  withLogAdmin,
 } from '@nextvisit/log'
-import type { CatalogView } from './catalog-view.ts'
+import type { CatalogProblem, CatalogView } from './catalog-view.ts'
 import { CatalogViewStoppedError } from './errors.ts'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
-import { recordsOf } from './read-catalog.ts'
+import { readCatalogRecord } from './read-catalog-record.ts'
 import { viewGroup } from './view-group.ts'
+import { viewReportNote } from './view-report.ts'
 
 export interface CatalogViewOptions {
   /** Names this process for `nextvisit apply`, which waits for it. */
@@ -33,6 +35,7 @@ export interface LiveCatalogView extends CatalogView {
 }
 
 const FOLLOW_AGAIN_AFTER_MS = 1_000
+const REMOVE_GROUP_WITHIN_MS = 1_000
 /**
  * How long the group waits for this view's previous member after a broker was killed, and how long `apply` waits for a
  * killed process. The smallest value that a broker accepts by default.
@@ -47,6 +50,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   const { serviceName, logger, currentEveryMs = 2_000, topic = TOPICS.catalog } = options
   const groupId = viewGroup(topic, serviceName, randomUUID())
   const state = emptyCatalog()
+  const lookups = lookupsOf(state)
   const listeners: ((organization: string) => void)[] = []
   const stopping = new AbortController()
   const firstCurrent = Promise.withResolvers<void>()
@@ -59,25 +63,41 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
 
   const confirmMark = (): void => {
     if (mark.atMs === 0 || position < mark.end) return
+    if (currentAsOfMs === 0) lookups.problems().forEach(complain)
     currentAsOfMs = mark.atMs
     firstCurrent.resolve()
   }
 
+  const complain = (problem: CatalogProblem): void => {
+    logger.error({ topic, ...problem }, 'This process does not understand all of a catalog record')
+  }
+
   const onBatch = async (batch: FetchedBatch): Promise<void> => {
-    const records = batch.records.filter((record) => record.offset >= position)
-    for (const record of recordsOf(records, onUnreadable)) {
-      if (!foldCatalog(state, record)) continue
+    for (const fetched of batch.records) {
+      if (fetched.offset < position) continue
+      const record = readCatalogRecord(fetched)
+      if (record.outcome === 'skipped') {
+        const { reason } = record
+        logger.error(
+          { topic, offset: String(fetched.offset), reason },
+          'Skipped a catalog record that names no organization',
+        )
+      }
+      if (record.outcome === 'tombstone' || record.outcome === 'skipped' || !foldCatalog(state, record)) continue
       // Not at the start, when the whole history of the catalog is read.
-      if (currentAsOfMs > 0)
-        logger.info({ organization: record.organization, revision: record.revision }, 'New catalog revision')
+      if (currentAsOfMs > 0) announce(record)
       for (const listener of listeners) listener(record.organization)
     }
     if (batch.nextOffset > position) position = batch.nextOffset
     confirmMark()
   }
 
-  const onUnreadable = (offset: bigint, reason: string): void => {
-    logger.error({ topic, offset: String(offset), reason }, 'Skipped a catalog record that cannot be read')
+  const announce = ({ organization, revision }: { organization: string; revision: number | undefined }): void => {
+    logger.info({ organization, revision }, 'New catalog revision')
+    lookups
+      .problems()
+      .filter((problem) => problem.organization === organization)
+      .forEach(complain)
   }
 
   /** One consumer, from its start to its end. Rejects where it cannot start or has crashed. */
@@ -90,6 +110,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         topics: [topic],
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
+        commitNote: () => viewReportNote(state),
         logger,
       },
       {
@@ -143,16 +164,24 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     )
   }
 
+  /** Groups of processes that were killed: nobody else removes them for a week. */
+  const removeOldGroups = async (): Promise<void> => {
+    const prefix = viewGroup(topic, serviceName, '')
+    await withLogAdmin(connection, async (admin) => admin.deleteEmptyGroups(await admin.listGroups(prefix)))
+  }
+
+  const removeOwnGroup = (): Promise<void> => withLogAdmin(connection, (admin) => admin.deleteEmptyGroups([groupId]))
+
   const pause = (ms: number): Promise<void> =>
     sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
 
   return {
-    ...lookupsOf(state),
+    ...lookups,
     onChange: (listener) => listeners.push(listener),
     currentAsOfMs: () => currentAsOfMs,
     isCurrentWithin: (ms) => Date.now() - currentAsOfMs <= ms,
     start: () => {
-      running = Promise.all([follow(), watchEnd()])
+      running = Promise.all([follow(), watchEnd(), removeOldGroups().catch(() => {})])
       return firstCurrent.promise
     },
     stop: async () => {
@@ -160,6 +189,8 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       firstCurrent.reject(new CatalogViewStoppedError())
       firstCurrent.promise.catch(() => {})
       await running
+      // Without Kafka, stopping does not wait for it.
+      await Promise.race([removeOwnGroup().catch(() => {}), sleep(REMOVE_GROUP_WITHIN_MS, undefined, { ref: false })])
     },
   }
 }

@@ -1,12 +1,28 @@
-import type { OrganizationConfig, OrganizationConfigured, ProjectConfig } from '@nextvisit/contracts'
+import type { NotUnderstood, OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
-import type { CatalogKey, CatalogProject, CatalogView } from './catalog-view.ts'
+import type { CatalogKey, CatalogProblem, CatalogProject, CatalogView } from './catalog-view.ts'
+import type { CatalogRecord } from './read-catalog-record.ts'
 
-interface HeldOrganization {
+type ReadRecord = Extract<CatalogRecord, { outcome: 'read' }>
+type UnreadableRecord = Extract<CatalogRecord, { outcome: 'unreadable' }>
+
+export interface HeldOrganization {
+  /** Of the latest record; the next one has a greater revision. Kept when the organization was removed. */
+  readonly latestRevision: number
+  /** Of the record that `config` comes from. Less than `latestRevision` if the latest record cannot be read. 0: none. */
   readonly revision: number
-  /** `null` once it was removed. Its revision is kept, so that the next one follows it. */
+  /** `null`: removed, or never read. */
   readonly config: OrganizationConfig | null
   readonly projects: ReadonlyMap<string, CatalogProject>
+  readonly problem: CatalogProblem | undefined
+}
+
+const NOT_HELD: HeldOrganization = {
+  latestRevision: 0,
+  revision: 0,
+  config: null,
+  projects: new Map(),
+  problem: undefined,
 }
 
 /** The catalog topic folded up to some record. Only `foldCatalog` changes it. */
@@ -20,31 +36,65 @@ export interface CatalogState {
 }
 
 /** The part of a view that needs no log. */
-export type CatalogLookups = Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision'>
+export type CatalogLookups = Pick<CatalogView, 'project' | 'projects' | 'keyByHash' | 'revision' | 'problems'>
 
 export function emptyCatalog(): CatalogState {
   return { organizations: new Map(), keys: new Map() }
 }
 
 /**
- * Folds one record into the state, in place. A record counts only where its revision is one more than the held one, so
- * of two appliers that started from the same revision the first in the log wins (decisions.md, The workspace file).
- * Returns whether it counted.
+ * Folds one record into the state, in place. A record counts if its revision is greater than the latest one. So of two
+ * appliers that started from the same revision the first in the log wins (decisions.md, The workspace file), and records
+ * before the latest may be compacted away. Returns whether it counted.
+ *
+ * A record that cannot be read decides about keys alone: only those that it names, and that are understood, remain valid.
+ * If not even its revision can be read, none does, until the next record (docs/decisions/0012).
  */
-export function foldCatalog(state: CatalogState, record: OrganizationConfigured): boolean {
-  const held = state.organizations.get(record.organization)
-  if (record.revision !== (held?.revision ?? 0) + 1) return false
-  for (const project of held?.projects.values() ?? []) releaseKeys(state, project)
-  const projects = new Map<string, CatalogProject>()
-  for (const config of record.config?.projects ?? []) {
-    const project = prepareProject(record, record.config?.plan ?? {}, config)
-    projects.set(config.id, project)
-    for (const entry of config.keys) {
+export function foldCatalog(state: CatalogState, record: CatalogRecord): boolean {
+  if (record.outcome === 'skipped' || record.outcome === 'tombstone') return false
+  const held = state.organizations.get(record.organization) ?? NOT_HELD
+  if (record.revision !== undefined && record.revision <= held.latestRevision) return false
+  hold(state, record.organization, record.outcome === 'read' ? readFrom(record) : withKeysOf(held, record))
+  return true
+}
+
+type Content = Omit<HeldOrganization, 'projects'> & { readonly notUnderstood: readonly NotUnderstood[] }
+
+function readFrom({ organization, revision, config, notUnderstood }: ReadRecord): Content {
+  const reason = notUnderstood
+    .map(({ project, kind, id, reason: why }) => `${project}: ${kind} ${id} (${why})`)
+    .join('; ')
+  const problem = notUnderstood.length === 0 ? undefined : { organization, revision, usedRevision: revision, reason }
+  return { latestRevision: revision, revision, config, notUnderstood, problem }
+}
+
+function withKeysOf(held: HeldOrganization, { organization, revision, keys, reason }: UnreadableRecord): Content {
+  const projects = held.config?.projects.map((project) => ({ ...project, keys: [...(keys.get(project.id) ?? [])] }))
+  return {
+    latestRevision: revision ?? held.latestRevision,
+    revision: held.revision,
+    config: held.config && { ...held.config, projects: projects ?? [] },
+    notUnderstood: [...held.projects.values()].flatMap((project) => project.notUnderstood),
+    problem: { organization, revision: revision ?? null, usedRevision: held.revision, reason },
+  }
+}
+
+function hold(state: CatalogState, organization: string, { notUnderstood, ...content }: Content): void {
+  for (const project of state.organizations.get(organization)?.projects.values() ?? []) releaseKeys(state, project)
+  const { config, revision } = content
+  const projects = new Map(
+    (config?.projects ?? []).map((project) => {
+      const ofProject = notUnderstood.filter((one) => one.project === project.id)
+      const prepared = prepareProject(project, { organization, revision, plan: config?.plan ?? {}, ofProject })
+      return [project.id, prepared]
+    }),
+  )
+  for (const project of projects.values()) {
+    for (const entry of project.config.keys) {
       state.keys.set(entry.sha256, [...(state.keys.get(entry.sha256) ?? []), { entry, project }])
     }
   }
-  state.organizations.set(record.organization, { revision: record.revision, config: record.config, projects })
-  return true
+  state.organizations.set(organization, { ...content, projects })
 }
 
 function releaseKeys(state: CatalogState, project: CatalogProject): void {
@@ -62,6 +112,7 @@ export function lookupsOf(state: CatalogState): CatalogLookups {
     projects: () => allProjects(state),
     keyByHash: (sha256) => state.keys.get(sha256)?.[0],
     revision: (organization) => state.organizations.get(organization)?.revision ?? 0,
+    problems: () => [...state.organizations.values()].flatMap(({ problem }) => problem ?? []),
   }
 }
 
@@ -69,17 +120,21 @@ function* allProjects(state: CatalogState): Iterable<CatalogProject> {
   for (const organization of state.organizations.values()) yield* organization.projects.values()
 }
 
+interface PreparedFrom extends Pick<CatalogProject, 'organization' | 'revision' | 'plan'> {
+  readonly ofProject: readonly NotUnderstood[]
+}
+
 function prepareProject(
-  record: OrganizationConfigured,
-  plan: OrganizationConfig['plan'],
   config: ProjectConfig,
+  { organization, revision, plan, ofProject }: PreparedFrom,
 ): CatalogProject {
   return {
-    organization: record.organization,
+    organization,
     project: config.id,
-    revision: record.revision,
+    revision,
     config,
     plan,
+    notUnderstood: ofProject,
     allowedFields: new Set(config.allowedFields),
     disabledTraits: slugsOf(config.traits, false),
     disabledEvents: new Set([...slugsOf(config.events, false)].map(eventSlug)),

@@ -1,21 +1,32 @@
-import { OrganizationConfig, type OrganizationConfigured } from '@nextvisit/contracts'
+import { OrganizationConfig, readKeys } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
+import type { CatalogRecord } from './read-catalog-record.ts'
 import { staticCatalog } from './static-catalog.ts'
 
 const HASH = 'a'.repeat(64)
 
-function configured(organization: string, revision: number, config?: object | null): OrganizationConfigured {
+type Configured = Extract<CatalogRecord, { outcome: 'read' }>
+
+function configured(organization: string, revision: number, config?: object | null): Configured {
   return {
-    type: 'OrganizationConfigured',
+    outcome: 'read',
     id: crypto.randomUUID(),
     organization,
     revision,
     config: config === null ? null : OrganizationConfig.parse({ id: organization, ...config }),
-    appliedAt: '2026-11-02T10:00:00.000Z',
-    appliedBy: 'somebody',
+    notUnderstood: [],
   }
+}
+
+const shop = (...keys: readonly object[]) => ({ id: 'shop', keys, formCooldown: 'of a later version' })
+const keyOf = (sha256: string) => ({ name: 'web', kind: 'sdk', environment: 'P', sha256 })
+
+/** A record of which only this is understood. */
+function unreadable(organization: string, revision?: number, project?: object): CatalogRecord {
+  const keys = readKeys({ projects: project ? [project] : [] })
+  return { outcome: 'unreadable', organization, revision, keys, reason: 'config.plan: of a later version' }
 }
 
 /** A project with one key. */
@@ -23,24 +34,34 @@ function withKey(name: string, sha256 = HASH) {
   return { projects: [{ id: 'shop', keys: [{ name, kind: 'admin', environment: 'P', sha256 }] }] }
 }
 
-function fold(...records: readonly OrganizationConfigured[]) {
+function fold(...records: readonly CatalogRecord[]) {
   const state = emptyCatalog()
   const counted = records.map((record) => foldCatalog(state, record))
   return { counted, ...lookupsOf(state) }
 }
 
 describe('the catalog', () => {
-  it('counts a record that follows the revision held, and no other', () => {
+  it('counts a record with a greater revision than before, and no other', () => {
     const { counted, revision } = fold(
       configured('acme', 2),
       configured('acme', 1),
-      configured('acme', 1),
-      configured('acme', 3),
       configured('acme', 2),
-      configured('other', 1),
+      configured('acme', 4),
+      configured('acme', 3),
+      configured('other', 7),
     )
-    expect(counted).toEqual([false, true, false, false, true, true])
-    expect([revision('acme'), revision('other'), revision('nobody')]).toEqual([2, 1, 0])
+    expect(counted).toEqual([true, false, false, true, false, true])
+    expect([revision('acme'), revision('other'), revision('nobody')]).toEqual([4, 7, 0])
+  })
+
+  it('is the same after a compaction, which keeps the latest record', () => {
+    const records = [
+      configured('acme', 1, withKey('one')),
+      configured('acme', 2, withKey('two')),
+      configured('acme', 3),
+    ]
+    expect(fold(records[2]!).revision('acme')).toBe(3)
+    expect(fold(records[1]!, records[2]!).keyByHash(HASH)).toBeUndefined()
   })
 
   it('prepares what is looked up in a project', () => {
@@ -92,6 +113,59 @@ describe('the catalog', () => {
     expect(revision('acme')).toBe(2)
   })
 
+  describe('with a record that cannot be read', () => {
+    const [web, other] = ['b'.repeat(64), 'c'.repeat(64)]
+
+    it('takes the keys that it names, and leaves everything else as it was', () => {
+      const { keyByHash, project, revision, problems } = fold(
+        configured('acme', 1, withKey('backend')),
+        unreadable('acme', 2, shop(keyOf(web))),
+      )
+      expect(keyByHash(HASH)).toBeUndefined()
+      expect(keyByHash(web)?.entry.kind).toBe('sdk')
+      expect([revision('acme'), project('acme', 'shop')?.revision]).toEqual([1, 1])
+      expect(problems()).toEqual([
+        { organization: 'acme', revision: 2, usedRevision: 1, reason: 'config.plan: of a later version' },
+      ])
+    })
+
+    it('refuses a key that it names in a way that is not understood', () => {
+      const limited = { ...keyOf(HASH), expiresAt: '2026-12-01T00:00:00.000Z' }
+      const { keyByHash } = fold(configured('acme', 1, withKey('backend')), unreadable('acme', 2, shop(limited)))
+      expect(keyByHash(HASH)).toBeUndefined()
+    })
+
+    it('refuses every key of the organization, and of no other, if not even a revision can be read', () => {
+      const { keyByHash, revision } = fold(
+        configured('acme', 1, withKey('backend')),
+        configured('other', 1, withKey('their', other)),
+        unreadable('acme'),
+      )
+      expect(keyByHash(HASH)).toBeUndefined()
+      expect(keyByHash(other)?.project.organization).toBe('other')
+      expect(revision('acme')).toBe(1)
+    })
+
+    it('goes on with the next record that can be read', () => {
+      const { counted, keyByHash, revision, problems } = fold(
+        configured('acme', 1),
+        unreadable('acme', 2),
+        unreadable('acme'),
+        configured('acme', 2),
+        configured('acme', 3, withKey('backend')),
+      )
+      expect(counted).toEqual([true, true, true, false, true])
+      expect(keyByHash(HASH)?.entry.name).toBe('backend')
+      expect([revision('acme'), problems()]).toEqual([3, []])
+    })
+
+    it('gives nothing to a process that has no older record', () => {
+      const { keyByHash, projects, problems } = fold(unreadable('acme', 2, shop(keyOf(HASH))))
+      expect([keyByHash(HASH), [...projects()]]).toEqual([undefined, []])
+      expect(problems()).toMatchObject([{ revision: 2, usedRevision: 0 }])
+    })
+  })
+
   it('leaves a key with the organization that had it first', () => {
     const { keyByHash } = fold(configured('acme', 1, withKey('mine')), configured('thief', 1, withKey('taken')))
     expect(keyByHash(HASH)?.project.organization).toBe('acme')
@@ -114,7 +188,7 @@ describe('the catalog', () => {
     fc.assert(
       fc.property(applier, applier, fc.array(fc.boolean(), { maxLength: 40 }), (one, two, schedule) => {
         // Each step of the schedule: one of the two reads the log, or publishes what follows from what it read last.
-        const log: OrganizationConfigured[] = []
+        const log: Configured[] = []
         const appliers = [one, two].map((steps) => ({ steps: [...steps], read: 0 }))
         for (const isSecond of schedule) {
           const current = appliers[isSecond ? 1 : 0]!

@@ -1,14 +1,14 @@
-import { OrganizationConfigured, decodeRecord } from '@nextvisit/contracts'
 import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { CatalogTopicError } from './errors.ts'
 import { type CatalogState, emptyCatalog, foldCatalog } from './fold-catalog.ts'
+import { readCatalogRecord } from './read-catalog-record.ts'
 
 export interface ReadCatalog {
   readonly state: CatalogState
-  /** The log's end as it was read. */
-  readonly end: bigint
   /** Ids of the records that counted. */
   readonly counted: ReadonlySet<string>
+  /** By organization: the Kafka keys of records that a later one has replaced. */
+  readonly replacedKeys: ReadonlyMap<string, readonly string[]>
 }
 
 /** Folds the catalog topic from its beginning to its end. Rejects with {@link CatalogTopicError} where it does not exist. */
@@ -16,30 +16,38 @@ export async function readCatalog(connection: LogConnection, topic: string): Pro
   await requireTopic(connection, topic)
   const state = emptyCatalog()
   const counted = new Set<string>()
-  let end = 0n
-  await createLogReader(connection).readFrom(
-    topic,
-    new Map([[0, 0n]]),
-    (batch) => {
-      for (const record of recordsOf(batch.records, () => {})) if (foldCatalog(state, record)) counted.add(record.id)
-      end = batch.nextOffset
-    },
-    { until: 'end' },
-  )
-  return { state, end, counted }
+  const keys = createKeyLedger()
+  const onRecord = (fetched: FetchedRecord): void => {
+    const record = readCatalogRecord(fetched)
+    const key = fetched.key?.toString('utf8') ?? ''
+    if (record.outcome === 'tombstone') return keys.remove(key)
+    if (record.outcome === 'skipped') return
+    const isCurrent = foldCatalog(state, record)
+    keys.add(record.organization, key, isCurrent)
+    if (isCurrent && record.outcome === 'read') counted.add(record.id)
+  }
+  const onBatch = ({ records }: { readonly records: readonly FetchedRecord[] }): void => records.forEach(onRecord)
+  await createLogReader(connection).readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+  return { state, counted, replacedKeys: keys.replaced() }
 }
 
-/** The readable records. The others are reported to `onUnreadable` and skipped. */
-export function recordsOf(
-  records: readonly FetchedRecord[],
-  onUnreadable: (offset: bigint, reason: string) => void,
-): readonly OrganizationConfigured[] {
-  return records.flatMap(({ offset, value, headers }) => {
-    const decoded = decodeRecord(OrganizationConfigured, value, headers)
-    if (decoded.outcome === 'ok') return [decoded.fact]
-    onUnreadable(offset, decoded.reason)
-    return []
-  })
+/** Which Kafka keys still have a value, and which of them is an organization's current one. */
+function createKeyLedger() {
+  const organizations = new Map<string, string>()
+  const current = new Map<string, string>()
+  return {
+    add: (organization: string, key: string, isCurrent: boolean): void => {
+      organizations.set(key, organization)
+      if (isCurrent) current.set(organization, key)
+    },
+    remove: (key: string): void => void organizations.delete(key),
+    replaced: (): ReadonlyMap<string, readonly string[]> => {
+      // A key without a revision is of an earlier release, which used one key for all records of an organization.
+      const old = [...organizations].filter(([key, of]) => key.startsWith(`${of}/`) && current.get(of) !== key)
+      const byOrganization = Map.groupBy(old, ([, organization]) => organization)
+      return new Map(Array.from(byOrganization, ([organization, found]) => [organization, found.map(([key]) => key)]))
+    },
+  }
 }
 
 async function requireTopic(connection: LogConnection, topic: string): Promise<void> {

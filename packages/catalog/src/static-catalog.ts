@@ -6,15 +6,8 @@ import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
 export function staticCatalog(configs: readonly OrganizationConfig[]): CatalogView {
   const state = emptyCatalog()
   for (const config of configs) {
-    foldCatalog(state, {
-      type: 'OrganizationConfigured',
-      id: '00000000-0000-4000-8000-000000000000',
-      organization: config.id,
-      revision: 1,
-      config,
-      appliedAt: '1970-01-01T00:00:00.000Z',
-      appliedBy: 'static',
-    })
+    const id = '00000000-0000-4000-8000-000000000000'
+    foldCatalog(state, { outcome: 'read', id, organization: config.id, revision: 1, config, notUnderstood: [] })
   }
   return { ...lookupsOf(state), onChange: () => {}, currentAsOfMs: () => Number.POSITIVE_INFINITY }
 }

@@ -1,6 +1,6 @@
 /**
- * Each running view is the only member of its own consumer group, so that it gets every record. Its committed offset
- * shows `nextvisit apply` how far it has read, and serves nothing else.
+ * Each running view is the only member of its own consumer group, so that it gets every record. The note that it commits
+ * with its offset ({@link ViewReport}) tells `nextvisit apply` and `status` what it holds, and serves nothing else.
  */
 export function viewGroup(topic: string, serviceName: string, instance: string): string {
   return `${viewGroupPrefix(topic)}${serviceName}.${instance}`

@@ -1,11 +1,11 @@
-import type { LiveCatalogView } from '@nextvisit/catalog'
+import { describeProblem, type LiveCatalogView } from '@nextvisit/catalog'
 import { type Db, sql } from '@nextvisit/database'
 import type { PartitionAlarm, PartitionProgress, ProjectionRunner } from '@nextvisit/projection'
 import type { Health } from '@nextvisit/service-kit'
 
 export interface ConsumerHealthOptions {
   readonly runner: Pick<ProjectionRunner, 'progress'>
-  readonly catalog: Pick<LiveCatalogView, 'isCurrentWithin'>
+  readonly catalog: Pick<LiveCatalogView, 'isCurrentWithin' | 'problems'>
   readonly db: Db
 }
 
@@ -38,7 +38,8 @@ export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): 
         return { status: 'unavailable', because: 'the catalog is not known to be current' }
       }
       await db.$queryRaw(sql`SELECT 1`)
-      return { status: 'available' }
+      // One organization must not make the process unready for all.
+      return { status: 'available', alarms: catalog.problems().map(describeProblem) }
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { CatalogProblem } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { PartitionAlarm } from '@nextvisit/projection'
 import { describe, expect, it } from 'vitest'
@@ -13,12 +14,16 @@ const halted = {
   sinceMs: 0,
 } as const
 
-/** Without a database: nothing here gets as far as asking it. */
-function givenHealth({ hangsMs = 0, alarms = [] as readonly PartitionAlarm[], isCatalogCurrent = true }) {
+function givenHealth({
+  hangsMs = 0,
+  alarms = [] as readonly PartitionAlarm[],
+  isCatalogCurrent = true,
+  problems = [] as readonly CatalogProblem[],
+}) {
   return consumerHealth({
     runner: { progress: () => [{ ...place, stalledMs: 600_000, hangsMs, alarms }] },
-    catalog: { isCurrentWithin: () => isCatalogCurrent },
-    db: {} as Db,
+    catalog: { isCurrentWithin: () => isCatalogCurrent, problems: () => problems },
+    db: { $queryRaw: async () => [] } as unknown as Db,
   })
 }
 
@@ -42,6 +47,14 @@ describe('consumerHealth', () => {
     expect(await givenHealth({ isCatalogCurrent: false }).isReady()).toEqual({
       status: 'unavailable',
       because: 'the catalog is not known to be current',
+    })
+  })
+
+  it('is ready for the others, and names an organization that it does not understand', async () => {
+    const problem = { organization: 'acme', revision: 7, usedRevision: 6, reason: 'config.plan: of a later version' }
+    expect(await givenHealth({ problems: [problem] }).isReady()).toEqual({
+      status: 'available',
+      alarms: ['revision 7 of acme is not understood; revision 6 is used: config.plan: of a later version'],
     })
   })
 })

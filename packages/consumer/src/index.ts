@@ -9,6 +9,7 @@ export {
 export { rebuildParts } from './rebuild-parts.ts'
 export { runConsumer } from './run-consumer.ts'
 export {
+  type CarriedColumn,
   coreTableRoles,
   type PartlyFolded,
   type SettledUntil,

@@ -9,10 +9,22 @@ export type TableRole = 'fold' | 'carried' | PartlyFolded
 export interface PartlyFolded {
   /** A query for what comes from the log. It is compared. */
   readonly folded: (table: string) => string
-  /** A statement that copies the rest from the live table into the rebuilt one. Left out: the rest is not needed. */
+  /**
+   * A statement that copies the rest from the live table into the rebuilt one. Folds wait for it, so its cost must not grow
+   * with the users. Left out: the rest is not needed.
+   */
   readonly carry?: (live: string, rebuilt: string) => string
+  /** A column that is copied for each row. That happens before folds wait; then only for rows that have changed since. */
+  readonly carriedColumn?: CarriedColumn
   /** Which columns are left out and why, for the reader of the comparison. */
   readonly notCompared?: string
+}
+
+/** Copied from the live row (`theirs`) to the rebuilt one (`own`) with the same primary key. */
+export interface CarriedColumn {
+  readonly column: string
+  /** Over `own` and `theirs`. */
+  readonly when: string
 }
 
 /** Every table of a consumer's schema, without the core's own. */

@@ -138,3 +138,14 @@ export const Condition: z.ZodType<Condition> = z.unknown().transform((input, con
   context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
   return z.NEVER
 })
+
+/** A condition that holds for nobody. */
+export const NEVER: Condition = { any: [] }
+
+/** The ids of the segments that a condition names. */
+export function segmentsNamedIn(condition: Condition): readonly string[] {
+  if ('all' in condition) return condition.all.flatMap(segmentsNamedIn)
+  if ('any' in condition) return condition.any.flatMap(segmentsNamedIn)
+  if ('not' in condition) return segmentsNamedIn(condition.not)
+  return 'segment' in condition ? [condition.segment] : []
+}

@@ -17,11 +17,12 @@ export const Plan = z.strictObject({
 })
 export type Plan = z.infer<typeof Plan>
 
-const RateLimit = z.strictObject({ perSecond: z.number().positive(), burst: z.number().int().positive() })
+export const RateLimit = z.strictObject({ perSecond: z.number().positive(), burst: z.number().int().positive() })
 export type RateLimit = z.infer<typeof RateLimit>
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 100, burst: 200 }
 
-const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), enabled: z.boolean().default(true) })
+/** A trait or event that the workspace file names. */
+export const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), enabled: z.boolean().default(true) })
 
 export const Trigger = z.union(
   [
@@ -96,6 +97,12 @@ export const KeyInFile = z.union(
   'needs exactly one of secret and sha256',
 )
 
+export const SdkSettings = z.strictObject({
+  pingAgainInSeconds: z.number().int().min(0).default(60),
+  pingOnNextPageVisit: z.boolean().default(false),
+  onPageDelaySeconds: z.number().min(0).default(0),
+})
+
 const projectCommon = {
   id: SlugId,
   /** Whether an SDK key may add new trait slugs (event names) to the project. */
@@ -105,13 +112,7 @@ const projectCommon = {
   allowedFields: z.array(z.enum(KNOWN_FIELDS)).default([...DEFAULT_ALLOWED_FIELDS]),
   requireUserSignature: z.boolean().default(false),
   formCooldown: Duration.default('0s'),
-  sdk: z
-    .strictObject({
-      pingAgainInSeconds: z.number().int().min(0).default(60),
-      pingOnNextPageVisit: z.boolean().default(false),
-      onPageDelaySeconds: z.number().min(0).default(0),
-    })
-    .prefault({}),
+  sdk: SdkSettings.prefault({}),
   rateLimits: z
     .strictObject({ admin: RateLimit.default(DEFAULT_RATE_LIMIT), sdk: RateLimit.default(DEFAULT_RATE_LIMIT) })
     .prefault({}),
@@ -155,19 +156,21 @@ export const WorkspaceFile = z.strictObject({ organizations: z.array(Organizatio
 export type WorkspaceFile = z.infer<typeof WorkspaceFile>
 
 /**
- * One revision of an organization, on the topic `catalog`. A record counts only if its `revision` is one more than the
- * reader's. So the first of two records with the same revision wins. `config: null` removes the organization.
+ * One revision of an organization, on the topic `catalog`. A record counts if its `revision` is greater than that of every
+ * record of the organization before it. So the first of two records with the same revision wins, and older records may be
+ * compacted away. `config: null` removes the organization. Written whole and checked; read piece by piece
+ * (`readOrganizationConfig`), because a later version may have written it.
  */
 export const OrganizationConfigured = z.object({
   type: z.literal('OrganizationConfigured').describe('As in `ce_type`.'),
   id: z.uuid().describe('As in `ce_id`. Readers drop duplicates by it.'),
-  organization: SlugId.describe('The organization that is configured. The Kafka key.'),
+  organization: SlugId.describe('The organization that is configured. The Kafka key begins with it.'),
   revision: z
     .number()
     .int()
     .min(1)
     .describe(
-      'The record counts only if this is one more than the last revision that counted; the first in the log wins.',
+      'The record counts if this is greater than in every record of the organization before it; of equal ones the first counts.',
     ),
   config: OrganizationConfig.nullable().describe(
     'The whole configuration, as in the workspace file (docs/spec/decisions.md), keys as SHA-256 only; null removes the organization.',
@@ -176,3 +179,9 @@ export const OrganizationConfigured = z.object({
   appliedBy: z.string().describe('The operating system user who applied it.'),
 })
 export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>
+
+/** What readers need of the record around the configuration. */
+export const OrganizationConfiguredEnvelope = z.object({
+  ...OrganizationConfigured.pick({ type: true, id: true, organization: true, revision: true }).shape,
+  config: z.unknown(),
+})

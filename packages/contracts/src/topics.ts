@@ -4,7 +4,7 @@ export const TOPICS = {
   userEvents: 'user-events',
   /** The evaluator's decisions, keyed by userId: `FormQueued`, `FormDelivered`, `FormCancelled`, `FormExpired`. */
   formEvents: 'form-events',
-  /** Configuration, keyed by organization: `OrganizationConfigured`. One partition; never compacted. */
+  /** Configuration, keyed by organization, revision and id: `OrganizationConfigured`. One partition; compacted. */
   catalog: 'catalog',
 } as const
 

@@ -56,7 +56,7 @@ export function createGroupMember(
 ): GroupMember {
   const { topics, maxBatchRecords = 1_000, logger = silentLogger } = options
   const sockets = createClientSockets(connection)
-  const commits = createOffsetCommits(logger)
+  const commits = createOffsetCommits(logger, options.commitNote)
   const parked = new Set<Promise<void>>()
   let assignment: Assignment | undefined
   let isLost = false

@@ -40,11 +40,15 @@ export interface LogAdmin {
   readonly offsetsAt: (topic: string, instantMs: number) => Promise<ReadonlyMap<number, bigint>>
   /** What a group has committed to Kafka, by partition. For dashboards: checkpoints live in Postgres. */
   readonly groupOffsets: (groupId: string, topic: string) => Promise<ReadonlyMap<number, bigint>>
+  /** The notes that a group has committed with its offsets (`commitNote`), by partition; empty without one. */
+  readonly groupNotes: (groupId: string, topic: string) => Promise<ReadonlyMap<number, string>>
   /** Ids of the groups that begin with `prefix`. */
   readonly listGroups: (prefix: string) => Promise<readonly string[]>
   readonly describeGroup: (
     groupId: string,
   ) => Promise<{ readonly state: GroupDescription['state']; readonly members: readonly GroupMember[] }>
+  /** Groups that have members, or do not exist, stay as they are. */
+  readonly deleteEmptyGroups: (groupIds: readonly string[]) => Promise<void>
 }
 
 export interface LogAdminOptions {
@@ -101,6 +105,11 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
 
+  const committedBy = async (groupId: string, topic: string) => {
+    const [answer] = await admin.fetchOffsets({ groupId, topics: [topic] })
+    return answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
+  }
+
   /** A broker that is just starting names no controller yet, and kafkajs does not wait for one. Other errors are thrown. */
   const createOnceControlled = async (asked: Parameters<typeof admin.createTopics>[0]): Promise<boolean> => {
     const waiting = { message: 'Waiting for a controller', logger, giveUpAfterMs: requestTimeoutMs }
@@ -148,9 +157,12 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       return new Map(offsets.map(({ partition, offset }) => [partition, BigInt(offset)]))
     },
     groupOffsets: async (groupId, topic) => {
-      const [answer] = await admin.fetchOffsets({ groupId, topics: [topic] })
-      const committed = answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
+      const committed = await committedBy(groupId, topic)
       return new Map(committed.map(({ partition, offset }) => [partition, BigInt(offset)]))
+    },
+    groupNotes: async (groupId, topic) => {
+      const committed = await committedBy(groupId, topic)
+      return new Map(committed.map(({ partition, metadata }) => [partition, metadata ?? '']))
     },
     listGroups: async (prefix) => {
       // kafkajs retries everything else itself, but not this, which a starting broker refuses.
@@ -165,6 +177,12 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
         state: groups[0]?.state ?? 'Unknown',
         members: members.map(({ memberId, clientId, clientHost }) => ({ memberId, clientId, host: clientHost })),
       }
+    },
+    deleteEmptyGroups: async (groupIds) => {
+      if (groupIds.length === 0) return
+      await admin.deleteGroups([...groupIds]).catch((error: unknown) => {
+        if (!(error instanceof Error) || error.name !== 'KafkaJSDeleteGroupsError') throw error
+      })
     },
   }
 }

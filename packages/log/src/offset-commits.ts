@@ -16,9 +16,9 @@ const commitAfterMs = 250
 
 /**
  * Commits offsets to Kafka, for lag dashboards only: the real checkpoints live with the rows. So nothing waits for a
- * commit, and a failure is a debug line.
+ * commit, and a failure is a debug line. `noteOf`: a text that is committed with them.
  */
-export function createOffsetCommits(logger: Logger): OffsetCommits {
+export function createOffsetCommits(logger: Logger, noteOf?: () => string): OffsetCommits {
   const noted = new Map<string, { topic: string; partition: number; offset: string }>()
   let commit: Commit | undefined
   let timer: NodeJS.Timeout | undefined
@@ -27,10 +27,11 @@ export function createOffsetCommits(logger: Logger): OffsetCommits {
     clearTimeout(timer)
     timer = undefined
     if (!commit || noted.size === 0) return
+    const metadata = noteOf?.() ?? null
     const topics = Map.groupBy(noted.values(), ({ topic }) => topic)
     const offsets = Array.from(topics, ([topic, ofTopic]) => ({
       topic,
-      partitions: ofTopic.map(({ partition, offset }) => ({ partition, offset })),
+      partitions: ofTopic.map(({ partition, offset }) => ({ partition, offset, metadata })),
     }))
     noted.clear()
     await commit({ topics: offsets }).catch((error: unknown) => {

@@ -73,7 +73,7 @@ export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
 
 /** A record's approximate size in a request, bytes: its strings and what the format adds. */
 export function sizeOf({ key, value, headers }: RecordToPublish): number {
-  let bytes = 64 + Buffer.byteLength(key) + Buffer.byteLength(value)
+  let bytes = 64 + Buffer.byteLength(key) + Buffer.byteLength(value ?? '')
   for (const [name, header] of Object.entries(headers)) bytes += 4 + name.length + Buffer.byteLength(header)
   return bytes
 }

@@ -3,7 +3,8 @@ export interface RecordToPublish {
   readonly topic: string
   readonly partition: number
   readonly key: string
-  readonly value: string
+  /** Null: a compacted topic may drop older records with this key. */
+  readonly value: string | null
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -48,6 +48,8 @@ export interface RecordConsumerOptions {
   readonly rebalanceTimeoutMs?: number
   /** How long `start` waits for brokers, and for topics that do not exist yet. Default 30,000. */
   readonly startWithinMs?: number
+  /** A text that is committed with each offset, for whoever looks at the group. At most 4,096 bytes. */
+  readonly commitNote?: () => string
   readonly logger?: Logger
 }
 

@@ -19,10 +19,13 @@ export interface UnsafeSetting {
 
 interface Expectation {
   readonly setting: string
-  readonly isSafe: (value: string) => boolean
+  readonly isSafe: (value: string, topic: string) => boolean
   readonly shouldBe: string
   readonly because: string
 }
+
+/** Its readers need the latest record of each key only. */
+const COMPACTED_TOPIC = 'catalog'
 
 const EXPECTATIONS: readonly Expectation[] = [
   {
@@ -45,8 +48,8 @@ const EXPECTATIONS: readonly Expectation[] = [
   },
   {
     setting: 'cleanup.policy',
-    isSafe: (value) => value === 'delete',
-    shouldBe: 'delete (with no limit of time or size)',
+    isSafe: (value, topic) => value === 'delete' || (value === 'compact' && topic === COMPACTED_TOPIC),
+    shouldBe: 'delete (with no limit of time or size); for catalog also compact',
     because: 'compaction drops facts that read models are rebuilt from',
   },
   ...['retention.ms', 'retention.bytes'].map((setting) => ({
@@ -60,11 +63,13 @@ const EXPECTATIONS: readonly Expectation[] = [
 /** The settings that could lose acknowledged records. A setting that the cluster does not report is not judged. */
 export function unsafeSettings(states: readonly TopicState[]): readonly UnsafeSetting[] {
   return EXPECTATIONS.flatMap(({ setting, isSafe, shouldBe, because }) => {
-    const values = Map.groupBy(states, (state) => valueOf(state, setting))
-    return [...values].flatMap(([is, having]) =>
-      is === undefined || isSafe(is)
-        ? []
-        : [{ setting, is, topics: having.map(({ topic }) => topic), shouldBe, because }],
+    const judged = states.map((state) => ({ topic: state.topic, is: valueOf(state, setting) }))
+    const unsafe = judged.flatMap(({ topic, is }) => (is === undefined || isSafe(is, topic) ? [] : { topic, is }))
+    return Array.from(
+      Map.groupBy(unsafe, ({ is }) => is),
+      ([is, having]) => {
+        return { setting, is, topics: having.map(({ topic }) => topic), shouldBe, because }
+      },
     )
   })
 }

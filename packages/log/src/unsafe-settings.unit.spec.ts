@@ -29,6 +29,12 @@ describe('what could lose acknowledged records', () => {
     expect(unsafeSettings([topic({ [setting]: is })])).toMatchObject([{ topics: ['user-events'], setting, is }])
   })
 
+  it('is not that the catalog is compacted', () => {
+    const catalog = (is: string) => ({ ...topic({ 'cleanup.policy': is }), topic: 'catalog' })
+    expect(unsafeSettings([topic(), catalog('compact')])).toEqual([])
+    expect(unsafeSettings([topic(), catalog('compact,delete')])).toMatchObject([{ topics: ['catalog'] }])
+  })
+
   it('names a setting once for all topics that have it so', () => {
     const others = ['form-events', 'catalog'].map((name) => ({ ...topic({ 'retention.ms': '1' }), topic: name }))
     expect(unsafeSettings([topic(), ...others])).toMatchObject([{ topics: ['form-events', 'catalog'] }])

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createCatalogView } from '@nextvisit/catalog'
+import { createCatalogView, describeProblem } from '@nextvisit/catalog'
 import { createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
@@ -53,7 +53,8 @@ const internalServer = createInternalServer({
   isLive: () => ({ status: 'available' }),
   isReady: () => {
     const reasons = gateway.notReadyReasons()
-    return reasons.length === 0 ? { status: 'available' } : { status: 'unavailable', because: reasons.join('; ') }
+    if (reasons.length > 0) return { status: 'unavailable', because: reasons.join('; ') }
+    return { status: 'available', alarms: catalog.problems().map(describeProblem) }
   },
   metrics,
   logger,

@@ -35,7 +35,10 @@ interface Configured {
   readonly appliedAt?: string
 }
 
-/** Folds the records of the topic `catalog`, in order: only each organization's next revision is valid. */
+/**
+ * Folds the records of the topic `catalog`, in order: a record is valid if its revision is greater than the one before. A
+ * compacted topic has lost old revisions, so there may be gaps.
+ */
 export function createCatalog(): Catalog & { readonly observe: (value: Buffer | null) => void } {
   const projects = new Map<string, ProjectOfRevision>()
   /** When each revision was applied, the first one first. */
@@ -44,8 +47,10 @@ export function createCatalog(): Catalog & { readonly observe: (value: Buffer | 
   return {
     observe: (value) => {
       const { organization = '', revision, config, appliedAt = '' } = parse(value)
-      if (revision !== latest(organization) + 1) return
-      applied.set(organization, [...(applied.get(organization) ?? []), Date.parse(appliedAt)])
+      if (revision === undefined || revision <= latest(organization)) return
+      const times = [...(applied.get(organization) ?? [])]
+      times[revision - 1] = Date.parse(appliedAt)
+      applied.set(organization, times)
       for (const project of config?.projects ?? []) {
         const name = `${organization}/${project.id}`
         const before = projects.get(`${name}/${revision - 1}`)

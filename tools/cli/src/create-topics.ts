@@ -11,6 +11,9 @@ export interface TopicsOptions {
 /** The topics contain the facts, so nothing may be deleted, neither by age nor by size. */
 const KEPT_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' }
 
+/** Readers of the catalog need the latest record of each organization. Older ones are kept for people, for 30 days. */
+const COMPACTED = { ...KEPT_FOR_EVER, 'cleanup.policy': 'compact', 'min.compaction.lag.ms': '2592000000' }
+
 /** Creates missing topics, and returns the state of each. Existing topics stay unchanged. */
 export async function createTopics(
   connection: LogConnection,
@@ -18,18 +21,23 @@ export async function createTopics(
 ): Promise<ReadonlyMap<string, 'made' | 'is there'>> {
   const made = new Map<string, 'made' | 'is there'>()
   await withLogAdmin(connection, async (admin) => {
-    for (const topic of [TOPICS.userEvents, TOPICS.formEvents, TOPICS.catalog]) {
+    const wanted = [
+      { topic: TOPICS.userEvents, partitions, config: KEPT_FOR_EVER },
+      { topic: TOPICS.formEvents, partitions, config: KEPT_FOR_EVER },
       // The catalog needs one order for all its records, so it has one partition.
-      const isNew = await admin.createTopic(topic, settings(topic === TOPICS.catalog ? 1 : partitions, replicas))
+      { topic: TOPICS.catalog, partitions: 1, config: COMPACTED },
+    ]
+    for (const { topic, ...own } of wanted) {
+      const isNew = await admin.createTopic(topic, settings(own, replicas))
       made.set(topic, isNew ? 'made' : 'is there')
     }
   })
   return made
 }
 
-function settings(partitions: number, replicas: number | undefined): TopicSettings {
-  if (replicas === undefined) return { partitions, config: KEPT_FOR_EVER }
+function settings({ partitions, config }: TopicSettings, replicas: number | undefined): TopicSettings {
+  if (replicas === undefined) return { partitions, config: { ...config } }
   // An acknowledged record is on two machines, and one of them may fail.
-  const config = replicas >= 3 ? { ...KEPT_FOR_EVER, 'min.insync.replicas': '2' } : KEPT_FOR_EVER
-  return { partitions, replicationFactor: replicas, config }
+  const safe = replicas >= 3 ? { ...config, 'min.insync.replicas': '2' } : { ...config }
+  return { partitions, replicationFactor: replicas, config: safe }
 }

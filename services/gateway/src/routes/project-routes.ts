@@ -44,13 +44,15 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
 
   /** Segments by id, how many are in each, and how far that is computed. */
   async function listSegments({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Answer | Refusal> {
-    const { organization, project, config } = place
+    const { organization, project, config, notUnderstood } = place
     const asked = parsePage(parameters)
     if (asked.outcome === 'refused') return asked
     const { limit, after = '' } = asked.query
     const rest = compileSegments(config).segments.filter(({ id }) => id > after)
     const page = rest.slice(0, limit)
-    const segments = page.map(({ id, definition }) => ({ id, definition }))
+    // Nobody's membership is known by the definition of a segment that is not understood.
+    const isKnown = (id: string) => !notUnderstood.some((part) => part.kind === 'segment' && part.id === id)
+    const segments = page.map(({ id, definition }) => ({ id, definition: isKnown(id) ? definition : '' }))
     const read = await userProjector.readSegments({ organization, project, segments }, deadlineAt)
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
     const { usersTotal, segments: progress } = read.answer

@@ -5,13 +5,14 @@ import { logConnection, operatingUser, readEnvironment } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { print, styled } from '../output.ts'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
-import { awaitViews } from '../workspace/await-views.ts'
+import { awaitViews, problemLine } from '../workspace/await-views.ts'
 import { type Change, changeLine } from '../workspace/diff-catalog.ts'
 import { readWorkspace } from '../workspace/read-workspace.ts'
 
 export interface ApplyFlags {
   readonly prune?: true
   readonly dryRun?: true
+  readonly overwrite?: true
 }
 
 export function applyCommand(): Command {
@@ -21,13 +22,14 @@ export function applyCommand(): Command {
     .argument('<file>', 'the workspace file')
     .option('--dry-run', 'show the difference and change nothing')
     .option('--prune', 'remove the organizations that the file does not name')
+    .option('--overwrite', 'replace also a revision that this version of nextvisit does not understand')
     .addHelpText(
       'after',
       `
 In the organizations that the file names, everything that it no longer contains is removed: a key is revoked, a form is never
 shown again. $NAME in secret and signingSecret is read from the environment; signing secrets need NEXTVISIT_SECRET_KEY.
-Exits with 0 when every running service has the new revision, 1 if it was refused or failed, 2 if the file is invalid or
-the arguments are wrong.
+Exits with 0 when every running service has the new revision and understands it, 1 if not or if it was refused or failed, 2 if
+the file is invalid or the arguments are wrong.
 
 Example:
   ACME_BACKEND_KEY=nv_admin_P_… nextvisit apply workspace.yaml --dry-run`,
@@ -45,11 +47,13 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
     organizations,
     prune: flags.prune ?? false,
     dryRun: flags.dryRun ?? false,
+    overwrite: flags.overwrite ?? false,
     appliedBy: operatingUser(),
     secretKey: env['NEXTVISIT_SECRET_KEY'],
     onDifference: printDifference,
     topic,
   })
+  const named = new Set(organizations.map(({ id }) => id))
   switch (applied.outcome) {
     case 'dry-run':
       return print('Nothing was changed: this was a dry run.')
@@ -58,10 +62,10 @@ export async function apply(file: string, flags: ApplyFlags, topic: string = TOP
     case 'not-applied':
       throw new CliError(notApplied(applied.lost, applied.missing))
     case 'unchanged':
-      return awaitServices(connection, topic, applied.end)
+      return awaitServices(connection, topic, named)
     case 'applied':
       for (const [organization, revision] of applied.revisions) print(`${organization} is at revision ${revision}.`)
-      return awaitServices(connection, topic, applied.end)
+      return awaitServices(connection, topic, new Set([...named, ...applied.revisions.keys()]))
   }
 }
 
@@ -80,13 +84,26 @@ function notApplied(lost: readonly string[], missing: readonly string[]): string
   ].join('\n')
 }
 
-async function awaitServices(connection: LogConnection, topic: string, end: bigint): Promise<void> {
-  const { current, lagging } = await awaitViews({ connection, topic, end })
-  if (lagging.length === 0) {
-    return print(current.length === 0 ? 'No service runs.' : `Every running service has it (${current.length}).`)
+async function awaitServices(connection: LogConnection, topic: string, named: ReadonlySet<string>): Promise<void> {
+  const { current, lagging, silent, problems } = await awaitViews({ connection, topic })
+  for (const problem of problems) print(styled('red', problemLine(problem)))
+  if (lagging.length > 0) {
+    throw new CliError(
+      `The change is in the log, but some running services have not confirmed it: ${lagging.join(', ')}.\n` +
+        'Look at their logs. Each service reads the change as soon as it reaches Kafka.',
+    )
   }
-  throw new CliError(
-    `The change is in the log, but some running services have not confirmed it: ${lagging.join(', ')}.\n` +
-      'Look at their logs. Each service reads the change as soon as it reaches Kafka.',
-  )
+  if (problems.some(({ organization }) => named.has(organization))) {
+    throw new CliError(
+      'The change is in the log, but some running services do not understand all of it. Keys are safe: those that were\n' +
+        'revoked are refused. Upgrade these services: see docs/runbooks/upgrade.md.',
+    )
+  }
+  if (silent.length > 0) {
+    throw new CliError(
+      `The change is in the log, but these services are of a release that does not say what it holds: ${silent.join(', ')}.\n` +
+        'It may ignore the change, revoked keys included. Upgrade these services: see docs/runbooks/upgrade.md.',
+    )
+  }
+  print(current.length === 0 ? 'No service runs.' : `Every running service has it (${current.length}).`)
 }

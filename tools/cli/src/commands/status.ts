@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { readEnvironment, requireLog } from '../config.ts'
 import { print, printTable, styled } from '../output.ts'
+import { problemLine } from '../workspace/await-views.ts'
 import type { Alarm } from '../status/read-consumer.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
 
@@ -77,4 +78,7 @@ function printLog({ log }: Status): void {
     ['RUNNING', 'PROCESSES', 'CATALOG'],
     log.services.map(({ service, processes, hasCatalog }) => [service, processes, hasCatalog ? 'current' : 'behind']),
   )
+  for (const problem of log.services.flatMap(({ catalogProblems }) => catalogProblems)) {
+    print(styled('red', problemLine(problem)))
+  }
 }

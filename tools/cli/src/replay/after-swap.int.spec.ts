@@ -8,7 +8,7 @@ import { countVisits } from '@nextvisit/projection/test/visits-projection.ts'
 const soon = { timeout: 20_000 }
 
 describe('a projection runner whose read models a replay has swapped', () => {
-  it('says so, takes it for no fault, and goes on', async () => {
+  it('logs the swap as normal, and continues', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
     const lines: { readonly level: string; readonly msg: string }[] = []

@@ -1,12 +1,17 @@
 import type { Client } from '@nextvisit/database'
 import type { Schemas } from './compare-tables.ts'
+import { carryChangedRows } from './carried-columns.ts'
 import { ReplayError } from './replay-error.ts'
 import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
 
-/** Copies or moves what is not in the log from the live schema into the rebuilt one. The live tables are locked. */
+/**
+ * Copies or moves what is not in the log from the live schema into the rebuilt one. The live tables are locked, so nothing
+ * here takes longer for more users.
+ */
 export async function carryOver(client: Client, schemas: Schemas, roles: TableRoles): Promise<void> {
   const { live, rebuilt } = schemas
   await carrySequences(client, schemas)
+  await carryChangedRows(client, schemas, roles)
   for (const [table, role] of Object.entries({ ...roles, ...coreTableRoles })) {
     if (role === 'carried') await moveTable(client, schemas, table)
     else if (role !== 'fold' && role.carry) await client.query(role.carry(`${live}.${table}`, `${rebuilt}.${table}`))
@@ -50,7 +55,7 @@ async function carrySequences(client: Client, { live, rebuilt }: Schemas): Promi
 }
 
 /**
- * Copies all dead letters of the live schema. A letter that was retried there but cannot be folded here becomes dead again.
+ * Moves the dead letters of the live schema. A letter that was retried there but cannot be folded here becomes dead again.
  * A letter that only the rebuild has is added.
  */
 async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void> {
@@ -58,7 +63,7 @@ async function carryDeadLetters(client: Client, schemas: Schemas): Promise<void>
   const place = 'projection, topic, partition, "offset"'
   const whole = 'key, value, headers, record_time, reason, service_version'
   await client.query(`CREATE TEMPORARY TABLE own_letters ON COMMIT DROP AS SELECT * FROM ${rebuilt}.dead_letters`)
-  await copyTable(client, schemas, 'dead_letters')
+  await moveTable(client, schemas, 'dead_letters')
   await client.query(`
     UPDATE ${rebuilt}.dead_letters AS letter SET state = 'dead', reason = own.reason FROM own_letters AS own
     WHERE (letter.projection, letter.topic, letter.partition, letter."offset")
@@ -88,7 +93,7 @@ export async function requireLevel(client: Client, { live, rebuilt }: Schemas): 
   if (place) {
     throw new ReplayError(
       'NOT_LEVEL',
-      `${place.projection} on ${place.topic}/${place.partition} is not where the live rows are. Nothing was swapped; begin anew with --restart.`,
+      `${place.projection} on ${place.topic}/${place.partition} is not where the live rows are. Nothing was swapped. Start over with --restart.`,
     )
   }
   const { rows: published } = await client.query(`SELECT FROM ${rebuilt}.outbox LIMIT 1`)

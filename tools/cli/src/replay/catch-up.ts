@@ -17,6 +17,6 @@ export async function catchUp(sources: readonly RebuildSource[]): Promise<void> 
   }
   throw new ReplayError(
     'LIVE_IS_BUSY',
-    'The consumer folds as fast as the replay does, which never came level with it. Nothing was swapped. Run it again when less is sent; it goes on where it stopped.',
+    'The consumer folds as fast as the replay does, so the replay never caught up. Nothing was swapped. Run it again when fewer records are sent: it continues where it stopped.',
   )
 }

@@ -1,5 +1,6 @@
 import type { Client } from '@nextvisit/database'
 import { coreTableRoles, type TableRoles } from '@nextvisit/consumer'
+import { readPrimaryKey } from './read-primary-key.ts'
 
 /** How a table differs between the live schema and the rebuilt one. */
 export interface TableComparison {
@@ -66,7 +67,7 @@ async function compareRows(
     onlyRebuilt: await countOf(onlyRebuilt),
   }
   if (counts.onlyLive + counts.onlyRebuilt === 0) return { table, ...counts, examples: [] }
-  const keys = await readKey(client, live, table)
+  const keys = await readPrimaryKey(client, live, table)
   const { rows } = await client.query<Difference>(`
     SELECT concat_ws(', ', ${keys.map((key) => `'${key}=' || ${key}`).join(', ')}) AS key,
            CASE WHEN r IS NULL THEN 'only live' WHEN l IS NULL THEN 'only rebuilt' ELSE 'differs' END AS kind,
@@ -79,15 +80,4 @@ async function compareRows(
       USING (${keys.join(', ')})
     ORDER BY 1 LIMIT ${EXAMPLES}`)
   return { table, ...counts, examples: rows }
-}
-
-/** The columns of a table's primary key. */
-async function readKey(client: Client, schema: string, table: string): Promise<readonly string[]> {
-  const { rows } = await client.query<{ column: string }>(
-    `SELECT quote_ident(attname) AS column FROM pg_index
-     JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)
-     WHERE indrelid = $1::regclass AND indisprimary ORDER BY array_position(indkey::int2[], attnum)`,
-    [`${schema}.${table}`],
-  )
-  return rows.map(({ column }) => column)
 }

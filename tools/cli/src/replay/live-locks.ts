@@ -57,7 +57,7 @@ async function beginWithLocks(client: Client, { schema, locks, attempts = ATTEMP
   }
   throw new ReplayError(
     'LIVE_IS_BUSY',
-    `The live tables were in use all the time${await readHolders(client, schema)}. Nothing was swapped. Run it again when they are done; it goes on where it stopped.`,
+    `The live tables were in use all the time${await readHolders(client, schema)}. Nothing was swapped. Run it again when they are done: it continues where it stopped.`,
   )
 }
 

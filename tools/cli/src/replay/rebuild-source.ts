@@ -1,6 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { SettledUntil } from '@nextvisit/consumer'
-import { type Client, type Db, raw, sql } from '@nextvisit/database'
+import { type Client, type Db, sql } from '@nextvisit/database'
 import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
 import { createPartitionFold, executeAll, parseRecords, type Projection, rebuildInto } from '@nextvisit/projection'
 import type { Schemas } from './compare-tables.ts'
@@ -54,12 +54,23 @@ export function liveTopic<Fact, Draft>(
 
   /** Folds the dead letters that were retried there after they were left out here. */
   const foldRetried = async (): Promise<void> => {
+    const own = await db.$queryRaw<{ partition: number; offset: bigint }[]>(sql`
+      SELECT partition, "offset" FROM dead_letters
+      WHERE projection = ${projection.name} AND topic = ${topic} AND state IN ('dead', 'retry')`)
+    if (own.length === 0) return
+    // Read by the connection that holds the locks of the live tables.
+    const { rows } = await client.query<{ partition: number; offset: string }>(
+      `SELECT partition, "offset" FROM ${live}.dead_letters
+       JOIN unnest($3::int[], $4::bigint[]) AS own (partition, "offset") USING (partition, "offset")
+       WHERE projection = $1 AND topic = $2 AND state = 'retried'`,
+      [projection.name, topic, own.map(({ partition }) => partition), own.map(({ offset }) => String(offset))],
+    )
+    const offsets = rows.map(({ offset }) => offset)
     const partitions = await db.$queryRaw<{ partition: number }[]>(sql`
-      UPDATE dead_letters AS own SET state = 'retry' FROM ${raw(`${live}.dead_letters`)} AS theirs
+      UPDATE dead_letters AS own SET state = 'retry'
+      FROM unnest(${rows.map(({ partition }) => partition)}::int[], ${offsets}::bigint[]) AS theirs (partition, "offset")
       WHERE own.projection = ${projection.name} AND own.topic = ${topic} AND own.state IN ('dead', 'retry')
-        AND (theirs.projection, theirs.topic, theirs.partition, theirs."offset")
-          = (own.projection, own.topic, own.partition, own."offset")
-        AND theirs.state = 'retried'
+        AND (theirs.partition, theirs."offset") = (own.partition, own."offset")
       RETURNING own.partition`)
     for (const partition of new Set(partitions.map((row) => row.partition))) {
       const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, isRebuild: true })

@@ -5,8 +5,10 @@ import { TOPICS } from '@nextvisit/contracts'
 import { type Client, isRetryable, withClient } from '@nextvisit/database'
 import { type LogConnection, readPartitionCount } from '@nextvisit/log'
 import type { Schemas } from './compare-tables.ts'
+import { codeFingerprint } from './code-fingerprint.ts'
+import { dropReplaced } from './foreign-objects.ts'
 import { liveTopic, publishedTopic, type RebuildContext, type RebuildSource } from './rebuild-source.ts'
-import { replay, type ReplayOutcome } from './replay.ts'
+import { replay, type ReplayOutcome, type ReplayStep } from './replay.ts'
 import { ReplayError } from './replay-error.ts'
 import { openShadow, shadowOf } from './shadow-schema.ts'
 
@@ -20,9 +22,11 @@ export interface ReplayEnvironment {
   readonly adminUrl: string
   readonly connection: LogConnection
   readonly catalog: CatalogView
+  /** Default: `codeFingerprint`. */
+  readonly code?: string
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
-  readonly onStep: (step: 'compare' | 'swap') => void | Promise<void>
+  readonly onStep: (step: ReplayStep) => void | Promise<void>
   /** Postgres is unavailable or busy. The replay starts again soon, and continues where it was. */
   readonly onPause: (error: Error) => void
 }
@@ -81,8 +85,10 @@ async function replayOnce(
   const schemas: Schemas = { live, rebuilt: shadowOf(live) }
   return withClient(adminUrl, async (client) => {
     await requireAlone(client, live)
+    await dropReplaced(client, live)
     const { restart } = request
-    const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, serviceVersion, roles, restart })
+    const code = environment.code ?? (await codeFingerprint(consumer))
+    const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, code, roles, restart })
     const db = await consumer.openDb({
       url: withoutFlush(adminUrl),
       schema: schemas.rebuilt,

@@ -78,8 +78,19 @@ describe('a replay of the user projector', () => {
 
     const compared = await replay({ isDryRun: true })
     expect(compared.comparisons.filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0)).toEqual([])
-    expect(await replay()).toMatchObject({ outcome: 'swapped' })
-    expect([await readMembers(), await readClocks()]).toEqual([members, clocks])
+    // Also of users that change between the copying and the swap.
+    let changed: readonly object[][] = []
+    const onStep = async (step: string): Promise<void> => {
+      if (step !== 'swap') return
+      await identify(['free', 'pro', 'free', 'free', 'free'])
+      await expect.poll(() => countComputed(2), SOON).toBe(5)
+      await expect.poll(readMembers, SOON).toHaveLength(4)
+      changed = [await readMembers(), await readClocks()]
+    }
+    expect(await replay({}, { onStep })).toMatchObject({ outcome: 'swapped' })
+    expect([await readMembers(), await readClocks()]).toEqual(changed)
+    expect(changed).not.toEqual([members, clocks])
+    expect(await db.$queryRaw(sql`SELECT FROM pg_class WHERE relname LIKE '\\_changed%'`)).toEqual([])
 
     await db.$executeRaw(sql`DELETE FROM segment_members WHERE user_id = (SELECT user_id FROM segment_members LIMIT 1)`)
     const { outcome, comparisons } = await replay()

@@ -125,7 +125,7 @@ describe('a replay', () => {
     expect(after).toEqual(before)
   })
 
-  it('goes on where one was cut off, and begins anew where it is told to', async () => {
+  it('continues an interrupted one, or starts over with --restart', async () => {
     const log = await givenLog()
     const { db, replay } = await givenVisitsReplay(log)
     const { runner } = await givenRunner(log, db)

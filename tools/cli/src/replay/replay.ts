@@ -4,8 +4,14 @@ import { catchUp } from './catch-up.ts'
 import { compareTables, isEqual, type Schemas, type TableComparison } from './compare-tables.ts'
 import { withLocks } from './live-locks.ts'
 import type { RebuildSource } from './rebuild-source.ts'
+import { carryAllRows, carryChangedRows, stopNotingChanges } from './carried-columns.ts'
+import { carryGrants } from './carry-grants.ts'
+import { dropReplaced, requireNothingForeign } from './foreign-objects.ts'
 import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } from './shadow-schema.ts'
 import { coreTableRoles } from '@nextvisit/consumer'
+
+/** What a replay does next, after it has folded the log. */
+export type ReplayStep = 'compare' | 'carry' | 'swap'
 
 export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'roles' | 'migrations'> {
   /** Of the owner of the schemas. Its connection holds the replay's lock. */
@@ -16,7 +22,7 @@ export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'roles' 
   readonly isDryRun: boolean
   /** Swap even if the rebuilt rows differ from the live ones. */
   readonly acceptsDifferences: boolean
-  readonly onStep: (step: 'compare' | 'swap') => void | Promise<void>
+  readonly onStep: (step: ReplayStep) => void | Promise<void>
 }
 
 export type ReplayOutcome = {
@@ -31,7 +37,8 @@ export type ReplayOutcome = {
  * (docs/design.md, The core). If it is interrupted at any point, the live ones are unchanged.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
-  const { client, schemas, isDryRun, acceptsDifferences, onStep } = options
+  const { client, schemas, roles, isDryRun, acceptsDifferences, onStep } = options
+  await requireNothingForeign(client, schemas)
   await catchUp(options.sources)
   await analyze(options)
   await onStep('compare')
@@ -41,11 +48,14 @@ export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
     await dropSchema(client, schemas.rebuilt)
     return { outcome: isDryRun ? 'compared' : 'refused', comparisons, lockedMs: 0 }
   }
+  // Whatever takes longer for more rows happens here, so that the swap holds its locks only briefly.
+  await onStep('carry')
+  await carryAllRows(client, schemas, roles)
   await onStep('swap')
-  // Folds the records that came during the comparison, so that the swap holds its locks only briefly.
   await catchUp(options.sources)
+  await carryChangedRows(client, schemas, roles)
   const lockedMs = await swap(options)
-  await dropSchema(client, replacedOf(schemas.live))
+  await dropReplaced(client, schemas.live)
   return { outcome: 'swapped', comparisons, lockedMs }
 }
 
@@ -78,7 +88,7 @@ async function swap(options: ReplayOptions): Promise<number> {
   const { live, rebuilt } = schemas
   const locks = [
     `LOCK TABLE ${live}.checkpoints IN ACCESS EXCLUSIVE MODE`,
-    `LOCK TABLE ${live}.dead_letters IN SHARE ROW EXCLUSIVE MODE`,
+    `LOCK TABLE ${live}.dead_letters IN ACCESS EXCLUSIVE MODE`,
     // Moving a table takes this lock anyway. Here the wait for it is limited.
     ...Object.entries({ ...coreTableRoles, ...roles }).map(
       ([table, role]) =>
@@ -91,7 +101,10 @@ async function swap(options: ReplayOptions): Promise<number> {
     for (const source of sources) await source.foldUp()
     await requireLevel(client, schemas)
     await requireSameMigrations(client, live, migrations)
+    await requireNothingForeign(client, schemas)
     await carryOver(client, schemas, roles)
+    await stopNotingChanges(client, schemas, roles)
+    await carryGrants(client, schemas)
     await client.query(`COMMENT ON SCHEMA ${rebuilt} IS NULL`)
     await client.query(`ALTER SCHEMA ${live} RENAME TO ${replacedOf(live)}`)
     await client.query(`ALTER SCHEMA ${rebuilt} RENAME TO ${live}`)

@@ -7,7 +7,14 @@ import { print } from '../output.ts'
 import { isEqual } from './compare-tables.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { replayConsumer, type ReplayRequest } from './replay-consumer.ts'
+import type { ReplayStep } from './replay.ts'
 import { reportComparisons, reportOutcome } from './report.ts'
+
+const STEPS: Readonly<Record<ReplayStep, string>> = {
+  compare: 'Comparing, row by row …',
+  carry: 'Carrying over what is not in the log …',
+  swap: 'Swapping …',
+}
 
 export interface RunReplayOptions {
   readonly consumer: Consumer
@@ -25,16 +32,16 @@ export async function runReplay({ consumer, request, adminUrl, connection }: Run
     connection,
     catalog: await readCatalogAsItIs(connection),
     onBegin: ({ resumedFrom, remaining }) => {
-      print(`Rebuilding ${consumer.name} beside the live read models, which go on serving.`)
+      print(`Rebuilding ${consumer.name} beside the live read models, which stay in use.`)
       if (resumedFrom)
-        print(`Going on with what an interrupted replay of ${resumedFrom} has rebuilt; --restart begins anew.`)
+        print(`Continuing the replay that was interrupted (started ${resumedFrom}). Use --restart to start over.`)
       progress = createProgress({ total: remaining, stream: process.stdout })
     },
     onProgress: (records) => progress?.add(records),
-    onPause: (error) => print(`\nPostgres is away or busy (${firstLine(error)}); trying again.`),
+    onPause: (error) => print(`\nPostgres is unavailable or busy (${firstLine(error)}); trying again.`),
     onStep: (step) => {
       if (step === 'compare' && progress) print(progress.end())
-      print(step === 'compare' ? 'Comparing, row by row …' : 'Swapping …')
+      print(STEPS[step])
     },
   })
   for (const line of reportComparisons(outcome.comparisons, consumer.tables)) print(line)
@@ -47,7 +54,7 @@ export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if ('code' in error && 'retryable' in error) return error.message
   if (isRetryable(error)) {
-    return `Postgres was away or busy (${firstLine(error)}). Run the same command again: it goes on where it stopped.`
+    return `Postgres was unavailable or busy (${firstLine(error)}). Run the same command again: it continues where it stopped.`
   }
   return error.stack ?? error.message
 }

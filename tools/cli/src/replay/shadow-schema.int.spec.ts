@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { givenLog } from '@nextvisit/projection/test/given-log.ts'
 import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
 
@@ -17,4 +17,53 @@ it.each([
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   await asAdmin(change)
   await expect(replay()).rejects.toMatchObject({ code: 'SCHEMAS_DIFFER', message: expect.stringMatching(message) })
+})
+
+it.each([
+  ['a view', 'CREATE VIEW public.totals AS SELECT sum(count) FROM visits.visits', /view totals/],
+  [
+    'a foreign key',
+    'CREATE TABLE public.notes (user_id uuid REFERENCES visits.visits (user_id))',
+    /constraint notes_user_id_fkey/,
+  ],
+  ['an index', 'CREATE INDEX visits_by_count ON visits.visits (count)', /index visits_by_count/],
+  ['a publication', 'CREATE PUBLICATION warehouse FOR TABLE visits.visits', /publication warehouse/],
+])('refuses by name where somebody has put %s on the live tables, and leaves them', async (_, change, message) => {
+  const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
+  await asAdmin(change)
+  await expect(replay()).rejects.toMatchObject({ code: 'FOREIGN_OBJECTS', message: expect.stringMatching(message) })
+  expect((await asAdmin('SELECT FROM visits.visits')).rows).toEqual([])
+})
+
+it('refuses also what is put there while it compares', async () => {
+  const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
+  const onStep = async (step: string) => {
+    if (step === 'swap') await asAdmin('CREATE VIEW public.totals AS SELECT sum(count) FROM visits.visits')
+  }
+  await expect(replay({}, { onStep })).rejects.toMatchObject({ code: 'FOREIGN_OBJECTS' })
+  expect((await asAdmin('SELECT * FROM public.totals')).rows).toHaveLength(1)
+})
+
+it('carries grants over', async () => {
+  const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
+  const role = `nextvisit_test_reader_${process.pid}`
+  await asAdmin(`CREATE ROLE ${role}`)
+  onTestFinished(() => void asAdmin(`DROP OWNED BY ${role}; DROP ROLE ${role}`))
+  await asAdmin(`
+    GRANT USAGE ON SCHEMA visits TO ${role}; GRANT SELECT ON visits.visits TO ${role};
+    GRANT SELECT (topic) ON visits.checkpoints TO ${role}`)
+  expect(await replay()).toMatchObject({ outcome: 'swapped' })
+  await asAdmin(`SET ROLE ${role}; SELECT * FROM visits.visits; SELECT topic FROM visits.checkpoints; RESET ROLE`)
+  await expect(asAdmin(`SET ROLE ${role}; SELECT * FROM visits.checkpoints`)).rejects.toThrow('permission denied')
+})
+
+it('does not continue what other code has started', async () => {
+  const { replay } = await givenVisitsReplay(await givenLog())
+  const cutOff = { onStep: () => Promise.reject(new Error('cut off')) }
+  await expect(replay({}, { ...cutOff, code: 'one' })).rejects.toThrow('cut off')
+  await expect(replay({}, { code: 'another' })).rejects.toMatchObject({
+    code: 'REPLAY_OF_OTHER_CODE',
+    message: expect.stringMatching(/one, now another.*--restart/),
+  })
+  expect(await replay({}, { code: 'one' })).toMatchObject({ outcome: 'swapped' })
 })

@@ -5,9 +5,10 @@ import { type TableRoles, unknownTables } from '@nextvisit/consumer'
 export interface ShadowOptions extends Pick<ServiceSchemaOptions, 'adminUrl' | 'role' | 'migrations'> {
   /** The live schema. */
   readonly live: string
-  readonly serviceVersion: string
+  /** Of the code that folds (`codeFingerprint`). */
+  readonly code: string
   readonly roles: TableRoles
-  /** Begin again, and discard what an interrupted replay has left. */
+  /** Start over, and discard what an interrupted replay has left. */
   readonly restart: boolean
 }
 
@@ -26,14 +27,13 @@ export function replacedOf(live: string): string {
  * replay has left. Returns when that replay began.
  */
 export async function openShadow(client: Client, options: ShadowOptions): Promise<string | undefined> {
-  const { live, restart, serviceVersion } = options
+  const { live, restart, code } = options
   const shadow = shadowOf(live)
-  await dropSchema(client, replacedOf(live))
   const found = restart ? undefined : await readNote(client, shadow)
-  if (found && found.serviceVersion !== serviceVersion) {
+  if (found && found.code !== code) {
     throw new ReplayError(
-      'REPLAY_OF_ANOTHER_VERSION',
-      `An interrupted replay was begun by version ${found.serviceVersion} of the service; this is ${serviceVersion}. Begin anew with --restart.`,
+      'REPLAY_OF_OTHER_CODE',
+      `The code has changed since the interrupted replay was started (${found.code ?? 'unknown'}, now ${code}). Start over with --restart.`,
     )
   }
   if (!found) await makeShadow(client, options)
@@ -49,15 +49,16 @@ export async function dropSchema(client: Client, schema: string): Promise<void> 
 /** A comment on the schema, written once the schema is complete. */
 interface Note {
   readonly startedAt: string
-  readonly serviceVersion: string
+  /** Of the code that folds. */
+  readonly code?: string
 }
 
 async function makeShadow(client: Client, options: ShadowOptions): Promise<void> {
-  const { adminUrl, role, migrations, serviceVersion } = options
+  const { adminUrl, role, migrations, code } = options
   const shadow = shadowOf(options.live)
   await dropSchema(client, shadow)
   await prepareServiceSchema({ adminUrl, schema: shadow, role, migrations })
-  const note: Note = { startedAt: new Date().toISOString(), serviceVersion }
+  const note: Note = { startedAt: new Date().toISOString(), code }
   await client.query(`COMMENT ON SCHEMA ${shadow} IS ${client.escapeLiteral(JSON.stringify(note))}`)
 }
 
@@ -90,8 +91,8 @@ export async function requireSameMigrations(
 function describeMigrations(names: readonly string[]): string {
   const changed = names.filter((name, index) => names.indexOf(name) < index)
   return changed.length > 0
-    ? `Migrations of the live schema have other contents in this version of the service: ${changed.join(', ')}. nextvisit migrate would refuse them, too. Replay with the version that is live, and --restart.`
-    : `The live schema and this version of the service do not have the same migrations: ${names.join(', ')}. Run nextvisit migrate where the version is newer, or take the one that is live; then begin anew with --restart.`
+    ? `Migrations of the live schema have other contents in this version of the service: ${changed.join(', ')}. nextvisit migrate would refuse them, too. Replay with the version that is live, and with --restart.`
+    : `The live schema and this version of the service do not have the same migrations: ${names.join(', ')}. Run nextvisit migrate where the version is newer, or take the one that is live. Then start over with --restart.`
 }
 
 function appliedIn(schema: string, table: string): string {

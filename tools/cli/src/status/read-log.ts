@@ -1,7 +1,7 @@
 import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, PartitionsChangedError, type Watermarks, withLogAdmin } from '@nextvisit/log'
-import { awaitViews } from '../workspace/await-views.ts'
+import { awaitViews, type ViewsReport } from '../workspace/await-views.ts'
 
 export interface OrganizationStatus {
   readonly organization: string
@@ -16,23 +16,26 @@ export interface LogAnswer {
   /** Topics that have another number of partitions than `KAFKA_PARTITIONS` says, and what to read. */
   readonly changedTopics: readonly string[]
   readonly organizations: readonly OrganizationStatus[]
-  /** Running processes, `<service>.<instance>`, by whether they have read the whole catalog. */
-  readonly services: { readonly current: readonly string[]; readonly lagging: readonly string[] }
+  /** What the running processes hold of the catalog. */
+  readonly services: ViewsReport
 }
 
 /** What the log knows: how far it goes, the catalog, and who runs. */
 export async function readLog(connection: LogConnection): Promise<LogAnswer> {
-  const { state, end } = await readCatalog(connection, TOPICS.catalog)
-  const services = await awaitViews({ connection, end, withinMs: 0 })
+  const { state } = await readCatalog(connection, TOPICS.catalog)
+  const services = await awaitViews({ connection, withinMs: 0 })
   const topics = [TOPICS.userEvents, TOPICS.formEvents]
   const watermarks = await withLogAdmin(connection, (admin) =>
     Promise.all(topics.map(async (topic) => [topic, await admin.watermarks(topic)] as const)),
   )
-  const organizations = [...state.organizations].flatMap(([organization, { revision, config }]) => {
-    if (!config) return []
-    const keys = config.projects.reduce((sum, project) => sum + project.keys.length, 0)
-    return [{ organization, revision, projects: config.projects.length, keys }]
-  })
+  const organizations = [...state.organizations].flatMap(
+    ([organization, { latestRevision: revision, config, problem }]) => {
+      if (!config && !problem) return []
+      const projects = config?.projects ?? []
+      const keys = projects.reduce((sum, project) => sum + project.keys.length, 0)
+      return [{ organization, revision, projects: projects.length, keys }]
+    },
+  )
   const changedTopics = watermarks.flatMap(([topic, { size }]) => changeOf(connection, topic, size) ?? [])
   return { watermarks: new Map(watermarks), changedTopics, organizations, services }
 }

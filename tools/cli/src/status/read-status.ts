@@ -3,6 +3,7 @@ import type { Environment } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { logConnection } from '../config.ts'
 import { inConsumerDatabase } from '../consumer-database.ts'
+import type { ViewProblem, ViewsReport } from '../workspace/await-views.ts'
 import { lagOf } from './lag.ts'
 import { ask, type Part } from './part.ts'
 import { type Alarm, type Outbox, readConsumer } from './read-consumer.ts'
@@ -21,8 +22,10 @@ export interface ConsumerStatus {
 export interface ServiceStatus {
   readonly service: string
   readonly processes: number
-  /** Whether every process has read the whole catalog. */
+  /** Whether every process has the latest revision of every organization. */
   readonly hasCatalog: boolean
+  /** What its processes do not understand of the catalog. */
+  readonly catalogProblems: readonly ViewProblem[]
 }
 
 /** What `nextvisit status --json` prints. */
@@ -64,7 +67,7 @@ export async function readStatus(env: Environment, now: Date): Promise<Status> {
   const { changedTopics, organizations, services } = log
   return {
     at: now.toISOString(),
-    log: { status: 'available', changedTopics, organizations, services: byService(services.current, services.lagging) },
+    log: { status: 'available', changedTopics, organizations, services: byService(services) },
     consumers: statuses,
   }
 }
@@ -76,11 +79,16 @@ function askConsumer(consumer: Consumer, env: Environment) {
   )
 }
 
-function byService(current: readonly string[], lagging: readonly string[]): readonly ServiceStatus[] {
-  const processes = Map.groupBy([...current, ...lagging], serviceOf)
-  const behind = new Set(lagging.map(serviceOf))
+function byService({ current, lagging, silent, problems }: ViewsReport): readonly ServiceStatus[] {
+  const processes = Map.groupBy([...current, ...lagging, ...silent], serviceOf)
+  const behind = new Set([...lagging, ...silent].map(serviceOf))
   return [...processes]
-    .map(([service, names]) => ({ service, processes: names.length, hasCatalog: !behind.has(service) }))
+    .map(([service, names]) => ({
+      service,
+      processes: names.length,
+      hasCatalog: !behind.has(service),
+      catalogProblems: problems.filter(({ view }) => serviceOf(view) === service),
+    }))
     .toSorted((a, b) => (a.service < b.service ? -1 : 1))
 }
 

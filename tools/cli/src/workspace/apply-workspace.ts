@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type CatalogState, decryptSigningSecret, readCatalog } from '@nextvisit/catalog'
+import {
+  catalogKeyOf,
+  type CatalogState,
+  decryptSigningSecret,
+  readCatalog,
+  type ReadCatalog,
+} from '@nextvisit/catalog'
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { type Change, diffOrganization } from './diff-catalog.ts'
@@ -10,6 +16,8 @@ export interface ApplyOptions {
   readonly organizations: readonly OrganizationConfig[]
   /** Remove the organizations that are not named. */
   readonly prune?: boolean
+  /** Replace also what a later version wrote and this one does not understand. */
+  readonly overwrite?: boolean
   /** Find the difference and publish nothing. */
   readonly dryRun?: boolean
   /** Who applies, as the operating system names them. */
@@ -23,14 +31,13 @@ export interface ApplyOptions {
 }
 
 export type ApplyOutcome =
-  | { readonly outcome: 'unchanged'; readonly end: bigint }
+  | { readonly outcome: 'unchanged' }
   | { readonly outcome: 'dry-run'; readonly changes: readonly Change[] }
-  /** Every record is in the log and counts. `end`: a view that has read up to here holds them. */
+  /** Every record is in the log and counts. */
   | {
       readonly outcome: 'applied'
       readonly changes: readonly Change[]
       readonly revisions: ReadonlyMap<string, number>
-      readonly end: bigint
     }
   /** Nothing was published. */
   | { readonly outcome: 'refused'; readonly reason: string }
@@ -48,16 +55,17 @@ const MAX_RECORD_BYTES = 900_000
  */
 export async function applyWorkspace(options: ApplyOptions): Promise<ApplyOutcome> {
   const { connection, topic = TOPICS.catalog, onDifference = () => {} } = options
-  const { state, end } = await readCatalog(connection, topic)
+  const catalog = await readCatalog(connection, topic)
+  const { state } = catalog
   const differing = differences(state, options)
   const changes = differing.flatMap((organization) => organization.changes)
   await onDifference(changes)
   const records = toRecords(state, differing, options.appliedBy)
-  const reason = refusal(state, options) ?? tooLarge(records)
+  const reason = notUnderstood(state, options) ?? keyOfAnother(state, options) ?? tooLarge(records)
   if (reason !== undefined) return { outcome: 'refused', reason }
   if (options.dryRun) return { outcome: 'dry-run', changes }
-  if (records.length === 0) return { outcome: 'unchanged', end }
-  await publishAll(connection, topic, records)
+  if (records.length === 0) return { outcome: 'unchanged' }
+  await publishAll(options, catalog, records)
   return readBack(connection, topic, records, changes)
 }
 
@@ -71,7 +79,7 @@ function toRecords(
     type: 'OrganizationConfigured',
     id: randomUUID(),
     organization: id,
-    revision: (state.organizations.get(id)?.revision ?? 0) + 1,
+    revision: (state.organizations.get(id)?.latestRevision ?? 0) + 1,
     config,
     appliedAt,
     appliedBy,
@@ -95,9 +103,29 @@ function differences(state: CatalogState, options: ApplyOptions): readonly Diffe
     .map(({ id, config }) => {
       const held = state.organizations.get(id)?.config
       const kept = config && held ? keepSigningSecrets(held, config, options.secretKey) : config
-      return { id, config: kept, changes: diffOrganization(id, held, kept) }
+      return { id, config: kept, changes: [...unreadChange(state, id), ...diffOrganization(id, held, kept)] }
     })
     .filter(({ changes }) => changes.length > 0)
+}
+
+/** A record that is not understood differs from every file. */
+function unreadChange(state: CatalogState, id: string): readonly Change[] {
+  const problem = state.organizations.get(id)?.problem
+  return problem ? [{ sign: '~', where: id, what: `revision ${problem.revision ?? '?'} (not understood)` }] : []
+}
+
+/** What a later version wrote would be lost: the file of this version cannot say it. */
+function notUnderstood(state: CatalogState, options: ApplyOptions): string | undefined {
+  if (options.overwrite) return undefined
+  const named = new Set(options.organizations.map(({ id }) => id))
+  const lost = [...state.organizations.values()].flatMap(({ problem }) => problem ?? [])
+  const found = lost.find(({ organization }) => options.prune || named.has(organization))
+  if (!found) return undefined
+  const { organization, revision, reason } = found
+  return (
+    `This version of nextvisit does not understand revision ${revision ?? '?'} of ${organization} in the catalog: ${reason}. ` +
+    'Apply with the version that wrote it, or replace that revision with --overwrite.'
+  )
 }
 
 /** Encrypting the same secret twice gives two texts; where it is the same secret, the text that is held stays. */
@@ -119,7 +147,7 @@ function keepSigningSecrets(
 }
 
 /** A key belongs to one project of all organizations, also of those that the file does not name. */
-function refusal(state: CatalogState, { organizations, prune }: ApplyOptions): string | undefined {
+function keyOfAnother(state: CatalogState, { organizations, prune }: ApplyOptions): string | undefined {
   const named = new Set(organizations.map((organization) => organization.id))
   for (const { id, projects } of organizations) {
     for (const key of projects.flatMap((project) => project.keys)) {
@@ -138,22 +166,25 @@ function tooLarge(records: readonly OrganizationConfigured[]): string | undefine
   return `Organization ${record.organization} is larger than ${MAX_RECORD_BYTES} bytes; split it into several.`
 }
 
-/** What became of each record is not asked here: reading back tells, also of those whose answer got lost. */
+/**
+ * What became of each record is not asked here: reading back shows that, also for those whose answer got lost. Before each
+ * record, the older ones of its organization become tombstones, so that a compacted topic drops them. The current one stays:
+ * it counts until the new record is in the log.
+ */
 async function publishAll(
-  connection: LogConnection,
-  topic: string,
+  { connection, topic = TOPICS.catalog }: ApplyOptions,
+  { replacedKeys }: ReadCatalog,
   records: readonly OrganizationConfigured[],
 ): Promise<void> {
   const publisher = createPublisher(connection)
   await publisher.start()
   try {
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
-    await Promise.all(
-      records.map((record) => {
-        const encoded = encodeRecord(record, { source: 'cli', time: record.appliedAt })
-        return publisher.publish({ topic, partition: 0, key: record.organization, ...encoded }, deadlineAt)
-      }),
-    )
+    const messages = records.flatMap((record) => [
+      ...(replacedKeys.get(record.organization) ?? []).map((key) => ({ key, value: null, headers: {} })),
+      { key: catalogKeyOf(record), ...encodeRecord(record, { source: 'cli', time: record.appliedAt }) },
+    ])
+    await Promise.all(messages.map((message) => publisher.publish({ topic, partition: 0, ...message }, deadlineAt)))
   } finally {
     await publisher.stop(PUBLISH_WITHIN_MS)
   }
@@ -165,14 +196,14 @@ async function readBack(
   records: readonly OrganizationConfigured[],
   changes: readonly Change[],
 ): Promise<ApplyOutcome> {
-  const { state, end, counted } = await readCatalog(connection, topic)
+  const { state, counted } = await readCatalog(connection, topic)
   const failed = records.filter((record) => !counted.has(record.id))
   if (failed.length === 0) {
     const revisions = new Map(records.map(({ organization, revision }) => [organization, revision]))
-    return { outcome: 'applied', changes, revisions, end }
+    return { outcome: 'applied', changes, revisions }
   }
   const isTaken = (record: OrganizationConfigured): boolean =>
-    (state.organizations.get(record.organization)?.revision ?? 0) >= record.revision
+    (state.organizations.get(record.organization)?.latestRevision ?? 0) >= record.revision
   return {
     outcome: 'not-applied',
     lost: failed.filter(isTaken).map((record) => record.organization),

@@ -1,11 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CatalogTopicError, createCatalogView, type LiveCatalogView, readCatalog } from '@nextvisit/catalog'
+import {
+  CatalogTopicError,
+  createCatalogView,
+  type LiveCatalogView,
+  readCatalog,
+  readCatalogRecord,
+} from '@nextvisit/catalog'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
-import { withLogAdmin, createPublisher, type LogConnection, type Logger } from '@nextvisit/log'
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import {
+  createLogReader,
+  createPublisher,
+  createRecordConsumer,
+  type LogConnection,
+  type Logger,
+  readWatermarks,
+  withLogAdmin,
+} from '@nextvisit/log'
+import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
-import { awaitViews } from './await-views.ts'
+import { awaitViews, problemLine } from './await-views.ts'
 import { type Change, changeLine } from './diff-catalog.ts'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 
@@ -46,7 +60,8 @@ async function apply(text: string, special: Partial<ApplyOptions> = {}) {
 }
 
 async function recordsInLog(): Promise<bigint> {
-  return (await readCatalog(connection, topic)).end
+  const watermarks = await readWatermarks(connection, topic)
+  return watermarks.get(0)?.high ?? 0n
 }
 
 function complain(_fields: object, message: string): void {
@@ -62,6 +77,49 @@ async function startView(serviceName = 'gateway', currentEveryMs = 200): Promise
   return view
 }
 
+/** A record as a later version, or a mistake, may bring it into the catalog. */
+async function publish(key: string, value: string): Promise<void> {
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  const record = { topic, partition: 0, key, value, headers: { 'schema-version': '1' } }
+  const attempt = async () => (await publisher.publish(record, performance.now() + 5_000)).outcome
+  // A busy broker may not lead its new topic yet. A second record with the same revision changes nothing.
+  await expect.poll(attempt, { timeout: 20_000 }).toBe('published')
+  await publisher.stop(1_000)
+}
+
+const LATER = { type: 'OrganizationConfigured', id: randomUUID(), organization: 'acme', revision: 2 }
+
+const revisionsInLog = async (): Promise<readonly number[]> => {
+  const revisions: number[] = []
+  await createLogReader(connection).readFrom(
+    topic,
+    new Map([[0, 0n]]),
+    ({ records }) => {
+      const read = records.map(readCatalogRecord)
+      const ofAcme = read.flatMap((one) => (one.outcome === 'read' && one.organization === 'acme' ? one : []))
+      revisions.push(...ofAcme.map(({ revision }) => revision))
+    },
+    { until: 'end' },
+  )
+  return revisions
+}
+
+/** A process of the previous release: it commits how far it has read, and no report. */
+async function startPreviousView(serviceName: string) {
+  const groupId = `nextvisit.${topic}.${serviceName}.${randomUUID()}`
+  const consumer = createRecordConsumer(
+    connection,
+    { groupId, topics: [topic], sessionTimeoutMs: 6_000 },
+    { positions: async () => new Map([[0, 0n]]), onBatch: async () => {}, onCrash: () => {} },
+  )
+  await consumer.start()
+  onTestFinished(consumer.stop)
+  const readNotes = () => withLogAdmin(connection, (admin) => admin.groupNotes(groupId, topic))
+  await expect.poll(async () => (await readNotes()).get(0), { timeout: 10_000 }).toBe('')
+  return { groupId, stop: consumer.stop }
+}
+
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await sleep(10)
 }
@@ -69,11 +127,13 @@ async function until(isTrue: () => boolean): Promise<void> {
 describe('applying a workspace file', () => {
   it('publishes one record an organization, and nothing for what has not changed', async () => {
     const first = await apply(file(acme('', BACKEND), '{ id: other }'))
-    expect(first).toMatchObject({ outcome: 'applied', end: 2n })
-    expect(await apply(file(acme('', BACKEND), '{ id: other }'))).toEqual({ outcome: 'unchanged', end: 2n })
+    expect(first).toMatchObject({ outcome: 'applied' })
+    expect(await apply(file(acme('', BACKEND), '{ id: other }'))).toEqual({ outcome: 'unchanged' })
+    expect(await recordsInLog()).toBe(2n)
 
     const second = await apply(file(acme('plan: { uniqueEvents: 5 },', BACKEND), '{ id: other }'))
-    expect(second).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 2]]), end: 3n })
+    expect(second).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 2]]) })
+    expect(await recordsInLog()).toBe(3n)
     expect(second.outcome === 'applied' && second.changes.map(changeLine)).toEqual([
       '~ acme plan.uniqueEvents (none) → 5',
     ])
@@ -93,11 +153,10 @@ describe('applying a workspace file', () => {
       apply(file('{ id: acme, plan: { uniqueEvents: 1 } }')),
       apply(file('{ id: acme, plan: { uniqueEvents: 2 } }')),
     ])
-    const { state, end } = await readCatalog(connection, topic)
+    const { state } = await readCatalog(connection, topic)
     // One may have read what the other had already published; then it follows it, and both count.
     const won = outcomes.filter(({ outcome }) => outcome === 'applied').length
     expect(state.organizations.get('acme')?.revision).toBe(1 + won)
-    expect(end).toBe(3n)
     for (const outcome of outcomes.filter((one) => one.outcome !== 'applied')) {
       expect(outcome).toEqual({ outcome: 'not-applied', lost: ['acme'], missing: [] })
     }
@@ -111,7 +170,7 @@ describe('applying a workspace file', () => {
     expect(mine).toEqual({ outcome: 'not-applied', lost: ['acme'], missing: [] })
     const { state } = await readCatalog(connection, topic)
     expect(state.organizations.get('acme')?.config?.plan).toEqual({ uniqueEvents: 2 })
-    expect(state.organizations.get('other')?.revision).toBe(1)
+    expect(state.organizations.get('other')?.latestRevision).toBe(1)
   })
 
   it('leaves organizations that the file does not name, and removes them with prune', async () => {
@@ -142,6 +201,42 @@ describe('applying a workspace file', () => {
   })
 })
 
+const COMPACTED_SOON = {
+  'cleanup.policy': 'compact',
+  'segment.ms': '50',
+  'min.cleanable.dirty.ratio': '0.001',
+  'min.compaction.lag.ms': '0',
+  'delete.retention.ms': '0',
+}
+
+describe('a compacted catalog', () => {
+  it('keeps what counts: the latest revision, and the first of two equal ones', { timeout: 180_000 }, async () => {
+    await withLogAdmin(connection, (admin) => admin.deleteTopic(topic))
+    topic = `${topic}-compacted`
+    await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1, config: COMPACTED_SOON }))
+    for (const uniqueEvents of [1, 2, 3, 4])
+      await apply(file(acme(`plan: { uniqueEvents: ${uniqueEvents} },`, BACKEND)))
+    await apply(file(acme('plan: { uniqueEvents: 5 },')))
+    // Of somebody who started from revision 4, too, and would give the key back.
+    const rival = { ...LATER, id: randomUUID(), revision: 5, config: { id: 'acme', projects: [] } }
+    await publish(`acme/5/${rival.id}`, JSON.stringify(rival))
+    let ticks = 0
+    const compacted = async () => {
+      // A segment is closed, and then compacted, only when a record comes.
+      await apply(file(`{ id: other, plan: { uniqueEvents: ${ticks++} } }`))
+      return revisionsInLog()
+    }
+    await expect.poll(compacted, { timeout: 150_000, interval: 1_000 }).toEqual([4, 5, 5])
+
+    const view = await startView()
+    expect(view.revision('acme')).toBe(5)
+    expect(view.project('acme', 'shop')?.plan).toEqual({ uniqueEvents: 5 })
+    expect(view.keyByHash(hashApiKey(ADMIN_KEY))).toBeUndefined()
+    expect(await awaitViews({ connection, topic })).toMatchObject({ lagging: [], problems: [] })
+    expect(await apply(file(acme()))).toMatchObject({ outcome: 'applied', revisions: new Map([['acme', 6]]) })
+  })
+})
+
 describe('a view of the catalog', () => {
   it('holds everything once it has started, and follows', async () => {
     await apply(file(acme('', BACKEND)))
@@ -167,8 +262,8 @@ describe('a view of the catalog', () => {
     await apply(file(acme('', BACKEND)))
     const all = await Promise.all([startView('gateway'), startView('gateway'), startView('metering')])
     const revoked = await apply(file(acme()))
-    if (revoked.outcome !== 'applied') throw new Error(revoked.outcome)
-    const report = await awaitViews({ connection, topic, end: revoked.end })
+    expect(revoked.outcome).toBe('applied')
+    const report = await awaitViews({ connection, topic })
     expect(report.lagging).toEqual([])
     expect(Map.groupBy(report.current, (name) => name.split('.')[0])).toMatchObject(
       new Map([
@@ -179,35 +274,79 @@ describe('a view of the catalog', () => {
     expect(all.map((view) => view.keyByHash(hashApiKey(ADMIN_KEY)))).toEqual([undefined, undefined, undefined])
   })
 
-  it('that is gone is not waited for; one that has not read so far is named', async () => {
+  it('that is gone is not waited for; one that does not report what it holds is named', async () => {
     const [gone, staying] = await Promise.all([startView('gone'), startView('staying')])
     const { outcome } = await apply(file('{ id: acme }'))
     expect(outcome).toBe('applied')
-    await awaitViews({ connection, topic, end: 1n })
+    await awaitViews({ connection, topic })
     await gone.stop()
-    expect(await awaitViews({ connection, topic, end: 2n, withinMs: 0 })).toEqual({
-      current: [],
-      lagging: [expect.stringMatching(/^staying\./)],
+    await startPreviousView('old')
+    const report = await awaitViews({ connection, topic })
+    expect(report).toEqual({
+      current: [expect.stringMatching(/^staying\./)],
+      lagging: [],
+      silent: [expect.stringMatching(/^old\./)],
+      problems: [],
     })
     expect(staying.revision('acme')).toBe(1)
   })
 
-  it('skips a record that cannot be read, loudly', async () => {
-    const publisher = createPublisher(connection)
-    await publisher.start()
-    const record = {
-      topic,
-      partition: 0,
-      key: 'acme',
-      value: '{"type":"OrganizationConfigured"}',
-      headers: { 'schema-version': '1' },
-    }
-    await publisher.publish(record, performance.now() + 5_000)
-    await publisher.stop(1_000)
-    expect(await apply(file('{ id: acme }'))).toMatchObject({ outcome: 'applied', end: 2n })
+  it('leaves no consumer group behind, and removes those of processes that were killed', async () => {
+    const groups = () => withLogAdmin(connection, (admin) => admin.listGroups(`nextvisit.${topic}.`))
+    await apply(file('{ id: acme }'))
+    const killed = await startPreviousView('gateway')
+    await killed.stop()
+    expect(await groups()).toHaveLength(1)
+    const view = await startView('gateway')
+    await awaitViews({ connection, topic })
+    await expect.poll(groups, { timeout: 10_000 }).toEqual([expect.not.stringContaining(killed.groupId)])
+    await view.stop()
+    expect(await groups()).toEqual([])
+  })
+
+  it('skips a record that names no organization, loudly', async () => {
+    await publish('', '{"type":"OrganizationConfigured"}')
+    expect(await apply(file('{ id: acme }'))).toMatchObject({ outcome: 'applied' })
     const view = await startView()
     expect(view.revision('acme')).toBe(1)
-    expect(complaints).toContain('Skipped a catalog record that cannot be read')
+    expect(complaints).toContain('Skipped a catalog record that names no organization')
+  })
+
+  it('refuses the keys of an organization whose record cannot be read, at once and after a restart', async () => {
+    await apply(file(acme('', BACKEND), '{ id: other }'))
+    const running = await startView()
+    await publish('acme/2/a', JSON.stringify({ ...LATER, config: { id: 'acme', plan: 'unlimited', projects: [] } }))
+    await expect.poll(() => running.keyByHash(hashApiKey(ADMIN_KEY)), { timeout: 10_000 }).toBeUndefined()
+    const restarted = await startView()
+    expect(restarted.keyByHash(hashApiKey(ADMIN_KEY))).toBeUndefined()
+    expect(restarted.project('acme', 'shop')?.revision).toBe(1)
+    expect(complaints).toContain('This process does not understand all of a catalog record')
+  })
+
+  it('that does not understand an organization is named with it, and goes on with the next revision', async () => {
+    await apply(file('{ id: acme }', '{ id: other }'))
+    const view = await startView()
+    await publish('acme/2/a', JSON.stringify({ ...LATER, config: { id: 'acme', plan: 'unlimited' } }))
+    const report = await awaitViews({ connection, topic })
+    expect(report).toMatchObject({ current: [expect.stringMatching(/^gateway\./)], lagging: [] })
+    expect(report.problems.map(problemLine)).toEqual([
+      expect.stringMatching(/^gateway\.\S+: revision 2 of acme is not understood; revision 1 is used: config\.plan: /),
+    ])
+    const wanted = file('{ id: acme, plan: { uniqueEvents: 1 } }', '{ id: other }')
+    expect(await apply(wanted)).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(/does not understand revision 2 of acme.*--overwrite/),
+    })
+    expect(await apply(file('{ id: other, plan: { uniqueEvents: 1 } }'))).toMatchObject({ outcome: 'applied' })
+    expect(await apply(wanted, { overwrite: true })).toMatchObject({
+      outcome: 'applied',
+      revisions: new Map([
+        ['acme', 3],
+        ['other', 3],
+      ]),
+    })
+    expect(await awaitViews({ connection, topic })).toMatchObject({ lagging: [], problems: [] })
+    expect([view.revision('acme'), view.problems()]).toEqual([3, []])
   })
 
   it('is not current once it can no longer see the end', async () => {

@@ -1,0 +1,79 @@
+import {
+  decodeRecord,
+  type KeyEntry,
+  type NotUnderstood,
+  type OrganizationConfig,
+  type OrganizationConfigured,
+  OrganizationConfiguredEnvelope,
+  readKeys,
+  readOrganizationConfig,
+} from '@nextvisit/contracts'
+import type { FetchedRecord } from '@nextvisit/log'
+
+/** A record of the catalog, as far as this version understands it (docs/decisions/0012). */
+export type CatalogRecord =
+  | {
+      readonly outcome: 'read'
+      readonly id: string
+      readonly organization: string
+      readonly revision: number
+      /** `null` removes the organization. */
+      readonly config: OrganizationConfig | null
+      readonly notUnderstood: readonly NotUnderstood[]
+    }
+  /** Only the organization is known, its revision unless that cannot be read, and the keys that are understood. */
+  | {
+      readonly outcome: 'unreadable'
+      readonly organization: string
+      readonly revision: number | undefined
+      /** By project. */
+      readonly keys: ReadonlyMap<string, readonly KeyEntry[]>
+      readonly reason: string
+    }
+  /** It names no organization. */
+  | { readonly outcome: 'skipped'; readonly reason: string }
+  /** It only says that an older record may be compacted away. */
+  | { readonly outcome: 'tombstone' }
+
+const { organization: Organization, revision: Revision } = OrganizationConfiguredEnvelope.shape
+
+/** Never throws for data. */
+export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 'headers'>): CatalogRecord {
+  const { value, headers } = record
+  if (value === null) return { outcome: 'tombstone' }
+  const decoded = decodeRecord(OrganizationConfiguredEnvelope, value, headers)
+  if (decoded.outcome === 'rejected') return unreadable(record, decoded.reason)
+  const { id, organization, revision, config } = decoded.fact
+  if (config === null) return { outcome: 'read', id, organization, revision, config, notUnderstood: [] }
+  const reading = readOrganizationConfig(config)
+  if (reading.outcome === 'unreadable') return unreadable(record, `config.${reading.reason}`)
+  return { ...reading, id, organization, revision }
+}
+
+/** The Kafka key of a record: one of its own, so that compaction never removes a record because of a later one. */
+export function catalogKeyOf({ organization, revision, id }: OrganizationConfigured): string {
+  return `${organization}/${revision}/${id}`
+}
+
+function unreadable({ key, value }: Pick<FetchedRecord, 'key' | 'value'>, reason: string): CatalogRecord {
+  const json = parse(value)
+  const organization =
+    Organization.safeParse(json['organization']).data ??
+    Organization.safeParse(key?.toString('utf8').split('/', 1)[0]).data
+  if (organization === undefined) return { outcome: 'skipped', reason }
+  return {
+    outcome: 'unreadable',
+    organization,
+    revision: Revision.safeParse(json['revision']).data,
+    keys: readKeys(json['config']),
+    reason,
+  }
+}
+
+function parse(value: Buffer | null): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(value?.toString('utf8') ?? '')) as Readonly<Record<string, unknown>>
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import { NEVER } from './condition.ts'
+import { OrganizationConfig } from './organization-config.ts'
+import { readOrganizationConfig } from './read-organization-config.ts'
+
+/** An organization `acme` whose project `shop` has these members, as a later version may have written it. */
+function read(members: object, organization: object = {}) {
+  const reading = readOrganizationConfig({ id: 'acme', projects: [{ id: 'shop', ...members }], ...organization })
+  if (reading.outcome === 'unreadable') throw new Error(reading.reason)
+  return { ...reading, project: reading.config.projects[0]! }
+}
+
+const NPS = { id: 'nps', triggers: [{ event: 'checkout' }] }
+const HASH = 'a'.repeat(64)
+
+describe('a configuration of this version', () => {
+  it('is read as it was written', () => {
+    const config = OrganizationConfig.parse({
+      id: 'acme',
+      plan: { eventsPerMonth: 10 },
+      projects: [
+        {
+          id: 'shop',
+          allowedFields: ['email'],
+          rateLimits: { admin: { perSecond: 5, burst: 6 } },
+          traits: [{ slug: 'note', enabled: false }],
+          segments: [
+            { id: 'paying', where: { trait: 'plan', is: 'pro' } },
+            { id: 'lost', where: { not: { segment: 'paying' } } },
+          ],
+          forms: [{ ...NPS, audience: { segment: 'lost' } }],
+          keys: [{ name: 'backend', kind: 'admin', environment: 'P', sha256: HASH }],
+        },
+      ],
+    })
+    const written = JSON.parse(JSON.stringify(config)) as object
+    expect(readOrganizationConfig(written)).toEqual({ outcome: 'read', config, notUnderstood: [] })
+  })
+})
+
+describe('a configuration of a later version', () => {
+  it('is read without the settings that are unknown', () => {
+    const { config, notUnderstood } = read(
+      {
+        quietHours: '22-6',
+        sdk: { pingAgainInSeconds: 5, theme: 'dark' },
+        rateLimits: { admin: { perSecond: 5, burst: 6, perDay: 7 }, webhooks: {} },
+        traits: [{ slug: 'plan', label: 'Plan' }],
+        allowedFields: ['email', '$gpu'],
+      },
+      { region: 'eu', plan: { uniqueEvents: 3, seats: 5 } },
+    )
+    expect(notUnderstood).toEqual([])
+    expect(config).toEqual(
+      OrganizationConfig.parse({
+        id: 'acme',
+        plan: { uniqueEvents: 3 },
+        projects: [
+          {
+            id: 'shop',
+            sdk: { pingAgainInSeconds: 5 },
+            rateLimits: { admin: { perSecond: 5, burst: 6 } },
+            traits: [{ slug: 'plan' }],
+            allowedFields: ['email'],
+          },
+        ],
+      }),
+    )
+  })
+
+  it.each([
+    ['a member', { ...NPS, holdout: 10 }],
+    ['a member of a member', { ...NPS, frequency: { repeat: 'once', perDevice: true } }],
+    ['an operator in its audience', { ...NPS, audience: { all: [{ trait: 'plan', matches: '^p' }] } }],
+    ['a kind of leaf in its audience', { ...NPS, audience: { not: { cohort: 'beta' } } }],
+    ['a kind of trigger', { ...NPS, triggers: [{ event: 'checkout' }, { webhook: 'crm' }] }],
+  ])('has a form with %s that is unknown: it is never queued, and nothing of it is cancelled', (_name, form) => {
+    const { project, notUnderstood } = read({ forms: [form, { id: 'csat' }] })
+    expect(notUnderstood).toMatchObject([{ project: 'shop', kind: 'form', id: 'nps' }])
+    expect(project.forms).toMatchObject([
+      { id: 'nps', enabled: true, triggers: [], audience: NEVER },
+      { id: 'csat', enabled: true },
+    ])
+  })
+
+  it('has a disabled form: it stays disabled', () => {
+    expect(read({ forms: [{ ...NPS, enabled: false, holdout: 10 }] }).project.forms).toMatchObject([{ enabled: false }])
+  })
+
+  it('has a segment with an unknown operator: neither it, nor what names it, is understood', () => {
+    const { project, notUnderstood } = read({
+      segments: [
+        { id: 'young', where: { trait: 'age', between: [1, 2] } },
+        { id: 'old', where: { not: { segment: 'young' } } },
+        { id: 'paying', where: { trait: 'plan', is: 'pro' } },
+      ],
+      forms: [
+        { ...NPS, audience: { not: { segment: 'old' } } },
+        { ...NPS, id: 'csat', audience: { segment: 'paying' } },
+      ],
+    })
+    expect(notUnderstood.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['segment young', 'segment old', 'form nps'])
+    expect(project.segments.map(({ where }) => where)).toEqual([NEVER, NEVER, { trait: 'plan', is: 'pro' }])
+    expect(project.forms.map(({ audience }) => audience)).toEqual([NEVER, { segment: 'paying' }])
+  })
+
+  it('has a key with a member that is unknown: it is refused, because it may be limited', () => {
+    const backend = { name: 'backend', kind: 'admin', environment: 'P', sha256: HASH }
+    const { project, notUnderstood } = read({
+      keys: [
+        { ...backend, expiresAt: '2026-12-01' },
+        { ...backend, name: 'web' },
+      ],
+    })
+    expect(project.keys.map(({ name }) => name)).toEqual(['web'])
+    expect(notUnderstood).toMatchObject([{ kind: 'key', id: 'backend' }])
+  })
+
+  it.each([
+    ['a setting of another shape', { projects: [{ id: 'shop', formCooldown: { days: 1 } }] }],
+    ['forms of another shape', { projects: [{ id: 'shop', forms: { nps: {} } }] }],
+    ['no projects that can be read', { projects: 'elsewhere' }],
+  ])('with %s cannot be read', (_name, members) => {
+    expect(readOrganizationConfig({ id: 'acme', ...members })).toMatchObject({ outcome: 'unreadable' })
+  })
+
+  it.each([undefined, 7, 'text', []])('that is %j cannot be read', (json) => {
+    expect(readOrganizationConfig(json)).toMatchObject({ outcome: 'unreadable' })
+  })
+})

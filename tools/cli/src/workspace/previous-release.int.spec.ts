@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { OrganizationConfig } from '@nextvisit/contracts'
+import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { describe, expect, inject, it } from 'vitest'
+import { hasPreviousRelease, readWithPreviousRelease } from '../../test/previous-release.ts'
+import { applyWorkspace } from './apply-workspace.ts'
+
+const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'catalog-spec' }
+const topic = `test-catalog-${randomUUID().slice(0, 8)}`
+const [KEPT, REVOKED] = ['a'.repeat(64), 'b'.repeat(64)]
+
+/** acme with everything that a file can say, and these keys. */
+function acme(keys: readonly string[]): OrganizationConfig {
+  return OrganizationConfig.parse({
+    id: 'acme',
+    plan: { eventsPerMonth: 10, monthlyActiveUsers: 10, uniqueEvents: 10, uniqueTraits: 10 },
+    projects: [
+      {
+        id: 'shop',
+        allowedFields: ['email', '$deviceOs'],
+        rateLimits: { admin: { perSecond: 5, burst: 6 } },
+        traits: [{ slug: 'note', enabled: false }],
+        events: [{ slug: 'legacy', enabled: false }],
+        segments: [
+          {
+            id: 'paying',
+            name: 'Paying',
+            where: {
+              any: [
+                { trait: 'plan', is: 'pro' },
+                { event: 'paid', atLeast: 2 },
+              ],
+            },
+          },
+        ],
+        forms: [
+          {
+            id: 'nps',
+            triggers: [{ event: 'checkout', count: 2, within: '7d' }, { visit: {} }, { firstSeen: { after: '1d' } }],
+            audience: { all: [{ segment: 'paying' }, { not: { country: 'DE' } }, { device: '$deviceOs', is: 'iOS' }] },
+            frequency: { repeat: { every: '30d' } },
+            delay: '1h',
+            expiresAfter: '7d',
+          },
+        ],
+        keys: keys.map((sha256, index) => ({ name: `key-${index}`, kind: 'admin', environment: 'P', sha256 })),
+      },
+    ],
+  })
+}
+
+describe('the reader of the previous release', () => {
+  // Where the commit is missing (a shallow clone), the recorded samples in packages/catalog/test/later-records remain.
+  it.skipIf(!hasPreviousRelease())(
+    'understands what this release applies, so that services can be upgraded one by one',
+    async () => {
+      await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
+      for (const keys of [[KEPT, REVOKED], [KEPT, REVOKED, 'c'.repeat(64)], [KEPT]]) {
+        const applied = await applyWorkspace({ connection, topic, organizations: [acme(keys)], appliedBy: 'spec' })
+        expect(applied.outcome).toBe('applied')
+      }
+      const records: FetchedRecord[] = []
+      const onBatch = (batch: { readonly records: readonly FetchedRecord[] }) => void records.push(...batch.records)
+      await createLogReader(connection).readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+      expect(readWithPreviousRelease(records)).toEqual({
+        revisions: { acme: 3 },
+        keys: [KEPT],
+        // A tombstone.
+        skipped: ['value is null'],
+      })
+    },
+  )
+})

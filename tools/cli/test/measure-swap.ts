@@ -1,0 +1,65 @@
+/**
+ * `node tools/cli/test/measure-swap.ts DATABASE_URL [USERS]`: how long folds wait for a swap of the user projector, where the
+ * live rows of every user say something else about when their segments were computed, and 1,000 users change at the last
+ * moment. The role must be allowed to create databases; the measurement makes one and drops it.
+ */
+import { applyMigrations, withClient } from '@nextvisit/database'
+import { createTestDatabase } from '@nextvisit/testing'
+import { consumerNamed } from '../src/consumer-database.ts'
+import { replay } from '../src/replay/replay.ts'
+import { shadowOf } from '../src/replay/shadow-schema.ts'
+
+const PARTITIONS = 12
+const CHANGED = 1_000
+const [adminUrl = '', count = '1000000'] = process.argv.slice(2)
+const { schema: live, migrations, tables: roles } = consumerNamed('user-projector')
+const rebuilt = shadowOf(live)
+
+const database = await createTestDatabase(adminUrl, { schema: live, migrations })
+try {
+  for (const own of migrations) await applyMigrations({ url: database.url, schema: rebuilt, ...own })
+  await withClient(database.url, async (client) => {
+    for (const schema of [live, rebuilt]) await client.query(rowsOf(schema, Number(count)))
+    console.log(`${count} users in both schemas. Comparing and swapping …`)
+    const changeSome = `UPDATE ${rebuilt}.users SET last_seen_at = last_seen_at WHERE user_name IN (
+      SELECT 'user-' || number FROM generate_series(1, ${CHANGED}) AS number)`
+    const foldUp = () => withClient(database.url, async (other) => void (await other.query(changeSome)))
+    const { outcome, lockedMs } = await replay({
+      adminUrl: database.url,
+      client,
+      schemas: { live, rebuilt },
+      roles,
+      migrations,
+      sources: [{ remaining: () => Promise.resolve(0), foldUp }],
+      isDryRun: false,
+      acceptsDifferences: true,
+      onStep: (step) => console.log(`${(performance.now() / 1_000).toFixed(1)} s: ${step}`),
+    })
+    const { rows } = await client.query<{ carried: string }>(
+      `SELECT count(*) AS carried FROM ${live}.users WHERE as_of = '2026-11-02T10:00:00Z'`,
+    )
+    console.log(
+      `${outcome}: folds waited ${Math.round(lockedMs)} ms; as_of of ${rows[0]?.carried} users was carried over.`,
+    )
+  })
+} finally {
+  await database.drop()
+}
+
+/** The users of a schema, each of them in one segment. Only `as_of` and `since` differ between the two schemas. */
+function rowsOf(schema: string, users: number): string {
+  const instant = schema === live ? '2026-11-02T10:00:00Z' : '2026-01-02T10:00:00Z'
+  const user = `'acme', 'shop', md5(number::text)::uuid`
+  const numbers = `generate_series(1, ${users}) AS number`
+  return `
+    INSERT INTO ${schema}.checkpoints (projection, topic, partition, next_offset)
+    SELECT 'user-projector', 'user-events', partition, 1000 FROM generate_series(0, ${PARTITIONS - 1}) AS partition;
+    INSERT INTO ${schema}.users (organization, project, user_id, user_name, traits, trait_bytes, dropped_trait_operations, device, first_seen_at, last_seen_at,
+      partition, definitions, as_of)
+    SELECT ${user}, 'user-' || number, jsonb_build_object('plan', 'pro', 'note', repeat('x', 100)), 120, 0, '{}', now(), now(),
+           number % ${PARTITIONS}, 'fingerprint', '${instant}'
+    FROM ${numbers};
+    INSERT INTO ${schema}.segment_members (organization, project, user_id, segment_id, since)
+    SELECT ${user}, 'paying', '${instant}' FROM ${numbers};
+    ANALYZE ${schema}.users; ANALYZE ${schema}.segment_members`
+}

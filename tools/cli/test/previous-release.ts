@@ -1,0 +1,69 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { FetchedRecord } from '@nextvisit/log'
+
+/** The commit of the release before this one. */
+const COMMIT = '28d0a26'
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+const PACKAGES = ['contracts', 'domain', 'catalog']
+
+/** Whether this checkout has the commit. A shallow clone has not. */
+export function hasPreviousRelease(): boolean {
+  return spawnSync('git', ['cat-file', '-e', `${COMMIT}^{commit}`], { cwd: ROOT }).status === 0
+}
+
+export interface PreviousReading {
+  readonly revisions: Readonly<Record<string, number>>
+  /** By SHA-256, those that are valid. */
+  readonly keys: readonly string[]
+  /** Reasons why records were skipped. */
+  readonly skipped: readonly string[]
+}
+
+/** Reads records of the catalog with the code of the previous release, from its commit, in a process of its own. */
+export function readWithPreviousRelease(records: readonly FetchedRecord[]): PreviousReading {
+  const folder = extract()
+  const script = path.join(folder, 'packages/catalog/read-previous.ts')
+  writeFileSync(script, READER)
+  const input = JSON.stringify(
+    records.map(({ value, headers }) => ({ value: value?.toString('utf8') ?? null, headers })),
+  )
+  return JSON.parse(execFileSync(process.execPath, [script], { input, encoding: 'utf8' })) as PreviousReading
+}
+
+const READER = `
+import { readFileSync } from 'node:fs'
+import { decodeRecord, OrganizationConfigured } from '@nextvisit/contracts'
+import { emptyCatalog, foldCatalog } from './src/fold-catalog.ts'
+
+const state = emptyCatalog()
+const skipped = []
+for (const { value, headers } of JSON.parse(readFileSync(0, 'utf8'))) {
+  const decoded = decodeRecord(OrganizationConfigured, value === null ? null : Buffer.from(value), headers)
+  if (decoded.outcome === 'ok') foldCatalog(state, decoded.fact)
+  else skipped.push(decoded.reason)
+}
+const revisions = Object.fromEntries(Array.from(state.organizations, ([id, { revision }]) => [id, revision]))
+console.log(JSON.stringify({ revisions, keys: [...state.keys.keys()], skipped }))
+`
+
+/** The packages as that commit has them. Their own imports of each other lead to that commit, too. */
+function extract(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'nextvisit-test-previous-'))
+  const paths = PACKAGES.map((name) => `packages/${name}`)
+  const archive = execFileSync('git', ['archive', COMMIT, 'package.json', ...paths], { cwd: ROOT, maxBuffer: 2 ** 26 })
+  execFileSync('tar', ['-x', '-C', folder], { input: archive })
+  for (const name of PACKAGES) linkDependencies(folder, name)
+  return folder
+}
+
+function linkDependencies(folder: string, name: string): void {
+  const installed = path.join(ROOT, 'packages', name, 'node_modules')
+  const own = path.join(folder, 'packages', name, 'node_modules')
+  mkdirSync(path.join(own, '@nextvisit'), { recursive: true })
+  for (const other of PACKAGES) symlinkSync(path.join(folder, 'packages', other), path.join(own, '@nextvisit', other))
+  const others = readdirSync(installed).filter((entry) => !entry.startsWith('@nextvisit') && !entry.startsWith('.'))
+  for (const entry of others) symlinkSync(realpathSync(path.join(installed, entry)), path.join(own, entry))
+}
