@@ -18,7 +18,10 @@ export interface ProjectionParts {
 
 /** What the answers of a consumer may use. */
 export interface RouteParts<Client extends Db> {
+  /** For what admission asks. Neither folds nor reads use these connections. */
   readonly db: Client
+  /** For reads, which may be slow. */
+  readonly readDb: Client
   readonly catalog: CatalogView
   readonly now: () => Date
   /** Resolves once everything that was in these partitions of `user-events` at the call is folded. */

@@ -1,5 +1,6 @@
 import { createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
+import type { AdapterOptions } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import { createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
@@ -17,6 +18,9 @@ import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
+/** After 2 s no caller waits for an answer any more (decisions.md, Track event). */
+const ADMISSION_LIMITS = { maxConnections: 4, statementTimeoutMs: 2_000 }
+const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
 
 const now = () => new Date()
 
@@ -33,7 +37,12 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const connection = { ...config.kafka, clientId }
   const onFailure = (error: Error): void => service.fail(error)
 
-  const db = await consumer.openDb({ url: config.databaseUrl, schema, applicationName: clientId })
+  const openDb = (purpose: string, limits: Pick<AdapterOptions, 'maxConnections' | 'statementTimeoutMs'> = {}) =>
+    consumer.openDb({ url: config.databaseUrl, schema, applicationName: `${clientId}${purpose}`, ...limits })
+  // Apart, so that slow reads delay no admission, and neither waits for folds.
+  const db = await openDb('')
+  const admissionDb = await openDb(' admission', ADMISSION_LIMITS)
+  const readDb = await openDb(' reads', READ_LIMITS)
   const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   const publisher = hasOutbox && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
@@ -41,7 +50,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)
   const countPartitions = () => keysOf(TOPICS.userEvents)
   const projection = consumer.projection({ logger, metrics, countPartitions, redis: redis?.client })
-  const barrier = createBarrier({ db, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
+  const barrier = createBarrier({ db: admissionDb, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
   const runner = createProjectionRunner({
     projection,
     db,
@@ -58,7 +67,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,
-    routes: consumer.routes({ db, catalog, now, barrier, countPartitions }),
+    routes: consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, countPartitions }),
     ...consumerHealth({ runner, catalog, db }),
     metrics,
     logger,
@@ -67,7 +76,11 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const service = runService({
     logger,
     parts: [
-      { name: 'database', start: () => Promise.resolve(), stop: () => db.$disconnect() },
+      ...[db, admissionDb, readDb].map((one) => ({
+        name: 'database',
+        start: () => Promise.resolve(),
+        stop: () => one.$disconnect(),
+      })),
       { name: 'internal server', ...server },
       { name: 'cluster check', ...clusterCheck },
       ...(redis ? [{ name: 'redis', ...redis }] : []),

@@ -15,9 +15,9 @@ export const INTERNAL_ROUTES = {
   release: '/internal/reservations/release',
   /** trait-registry: claim names and slugs not known to the gateway. */
   claim: '/internal/claims',
-  /** trait-registry: whether a claim of an event's slug would find room; claims nothing. */
-  findRoom: '/internal/claims/room',
-  /** user-projector: does the user exist, behind the barrier. */
+  /** trait-registry: give back the names of what certainly was not published. */
+  releaseClaims: '/internal/claims/release',
+  /** user-projector: does the user exist, behind the barrier of their partition. */
   lookUpUsers: '/internal/users/look-up',
   /** user-projector: one user's read model, `POST` with {@link UserQuery}; 404 where there is none. */
   readUser: '/internal/users/read',
@@ -62,9 +62,9 @@ export const ReserveRequest = z.object({
 export type ReserveRequest = z.infer<typeof ReserveRequest>
 export type Reservation = ReserveRequest['reservations'][number]
 /**
- * `counted`: the user already counts this month, or the record's first copy is folded; nothing was reserved. `held`: no
- * room now, but some of it is only reserved, for records that are not folded and may never be: ask again. `room`: who only
- * looked would have been granted it.
+ * `counted`: the user already counts this month, or the record is a duplicate of one that is folded; nothing was reserved.
+ * `held`: no room now, but some of it is only reserved, for records that are not folded and may never be: ask again.
+ * `room`: there is room, but this was a dry run.
  */
 export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'exhausted', 'room'])
 export type ReserveVerdict = z.infer<typeof ReserveVerdict>
@@ -73,19 +73,28 @@ export const ReserveAnswer = z.object({ verdicts: z.array(ReserveVerdict) })
 export const ReleaseRequest = z.object({ recordIds: z.array(Uuid).max(1_000) })
 export type ReleaseRequest = z.infer<typeof ReleaseRequest>
 
+/** Of one request to trait-registry; also of one question: an identify has at most so many operations. */
+export const MAX_CLAIMED_NAMES = 250
+
+const names = {
+  kind: z.enum(['trait', 'event']),
+  ...place,
+  /** In the order in which new ones are to be admitted. */
+  slugs: z.array(z.string()).min(1).max(MAX_CLAIMED_NAMES),
+}
+
 export const ClaimRequest = z.object({
   claims: z
     .array(
       z.object({
-        kind: z.enum(['trait', 'event']),
         ...recordRef,
-        ...place,
-        /** In the order in which new ones are to be admitted. */
-        slugs: z.array(z.object({ slug: z.string(), name: z.string() })).min(1),
-        /** Cap on the project's unique names of this kind. Absent: unlimited, or not checked (environment `T`). */
-        limit: z.number().int().optional(),
+        ...names,
+        /** Cap on the project's unique names of this kind. */
+        limit: z.number().int(),
         /** Slugs marked disabled do not count toward the cap on traits. */
         disabled: z.array(z.string()).default([]),
+        /** Answers whether there is room, and claims nothing. */
+        dryRun: z.literal(true).optional(),
       }),
     )
     .max(1_000),
@@ -93,21 +102,18 @@ export const ClaimRequest = z.object({
 export type ClaimRequest = z.infer<typeof ClaimRequest>
 export type Claim = ClaimRequest['claims'][number]
 /**
- * `registered`: folded from a record. `claimed`: another request brings it in just now. `new`: this request brings it in
- * (who gets this says `newEvent: true`). `no-room`: the cap is reached.
+ * `registered`: folded from a record. `claimed`: another request registers it just now. `new`: this request registers it
+ * (`newEvent: true`). `no-room`: the cap is reached. `room`: there is room, but this was a dry run.
  */
-export const ClaimVerdict = z.enum(['registered', 'claimed', 'new', 'no-room'])
+export const ClaimVerdict = z.enum(['registered', 'claimed', 'new', 'no-room', 'room'])
 export type ClaimVerdict = z.infer<typeof ClaimVerdict>
 /** For each claim, for each of its slugs, in order. */
 export const ClaimAnswer = z.object({ verdicts: z.array(z.array(ClaimVerdict)) })
 
-/** `limit`: the cap on the project's unique events. */
-export const RoomRequest = z.object({
-  events: z.array(z.object({ ...place, slug: z.string(), limit: z.number().int() })).max(1_000),
+export const ReleaseClaimsRequest = z.object({
+  claims: z.array(z.object({ recordId: Uuid, ...names })).max(1_000),
 })
-export type RoomQuestion = z.infer<typeof RoomRequest>['events'][number]
-/** For each event: whether it is known, or would find room under the cap now. */
-export const RoomAnswer = z.object({ hasRoom: z.array(z.boolean()) })
+export type ReleasedClaim = z.infer<typeof ReleaseClaimsRequest>['claims'][number]
 
 export const UserQuery = z.object({ ...place, userId: Uuid })
 export type UserQuery = z.infer<typeof UserQuery>
@@ -117,7 +123,11 @@ export const LookUpUsersRequest = z.object({
 })
 export type LookUpUsersRequest = z.infer<typeof LookUpUsersRequest>
 export type UserLookUp = LookUpUsersRequest['users'][number]
-export const LookUpUsersAnswer = z.object({ exists: z.array(z.boolean()) })
+/** `unknown`: the user's partition is not folded far enough to say that the user is missing. */
+export const Existence = z.enum(['exists', 'missing', 'unknown'])
+export type Existence = z.infer<typeof Existence>
+/** For each user, in order. */
+export const LookUpUsersAnswer = z.object({ users: z.array(Existence) })
 
 /** Events of one user that an answer shows; a project may have many more names. */
 export const MAX_EVENTS_SHOWN = 1_000

@@ -12,6 +12,8 @@ export interface AdapterOptions {
   readonly maxConnections?: number
   /** Names the connections in `pg_stat_activity`. */
   readonly applicationName: string
+  /** How long a statement may run. Default 10 s. */
+  readonly statementTimeoutMs?: number
   /** How long Postgres may say nothing during a statement before the connection is given up. */
   readonly silentConnectionMs?: number
   /** An idle connection was lost. Nothing failed: the next query opens another. */
@@ -32,7 +34,8 @@ const SILENT_CONNECTION_MS = 12_000
  * default is "without limit".
  */
 export function createAdapter(options: AdapterOptions): PrismaPg {
-  const { schema, applicationName, maxConnections = 5, silentConnectionMs = SILENT_CONNECTION_MS } = options
+  const { schema, applicationName, maxConnections = 5, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const { silentConnectionMs = SILENT_CONNECTION_MS } = options
   return new PrismaPg(
     {
       ...sessionOf(options.url, schema),
@@ -42,7 +45,7 @@ export function createAdapter(options: AdapterOptions): PrismaPg {
       idleTimeoutMillis: Math.min(IDLE_TIMEOUT_MS, silentConnectionMs / 2),
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
+      statement_timeout: statementTimeoutMs,
       lock_timeout: LOCK_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       stream: () => createSocket(silentConnectionMs),

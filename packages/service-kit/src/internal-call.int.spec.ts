@@ -86,6 +86,19 @@ describe('an internal call', () => {
     }
   })
 
+  it('is unavailable when its answer is larger than any read model', async () => {
+    const Text = z.object({ text: z.string() })
+    const sized = internalRoute('/internal/text', Question, async ({ n }) => ({ text: 'x'.repeat(n) }))
+    const { url } = await serve([sized])
+    const client = createInternalClient({ baseUrls: [url], token: TOKEN, timeoutMs: 30_000 })
+    const read = (n: number) => client.call('/internal/text', { n }, Text)
+    expect(await read(2_000_000)).toMatchObject({ outcome: 'answered' })
+    expect(await read(9 * 1024 * 1024)).toMatchObject({
+      outcome: 'unavailable',
+      cause: { cause: { message: expect.stringContaining('bytes') } },
+    })
+  })
+
   it('goes to the next address when one refuses the connection, and stays there', async () => {
     const { url } = await serve([double])
     const client = clientOf(await refusedAddress(), url)

@@ -30,6 +30,9 @@ export interface InternalClient {
   ) => Promise<CallOutcome<Answer>>
 }
 
+/** A read model of the fattest user fits; no service can fill the memory of its caller. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+
 /** Nothing was sent on this connection, so another address may be tried. */
 const NOT_CONNECTED = new Set([
   'EAI_AGAIN',
@@ -84,11 +87,23 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
       },
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
-    const answer: unknown = await response.json()
+    const answer = await readJson(response)
     return response.ok ? readAnswer(answer, answerSchema) : readRefusal(response.status, answer)
   }
 
   return { call }
+}
+
+/** Throws, and ends the connection, where the answer is too large. */
+async function readJson({ body }: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > MAX_ANSWER_BYTES) throw new InternalCallError(`The answer has more than ${MAX_ANSWER_BYTES} bytes.`)
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString())
 }
 
 interface Attempt<Answer> {

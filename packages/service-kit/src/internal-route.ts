@@ -3,6 +3,8 @@ import type { ZodType } from 'zod'
 /** `signal` is aborted when the caller's deadline passes or the caller disconnects: nobody reads the answer then. */
 export interface CallContext {
   readonly signal: AbortSignal
+  /** When the caller's deadline passes, as `performance.now()` says. */
+  readonly deadlineAt: number
 }
 
 const NOT_FOUND = Symbol('not found')

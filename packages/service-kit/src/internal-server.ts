@@ -118,10 +118,12 @@ function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
       return refuse(response, 400, 'BAD_REQUEST', `${fault?.path.join('.') || 'body'}: ${fault?.message}`)
     }
     const abort = new AbortController()
-    const timer = setTimeout(() => abort.abort(new Error('The deadline passed.')), deadlineOf(request.headers))
+    const withinMs = withinMsOf(request.headers)
+    const deadlineAt = performance.now() + withinMs
+    const timer = setTimeout(() => abort.abort(new Error('The deadline passed.')), withinMs)
     response.once('close', () => abort.abort(new Error('The caller is gone.')))
     try {
-      const answer = await route.handle(body.data, { signal: abort.signal })
+      const answer = await route.handle(body.data, { signal: abort.signal, deadlineAt })
       if (isNotFound(answer)) refuse(response, 404, 'NOT_FOUND', 'There is nothing by that name.')
       else response.json(answer)
     } catch (err) {
@@ -135,7 +137,7 @@ function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
   }
 }
 
-function deadlineOf(headers: { [name: string]: string | string[] | undefined }): number {
+function withinMsOf(headers: { [name: string]: string | string[] | undefined }): number {
   const remainingMs = Number(headers['x-deadline-ms'])
   return remainingMs > 0 ? Math.min(remainingMs, MAX_DEADLINE_MS) : DEFAULT_DEADLINE_MS
 }

@@ -46,12 +46,12 @@ export const formTriggerEvaluator = defineConsumer({
     idempotent_outcomes: 'carried',
   },
 
-  routes: ({ db, barrier, countPartitions }) => [
-    internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(db, query)),
+  routes: ({ readDb, barrier, countPartitions }) => [
+    internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(readDb, query)),
     internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, { signal }) => {
       // An older decision would be a wrong answer, so a barrier that fails is an error.
       await barrier([partitionForKey(query.userId, await countPartitions())], signal)
-      return (await readForms(db, query)) ?? notFound()
+      return (await readForms(readDb, query)) ?? notFound()
     }),
   ],
 })

@@ -123,9 +123,12 @@ describe('who asks why, of an event that was just answered', () => {
   function askWhy(withinMs: number): Promise<FormsReadModel> {
     return withLogAdmin(connection, async (logAdmin) => {
       const barrier = createBarrier({ db: prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
-      const routes = formTriggerEvaluator.routes({ ...routeParts, db: prisma, barrier })
+      const routes = formTriggerEvaluator.routes({ ...routeParts, db: prisma, readDb: prisma, barrier })
       const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
-      const answer = await route?.handle(user, { signal: AbortSignal.timeout(withinMs) })
+      const answer = await route?.handle(user, {
+        signal: AbortSignal.timeout(withinMs),
+        deadlineAt: performance.now() + withinMs,
+      })
       return FormsReadModel.parse(answer)
     })
   }

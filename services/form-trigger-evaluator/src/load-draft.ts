@@ -60,8 +60,8 @@ function refOf({ organization, project, userId }: UserRef): UserRef {
 function slugsAskedBy(fact: UserFact, project: CatalogProject | undefined): readonly string[] {
   if (fact.type === 'VisitAnswered') return []
   const evaluates = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
-  const audiences = project && evaluates ? [...compileForms(project.config).audienceEvents] : []
-  return fact.type === 'EventTracked' ? [fact.slug, ...audiences] : audiences
+  const byGates = project && evaluates ? [...compileForms(project.config).gateEvents] : []
+  return fact.type === 'EventTracked' ? [fact.slug, ...byGates] : byGates
 }
 
 /** What the traits of these users count together. */

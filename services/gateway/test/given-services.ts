@@ -8,7 +8,7 @@ import {
 } from '@nextvisit/contracts'
 import { givenService } from './given-gateway.ts'
 
-const { reserve, release, claim } = INTERNAL_ROUTES
+const { reserve, release, claim, releaseClaims } = INTERNAL_ROUTES
 type Calls = readonly { readonly path: string; readonly body: unknown }[]
 
 /** A registry as trait-registry keeps it, in memory. */
@@ -16,13 +16,18 @@ export function givenRegistry(registered: readonly string[] = []) {
   const names = new Set(registered)
   const verdictFor = (one: Claim, slug: string) => {
     if (names.has(slug)) return 'registered'
-    if (one.limit !== undefined && names.size >= one.limit) return 'no-room'
+    if (names.size >= one.limit) return 'no-room'
+    if (one.dryRun) return 'room'
     names.add(slug)
     return 'new'
   }
   return givenService({
+    [releaseClaims]: async ({ claims }) => {
+      for (const { slugs } of claims) for (const slug of slugs) names.delete(slug)
+      return {}
+    },
     [claim]: async ({ claims }) => ({
-      verdicts: claims.map((one) => one.slugs.map(({ slug }) => verdictFor(one, slug))),
+      verdicts: claims.map((one) => one.slugs.map((slug) => verdictFor(one, slug))),
     }),
   })
 }

@@ -31,7 +31,7 @@ export const metering = defineConsumer({
     unique_names: 'fold',
   },
 
-  routes: ({ db, catalog, now }) => [
+  routes: ({ db, readDb, catalog, now }) => [
     internalRoute(INTERNAL_ROUTES.reserve, ReserveRequest, async ({ reservations }) => ({
       verdicts: await reserve(db, reservations, now()),
     })),
@@ -41,7 +41,7 @@ export const metering = defineConsumer({
     }),
     internalRoute(INTERNAL_ROUTES.readUsage, UsageQuery, (query) => {
       const project = catalog.project(query.organization, query.project)
-      return readUsage(db, query, project?.disabledTraits ?? new Set())
+      return readUsage(readDb, query, project?.disabledTraits ?? new Set())
     }),
   ],
 })

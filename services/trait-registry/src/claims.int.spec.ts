@@ -1,16 +1,16 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { createAdapter } from '@nextvisit/database'
+import { createAdapter, withClient } from '@nextvisit/database'
 import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { claimNames } from './claims.ts'
+import { claimNames, releaseClaims } from './claims.ts'
 import { traitRegistry } from './consumer.ts'
-import { findRoom, readDefinitions } from './queries.ts'
+import { readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
@@ -42,7 +42,8 @@ function claim(place: Place, slugs: readonly string[], special: Partial<Claim> =
     ...place,
     recordId: randomUUID(),
     partition: 0,
-    slugs: slugs.map((slug) => ({ slug, name: slug })),
+    slugs: [...slugs],
+    limit: 1_000,
     disabled: [],
     ...special,
   }
@@ -86,6 +87,31 @@ const claimedSlugs = async ({ organization }: Place) =>
   (await prisma.claim.findMany({ where: { organization }, orderBy: { slug: 'asc' } })).map(({ slug }) => slug)
 const registeredSlugs = async ({ organization }: Place) =>
   (await prisma.definition.findMany({ where: { organization }, orderBy: { slug: 'asc' } })).map(({ slug }) => slug)
+
+/** Runs `work` while another session holds the project's lock, as a slow claim of the same project would. */
+async function whileLocked({ organization, project }: Place, work: () => Promise<void>): Promise<void> {
+  await withClient(database.url, async (client) => {
+    await client.query('BEGIN')
+    await client.query('SELECT FROM registry.projects WHERE organization = $1 AND project = $2 FOR UPDATE', [
+      organization,
+      project,
+    ])
+    await work()
+    await client.query('ROLLBACK')
+  })
+}
+
+const release = (...claims: readonly Claim[]) =>
+  releaseClaims(
+    prisma,
+    claims.map(({ organization, project, kind, recordId, slugs }) => ({
+      organization,
+      project,
+      kind,
+      recordId,
+      slugs,
+    })),
+  )
 
 describe('claiming names (design.md, Trait-registry)', () => {
   it('tells one request that the name is new, the others that it is claimed, and later ones that it is registered', async () => {
@@ -131,16 +157,14 @@ describe('claiming names (design.md, Trait-registry)', () => {
     await fold([tracked(place, 'known')])
     await fold([identifyRequested({ ...place, operations: { set: { plan: 'pro' } } })])
     await ask([claim(place, ['claimed'])])
-    const asked = [
-      { ...place, slug: 'known', limit: 0 },
-      { ...place, slug: 'claimed', limit: 0 },
-      { ...place, slug: 'fresh', limit: 2 },
-      { ...place, slug: 'fresh', limit: 3 },
-      { ...place, slug: 'plan', limit: 0 },
-      { ...newPlace(), slug: 'known', limit: 0 },
-      { ...newPlace(), slug: 'known', limit: 1 },
-    ]
-    expect(await findRoom(prisma, asked)).toEqual([true, true, false, true, false, false, true])
+    const look = (limit: number, ...slugs: string[]) => claim(place, slugs, { limit, dryRun: true })
+    expect(await ask([look(0, 'known', 'claimed'), look(2, 'fresh'), look(3, 'fresh'), look(0, 'plan')])).toEqual([
+      ['registered', 'claimed'],
+      ['no-room'],
+      ['room'],
+      ['no-room'],
+    ])
+    expect(await ask([claim(newPlace(), ['known'], { limit: 1, dryRun: true })])).toEqual([['room']])
     expect(await claimedSlugs(place)).toEqual(['claimed'])
   })
 
@@ -160,6 +184,88 @@ describe('claiming names (design.md, Trait-registry)', () => {
     expect(await ask([claim(place, slugs)])).toEqual([slugs.map(() => 'new')])
     await fold(slugs.map((slug) => tracked(place, slug)))
     expect(await ask([claim(place, slugs)])).toEqual([slugs.map(() => 'registered')])
+  })
+})
+
+describe('a claim of names that are decided already', () => {
+  it('does not wait for the project: registered names, a cap that is reached, and dry runs', async () => {
+    const place = newPlace()
+    await ask([claim(place, ['a', 'b'])])
+    await fold([tracked(place, 'a'), tracked(place, 'b')])
+    await whileLocked(place, async () => {
+      expect(await ask([claim(place, ['b', 'c', 'a', 'd'], { limit: 2 })])).toEqual([
+        ['registered', 'no-room', 'registered', 'no-room'],
+      ])
+      expect(await ask([claim(place, ['c'], { dryRun: true })])).toEqual([['room']])
+      await expect(ask([claim(place, ['c'])])).rejects.toThrow('lock timeout')
+    })
+    expect(await ask([claim(place, ['c'])])).toEqual([['new']])
+  })
+
+  it('keeps questions of different caps apart: those that refuse take no room from the others', async () => {
+    const place = newPlace()
+    const asked = [
+      claim(place, ['a', 'b'], { limit: 0 }),
+      claim(place, ['c', 'a', 'd'], { limit: 2 }),
+      claim(place, ['e', 'f'], { limit: 4 }),
+      claim(place, ['g'], { limit: 3 }),
+      claim(place, ['f', 'g'], { limit: 5 }),
+    ]
+    expect(await ask(asked)).toEqual([
+      ['no-room', 'no-room'],
+      ['new', 'new', 'no-room'],
+      ['new', 'new'],
+      ['no-room'],
+      ['claimed', 'new'],
+    ])
+  })
+})
+
+describe('claims that are given back', () => {
+  it('free their names at once, and the next to ask is new', async () => {
+    const place = newPlace()
+    const refused = claim(place, ['a', 'b'], { limit: 2 })
+    await ask([refused])
+    expect(await ask([claim(place, ['c'], { limit: 2 })])).toEqual([['no-room']])
+    await release(refused, claim(place, ['nobody’s']))
+    expect(await claimedSlugs(place)).toEqual([])
+    expect(await ask([claim(place, ['c', 'a'], { limit: 2 })])).toEqual([['new', 'new']])
+  })
+
+  it('stay while another record depends on them, and go with the last', async () => {
+    const place = newPlace()
+    const [first, second] = [claim(place, ['a']), claim(place, ['a'])]
+    expect(await ask([first, second])).toEqual([['new'], ['claimed']])
+    await release(first)
+    expect(await claimedSlugs(place)).toEqual(['a'])
+    await release(second)
+    expect(await claimedSlugs(place)).toEqual([])
+  })
+
+  it('stay where the same record asked twice: its first publish may be in the log', async () => {
+    const place = newPlace()
+    const repeated = claim(place, ['a'])
+    await ask([repeated])
+    await ask([repeated])
+    await release(repeated)
+    expect(await claimedSlugs(place)).toEqual(['a'])
+  })
+
+  it('stay where more records depend on them than are listed', async () => {
+    const place = newPlace()
+    const claims = Array.from({ length: 40 }, () => claim(place, ['a']))
+    for (const one of claims) await ask([one])
+    await release(...claims)
+    expect(await claimedSlugs(place)).toEqual(['a'])
+  })
+
+  it('leave registered names as they are', async () => {
+    const place = newPlace()
+    const asked = claim(place, ['a'])
+    await ask([asked])
+    await fold([tracked(place, 'a')])
+    await release(asked)
+    expect(await registeredSlugs(place)).toEqual(['a'])
   })
 })
 
@@ -251,7 +357,7 @@ describe('under concurrency', () => {
         const asked = shuffled(places).map((place) => claim(place, shuffled(names), { limit: 5 }))
         const verdicts = await ask(asked, later(900_000))
         const ridden = asked.map(({ slugs, organization, project }, index) => {
-          const own = slugs.map(({ slug }, position) => ({ slug, verdict: verdicts[index]?.[position] }))
+          const own = slugs.map((slug, position) => ({ slug, verdict: verdicts[index]?.[position] }))
           heardNew.push(...own.filter(({ verdict }) => verdict === 'new').map(({ slug }) => `${organization}/${slug}`))
           const passed = own.filter(({ verdict }) => verdict !== 'no-room')
           return passed.map(({ slug }) => tracked({ organization, project }, slug))
@@ -259,7 +365,13 @@ describe('under concurrency', () => {
         await fold(shuffled(ridden.flat()))
       }
       const claimGhostsAgain = () => ask(ghosts(), later(900_000))
+      const claimAndRelease = async () => {
+        const asked = shuffled(places).map((place) => claim(place, shuffled(names), { kind: 'trait' }))
+        await ask(asked, later(900_000))
+        await releaseClaims(prisma, asked)
+      }
       await Promise.all([live(), tickAll(later(300_000)), live(), claimGhostsAgain(), live(), tickAll(later(300_000))])
+      await Promise.all([claimGhostsAgain(), claimAndRelease(), tickAll(later(300_000)), claimAndRelease()])
       expect(new Set(heardNew).size).toBe(heardNew.length)
       for (const place of places) {
         expect(await registeredSlugs(place)).toHaveLength(5)

@@ -1,26 +1,49 @@
-import { type Claim, ClaimAnswer, type ClaimVerdict } from '@nextvisit/contracts'
+import { type Claim, ClaimVerdict, type ReleasedClaim } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
+import { z } from 'zod'
 import { claims, tickMarks } from './tables.ts'
 
 /** A claim that no folded record used for so long is dropped. */
 export const CLAIM_LIFETIME_MS = 60_000
 
-/** Claims in order, atomically; a verdict for each slug of each claim (the SQL function `claim_names`). */
+/**
+ * Claims in order; a verdict for each slug of each claim. What is decided without a claim (names that are registered, caps
+ * that are reached, dry runs) is answered without a lock; the rest atomically (the SQL function `claim_names`).
+ */
 export async function claimNames(db: Db, asked: readonly Claim[], at: Date): Promise<ClaimVerdict[][]> {
-  const questions = asked.map(({ organization, project, kind, recordId, partition, slugs, limit, disabled }) => ({
-    organization,
-    project,
-    kind,
-    record_id: recordId,
-    partition,
-    slugs: slugs.map(({ slug }) => slug),
-    limit,
-    disabled,
-  }))
-  const [row] = await db.$queryRaw<{ verdicts: unknown }[]>(
-    sql`SELECT claim_names(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz) AS verdicts`,
-  )
-  return ClaimAnswer.parse(row).verdicts
+  const verdicts = await ask(db, asked, at, sql`ARRAY(SELECT verdict FROM find_names(given.questions, given.at))`)
+  const undecided = asked.flatMap((claim, index) => {
+    const needsClaim = verdicts[index]?.some((verdict) => verdict === 'room' || verdict === 'claimed')
+    return needsClaim && !claim.dryRun ? [{ claim, index }] : []
+  })
+  if (undecided.length === 0) return verdicts
+  const open = undecided.map(({ claim }) => claim)
+  const claimed = await ask(db, open, at, sql`claim_names(given.questions, given.at)`)
+  undecided.forEach(({ index }, position) => {
+    verdicts[index] = claimed[position] ?? []
+  })
+  return verdicts
+}
+
+/** The verdicts that a query over `given.questions` and `given.at` answers, for each claim those of its slugs. */
+async function ask(db: Db, asked: readonly Claim[], at: Date, query: Statement): Promise<ClaimVerdict[][]> {
+  const questions = asked.map((claim) => ({ ...claim, record_id: claim.recordId }))
+  const [row] = await db.$queryRaw<{ verdicts: unknown }[]>(sql`
+    SELECT ${query} AS verdicts
+    FROM (VALUES (${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)) AS given (questions, at)`)
+  const verdicts = z.array(ClaimVerdict).parse(row?.verdicts)
+  let begin = 0
+  return asked.map(({ slugs }) => {
+    const own = verdicts.slice(begin, begin + slugs.length)
+    begin += slugs.length
+    return own
+  })
+}
+
+/** Gives back the names of records that certainly were not published. */
+export async function releaseClaims(db: Db, released: readonly ReleasedClaim[]): Promise<void> {
+  const names = released.map((claim) => ({ ...claim, record_id: claim.recordId }))
+  await db.$executeRaw(sql`SELECT release_names(${JSON.stringify(names)}::jsonb)`)
 }
 
 /** Whether any claim, of whatever partition, was last asked for at `deadline` or before. */

@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { defineConsumer } from '@nextvisit/consumer'
-import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES, RoomRequest } from '@nextvisit/contracts'
+import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES, ReleaseClaimsRequest } from '@nextvisit/contracts'
 import { internalRoute } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { claimNames } from './claims.ts'
-import { findRoom, readDefinitions } from './queries.ts'
+import { claimNames, releaseClaims } from './claims.ts'
+import { readDefinitions } from './queries.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 /** Knows the traits and events of every project, and grants claims of new names under the plan's caps. */
@@ -24,13 +24,14 @@ export const traitRegistry = defineConsumer({
     tick_marks: 'carried',
   },
 
-  routes: ({ db, now }) => [
+  routes: ({ db, readDb, now }) => [
     internalRoute(INTERNAL_ROUTES.claim, ClaimRequest, async ({ claims }) => ({
       verdicts: await claimNames(db, claims, now()),
     })),
-    internalRoute(INTERNAL_ROUTES.findRoom, RoomRequest, async ({ events }) => ({
-      hasRoom: await findRoom(db, events),
-    })),
-    internalRoute(INTERNAL_ROUTES.readDefinitions, DefinitionsQuery, (query) => readDefinitions(db, query)),
+    internalRoute(INTERNAL_ROUTES.releaseClaims, ReleaseClaimsRequest, async ({ claims }) => {
+      await releaseClaims(db, claims)
+      return {}
+    }),
+    internalRoute(INTERNAL_ROUTES.readDefinitions, DefinitionsQuery, (query) => readDefinitions(readDb, query)),
   ],
 })

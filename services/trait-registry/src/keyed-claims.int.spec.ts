@@ -35,8 +35,8 @@ async function fold(facts: readonly EventTracked[]): Promise<void> {
   await partition.fold({ ...batchOf(records), fetchedFrom: nextOffset, nextOffset: end })
 }
 
-function claimOf({ id: recordId, organization, project, slug, eventName: name }: EventTracked): Claim {
-  return { kind: 'event', organization, project, recordId, partition: 0, slugs: [{ slug, name }], disabled: [] }
+function claimOf({ id: recordId, organization, project, slug }: EventTracked): Claim {
+  return { kind: 'event', organization, project, recordId, partition: 0, slugs: [slug], limit: 9, disabled: [] }
 }
 
 describe('the claim of a keyed record’s copy (decisions.md, Retries)', () => {

@@ -31,9 +31,12 @@ export const definitions = defineTable(
   },
 )
 
+/** By key only: the SQL function `claim_names` writes the rest. */
 export const claims = defineTable(
   'claims',
-  { ...NAME, recordId: 'uuid', partition: 'int', askedAt: 'timestamptz' } satisfies ColumnsOf<Claim>,
+  { ...NAME, partition: 'int', askedAt: 'timestamptz' } satisfies ColumnsOf<
+    Pick<Claim, keyof typeof NAME | 'partition' | 'askedAt'>
+  >,
   ['organization', 'project', 'kind', 'slug'],
 )
 

@@ -12,7 +12,9 @@ import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
 import { Counter, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { readExistence, readSegmentMembers, readSegments, readUser } from './queries.ts'
+import { BehindError } from './errors.ts'
+import { lookUpUsers } from './look-up-users.ts'
+import { readSegmentMembers, readSegments, readUser } from './queries.ts'
 import { createUserProjection } from './user-projection.ts'
 
 /** Enough for records that are on their way. The rest of the caller's 2 s is for the answer. */
@@ -85,43 +87,46 @@ export const userProjector = defineConsumer({
       WHERE users.partition = owned.partition AND changes_at IS NOT NULL) AS due`,
 
   routes: (parts) => {
-    const { db, barrier } = parts
+    const { db, readDb, barrier } = parts
     return [
-      internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, { signal }) => {
-        const exists = await readExistence(db, users)
-        // Users are never deleted, so only the unknown ones need the barrier.
-        const unknown = users.filter((_user, index) => !exists[index])
-        if (unknown.length === 0) return { exists }
-        await barrier([...new Set(unknown.map((user) => user.partition))], signal)
-        return { exists: await readExistence(db, users) }
-      }),
+      internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, context) => ({
+        users: await lookUpUsers(db, barrier, users, context),
+      })),
       internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, { signal }) => {
-        await catchUp(parts, (count) => [partitionForKey(query.userId, count)], signal)
-        return (await readUser(db, query)) ?? notFound()
+        const isCaughtUp = await catchUp(parts, (count) => [partitionForKey(query.userId, count)], signal)
+        const user = await readUser(readDb, query)
+        // Without the latest records a user may be there all the same.
+        if (!user && !isCaughtUp) throw new BehindError()
+        return user ?? notFound()
       }),
       internalRoute(INTERNAL_ROUTES.readSegments, SegmentsQuery, async (query, { signal }) => {
         await catchUp(parts, everyPartition, signal)
-        return readSegments(db, query)
+        return readSegments(readDb, query)
       }),
       internalRoute(INTERNAL_ROUTES.readSegmentMembers, SegmentMembersQuery, async (query, { signal }) => {
         await catchUp(parts, everyPartition, signal)
-        return readSegmentMembers(db, query)
+        return readSegmentMembers(readDb, query)
       }),
     ]
   },
 })
 
-/** Waits for what was answered before, but not for long: an answer without the latest records is better than none. */
+/**
+ * Waits for what was answered before, but not for long: an answer without the latest records is better than none. Resolves
+ * with whether they are there.
+ */
 async function catchUp(
   { barrier, countPartitions }: Pick<RouteParts<Db>, 'barrier' | 'countPartitions'>,
   partitionsOf: (count: number) => readonly number[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const within = AbortSignal.any([signal, AbortSignal.timeout(READ_BARRIER_WITHIN_MS)])
   try {
     await barrier(partitionsOf(await countPartitions()), within)
+    return true
   } catch (error) {
     if (signal.aborted) throw error
+    return false
   }
 }
 

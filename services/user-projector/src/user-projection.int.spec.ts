@@ -202,10 +202,17 @@ function askedOf(place: Place, userName: string, partition: number) {
 const PARTITIONS = 12
 const countPartitions = () => Promise.resolve(PARTITIONS)
 
-function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal.timeout(5_000)) {
-  const parts = { db: prisma, barrier, countPartitions, catalog: context.catalog, now: () => new Date() }
+function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal.timeout(5_000), withinMs = 5_000) {
+  const parts = {
+    db: prisma,
+    readDb: prisma,
+    barrier,
+    countPartitions,
+    catalog: context.catalog,
+    now: () => new Date(),
+  }
   const asked = userProjector.routes(parts).find((one) => one.path === route)
-  return asked?.handle(body, { signal })
+  return asked?.handle(body, { signal, deadlineAt: performance.now() + withinMs })
 }
 
 function lookUp(users: ReturnType<typeof askedOf>[], barrier: Barrier) {
@@ -217,7 +224,7 @@ describe('looking users up', () => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     const answer = await lookUp([askedOf(place, 'ada', 1)], () => Promise.reject(new Error('asked')))
-    expect(answer).toEqual({ exists: [true] })
+    expect(answer).toEqual({ users: ['exists'] })
   })
 
   it('waits behind the barrier of the others’ partitions, and answers in order', async () => {
@@ -234,10 +241,42 @@ describe('looking users up', () => {
       waitedFor.push(...partitions)
       await fold([identifyRequested({ ...place, userName: 'late' })])
     })
-    expect(answer).toEqual({ exists: [false, true, true, false] })
+    expect(answer).toEqual({ users: ['missing', 'exists', 'exists', 'missing'] })
     expect(waitedFor).toEqual([2, 3])
   })
 })
+
+/** Partition 2 is never folded to its end. */
+const behind: Barrier = (partitions, signal) =>
+  partitions.includes(2) ? sleep(60_000, undefined, { signal }) : Promise.resolve()
+const away: Barrier = () => Promise.reject(new Error('the log is away'))
+
+describe('looking users up while a partition is behind (design.md, The user marker)', () => {
+  it('leaves only its own missing users unknown', async () => {
+    const place = newPlace()
+    await fold([identifyRequested({ ...place })])
+    const users = [
+      askedOf(place, 'nobody', 2),
+      askedOf(place, 'ada', 2),
+      askedOf(place, 'somebody', 3),
+      askedOf({ ...place, project: 'blog' }, 'ada', 4),
+    ]
+    expect(await lookUp(users, behind)).toEqual({ users: ['unknown', 'exists', 'missing', 'missing'] })
+  })
+
+  it('answers before the caller’s deadline', async () => {
+    const users = [askedOf(newPlace(), 'nobody', 2)]
+    const neverAborted = new AbortController().signal
+    const answer = await ask(INTERNAL_ROUTES.lookUpUsers, { users }, behind, neverAborted, 50)
+    expect(answer).toEqual({ users: ['unknown'] })
+  })
+
+  it('fails where the log can not be asked: that says nothing about any user', async () => {
+    await expect(lookUp([askedOf(newPlace(), 'nobody', 2)], away)).rejects.toThrow('the log is away')
+  })
+})
+
+const stuck: Barrier = (_, signal) => sleep(60_000, undefined, { signal })
 
 function readAdaBehind(barrier: Barrier, place: Place, signal?: AbortSignal) {
   return ask(INTERNAL_ROUTES.readUser, { ...place, userId: userIdFixture('ada') }, barrier, signal)
@@ -255,11 +294,15 @@ describe('reading a user', () => {
 
   it.each([
     ['can not be asked', () => Promise.reject(new Error('away'))],
-    ['is not passed in time', (_: readonly number[], signal: AbortSignal) => sleep(60_000, undefined, { signal })],
+    ['is not passed in time', stuck],
   ])('shows what is there when the barrier %s', async (_how, barrier) => {
     const place = newPlace()
     await fold([identifyRequested({ ...place })])
     expect(await readAdaBehind(barrier, place)).toMatchObject({ userName: 'ada' })
+  })
+
+  it('does not say that a user is missing who may be in records that are not folded yet', async () => {
+    await expect(readAdaBehind(stuck, newPlace())).rejects.toMatchObject({ code: 'BEHIND_THE_LOG', retryable: true })
   })
 
   it('asks nothing more for a caller who is gone', async () => {

@@ -6,14 +6,16 @@ import type { Db } from '@nextvisit/database'
 export function callRoute(consumer: Consumer, db: Db) {
   const routes = consumer.routes({
     db,
+    readDb: db,
     catalog: staticCatalog([]),
     now: () => new Date(),
     barrier: () => Promise.resolve(),
     countPartitions: () => Promise.resolve(1),
   })
+  const context = { signal: new AbortController().signal, deadlineAt: Number.POSITIVE_INFINITY }
   return async (path: string, body: object): Promise<object> => {
     const route = routes.find((one) => one.path === path)
     if (!route) throw new RangeError(`${consumer.name} has no route ${path}`)
-    return (await route.handle(body, { signal: new AbortController().signal })) as object
+    return (await route.handle(body, context)) as object
   }
 }

@@ -1,8 +1,9 @@
 import type { ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
+import { compileForms } from './form-index.ts'
 import { leavesOf } from './segments.ts'
 
-/** The facts about a user that a project's forms look at: in triggers, audiences and segments. */
+/** The facts about a user that a project's forms look at: in triggers, gates and segments. */
 export interface AskedFacts {
   /** By slug. */
   readonly events: ReadonlySet<string>
@@ -11,14 +12,13 @@ export interface AskedFacts {
 }
 
 /** Decisions on these facts alone are the same as decisions on all facts of a user. */
-export function factsAskedBy(projects: readonly Pick<ProjectConfig, 'forms' | 'segments'>[]): AskedFacts {
-  const forms = projects.flatMap((project) => project.forms)
-  const trees = [
-    ...forms.flatMap(({ audience }) => audience ?? []),
-    ...projects.flatMap(({ segments }) => segments.map(({ where }) => where)),
-  ]
-  const leaves = trees.flatMap(leavesOf)
-  const triggers = forms.flatMap((form) => form.triggers)
+export function factsAskedBy(projects: readonly ProjectConfig[]): AskedFacts {
+  const gates = projects.flatMap((project) =>
+    [...compileForms(project).byId.values()].flatMap((form) => form.gates.toQueue),
+  )
+  const segments = projects.flatMap((project) => project.segments)
+  const leaves = [...gates.flatMap(({ asks }) => asks), ...segments.flatMap(({ where }) => leavesOf(where))]
+  const triggers = projects.flatMap((project) => project.forms).flatMap((form) => form.triggers)
   return {
     events: new Set([...triggers, ...leaves].flatMap((one) => ('event' in one ? eventSlug(one.event) : []))),
     traits: new Set(leaves.flatMap((leaf) => ('trait' in leaf ? leaf.trait : []))),

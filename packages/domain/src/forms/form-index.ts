@@ -1,7 +1,7 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileGates, type FormGates } from './gates.ts'
 import { eventSlug } from '../event-slug.ts'
-import { compileSegments, leavesOf, type SegmentIndex } from './segments.ts'
+import { compileSegments, type SegmentIndex } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
 /** A form made ready for evaluation, once for each catalog revision. */
@@ -20,8 +20,8 @@ export interface FormIndex {
   readonly byId: ReadonlyMap<string, CompiledForm>
   /** That audiences name. */
   readonly segments: SegmentIndex
-  /** Of the events that audiences count, also through segments. Triggers count only the event that sets them off. */
-  readonly audienceEvents: ReadonlySet<string>
+  /** Of the events that gates count, also through segments. Triggers count only the event that sets them off. */
+  readonly gateEvents: ReadonlySet<string>
   /** Forms that a tracked event of this slug may set off. */
   readonly onEvent: (slug: string) => readonly CompiledForm[]
   /** Forms that a visit may set off. */
@@ -54,7 +54,7 @@ function buildIndex(project: ProjectConfig): FormIndex {
   return {
     byId: new Map(forms.map((form) => [form.id, form])),
     segments: compileSegments(project),
-    audienceEvents: new Set(project.forms.flatMap((form) => eventsOfAudience(form, project))),
+    gateEvents: new Set(forms.flatMap(({ gates }) => eventsOfGates(gates, project))),
     onEvent,
     onVisit: forms.filter((form) => form.triggers.some(({ onVisits }) => onVisits)),
     reactsTo: (slug) => onEvent(slug).some(({ isEnabled }) => isEnabled),
@@ -62,8 +62,8 @@ function buildIndex(project: ProjectConfig): FormIndex {
   }
 }
 
-function eventsOfAudience({ audience }: Form, project: ProjectConfig): readonly string[] {
-  const leaves = audience ? leavesOf(audience) : []
+function eventsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {
+  const leaves = toQueue.flatMap(({ asks }) => asks)
   return leaves.flatMap((leaf) => {
     if ('event' in leaf) return eventSlug(leaf.event)
     return 'segment' in leaf ? [...compileSegments(project).eventSlugsOf(leaf.segment)] : []

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   type Condition,
+  type ConditionLeaf,
   durationMs,
   type Form,
   GATE_NAMES,
@@ -12,6 +13,7 @@ import {
 import { compileFinder, type IsMember } from './conditions.ts'
 import type { Moment } from './moment.ts'
 import { type Queue, stateAt } from './queue.ts'
+import { leavesOf } from './segments.ts'
 import type { UserState } from './user-state.ts'
 
 /** A gate made ready for one form (forms.md, Gates). */
@@ -23,6 +25,8 @@ export interface Gate {
   readonly check: (user: UserState, now: Moment, isMember: IsMember) => GateOutcome
   /** What is recorded where it does not pass. */
   readonly reason: GateReason
+  /** The conditions on facts about the user that it looks at. Facts that no gate asks for are neither loaded nor kept. */
+  readonly asks: readonly ConditionLeaf[]
 }
 
 /** The gates of one form. */
@@ -73,6 +77,7 @@ function live({ enabled, startsAt, endsAt }: Form): Gate {
   const dates = { startsAt: utcOf(startsAt), endsAt: utcOf(endsAt) }
   return {
     reason: 'not-live',
+    asks: [],
     check: (_user, now) => ({
       gate: 'live',
       passed: enabled && now.ms >= startsAtMs && now.ms < endsAtMs,
@@ -87,6 +92,7 @@ function audience({ audience: condition = EVERYBODY }: Form): Gate {
   const find = compileFinder(condition)
   return {
     reason: 'not-in-audience',
+    asks: leavesOf(condition),
     check: (user, now, isMember) => {
       const { holds, leaf, negated, actual } = find(user, now.ms, isMember)
       return { gate: 'audience', passed: holds, compared: { leaf, negated, actual } }
@@ -99,6 +105,7 @@ function sample({ id, sample: percent }: Form): Gate {
   const threshold = percent * 100
   return {
     reason: 'sampled-out',
+    asks: [],
     check: ({ userId }) => {
       const bucket = percent >= 100 ? null : bucketOf(id, userId)
       return { gate: 'sample', passed: bucket === null || bucket < threshold, compared: { bucket, threshold } }
@@ -116,6 +123,7 @@ function repeat({ id, frequency: { repeat: rule } }: Form): Gate {
   const times = rule === 'once' ? 1 : typeof rule === 'object' && 'times' in rule ? rule.times : Infinity
   return {
     reason: everyMs === undefined ? 'repeat-exhausted' : 'too-soon',
+    asks: [],
     check: ({ queue: { shown, open } }, now) => {
       const shownForm = shown.get(id)
       const timesQueued = (shownForm?.times ?? 0) + (open.has(id) ? 1 : 0)
@@ -131,6 +139,7 @@ function cooldown({ cooldown: { ignore } }: Form, { formCooldown }: ProjectConfi
   const cooldownMs = ignore ? 0 : durationMs(formCooldown)
   return {
     reason: 'cooling-down',
+    asks: [],
     check: ({ queue }, now) => {
       const lastShown = cooldownMs === 0 ? null : findLastShown(queue, now)
       const passed = lastShown === null || isSince(lastShown.at, cooldownMs, now)
@@ -162,6 +171,7 @@ function isSince(instant: string | null, atLeastMs: number, now: Moment): boolea
 function slot({ id }: Form): Gate {
   return {
     reason: 'already-waiting',
+    asks: [],
     check: ({ queue }) => {
       const row = queue.open.get(id)
       const waiting = row ? { state: row.state, queuedAt: row.queuedAt } : null

@@ -3,22 +3,27 @@ import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 
 const { lookUpUsers, reserve, claim } = INTERNAL_ROUTES
-const everybodyExists = () => givenService({ [lookUpUsers]: async ({ users }) => ({ exists: users.map(() => true) }) })
+const everybodyExists = () =>
+  givenService({ [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'exists') }) })
 const never = () => new Promise<never>(() => undefined)
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
 const count = (values: readonly unknown[], value: unknown) => values.filter((one) => one === value).length
 
 describe('user exists (decisions.md, Track event: 404)', () => {
   it('asks the user projector for a user without a marker, and refuses who does not exist', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ exists: users.map(() => false) }) })
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const gateway = await givenGateway({ services: { userProjector: projector.url } })
     const answer = await gateway.track({ userName: 'nobody', eventName: 'a' })
     expect(answer.body).toEqual({ status: 404, error: 'Not Found', message: 'User not found' })
     expect(await gateway.records()).toEqual([])
   })
 
-  it('lets questions that wait share an answer, and remembers "no such user" for a moment', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ exists: users.map(() => false) }) })
+  it('lets questions that wait share an answer', async () => {
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const gateway = await givenGateway({ services: { userProjector: projector.url } })
     const track = () => gateway.track({ userName: 'nobody', eventName: 'a' })
     const answers = await Promise.all(Array.from({ length: 50 }, track))
@@ -27,8 +32,10 @@ describe('user exists (decisions.md, Track event: 404)', () => {
     for (const { body } of projector.calls) expect(body).toMatchObject({ users: [{ project: 'shop' }] })
   })
 
-  it('sees an identify on another gateway at once, although it remembers "no such user"', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ exists: users.map(() => false) }) })
+  it('sees an identify on another gateway at once', async () => {
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const gateway = await givenGateway({ services: { userProjector: projector.url } })
     const other = await givenGateway({ besides: gateway })
     expect((await gateway.track({ userName: 'ada', eventName: 'a' })).status).toBe(404)

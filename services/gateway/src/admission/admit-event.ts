@@ -1,10 +1,11 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import type { TrackBody } from '@nextvisit/domain'
 import { admissionDeadline } from '../http/budget.ts'
-import { REFUSALS, type RefusalRule, refuse } from '../http/refusals.ts'
+import { REFUSALS, refuse } from '../http/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../routes/route.ts'
 import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
+import { capOnNewEvents } from './name-caps.ts'
 
 export type AdmitEvent = ReturnType<typeof createAdmitEvent>
 
@@ -23,36 +24,37 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
 
     const existence = await knownUsers.check({ organization, project, ...place }, deadlineAt)
     if (existence === 'missing') return refuse(REFUSALS.user)
+    if (existence === 'crowded') return refuse(REFUSALS.busy)
     if (existence === 'unchecked') unchecked.push('user')
 
     if (request.project.disabledEvents.has(slug)) return refuse(REFUSALS.disabled)
 
-    const { cap, refusal } = capOnNewEvents(request, slug)
+    const { limit: cap, refusal } = capOnNewEvents(request, slug)
+    const claim: Claim = { kind: 'event', ...recordRef, slugs: [slug], disabled: [], limit: cap }
     const limit = common.environment === 'P' ? request.project.plan.eventsPerMonth : undefined
     if (limit !== undefined) {
       const reservation = { kind: 'event', ...recordRef, month: monthOf(common.received), limit } as const
       // An event that the cap refuses must not take room from others.
-      const isRefusedByCap = () => traitRegistry.isRefusedByCap({ organization, project, slug, ...cap }, deadlineAt)
+      const isRefusedByCap = () => traitRegistry.isRefusedByCap(claim, deadlineAt)
       const reserved = await metering.reserveEvent(reservation, deadlineAt, isRefusedByCap)
       if (reserved === 'refused-by-cap') return refuse(refusal)
       if (reserved === 'exhausted') return refuse(REFUSALS.eventLimit)
+      if (reserved === 'crowded') return refuse(REFUSALS.busy)
       if (reserved === 'unchecked') unchecked.push('event-limit')
     }
     // A reservation that was not answered may have been made all the same.
     const release = async (releaseDeadlineAt?: number) => {
-      if (limit !== undefined) await metering.release(recordRef.recordId, releaseDeadlineAt)
+      if (limit !== undefined) await metering.release(recordRef, releaseDeadlineAt)
     }
 
-    const names = [{ slug, name: body.eventName }]
-    const claim: Claim = { kind: 'event', ...recordRef, slugs: names, disabled: [], ...cap }
     // An idempotent request may be a repeat of one that another gateway answered before Redis was emptied.
     const claimed = await traitRegistry.claim(claim, deadlineAt, common.keyed)
     const verdict = claimed.outcome === 'claimed' ? claimed.verdicts.get(slug) : undefined
     if (claimed.outcome === 'unchecked') unchecked.push('event-name')
-    if (verdict === 'no-room') {
+    if (claimed.outcome === 'crowded' || verdict === 'no-room') {
       // Awaited: the caller's next request must find the room again.
       await release(request.deadlineAt)
-      return refuse(refusal)
+      return refuse(verdict === 'no-room' ? refusal : REFUSALS.busy)
     }
 
     const newEvent = verdict === 'new'
@@ -62,23 +64,8 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
       fact: { type: 'EventTracked', ...common, ...body, newEvent, metered, unchecked },
       settle: async (published) => {
         if (published === 'published') traitRegistry.remember(claim, [slug])
-        if (published === 'not-published') void release()
+        if (published === 'not-published') void Promise.all([release(), traitRegistry.release(claim)])
       },
     }
   }
-}
-
-/**
- * The room for a new name, and the refusal where there is none. No room for an SDK key where the project does not let
- * clients create events and does not declare this one (docs/decisions, 7); else the plan's cap in `P`; else any.
- */
-function capOnNewEvents(
-  { key, project }: CheckedRequest,
-  slug: string,
-): { readonly cap: { readonly limit?: number }; readonly refusal: RefusalRule } {
-  if (key.entry.kind === 'sdk' && !project.config.clientCreatedEvents && !project.declaredEvents.has(slug))
-    return { cap: { limit: 0 }, refusal: REFUSALS.newEvent }
-  const { uniqueEvents } = project.plan
-  const isCapped = key.entry.environment === 'P' && uniqueEvents !== undefined
-  return { cap: isCapped ? { limit: uniqueEvents } : {}, refusal: REFUSALS.uniqueEvents }
 }

@@ -1,10 +1,14 @@
-import type { ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
+import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import { chooseFields, type IdentifyBody, isCustomSlug, type TraitChange, toTraitOperations } from '@nextvisit/domain'
 import { admissionDeadline } from '../http/budget.ts'
 import { REFUSALS, refuse, refuseBody } from '../http/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../routes/route.ts'
 import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
+import { capsOnNewTraits } from './name-caps.ts'
+
+/** A duplicate is dropped where its predecessor was received less than this before it. */
+const DUPLICATE_WINDOW_MS = 24 * 3_600_000
 
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 
@@ -32,16 +36,26 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
     if (limit !== undefined) {
       const reserved = await metering.reserveMau({ kind: 'mau', ...recordRef, ...user, limit }, deadlineAt)
       if (reserved === 'exhausted') return refuse(REFUSALS.mau)
+      if (reserved === 'crowded') return refuse(REFUSALS.busy)
       if (reserved === 'unchecked') unchecked.push('mau')
     }
 
     const space = { kind: 'trait', ...recordRef } as const
     const disabled = [...project.disabledTraits]
-    const claims = capsOnNewTraits(request, registeringSlugs(chosen.changes)).map(({ slugs, ...cap }) => {
-      const names = slugs.map((slug) => ({ slug, name: slug }))
-      return traitRegistry.claim({ ...space, slugs: names, disabled, ...cap }, deadlineAt)
-    })
-    const claimed = await Promise.all(claims)
+    const caps = capsOnNewTraits(request, registeringSlugs(chosen.changes))
+    const claims = caps.map(({ slugs, limit: cap }): Claim => ({ ...space, slugs: [...slugs], disabled, limit: cap }))
+    // What was not answered may have been reserved or claimed all the same.
+    const release = (releaseDeadlineAt?: number) =>
+      Promise.all([
+        limit === undefined ? undefined : metering.release(recordRef, releaseDeadlineAt),
+        ...claims.map((claim) => traitRegistry.release(claim, releaseDeadlineAt)),
+      ])
+    const claimed = await Promise.all(claims.map((claim) => traitRegistry.claim(claim, deadlineAt)))
+    if (claimed.some(({ outcome }) => outcome === 'crowded')) {
+      // Awaited: the caller's next request must find the room again.
+      await release(request.deadlineAt)
+      return refuse(REFUSALS.busy)
+    }
     if (claimed.some(({ outcome }) => outcome === 'unchecked')) unchecked.push('traits')
     const verdicts = claimed.flatMap((one) => (one.outcome === 'claimed' ? [...one.verdicts] : []))
     const slugsOf = (wanted: ClaimVerdict) => verdicts.flatMap(([slug, verdict]) => (verdict === wanted ? slug : []))
@@ -63,9 +77,9 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
         unchecked,
       },
       settle: async (published) => {
-        if (published === 'not-published' && limit !== undefined) void metering.release(recordRef.recordId)
+        if (published === 'not-published') void release()
         if (published !== 'published') return
-        metering.rememberCounted(user)
+        if (countsInMonth(common)) metering.rememberCounted(user)
         traitRegistry.remember(space, registeringSlugs(kept))
         await knownUsers.mark(user.userId)
       },
@@ -80,19 +94,11 @@ function registeringSlugs(changes: readonly TraitChange[]): readonly string[] {
 }
 
 /**
- * The room for new slugs: the plan's cap. For an SDK key where the project does not let clients create traits, only for
- * those that it declares (docs/decisions, 7).
+ * Whether a published record counts its user in the record's own month. One with an `Idempotency-Key` may be a duplicate
+ * of a record of the month before: then the user counts in that month only (decisions.md, Retries).
  */
-function capsOnNewTraits(
-  { key, project }: CheckedRequest,
-  slugs: readonly string[],
-): readonly { readonly slugs: readonly string[]; readonly limit?: number }[] {
-  const { uniqueTraits } = project.plan
-  const cap = uniqueTraits === undefined ? {} : { limit: uniqueTraits }
-  if (key.entry.kind === 'admin' || project.config.clientCreatedTraits) return [{ slugs, ...cap }]
-  const isDeclared = (slug: string) => project.declaredTraits.has(slug)
-  return [
-    { slugs: slugs.filter(isDeclared), ...cap },
-    { slugs: slugs.filter((slug) => !isDeclared(slug)), limit: 0 },
-  ]
+function countsInMonth({ keyed, received }: Pick<IdentifyRequested, 'keyed' | 'received'>): boolean {
+  if (!keyed) return true
+  const earliest = new Date(Date.parse(received) - DUPLICATE_WINDOW_MS).toISOString()
+  return monthOf(earliest) === monthOf(received)
 }

@@ -4,7 +4,7 @@ import type { GatewayFixture, GatewayFixtureOptions, Reply } from '../../test/ga
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'
 
-const { reserve, release, claim, findRoom } = INTERNAL_ROUTES
+const { reserve, release, claim } = INTERNAL_ROUTES
 const LIMIT_REACHED = 'Event tracking limit reached for this organization'
 const CAP_REACHED = 'Unique tracked events limit reached for your plan'
 
@@ -43,10 +43,9 @@ function meteringWith(room: number, countsAfter = Number.POSITIVE_INFINITY) {
 
 /** A registry that has no room, and knows these names. */
 function fullRegistry(...known: readonly string[]) {
-  const verdictsOf = ({ slugs }: Claim) => slugs.map(({ slug }) => (known.includes(slug) ? 'registered' : 'no-room'))
+  const verdictsOf = ({ slugs }: Claim) => slugs.map((slug) => (known.includes(slug) ? 'registered' : 'no-room'))
   return givenService({
     [claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOf) }),
-    [findRoom]: async ({ events }) => ({ hasRoom: events.map(({ slug }) => known.includes(slug)) }),
   })
 }
 

@@ -5,7 +5,6 @@ import type { UserProjector } from '../clients/user-projector.ts'
 
 const MAX_IN_MEMORY = 200_000
 const MARKED_SECONDS = 7 * 24 * 60 * 60
-const MISSING_REMEMBERED_MS = 1_000
 
 export type KnownUsers = ReturnType<typeof createKnownUsers>
 
@@ -15,7 +14,6 @@ export type KnownUsers = ReturnType<typeof createKnownUsers>
  */
 export function createKnownUsers(redis: RedisConnection['client'], keyPrefix: string, lookUp: UserProjector['lookUp']) {
   const marked = new LRUCache<string, true>({ max: MAX_IN_MEMORY })
-  const missing = new LRUCache<string, true>({ max: 10_000, ttl: MISSING_REMEMBERED_MS })
   const keyOf = (userId: string) => `${keyPrefix}user:${userId}`
 
   /** Resolves once other gateways can see the marker, or can't for now. Never rejects. */
@@ -27,26 +25,22 @@ export function createKnownUsers(redis: RedisConnection['client'], keyPrefix: st
   }
 
   /**
-   * `unchecked`: the user projector did not say in time, so the user is taken to exist. "No such user" is remembered for a
-   * second, and used only after a look at the marker: an identify on another gateway must be seen at once.
+   * `unchecked`: the user projector did not say in time, so the user is taken to exist. `crowded`: the organization asks
+   * too much at once. That a user is missing is never remembered: an identify elsewhere, whose marker may be lost, must be
+   * seen at once.
    */
-  async function check(user: UserLookUp, deadlineAt: number): Promise<'exists' | 'missing' | 'unchecked'> {
+  async function check(user: UserLookUp, deadlineAt: number): Promise<'exists' | 'missing' | 'unchecked' | 'crowded'> {
     if (marked.get(user.userId)) return 'exists'
-    // `undefined`: Redis can't say.
-    const marker = await redis.get(keyOf(user.userId)).catch(() => undefined)
-    if (typeof marker === 'string') {
+    const marker = await redis.get(keyOf(user.userId)).catch(() => null)
+    if (marker !== null) {
       marked.set(user.userId, true)
       return 'exists'
     }
-    if (marker === null && missing.has(user.userId)) return 'missing'
     const asked = await lookUp(user, deadlineAt)
-    if (asked.outcome === 'away') return 'unchecked'
-    if (!asked.answer) {
-      missing.set(user.userId, true)
-      return 'missing'
-    }
-    void mark(user.userId)
-    return 'exists'
+    if (asked.outcome === 'crowded') return 'crowded'
+    if (asked.outcome === 'away' || asked.answer === 'unknown') return 'unchecked'
+    if (asked.answer === 'exists') void mark(user.userId)
+    return asked.answer
   }
 
   return { mark, check }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { givenGateway } from '../../test/given-gateway.ts'
+import { MAX_EVENT_NAMES } from './name-caps.ts'
 import { claimsIn, givenRegistry } from '../../test/given-services.ts'
 
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
@@ -55,13 +56,28 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
     expect((await gateway.records()).filter(({ fact }) => fact.type === 'EventTracked')).toHaveLength(5)
   })
 
-  it('sends the cap for P only (decisions.md, Track event)', async () => {
+  it('sends the plan’s cap for P only, and the bound of every project for T (decisions.md, Track event, Bounds)', async () => {
     const names = await givenRegistry()
     const gateway = await givenGateway({ plan: { uniqueEvents: 0 }, services: { traitRegistry: names.url } })
     await gateway.identify({ userName: 'ada' })
     expect((await gateway.track({ userName: 'ada', eventName: 'a' }, gateway.keys.adminT)).status).toBe(202)
     expect((await gateway.track({ userName: 'ada', eventName: 'b' })).status).toBe(400)
-    expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([undefined, 0])
+    expect(claimsIn(names.calls).map(({ limit }) => limit)).toEqual([MAX_EVENT_NAMES, 0])
+  })
+
+  it('holds every project to its bounds, whatever its plan says (decisions.md, Bounds)', async () => {
+    const names = await givenRegistry()
+    const plan = { uniqueEvents: 1_000_000, uniqueTraits: 1_000_000 }
+    const generous = await givenGateway({ plan, services: { traitRegistry: names.url } })
+    const unlimited = await givenGateway({ services: { traitRegistry: names.url } })
+    for (const { identify, track, keys } of [generous, unlimited])
+      for (const key of [keys.admin, keys.adminT]) {
+        await identify({ userName: 'ada', userAttributes: { $set: { [key]: 1 } } }, key)
+        await track({ userName: 'ada', eventName: key }, key)
+      }
+    const limitsOf = (kind: string) => claimsIn(names.calls).flatMap((one) => (one.kind === kind ? [one.limit] : []))
+    expect(limitsOf('trait')).toEqual([5_000, 5_000, 5_000, 5_000])
+    expect(limitsOf('event')).toEqual([10_000, 10_000, 10_000, 10_000])
   })
 
   it('strips new traits over the cap from every operator, by name only (contract, Trait policy)', async () => {
@@ -81,7 +97,7 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
       strippedTraits: ['a'],
     })
     expect(JSON.stringify(record)).not.toContain('canary')
-    expect(claimsIn(names.calls)[0]?.slugs.map(({ slug }) => slug)).toEqual(['b', 'a', 'plan'])
+    expect(claimsIn(names.calls)[0]?.slugs).toEqual(['b', 'a', 'plan'])
   })
 
   it('lets an SDK key bring in no new names where the project says so (decisions.md, Beyond the document)', async () => {

@@ -1,5 +1,5 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { givenMetering, givenRegistry, releasedIn, reservationsIn } from '../../test/given-services.ts'
 
@@ -48,7 +48,9 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
   })
 
   it('judges in the decided order: user, disabled, metering, cap', async () => {
-    const projector = await givenService({ [lookUpUsers]: async ({ users }) => ({ exists: users.map(() => false) }) })
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
     const [metering, names] = [await givenMetering(0), await givenRegistry()]
     const gateway = await givenGateway({
       plan: { eventsPerMonth: 0, uniqueEvents: 0 },
@@ -89,5 +91,27 @@ describe('limits (decisions.md, Track event: metering; Identify: MAU)', () => {
     })
     const gateway = await givenGateway({ plan: { monthlyActiveUsers: 0 }, services: { metering: metering.url } })
     expect((await gateway.identify({ userName: 'a' })).status).toBe(200)
+  })
+
+  it('asks again for a user whose counted record may be a duplicate of the month before (decisions.md, Retries)', async () => {
+    const metering = await givenService({
+      [reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'counted') }),
+    })
+    const gateway = await givenGateway({ plan: { monthlyActiveUsers: 9 }, services: { metering: metering.url } })
+    const identifyAt = (instant: string, headers: Record<string, string> = {}) => {
+      vi.setSystemTime(instant)
+      const all = { 'content-type': 'application/json', 'x-api-key': gateway.keys.admin, ...headers }
+      return gateway.call('POST', '/v2/admin/identify-user', all, JSON.stringify({ userName: 'ada' }))
+    }
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const answers = [
+      await identifyAt('2025-12-01T23:59:59.999Z', { 'idempotency-key': 'one' }),
+      await identifyAt('2025-12-02T00:00:00.000Z', { 'idempotency-key': 'two' }),
+      await identifyAt('2025-12-02T00:00:01.000Z'),
+    ]
+    expect(statusesOf(answers)).toEqual([200, 200, 200])
+    // The second can only be a duplicate of a record of December.
+    expect(reservationsIn(metering.calls).map(({ month }) => month)).toEqual(['2025-12', '2025-12'])
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createBatchedCall } from './batched-call.ts'
 
+const shortly = () => performance.now() + 200
 const soon = () => performance.now() + 60_000
 
 /** A service that answers only when told to; says what each call asked. */
@@ -13,10 +14,18 @@ function heldService() {
   return { calls, ask }
 }
 
-describe('a batched call (design.md, A track event: one in flight for each service)', () => {
+const tenantOf = () => 'acme'
+
+/** Answers a call with its own questions, and lets what follows happen. */
+async function answerNext(calls: ReturnType<typeof heldService>['calls'], index: number): Promise<void> {
+  calls[index]?.answer(calls[index].questions)
+  await new Promise(setImmediate)
+}
+
+describe('a batched call (design.md, A track event)', () => {
   it('asks at once, and everything that arrives meanwhile in the next call', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask })
+    const call = createBatchedCall({ ask, tenantOf })
     const answers = [1, 2, 3].map((question) => call(question, soon()))
     expect(calls.map(({ questions }) => questions)).toEqual([[1]])
     calls[0]?.answer([10])
@@ -29,7 +38,7 @@ describe('a batched call (design.md, A track event: one in flight for each servi
 
   it('lets equal questions share an answer, but never joins a call that has begun', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, keyOf: String })
+    const call = createBatchedCall({ ask, tenantOf, keyOf: String })
     const answers = [7, 7, 7, 8].map((question) => call(question, soon()))
     calls[0]?.answer([1])
     await new Promise(setImmediate)
@@ -40,7 +49,7 @@ describe('a batched call (design.md, A track event: one in flight for each servi
 
   it('is away for those that it asked in vain, and goes on', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask })
+    const call = createBatchedCall({ ask, tenantOf })
     const answers = [1, 2].map((question) => call(question, soon()))
     calls[0]?.fail()
     expect(await answers[0]).toEqual({ outcome: 'away' })
@@ -55,7 +64,7 @@ describe('a batched call (design.md, A track event: one in flight for each servi
 
   it('gives up at the deadline, and no longer asks what nobody waits for', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask })
+    const call = createBatchedCall({ ask, tenantOf })
     const first = call(1, soon())
     expect(await call(2, performance.now() + 5)).toEqual({ outcome: 'away' })
     expect(await call(3, performance.now() - 1)).toEqual({ outcome: 'away' })
@@ -65,15 +74,66 @@ describe('a batched call (design.md, A track event: one in flight for each servi
     expect(calls).toHaveLength(1)
   })
 
-  it('bounds a call by number and by bytes, and what waits', async () => {
+  it('bounds a call by work and by bytes', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, bytesOf: (n: number) => n, maxBatch: 2, maxBatchBytes: 10, maxWaiting: 5 })
-    const answers = [1, 2, 3, 4, 50, 6, 7].map((question) => call(question, soon()))
-    for (let i = 0; i < 5; i += 1) {
-      calls[i]?.answer(calls[i]?.questions ?? [])
-      await new Promise(setImmediate)
-    }
-    expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4], [50], [6]])
-    expect((await Promise.all(answers)).at(-1)).toEqual({ outcome: 'away' })
+    const call = createBatchedCall({ ask, tenantOf, bytesOf: (n: number) => n, maxWeight: 2, maxBytes: 10 })
+    const answers = [1, 2, 3, 4, 9, 6].map((question) => call(question, soon()))
+    for (let i = 0; i < 5; i += 1) await answerNext(calls, i)
+    expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4], [9], [6]])
+    expect(await Promise.all(answers)).toHaveLength(6)
+  })
+})
+
+describe('tenants of a batched call', () => {
+  const ofTenant = { tenantOf: (question: number) => String(Math.floor(question / 100)) }
+
+  it('take turns: a question each, and a tenant with many does not keep the others waiting', async () => {
+    const { calls, ask } = heldService()
+    const call = createBatchedCall({ ask, ...ofTenant, maxWeight: 3, maxCalls: 1 })
+    for (const question of [100, 101, 102, 103, 104, 105, 200, 300, 301]) void call(question, soon())
+    for (let i = 0; i < 4; i += 1) await answerNext(calls, i)
+    expect(calls.map(({ questions }) => questions)).toEqual([[100], [101, 200, 300], [102, 301, 103], [104, 105]])
+  })
+
+  it('have one call in flight each, so that one whose call is slow delays nobody else', async () => {
+    const { calls, ask } = heldService()
+    const call = createBatchedCall({ ask, ...ofTenant, maxCalls: 2 })
+    for (const question of [100, 101, 200]) void call(question, soon())
+    expect(calls.map(({ questions }) => questions)).toEqual([[100], [200]])
+    await answerNext(calls, 1)
+    const other = call(300, soon())
+    await answerNext(calls, 2)
+    expect(await other).toEqual({ outcome: 'answered', answer: 300 })
+    expect(calls).toHaveLength(3)
+    await answerNext(calls, 0)
+    expect(calls[3]?.questions).toEqual([101])
+  })
+
+  it('are not asked about what is too heavy or too large, or when too much of theirs waits', async () => {
+    const { calls, ask } = heldService()
+    const weights = { weightOf: (n: number) => n % 100, bytesOf: (n: number) => n % 10 }
+    const call = createBatchedCall({ ask, ...ofTenant, ...weights, maxWeight: 50, maxBytes: 8, maxWaiting: 2 })
+    expect(await call(151, soon())).toEqual({ outcome: 'crowded' })
+    expect(await call(109, soon())).toEqual({ outcome: 'crowded' })
+    for (const question of [100, 101, 102]) void call(question, soon())
+    expect(await call(103, soon())).toEqual({ outcome: 'crowded' })
+    expect(calls).toHaveLength(1)
+    void call(200, soon())
+    expect(calls).toHaveLength(2)
+  })
+
+  it('are crowded at the deadline where their own calls are answered, and away where none is', async () => {
+    const { calls, ask } = heldService()
+    const call = createBatchedCall({ ask, ...ofTenant, maxWeight: 1 })
+    const [, , , passedOver] = [100, 101, 102, 103].map((question) => call(question, shortly()))
+    const [inFlight, waiting] = [200, 201].map((question) => call(question, shortly()))
+    await answerNext(calls, 0)
+    expect(calls.map(({ questions }) => questions)).toEqual([[100], [200], [101]])
+    await answerNext(calls, 2)
+    expect(await Promise.all([passedOver, inFlight, waiting])).toEqual([
+      { outcome: 'crowded' },
+      { outcome: 'away' },
+      { outcome: 'away' },
+    ])
   })
 })

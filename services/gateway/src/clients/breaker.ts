@@ -32,6 +32,7 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
     onState(name, false)
     logger.info({ breaker: name }, `${name} is back`)
   })
+  const isTrying = () => circuit.halfOpen && !circuit.pendingClose
   return {
     /** Never rejects. `otherwise` is the result while the breaker is open, and of an action that rejects. */
     run: async <Result>(
@@ -47,8 +48,10 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
       await counted.catch(() => undefined)
       return result
     },
-    /** Calls fail at once; the next trial is still to come. */
-    isOpen: () => circuit.opened,
+    /** Calls fail at once: the next trial is still to come, or is not over. */
+    isOpen: () => circuit.opened || isTrying(),
+    /** A trial is not over. */
+    isTrying,
     stop: () => circuit.shutdown(),
   }
 }

@@ -10,10 +10,9 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { remainingMs } from '../http/budget.ts'
 import { createBatchedCall } from './batched-call.ts'
-import type { ServiceClient } from './service-client.ts'
+import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_COUNTED_USERS = 200_000
-const RELEASE_WITHIN_MS = 5_000
 /** A fold takes some tens of milliseconds. After a few short pauses the fold is late, or never happens: then longer ones. */
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
@@ -22,26 +21,32 @@ const KEPT_FOR_NAMES_MS = 400
 
 /**
  * What a record gets of a limit. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
- * metering did not say in time.
+ * metering did not say in time. `crowded`: the organization asks too much at once.
  */
-export type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked'
+export type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
+/** For whom a reservation was made. */
+type ReservedRecord = Pick<Reservation, 'recordId' | 'organization'>
 type MauReservation = Extract<Reservation, { kind: 'mau' }>
 type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 
 export type Metering = ReturnType<typeof createMetering>
 
 /** Metering: room under limits, and this month's counters. */
-export function createMetering({ call, stop }: ServiceClient) {
+export function createMetering({ ask, read, stop }: ServiceClient) {
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
-  const ask = createBatchedCall<Reservation, ReserveVerdict>({
+  const tenantOf = ({ organization }: ReservedRecord) => organization
+  const askReserve = createBatchedCall<Reservation, ReserveVerdict>({
+    tenantOf,
     ask: async (reservations, deadlineAt) => {
-      const called = await call('reserve', { reservations }, ReserveAnswer, deadlineAt)
+      const called = await ask('reserve', { reservations }, ReserveAnswer, deadlineAt)
       return called.outcome === 'answered' ? called.answer.verdicts : []
     },
   })
-  const askRelease = createBatchedCall<string, true>({
-    ask: async (recordIds, deadlineAt) => {
-      const called = await call('release', { recordIds }, z.unknown(), deadlineAt)
+  const askRelease = createBatchedCall<ReservedRecord, true>({
+    tenantOf,
+    ask: async (records, deadlineAt) => {
+      const recordIds = records.map(({ recordId }) => recordId)
+      const called = await ask('release', { recordIds }, z.unknown(), deadlineAt)
       return called.outcome === 'answered' ? recordIds.map(() => true) : []
     },
   })
@@ -50,8 +55,8 @@ export function createMetering({ call, stop }: ServiceClient) {
    * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.
    * Resolves once it is given back, or at the deadline; never rejects.
    */
-  async function release(recordId: string, deadlineAt = performance.now() + RELEASE_WITHIN_MS): Promise<void> {
-    await askRelease(recordId, deadlineAt)
+  async function release(record: ReservedRecord, deadlineAt = performance.now() + RELEASE_WITHIN_MS): Promise<void> {
+    await askRelease(record, deadlineAt)
   }
 
   /**
@@ -65,16 +70,20 @@ export function createMetering({ call, stop }: ServiceClient) {
     deadlineAt: number,
     isRefusedByCap: () => Promise<boolean> = () => Promise.resolve(false),
   ): Promise<Reserved> {
-    let asked = await ask(reservation, deadlineAt)
+    let asked = await askReserve(reservation, deadlineAt)
+    if (asked.outcome === 'crowded') {
+      void release(reservation) // it may have been granted all the same
+      return 'crowded'
+    }
     if (asked.outcome === 'away') return 'unchecked'
     let isDryRun = false
     for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       isDryRun ||= await isRefusedByCap()
       if (remainingMs(deadlineAt) <= KEPT_FOR_NAMES_MS + pauseMs) return 'exhausted'
       await sleep(pauseMs)
-      asked = await ask(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
-      if (asked.outcome === 'away') {
-        void release(reservation.recordId) // it may have been granted all the same
+      asked = await askReserve(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
+      if (asked.outcome !== 'answered') {
+        void release(reservation) // it may have been granted all the same
         return 'exhausted'
       }
     }
@@ -86,12 +95,12 @@ export function createMetering({ call, stop }: ServiceClient) {
     stop,
     release,
     reserveEvent: reserve,
-    /** Asks nothing for a user that is known to count this month. */
+    /** Asks nothing for a user that is known to count in the month. */
     reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>
       counted.get(keyOf(reservation)) ? 'granted' : reserve(reservation, deadlineAt),
     /** To be called only after the ack of an identify. */
     rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),
-    readUsage: (query: UsageQuery, deadlineAt: number) => call('readUsage', query, UsageAnswer, deadlineAt),
+    readUsage: (query: UsageQuery, deadlineAt: number) => read('readUsage', query, UsageAnswer, deadlineAt),
   }
 }
 

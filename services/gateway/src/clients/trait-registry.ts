@@ -4,45 +4,53 @@ import {
   type ClaimVerdict,
   DefinitionsAnswer,
   type DefinitionsQuery,
-  RoomAnswer,
-  type RoomQuestion,
+  MAX_CLAIMED_NAMES,
+  type ReleasedClaim,
 } from '@nextvisit/contracts'
 import { LRUCache } from 'lru-cache'
-import { createBatchedCall } from './batched-call.ts'
-import type { ServiceClient } from './service-client.ts'
+import { z } from 'zod'
+import { type Asked, createBatchedCall } from './batched-call.ts'
+import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_KNOWN_NAMES = 200_000
 
 type NameSpace = Pick<Claim, 'organization' | 'project' | 'kind'>
-/** Where the project has no cap, there is no limit. */
-type CappedEvent = Omit<RoomQuestion, 'limit'> & Pick<Claim, 'limit'>
 
-/** Verdicts by slug, for the slugs that were not known already; or `unchecked`: trait-registry did not say in time. */
+/** Verdicts by slug, for the slugs that were not known already. */
 export type Claimed =
   | { readonly outcome: 'claimed'; readonly verdicts: ReadonlyMap<string, ClaimVerdict> }
+  /** Trait-registry did not say in time. */
   | { readonly outcome: 'unchecked' }
+  /** The project asks for too many names at once. */
+  | { readonly outcome: 'crowded' }
 
 export type TraitRegistry = ReturnType<typeof createTraitRegistry>
 
 /** Trait-registry: claims of names that are new, and the definitions of traits and events. */
-export function createTraitRegistry({ call, stop }: ServiceClient) {
+export function createTraitRegistry({ ask, read, stop }: ServiceClient) {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
   const isKnown = (space: NameSpace, slug: string) => known.get(keyOf(space, slug)) !== undefined
-  const ask = createBatchedCall<Claim, readonly ClaimVerdict[]>({
+  const sizes = {
+    tenantOf: ({ organization, project }: NameSpace) => `${organization}/${project}`,
+    weightOf: ({ slugs }: { readonly slugs: readonly string[] }) => slugs.length,
+    maxWeight: MAX_CLAIMED_NAMES,
     bytesOf: bytesAsJson,
+  }
+  const askClaim = createBatchedCall<Claim, readonly ClaimVerdict[]>({
+    ...sizes,
     ask: async (claims, deadlineAt) => {
-      const called = await call('claim', { claims }, ClaimAnswer, deadlineAt)
+      const called = await ask('claim', { claims }, ClaimAnswer, deadlineAt)
       return called.outcome === 'answered' ? called.answer.verdicts : []
     },
   })
-  const askRoom = createBatchedCall<RoomQuestion, boolean>({
-    bytesOf: bytesAsJson,
-    keyOf: ({ organization, project, slug, limit }) => JSON.stringify([organization, project, slug, limit]),
-    ask: async (events, deadlineAt) => {
-      const called = await call('findRoom', { events }, RoomAnswer, deadlineAt)
-      return called.outcome === 'answered' ? called.answer.hasRoom : []
+  const askRelease = createBatchedCall<ReleasedClaim, true>({
+    ...sizes,
+    ask: async (claims, deadlineAt) => {
+      const called = await ask('releaseClaims', { claims }, z.unknown(), deadlineAt)
+      return called.outcome === 'answered' ? claims.map(() => true) : []
     },
   })
+
   return {
     stop,
     /**
@@ -50,27 +58,42 @@ export function createTraitRegistry({ call, stop }: ServiceClient) {
      * first may be the one that made them known, and a repeat is answered like the first.
      */
     claim: async (claim: Claim, deadlineAt: number, mayBeRepeat = false): Promise<Claimed> => {
-      const slugs = claim.slugs.filter(({ slug }) => mayBeRepeat || !isKnown(claim, slug))
+      const slugs = claim.slugs.filter((slug) => mayBeRepeat || !isKnown(claim, slug))
       if (slugs.length === 0) return { outcome: 'claimed', verdicts: new Map() }
-      const asked = await ask({ ...claim, slugs }, deadlineAt)
-      if (asked.outcome === 'away' || asked.answer.length !== slugs.length) return { outcome: 'unchecked' }
-      const { answer } = asked
-      const verdicts = new Map(slugs.map(({ slug }, index) => [slug, answer[index] ?? 'claimed']))
-      return { outcome: 'claimed', verdicts }
+      const asked = await askClaim({ ...claim, slugs }, deadlineAt)
+      if (asked.outcome === 'crowded') return asked
+      const answer = answerOf(asked)
+      if (answer?.length !== slugs.length) return { outcome: 'unchecked' }
+      return { outcome: 'claimed', verdicts: new Map(slugs.map((slug, index) => [slug, answer[index] ?? 'claimed'])) }
     },
-    /** Whether the cap refuses an event now, where trait-registry can say so. Claims nothing. */
-    isRefusedByCap: async ({ limit, ...event }: CappedEvent, deadlineAt: number): Promise<boolean> => {
-      if (limit === undefined || isKnown({ ...event, kind: 'event' }, event.slug)) return false
-      const asked = await askRoom({ ...event, limit }, deadlineAt)
-      return asked.outcome === 'answered' && !asked.answer
+    /**
+     * Gives back the names that a record claimed that certainly was not published. Trait-registry drops by itself what gets
+     * lost here. Resolves once they are given back, or at the deadline; never rejects.
+     */
+    release: async (
+      { organization, project, kind, recordId, slugs: claimed }: Claim,
+      deadlineAt = performance.now() + RELEASE_WITHIN_MS,
+    ): Promise<void> => {
+      const slugs = claimed.filter((slug) => !isKnown({ organization, project, kind }, slug))
+      if (slugs.length > 0) await askRelease({ organization, project, kind, recordId, slugs }, deadlineAt)
+    },
+    /** Whether the cap refuses the names now, where trait-registry can say so. Claims nothing. */
+    isRefusedByCap: async (claim: Claim, deadlineAt: number): Promise<boolean> => {
+      if (claim.slugs.every((slug) => isKnown(claim, slug))) return false
+      const verdicts = answerOf(await askClaim({ ...claim, dryRun: true }, deadlineAt))
+      return verdicts?.includes('no-room') === true
     },
     /** To be called only after the ack of a record that carried the names (design.md, Trait-registry). */
     remember: (space: NameSpace, slugs: Iterable<string>) => {
       for (const slug of slugs) known.set(keyOf(space, slug), true)
     },
     readDefinitions: (query: DefinitionsQuery, deadlineAt: number) =>
-      call('readDefinitions', query, DefinitionsAnswer, deadlineAt),
+      read('readDefinitions', query, DefinitionsAnswer, deadlineAt),
   }
+}
+
+function answerOf<Answer>(asked: Asked<Answer>): Answer | undefined {
+  return asked.outcome === 'answered' ? asked.answer : undefined
 }
 
 /** Ids hold no `/`, so the slug may hold anything. */

@@ -1,4 +1,5 @@
 import {
+  type Existence,
   LookUpUsersAnswer,
   SegmentMembersAnswer,
   type SegmentMembersQuery,
@@ -8,26 +9,39 @@ import {
   type UserQuery,
   UserReadModel,
 } from '@nextvisit/contracts'
-import { createBatchedCall } from './batched-call.ts'
+import { type BatchedCall, createBatchedCall } from './batched-call.ts'
 import type { ServiceClient } from './service-client.ts'
 
 export type UserProjector = ReturnType<typeof createUserProjector>
 
 /** The user projector: who exists, read models of users, segments. */
-export function createUserProjector({ call, stop }: ServiceClient) {
+export function createUserProjector({ ask, read, stop }: ServiceClient) {
+  /** By partition. Each waits for its own part of the log: one that lags delays nobody else's users. */
+  const lookUps = new Map<number, BatchedCall<UserLookUp, Existence>>()
+
+  function lookUpsIn(partition: number): BatchedCall<UserLookUp, Existence> {
+    const lookUp = lookUps.get(partition) ?? createLookUp()
+    lookUps.set(partition, lookUp)
+    return lookUp
+  }
+
+  const createLookUp = () =>
+    createBatchedCall<UserLookUp, Existence>({
+      tenantOf: ({ organization }) => organization,
+      keyOf: ({ userId }) => userId,
+      ask: async (users, deadlineAt) => {
+        const called = await ask('lookUpUsers', { users }, LookUpUsersAnswer, deadlineAt)
+        return called.outcome === 'answered' ? called.answer.users : []
+      },
+    })
+
   return {
     stop,
     /** Whether a user exists, as of the question: the projector answers behind a barrier. */
-    lookUp: createBatchedCall<UserLookUp, boolean>({
-      keyOf: ({ userId }) => userId,
-      ask: async (users, deadlineAt) => {
-        const called = await call('lookUpUsers', { users }, LookUpUsersAnswer, deadlineAt)
-        return called.outcome === 'answered' ? called.answer.exists : []
-      },
-    }),
-    readUser: (query: UserQuery, deadlineAt: number) => call('readUser', query, UserReadModel, deadlineAt),
-    readSegments: (query: SegmentsQuery, deadlineAt: number) => call('readSegments', query, SegmentsAnswer, deadlineAt),
+    lookUp: (user: UserLookUp, deadlineAt: number) => lookUpsIn(user.partition)(user, deadlineAt),
+    readUser: (query: UserQuery, deadlineAt: number) => read('readUser', query, UserReadModel, deadlineAt),
+    readSegments: (query: SegmentsQuery, deadlineAt: number) => read('readSegments', query, SegmentsAnswer, deadlineAt),
     readSegmentMembers: (query: SegmentMembersQuery, deadlineAt: number) =>
-      call('readSegmentMembers', query, SegmentMembersAnswer, deadlineAt),
+      read('readSegmentMembers', query, SegmentMembersAnswer, deadlineAt),
   }
 }

@@ -293,7 +293,7 @@ describe('stopping', () => {
     const slow = await startService({
       [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => {
         await allArrived
-        return { exists: users.map(() => true) }
+        return { users: users.map(() => 'exists') }
       },
     })
     const ending = await startGateway({ besides: gateway, services: { userProjector: slow.url } })

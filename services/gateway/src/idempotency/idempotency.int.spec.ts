@@ -26,7 +26,7 @@ beforeAll(async () => {
     [INTERNAL_ROUTES.claim]: async ({ claims }) => ({ verdicts: claims.map(verdictsOn) }),
     [INTERNAL_ROUTES.lookUpUsers]: async (asked) => {
       await users.gate
-      return { exists: asked.users.map(() => users.exist) }
+      return { users: asked.users.map(() => (users.exist ? 'exists' : 'missing')) }
     },
   })
   const services = { userProjector: service.url, traitRegistry: service.url }
@@ -41,7 +41,7 @@ afterAll(async () => {
 })
 
 function verdictsOn({ recordId, slugs }: Claim): ClaimVerdict[] {
-  return slugs.map(({ slug }) => {
+  return slugs.map((slug) => {
     const first = registeredBy.get(slug) ?? recordId
     registeredBy.set(slug, first)
     return first === recordId ? 'new' : 'registered'

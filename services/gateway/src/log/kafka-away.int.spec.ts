@@ -43,6 +43,7 @@ describe('while Kafka is away (decisions.md, Busy and broken)', () => {
 describe('when Kafka goes away under load (decisions.md, Busy and broken)', () => {
   let proxy: FaultProxy
   let metering: Awaited<ReturnType<typeof startService>>
+  let registry: Awaited<ReturnType<typeof startService>>
   let gateway: GatewayFixture
   beforeAll(async () => {
     const [host = '', port] = inject('kafkaBrokers').split(':')
@@ -52,13 +53,18 @@ describe('when Kafka goes away under load (decisions.md, Busy and broken)', () =
       [INTERNAL_ROUTES.reserve]: async ({ reservations }) => ({ verdicts: reservations.map(() => 'granted') }),
       [INTERNAL_ROUTES.release]: async () => ({}),
     })
-    const services = { metering: metering.url }
+    registry = await startService({
+      [INTERNAL_ROUTES.claim]: async ({ claims }) => ({ verdicts: claims.map(({ slugs }) => slugs.map(() => 'new')) }),
+      [INTERNAL_ROUTES.releaseClaims]: async () => ({}),
+    })
+    const services = { metering: metering.url, traitRegistry: registry.url }
     gateway = await startGateway({ addressFor: proxy.addressFor, plan: { eventsPerMonth: 1_000 }, services })
     await gateway.identify({ userName: 'ada' })
   })
   afterAll(async () => {
     await gateway.stop()
     await metering.stop()
+    await registry.stop()
     await proxy.stop()
   })
 
@@ -84,7 +90,7 @@ describe('when Kafka goes away under load (decisions.md, Busy and broken)', () =
     expect(inLog.filter((id) => released().includes(id))).toEqual([])
   })
 
-  it('gives back the reservations of what certainly was not published, and recovers', async () => {
+  it('gives back what was reserved and claimed for records that certainly were not published, and recovers', async () => {
     proxy.setLink('black-hole')
     proxy.cutAll()
     const answers = await Promise.all(Array.from({ length: 30 }, track))
@@ -97,6 +103,7 @@ describe('when Kafka goes away under load (decisions.md, Busy and broken)', () =
       ReserveRequest.parse(body).reservations.map(({ recordId }) => recordId),
     )
     await until(() => released().length > 0)
+    await until(() => registry.calls.some(({ path }) => path === INTERNAL_ROUTES.releaseClaims))
     expect(reserved).toEqual(expect.arrayContaining(released()))
     await recover()
     expect((await gateway.get('/readyz')).status).toBe(200)

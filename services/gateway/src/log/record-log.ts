@@ -82,21 +82,23 @@ export function createRecordLog({ connection, publisher, topic = TOPICS.userEven
       breaker.stop()
       await publisher.stop(3_000)
     },
-    /** Where a user's records go; undefined while nothing can be published. */
+    /** Where a user's records go; undefined while nothing can be published, so that nothing is reserved in vain. */
     placeOf: (userId: string): RecordPlace | undefined =>
       partitions === 0 || breaker.isOpen() ? undefined : { userId, partition: partitionForKey(userId, partitions) },
-    /** Never rejects. While the breaker is open nothing enters the queue: certainly not published. */
+    /**
+     * Never rejects. While the breaker is open nothing enters the queue: certainly not published. A record that got its
+     * place before a trial began goes to the log beside the trial: room and names are reserved for it.
+     */
     publish: (
       fact: UserFact,
       { userId, partition }: RecordPlace,
       { deadlineAt, traceparent, replyTo }: PublishOptions,
     ): Promise<Published> => {
       const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
-      return breaker.run<Published>(
-        async () => (await publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt)).outcome,
-        (outcome) => outcome !== 'published',
-        'not-published',
-      )
+      const publish = async () =>
+        (await publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt)).outcome
+      if (breaker.isTrying()) return publish()
+      return breaker.run<Published>(publish, (outcome) => outcome !== 'published', 'not-published')
     },
     /** Why nothing can be published now. */
     unavailableReason: (): string | undefined => {

@@ -24,7 +24,9 @@ let service: Awaited<ReturnType<typeof startService>>
 beforeAll(async () => {
   service = await startService({
     [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => ({
-      exists: users.map(({ organization, project, userId }) => userId !== userIdOf(organization, project, 'nobody')),
+      users: users.map(({ organization, project, userId }) =>
+        userId === userIdOf(organization, project, 'nobody') ? 'missing' : 'exists',
+      ),
     }),
     [INTERNAL_ROUTES.readUser]: async () => notFound(),
     [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),

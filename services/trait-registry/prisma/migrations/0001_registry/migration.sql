@@ -34,6 +34,11 @@ CREATE TABLE claims (
   partition    int NOT NULL,
   -- When it was last requested. A record that got 'claimed' depends on this claim, and may be in any partition.
   asked_at     timestamptz(3) NOT NULL,
+  -- Ids of the records that depend on it. A release removes one; the name is freed with the last.
+  holders      uuid[] NOT NULL,
+  -- True when one record requested it twice (its first publish had an unknown outcome, so the record may be in the log),
+  -- and when it has too many holders to list. Then only a fold or a tick frees the name, not a release.
+  may_have_landed boolean NOT NULL,
   PRIMARY KEY (organization, project, kind, slug)
 );
 CREATE INDEX claims_by_age ON claims (asked_at);
@@ -45,25 +50,106 @@ CREATE TABLE tick_marks (
   instant   timestamptz(3) NOT NULL
 );
 
--- Claims names for records that are about to be published, in the order of the questions and of their slugs:
--- [{organization, project, kind, record_id, partition, slugs: [text], limit, disabled: [text]}]. Answers an array of
--- verdicts for each question: 'registered', 'claimed', 'new' or 'no-room'. Asking again changes no verdict: a duplicate
--- of an idempotent record that is folded gets 'new' again for a name that this record has registered.
+-- What is known of names, as of one instant and without locks. Questions are
+-- [{organization, project, kind, record_id, partition, slugs: [text], limit, disabled: [text]}]. One row for each slug, in
+-- the order of the questions and of their slugs:
+--   'registered'  a record that carries the name is folded
+--   'new'         the same, and the question is of a duplicate of the idempotent record that registered the name
+--   'claimed'     a request claimed the name for a record that is not folded yet: claimed_by
+--   'room'        the name is not known, and `room` more fit under the cap
+--   'no-room'     the name is not known, and the cap is reached
+CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
+  place bigint, organization text, project text, kind text, slug text, record_id uuid, partition int,
+  claimed_by uuid, room bigint, verdict text
+) LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH asked AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY q.question, name.nth) AS place, q.organization, q.project, q.kind, name.slug,
+           q.record_id, q.partition, q."limit", q.disabled, definition.slug IS NOT NULL AS is_registered,
+           definition.registered_by, claim.record_id AS claimed_by
+    FROM ROWS FROM (
+      jsonb_to_recordset(questions) AS (
+        organization text, project text, kind text, record_id uuid, partition int,
+        slugs text[], "limit" bigint, disabled text[]
+      )
+    ) WITH ORDINALITY AS q (organization, project, kind, record_id, partition, slugs, "limit", disabled, question)
+    CROSS JOIN LATERAL unnest(q.slugs) WITH ORDINALITY AS name (slug, nth)
+    LEFT JOIN definitions AS definition
+      ON (definition.organization, definition.project, definition.kind, definition.slug)
+       = (q.organization, q.project, q.kind, name.slug)
+    LEFT JOIN claims AS claim
+      ON (claim.organization, claim.project, claim.kind, claim.slug) = (q.organization, q.project, q.kind, name.slug)
+  ),
+  -- Names that take up room under the caps of unknown names: registered or claimed, but not disabled. A name can be both.
+  taken AS MATERIALIZED (
+    SELECT capped.*, registered.names + claimed.names - disabled.names AS names
+    FROM (
+      SELECT DISTINCT asked.organization, asked.project, asked.kind, asked.disabled FROM asked
+      WHERE NOT asked.is_registered AND asked.claimed_by IS NULL AND asked."limit" > 0
+    ) AS capped
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS names FROM definitions AS d
+      WHERE (d.organization, d.project, d.kind) = (capped.organization, capped.project, capped.kind)
+    ) AS registered
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS names FROM claims AS c
+      WHERE (c.organization, c.project, c.kind) = (capped.organization, capped.project, capped.kind)
+        AND NOT EXISTS (
+          SELECT FROM definitions AS d
+          WHERE (d.organization, d.project, d.kind, d.slug) = (c.organization, c.project, c.kind, c.slug)
+        )
+    ) AS claimed
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS names FROM unnest(capped.disabled) AS off (slug)
+      WHERE EXISTS (
+        SELECT FROM definitions AS d
+        WHERE (d.organization, d.project, d.kind, d.slug)
+            = (capped.organization, capped.project, capped.kind, off.slug)
+      ) OR EXISTS (
+        SELECT FROM claims AS c
+        WHERE (c.organization, c.project, c.kind, c.slug)
+            = (capped.organization, capped.project, capped.kind, off.slug)
+      )
+    ) AS disabled
+  )
+  SELECT asked.place, asked.organization, asked.project, asked.kind, asked.slug, asked.record_id, asked.partition,
+         asked.claimed_by, asked."limit" - coalesce(taken.names, 0),
+         CASE
+           WHEN asked.is_registered AND asked.registered_by = asked.record_id AND EXISTS (
+             SELECT FROM idempotent_records AS first
+             WHERE first.record_id = asked.record_id AND first.received > at - interval '24 hours'
+           ) THEN 'new'
+           WHEN asked.is_registered THEN 'registered'
+           WHEN asked.claimed_by IS NOT NULL THEN 'claimed'
+           WHEN asked."limit" > coalesce(taken.names, 0) THEN 'room'
+           ELSE 'no-room'
+         END
+  FROM asked LEFT JOIN taken USING (organization, project, kind, disabled)
+  ORDER BY asked.place;
+END
+$$;
+
+-- Claims names for records that are about to be published, in the order of the questions and of their slugs, and answers
+-- a verdict for each slug: 'registered', 'claimed', 'new' or 'no-room'. Asking again changes no verdict: a duplicate of an
+-- idempotent record that is folded gets 'new' again for a name that this record has registered.
 --
 -- Locks, always in this order: projects by key, in one pass, then claims by key. Folds lock definitions by key, then
--- claims by key; ticks lock only claims, by key. Definitions are read here, never locked. So nothing deadlocks, and no
--- fold waits for a project. A claim whose row is locked stays. A claim that is gone was folded, and every later statement
--- sees its definition. A name that was folded without a claim of its own, while another request had claimed it, has both
--- rows: it counts once.
-CREATE FUNCTION claim_names(questions jsonb, at timestamptz) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- claims by key; ticks and releases lock only claims, by key. Definitions are read here, never locked. So nothing
+-- deadlocks, and no fold waits for a project. A claim whose row is locked stays. A claim that is gone was folded, and every
+-- later statement sees its definition, or was released, and its name is free. A name that was folded without a claim of its
+-- own, while another request had claimed it, has both rows: it counts once.
+CREATE FUNCTION claim_names(questions jsonb, at timestamptz) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-  question record;
-  asked_slug text;
-  registrant uuid;
-  room bigint;
+  name record;
+  claimant uuid;
   verdict text;
-  verdicts text[];
-  answer jsonb := '[]';
+  verdicts text[] := '{}';
+  -- By the number of a name, and of a kind of a project's names: who claims it here, and how many are new here.
+  claimants uuid[] := '{}';
+  granted bigint[] := '{}';
+  held claims[] := '{}';
 BEGIN
   INSERT INTO projects AS known (organization, project)
   SELECT DISTINCT q.organization, q.project FROM jsonb_to_recordset(questions) AS q (organization text, project text)
@@ -78,60 +164,72 @@ BEGIN
   ORDER BY c.organization, c.project, c.kind, c.slug
   FOR UPDATE;
 
-  FOR question IN
-    SELECT q.*, EXISTS (
-      SELECT FROM idempotent_records AS first
-      WHERE first.record_id = q.record_id AND first.received > at - interval '24 hours'
-    ) AS is_duplicate
-    FROM ROWS FROM (
-      jsonb_to_recordset(questions) AS (
-        organization text, project text, kind text, record_id uuid, partition int,
-        slugs text[], "limit" bigint, disabled text[]
-      )
-    ) WITH ORDINALITY AS q (organization, project, kind, record_id, partition, slugs, "limit", disabled, position)
-    ORDER BY q.position
+  FOR name IN
+    SELECT found.*, dense_rank() OVER (ORDER BY found.organization, found.project, found.kind) AS kind_number,
+           dense_rank() OVER (ORDER BY found.organization, found.project, found.kind, found.slug) AS name_number
+    FROM find_names(questions, at) AS found ORDER BY found.place
   LOOP
-    room := NULL;
-    verdicts := '{}';
-    FOREACH asked_slug IN ARRAY question.slugs LOOP
-      UPDATE claims AS c SET asked_at = greatest(c.asked_at, at)
-      WHERE (c.organization, c.project, c.kind, c.slug)
-          = (question.organization, question.project, question.kind, asked_slug)
-      RETURNING CASE WHEN c.record_id = question.record_id THEN 'new' ELSE 'claimed' END INTO verdict;
-
-      SELECT d.registered_by INTO registrant
-      FROM definitions AS d
-      WHERE (d.organization, d.project, d.kind, d.slug)
-          = (question.organization, question.project, question.kind, asked_slug);
-      IF FOUND THEN
-        verdict := CASE WHEN registrant = question.record_id AND question.is_duplicate THEN 'new' ELSE 'registered' END;
-      ELSIF verdict IS NULL THEN
-        IF room IS NULL AND question."limit" IS NOT NULL THEN
-          SELECT question."limit" - count(*) INTO room
-          FROM (
-            SELECT d.slug FROM definitions AS d
-            WHERE (d.organization, d.project, d.kind) = (question.organization, question.project, question.kind)
-            UNION
-            SELECT c.slug FROM claims AS c
-            WHERE (c.organization, c.project, c.kind) = (question.organization, question.project, question.kind)
-          ) AS taken
-          WHERE taken.slug <> ALL (question.disabled);
-        END IF;
-        IF room <= 0 THEN
-          verdict := 'no-room';
-        ELSE
-          verdict := 'new';
-          room := room - 1;
-          INSERT INTO claims VALUES (
-            question.organization, question.project, question.kind, asked_slug,
-            question.record_id, question.partition, at
-          );
-        END IF;
+    verdict := name.verdict;
+    IF verdict NOT IN ('registered', 'new') THEN
+      claimant := coalesce(name.claimed_by, claimants[name.name_number]);
+      IF claimant IS NULL AND name.room > coalesce(granted[name.kind_number], 0) THEN
+        claimant := name.record_id;
+        claimants[name.name_number] := claimant;
+        granted[name.kind_number] := coalesce(granted[name.kind_number], 0) + 1;
       END IF;
-      verdicts := verdicts || verdict;
-    END LOOP;
-    answer := answer || jsonb_build_array(to_jsonb(verdicts));
+      verdict := CASE claimant WHEN name.record_id THEN 'new' ELSE 'claimed' END;
+      IF claimant IS NULL THEN
+        verdict := 'no-room';
+      ELSE
+        held := held || ROW(
+          name.organization, name.project, name.kind, name.slug, claimant, name.partition, at, ARRAY[name.record_id], false
+        )::claims;
+      END IF;
+    END IF;
+    verdicts := verdicts || verdict;
   END LOOP;
-  RETURN answer;
+
+  INSERT INTO claims AS known
+    (organization, project, kind, slug, record_id, partition, asked_at, holders, may_have_landed)
+  SELECT h.organization, h.project, h.kind, h.slug, (array_agg(h.record_id))[1], min(h.partition), at,
+         array_agg(h.holders[1]), count(*) > count(DISTINCT h.holders[1])
+  FROM unnest(held) AS h
+  GROUP BY 1, 2, 3, 4
+  ORDER BY 1, 2, 3, 4
+  ON CONFLICT (organization, project, kind, slug) DO UPDATE SET
+    asked_at = greatest(known.asked_at, excluded.asked_at),
+    holders = CASE WHEN cardinality(known.holders) < 32 THEN known.holders || excluded.holders ELSE known.holders END,
+    may_have_landed = known.may_have_landed OR excluded.may_have_landed OR known.holders && excluded.holders
+      OR cardinality(known.holders) >= 32;
+
+  RETURN verdicts;
 END
+$$;
+
+-- Gives back names that records claimed which certainly were not published:
+-- [{organization, project, kind, record_id, slugs: [text]}]. Names that such a record does not hold are passed over.
+CREATE FUNCTION release_names(questions jsonb) RETURNS void LANGUAGE sql AS $$
+  WITH given AS (
+    SELECT q.organization, q.project, q.kind, name.slug, array_agg(q.record_id) AS record_ids
+    FROM jsonb_to_recordset(questions)
+      AS q (organization text, project text, kind text, record_id uuid, slugs text[])
+    CROSS JOIN LATERAL unnest(q.slugs) AS name (slug)
+    GROUP BY 1, 2, 3, 4
+  ),
+  locked AS MATERIALIZED (
+    SELECT c.*, given.record_ids, c.holders <@ given.record_ids AND NOT c.may_have_landed AS is_free
+    FROM claims AS c JOIN given USING (organization, project, kind, slug)
+    WHERE c.holders && given.record_ids
+    ORDER BY c.organization, c.project, c.kind, c.slug
+    FOR UPDATE OF c
+  ),
+  gone AS (
+    DELETE FROM claims AS c USING locked
+    WHERE (c.organization, c.project, c.kind, c.slug)
+        = (locked.organization, locked.project, locked.kind, locked.slug) AND locked.is_free
+  )
+  UPDATE claims AS c SET holders = ARRAY(SELECT unnest(c.holders) EXCEPT SELECT unnest(locked.record_ids))
+  FROM locked
+  WHERE (c.organization, c.project, c.kind, c.slug)
+      = (locked.organization, locked.project, locked.kind, locked.slug) AND NOT locked.is_free
 $$;

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { INTERNAL_ROUTES, MAX_CLAIMED_NAMES } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../test/gateway-fixture.ts'
+import { givenGateway, givenService } from '../../test/given-gateway.ts'
+import { claimsIn } from '../../test/given-services.ts'
+import { givenTenants } from '../../test/given-tenants.ts'
+
+const { lookUpUsers, claim, readUser, readQueue } = INTERNAL_ROUTES
+const TRACK = '/v2/admin/track-event'
+const IDENTIFY = '/v2/admin/identify-user'
+const statusesOf = (answers: readonly { status: number }[]) => new Set(answers.map(({ status }) => status))
+
+/** An identify with traits that were never used before. */
+const manyTraits = (prefix: string) => ({
+  userName: 'ada',
+  userAttributes: { $set: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`${prefix}-${index}`, 1])) },
+})
+
+describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)', () => {
+  it('makes nothing unchecked, neither for others nor for itself: what it asks too much is refused', async () => {
+    // As slow as a registry on a busy machine: a millisecond a name.
+    const registry = await givenService({
+      [claim]: async ({ claims }) => {
+        await sleep(claims.reduce((names, { slugs }) => names + slugs.length, 0))
+        return { verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }
+      },
+    })
+    const { gateway, loud, quiet } = await givenTenants({ traitRegistry: registry.url })
+    const flood = Promise.all(
+      Array.from({ length: 40 }, (_, index) => gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud)),
+    )
+    const heard = []
+    await until(() => registry.calls.length > 0)
+    await gateway.post(IDENTIFY, { userName: 'ada' }, quiet)
+    for (let index = 0; index < 10; index += 1)
+      heard.push(await gateway.post(TRACK, { userName: 'ada', eventName: `quiet ${index}` }, quiet))
+    expect(statusesOf(heard)).toEqual(new Set([202]))
+    expect(statusesOf(await flood)).toEqual(new Set([200, 503]))
+    expect(await gateway.unchecked()).toEqual({})
+    for (const { body } of registry.calls)
+      expect(claimsIn([{ path: claim, body }]).flatMap(({ slugs }) => slugs).length).toBeLessThanOrEqual(
+        MAX_CLAIMED_NAMES,
+      )
+  })
+})
+
+describe('a partition that is behind (design.md, The user marker)', () => {
+  it('makes only its own users unchecked, and opens no breaker', async () => {
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => {
+        const isBehind = users.some(({ partition }) => partition === 0)
+        if (isBehind) await sleep(400)
+        return { users: users.map(({ partition }) => (partition === 0 ? 'unknown' : 'missing')) }
+      },
+    })
+    const gateway = await givenGateway({ services: { userProjector: projector.url } })
+    const track = (index: number) => gateway.track({ userName: `user ${index}`, eventName: 'a' })
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => track(index)))
+    expect(statusesOf(answers)).toEqual(new Set([202, 404]))
+    const records = await gateway.records()
+    expect(records.length).toBeGreaterThan(0)
+    expect(records.filter(({ partition }) => partition !== 0)).toEqual([])
+    expect(await gateway.breakers()).toMatchObject({ 'user-projector': 0 })
+  })
+})
+
+describe('reads that are slow', () => {
+  it('have a breaker of their own: admission goes on', async () => {
+    const projector = await givenService({
+      [readUser]: () => Promise.reject(new Error('too slow')),
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => 'missing') }),
+    })
+    const evaluator = await givenService({ [readQueue]: async () => ({ waiting: [] }) })
+    const services = { userProjector: projector.url, formTriggerEvaluator: evaluator.url }
+    const gateway = await givenGateway({ services })
+    for (let read = 0; read < 6; read += 1) expect((await gateway.get('/v2/admin/users/ada')).status).toBe(503)
+    expect(await gateway.breakers()).toMatchObject({ 'user-projector (reads)': 1, 'user-projector': 0 })
+    expect((await gateway.track({ userName: 'nobody', eventName: 'a' })).status).toBe(404)
+  })
+})
+
+describe('a user who was identified (decisions.md, Identify)', () => {
+  it('is found at once on every gateway, also where the marker is lost and the user was missing just before', async () => {
+    let isFolded = false
+    const projector = await givenService({
+      [lookUpUsers]: async ({ users }) => ({ users: users.map(() => (isFolded ? 'exists' : 'missing')) }),
+    })
+    const services = { userProjector: projector.url }
+    const gateway = await givenGateway({ services })
+    const withoutRedis = await givenGateway({ besides: gateway, services, redisUrl: 'redis://127.0.0.1:1' })
+    const track = () => gateway.track({ userName: 'ada', eventName: 'a' })
+    expect((await track()).status).toBe(404)
+    expect((await withoutRedis.identify({ userName: 'ada' })).status).toBe(200)
+    isFolded = true
+    expect((await track()).status).toBe(202)
+  })
+})
