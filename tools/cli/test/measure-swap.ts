@@ -21,8 +21,9 @@ try {
   await withClient(database.url, async (client) => {
     for (const schema of [live, rebuilt]) await client.query(rowsOf(schema, Number(count)))
     console.log(`${count} users in both schemas. Comparing and swapping …`)
-    const changeSome = `UPDATE ${rebuilt}.users SET last_seen_at = last_seen_at WHERE user_name IN (
-      SELECT 'user-' || number FROM generate_series(1, ${CHANGED}) AS number)`
+    const changeSome = `UPDATE ${rebuilt}.users AS own SET last_seen_at = last_seen_at
+      FROM (SELECT md5(number::text)::uuid AS user_id FROM generate_series(1, ${CHANGED}) AS number) AS chosen
+      WHERE (organization, project, own.user_id) = ('acme', 'shop', chosen.user_id)`
     const foldUp = () => withClient(database.url, async (other) => void (await other.query(changeSome)))
     const { outcome, lockedMs } = await replay({
       adminUrl: database.url,
