@@ -93,7 +93,8 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
   it('gives back what was reserved and claimed for records that certainly were not published, and recovers', async () => {
     proxy.setLink('black-hole')
     proxy.cutAll()
-    const answers = await Promise.all(Array.from({ length: 30 }, track))
+    const trackNew = () => gateway.track({ userName: 'ada', eventName: 'a new one' })
+    const answers = await Promise.all(Array.from({ length: 30 }, trackNew))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
     const refusedAtOnce = await track()
     expect(refusedAtOnce.headers['retry-after']).toMatch(/^\d+$/)
