@@ -134,7 +134,7 @@ export const SegmentsPage = z.strictObject({
       usersComputed: z
         .number()
         .int()
-        .describe('Users of whom it is known whether they are members, by its present definition.'),
+        .describe('Users whose membership was computed with the current definition of the segment.'),
       usersTotal: z.number().int().describe('Users of the project. Once all are computed, the two are equal.'),
     }),
   ),

@@ -80,7 +80,7 @@ export type FormDecision = z.infer<typeof FormDecision>
 
 /** The evaluator's answer on one user. */
 export const FormsReadModel = z.strictObject({
-  forms: z.array(FormDecision).describe('By form id. A form that none of whose triggers ever matched is not there.'),
+  forms: z.array(FormDecision).describe('By form id. A form is missing if none of its triggers ever matched.'),
   queue: z.array(QueuedForm).describe('What is open, then the latest; at most 100.'),
 })
 export type FormsReadModel = z.infer<typeof FormsReadModel>

@@ -50,7 +50,7 @@ describe('what a client throws', () => {
     expect(await prisma.$queryRaw`SELECT * FROM kept`).toEqual([])
   })
 
-  it('takes a server that only reads, as during a failover, for one that is away', async () => {
+  it('takes a server that only reads, as during a failover, for one that is unavailable', async () => {
     const statements = ['SET TRANSACTION READ ONLY', 'INSERT INTO kept VALUES (9)']
     expect(await classify(() => inTransaction(...statements))).toEqual({ sqlState: '25006', ...away })
   })

@@ -1,5 +1,5 @@
 /** Postgres is going, starting, full, a standby that only reads, or cut the session off. */
-const AWAY = /^(?:08...|53...|57P0[1-5]|25P03|25006)$/
+const UNAVAILABLE = /^(?:08...|53...|57P0[1-5]|25P03|25006)$/
 /** Serialization failure, deadlock, lock timeout, statement timeout. */
 const CONTENDED = /^(?:40001|40P01|55P03|57014)$/
 const CODES = new Set([
@@ -42,12 +42,12 @@ export function sqlStateOf(error: unknown): string | undefined {
 }
 
 /**
- * Postgres was away, or the connection was lost or not to be had. Whether a statement (or a COMMIT) had its effect is
+ * Postgres was unavailable, or the connection was lost or not to be had. Whether a statement (or a COMMIT) had its effect is
  * then unknown; trying again later may succeed.
  */
 export function isConnectionFailure(error: unknown): boolean {
   const state = sqlStateOf(error)
-  if (state !== undefined) return AWAY.test(state)
+  if (state !== undefined) return UNAVAILABLE.test(state)
   return linksOf(error).some(
     (link) =>
       isOneOf(CODES, link['code']) ||

@@ -4,7 +4,7 @@ import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Water
 import { fetchOffsetOf, outsideLog } from './log-identity.ts'
 import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
-import { retryWhilePostgresIsAway } from './postgres-retry.ts'
+import { retryWhilePostgresIsUnavailable } from './postgres-retry.ts'
 import { endAlarms } from './partition-alarms.ts'
 import type { PartitionCounts } from './partition-counts.ts'
 import type { Projection, Recorded } from './projection.ts'
@@ -75,7 +75,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     const found = new Map<number, bigint>()
     for (const [partition, marks] of partitions) {
       const topicPartition = { topic, partition }
-      const one = await retryWhilePostgresIsAway(() => open(topic, partition, marks), {
+      const one = await retryWhilePostgresIsUnavailable(() => open(topic, partition, marks), {
         signal,
         logger,
         topicPartition,

@@ -102,8 +102,8 @@ export class RunnerStoppedError extends ProjectionError {
 }
 
 /** Kafka does not answer how many partitions a topic has, or how long they are. */
-export class LogAwayError extends ProjectionError {
-  readonly code = 'LOG_AWAY'
+export class LogUnavailableError extends ProjectionError {
+  readonly code = 'LOG_UNAVAILABLE'
   readonly retryable = true
 
   constructor(options: ErrorOptions) {

@@ -99,7 +99,7 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
   })
 
   it('fail no batch', async () => {
-    const db = await foldDuplicates(() => Promise.reject(new Error('Redis is away')))
+    const db = await foldDuplicates(() => Promise.reject(new Error('Redis is unavailable')))
     expect(await countVisits(db)).toBe(1)
   })
 })

@@ -4,7 +4,7 @@ import { RunnerStoppedError } from './errors.ts'
 import type { FoldResult } from './fold-result.ts'
 import type { PartitionFold } from './partition-fold.ts'
 import { createProgressTracker, type PartitionProgress } from './partition-progress.ts'
-import { retryWhilePostgresIsAway } from './postgres-retry.ts'
+import { retryWhilePostgresIsUnavailable } from './postgres-retry.ts'
 import type { RunnerMetrics } from './runner-metrics.ts'
 
 export interface OwnedPartitionOptions {
@@ -101,7 +101,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   const foldPart = async (batch: FetchedBatch): Promise<void> => {
     const attempt = () => commit(() => fold.fold(batch))
     try {
-      await retryWhilePostgresIsAway(attempt, { signal, logger, topicPartition, onRetry })
+      await retryWhilePostgresIsUnavailable(attempt, { signal, logger, topicPartition, onRetry })
       progress.noticeFolded(batch)
     } catch (error) {
       if (error instanceof RunnerStoppedError) throw error

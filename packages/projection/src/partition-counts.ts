@@ -1,11 +1,11 @@
 import { type ExpectedPartitions, type LogAdmin, PartitionsChangedError, requirePartitions } from '@nextvisit/log'
-import { LogAwayError } from './errors.ts'
+import { LogUnavailableError } from './errors.ts'
 
 /** How many partitions topics have, and whether that has changed. */
 export interface PartitionCounts {
   /**
    * Over how many partitions a topic's keys are spread. Never changes while the process runs: if it did, users would move to
-   * other partitions. Rejects with PartitionsChangedError while the topic has another number, and with LogAwayError and
+   * other partitions. Rejects with PartitionsChangedError while the topic has another number, and with LogUnavailableError and
    * TopicMissingError, which may both pass.
    */
   readonly keysOf: (topic: string) => Promise<number>
@@ -30,7 +30,7 @@ export function createPartitionCounts(
     if (last && performance.now() - last.atMs < LOOK_AGAIN_AFTER_MS) return last
     const found = await logAdmin.partitionCount(topic).catch((cause: unknown) => {
       if (last) return last.found // nothing can be published or fetched meanwhile
-      throw new LogAwayError({ cause })
+      throw new LogUnavailableError({ cause })
     })
     const seen = {
       expected: expected ?? last?.expected ?? { keys: found, inTopic: found },

@@ -20,7 +20,7 @@ describe('partition counts', () => {
 
   it('are remembered, but not while Kafka does not answer or the topic is missing', async () => {
     const counts = givenCounts([new Error('socket'), 0, 12, 24])
-    await expect(counts.keysOf('t')).rejects.toMatchObject({ code: 'LOG_AWAY', retryable: true })
+    await expect(counts.keysOf('t')).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE', retryable: true })
     await expect(counts.keysOf('t')).rejects.toMatchObject({ code: 'TOPIC_MISSING', retryable: true })
     expect(await counts.keysOf('t')).toBe(12)
     expect(await counts.keysOf('t')).toBe(12)

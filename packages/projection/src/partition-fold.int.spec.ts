@@ -27,7 +27,7 @@ describe('a partition fold', () => {
     expect(await countVisits(db)).toBe(0)
   })
 
-  it('takes no database that is away for a bug', async () => {
+  it('takes no database that is unavailable for a bug', async () => {
     const { db } = await givenVisitsDatabase()
     const loading = await givenVisitsFold(db, { ...visits, load: fails(away) })
     await expect(loading.fold(batchOf(records))).rejects.toBe(away)

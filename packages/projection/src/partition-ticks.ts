@@ -2,7 +2,7 @@ import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import type { LogAdmin, Logger } from '@nextvisit/log'
 import { findRetries } from './dead-letters.ts'
-import { LogAwayError } from './errors.ts'
+import { LogUnavailableError } from './errors.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 import type { Projection } from './projection.ts'
 
@@ -53,7 +53,7 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
   const tickTopic = async (topic: string): Promise<void> => {
     const instant = now()
     const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
-      throw new LogAwayError({ cause })
+      throw new LogUnavailableError({ cause })
     })
     const ofTopic = owned().flatMap((one) => {
       const end = one.topic === topic ? marks.get(one.partition)?.high : undefined

@@ -18,7 +18,7 @@ const LONGEST_BACK_OFF_MS = 2_000
  * attempt cannot fix, and {@link RunnerStoppedError} once aborted. The work must be safe to do twice, since a commit that
  * failed may have happened: commits are safe, by their fence.
  */
-export async function retryWhilePostgresIsAway<T>(
+export async function retryWhilePostgresIsUnavailable<T>(
   attempt: () => Promise<T>,
   options: PostgresRetryOptions,
 ): Promise<T> {

@@ -66,7 +66,7 @@ describe('a Redis connection', () => {
     expect(await client.get(key)).toBe('kept')
   })
 
-  it('fails at once while Redis is away, says so once, and comes back by itself', async () => {
+  it('fails at once while Redis is unavailable, says so once, and comes back by itself', async () => {
     const { client } = await open(createRedis)
     proxy.close()
     await expect.poll(() => client.status).not.toBe('ready')
@@ -74,7 +74,7 @@ describe('a Redis connection', () => {
     await proxy.reopen()
     await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
     await expect(client.get(key)).resolves.not.toThrow()
-    expect(logged).toEqual(['Redis is away; going on without it', 'Redis is back'])
+    expect(logged).toEqual(['Redis is unavailable; continuing without it', 'Redis is back'])
   })
 
   it('starts without Redis, and finds it later', async () => {

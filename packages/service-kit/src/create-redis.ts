@@ -58,20 +58,20 @@ function createConnection(
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   })
   let isWanted = false
-  let isAway = false
+  let isUnavailable = false
   let pings: NodeJS.Timeout | undefined
 
   /** One line when Redis goes and one when it returns: an outage causes many errors a second. */
-  function onAway(err?: Error): void {
-    if (isWanted && !isAway)
-      logger.warn({ connection: name, ...(err && { err }) }, 'Redis is away; going on without it')
-    isAway = isWanted
+  function onUnavailable(err?: Error): void {
+    if (isWanted && !isUnavailable)
+      logger.warn({ connection: name, ...(err && { err }) }, 'Redis is unavailable; continuing without it')
+    isUnavailable = isWanted
   }
   function onReady(): void {
-    if (isAway) logger.info({ connection: name }, 'Redis is back')
-    isAway = false
+    if (isUnavailable) logger.info({ connection: name }, 'Redis is back')
+    isUnavailable = false
   }
-  client.on('error', onAway).on('close', onAway).on('ready', onReady)
+  client.on('error', onUnavailable).on('close', onUnavailable).on('ready', onReady)
 
   return {
     client,

@@ -33,7 +33,7 @@ describe('runService', () => {
       'started first',
       'started second',
       'running',
-      'told to stop',
+      'stopping',
       'stopped second',
       'stopped first',
     ])
@@ -64,7 +64,7 @@ describe('runService', () => {
     await service.hasSaid('running')
     service.kill('SIGTERM')
     expect(await service.exitCode).toBe(1)
-    expect(service.said.slice(-2)).toEqual(['could not stop second; going on', 'stopped first'])
+    expect(service.said.slice(-2)).toEqual(['could not stop second; stopping the others', 'stopped first'])
   })
 
   it('ends when stopping takes too long', async () => {
@@ -79,9 +79,9 @@ describe('runService', () => {
     const service = runFixture('stop hangs long')
     await service.hasSaid('running')
     service.kill('SIGINT')
-    await service.hasSaid('told to stop')
+    await service.hasSaid('stopping')
     service.kill('SIGINT')
     expect(await service.exitCode).toBe(1)
-    expect(service.said.at(-1)).toBe('told to stop again; ending now')
+    expect(service.said.at(-1)).toBe('signalled again; ending now')
   })
 })

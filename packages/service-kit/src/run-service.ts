@@ -58,7 +58,7 @@ export function runService({ logger, parts, stopWithinMs = 10_000 }: RunServiceO
         logger.info({ part: part.name }, `stopped ${part.name}`)
       } catch (err) {
         exitCode = 1
-        logger.error({ err, part: part.name }, `could not stop ${part.name}; going on`)
+        logger.error({ err, part: part.name }, `could not stop ${part.name}; stopping the others`)
       }
     }
     return exitCode
@@ -71,10 +71,10 @@ export function runService({ logger, parts, stopWithinMs = 10_000 }: RunServiceO
 
   function onSignal(signal: NodeJS.Signals): void {
     if (isEnding) {
-      logger.fatal({ signal }, 'told to stop again; ending now')
+      logger.fatal({ signal }, 'signalled again; ending now')
       process.exit(1)
     }
-    logger.info({ signal }, 'told to stop')
+    logger.info({ signal }, 'stopping')
     void end(0)
   }
 

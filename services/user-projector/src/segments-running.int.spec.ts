@@ -37,11 +37,17 @@ describe('segments, computed by several processes over the log', () => {
 
   /** What every process sees; a spec changes it. */
   let applied = catalogOf([])
+  const listeners: ((organization: string) => void)[] = []
+  const apply = (next: CatalogView): void => {
+    applied = next
+    for (const listener of listeners) listener('acme')
+  }
   const catalog: CatalogView = {
     ...applied,
     project: (organization, project) => applied.project(organization, project),
     projects: () => applied.projects(),
     revision: (organization) => applied.revision(organization),
+    onChange: (listener) => void listeners.push(listener),
   }
 
   const start = async (metrics = createMetrics('spec')) => {
@@ -107,7 +113,7 @@ describe('segments, computed by several processes over the log', () => {
     )
     await expect.poll(() => given.prisma.user.count(), SOON).toBe(400)
 
-    applied = catalogOf([paying, moment], 2)
+    apply(catalogOf([paying, moment], 2))
     await publish(names.map((userName) => eventTracked({ userName, received: received() })))
     await first.stop()
     await expect.poll(members, SOON).toMatchObject({ paying: [200, 200] })
@@ -118,13 +124,13 @@ describe('segments, computed by several processes over the log', () => {
       .toBe(800n)
     await expect.poll(members, SOON).toMatchObject({ paying: [200, 200], moment: [0, 0] })
 
-    applied = catalogOf([moment], 3)
+    apply(catalogOf([moment], 3))
     await expect.poll(() => given.prisma.segmentMember.count(), SOON).toBe(0)
     expect(failures).toEqual([])
   }, 120_000)
 
   it('have facts wait for a catalog that is on its way, and go on once it is here', async () => {
-    applied = catalogOf([paying], 5)
+    apply(catalogOf([paying], 5))
     const metrics = createMetrics('spec')
     const runner = await start(metrics)
     const retries = async () =>
@@ -137,10 +143,10 @@ describe('segments, computed by several processes over the log', () => {
         SOON,
       )
       .toBe(1)
-    applied = catalogOf([], 4)
+    apply(catalogOf([], 4))
     await publish([identifyRequested({ ...late, received: received() })])
     await expect.poll(retries, SOON).toBeGreaterThan(0)
-    applied = catalogOf([paying], 5)
+    apply(catalogOf([paying], 5))
     await expect.poll(() => runner.progress().every(({ lagRecords }) => lagRecords === 0n), SOON).toBe(true)
     expect(failures).toEqual([])
   }, 120_000)

@@ -249,7 +249,7 @@ describe('looking users up', () => {
 /** Partition 2 is never folded to its end. */
 const behind: Barrier = (partitions, signal) =>
   partitions.includes(2) ? sleep(60_000, undefined, { signal }) : Promise.resolve()
-const away: Barrier = () => Promise.reject(new Error('the log is away'))
+const away: Barrier = () => Promise.reject(new Error('the log is unavailable'))
 
 describe('looking users up while a partition is behind (design.md, The user marker)', () => {
   it('leaves only its own missing users unknown', async () => {
@@ -272,7 +272,7 @@ describe('looking users up while a partition is behind (design.md, The user mark
   })
 
   it('fails where the log can not be asked: that says nothing about any user', async () => {
-    await expect(lookUp([askedOf(newPlace(), 'nobody', 2)], away)).rejects.toThrow('the log is away')
+    await expect(lookUp([askedOf(newPlace(), 'nobody', 2)], away)).rejects.toThrow('the log is unavailable')
   })
 })
 
@@ -293,7 +293,7 @@ describe('reading a user', () => {
   })
 
   it.each([
-    ['can not be asked', () => Promise.reject(new Error('away'))],
+    ['can not be asked', () => Promise.reject(new Error('unavailable'))],
     ['is not passed in time', stuck],
   ])('shows what is there when the barrier %s', async (_how, barrier) => {
     const place = newPlace()

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { startVitest } from 'vitest/node'
+import { keepCompiledCode } from './config.ts'
 import { type Counts, createSummaryReporter } from './summary-reporter.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
@@ -58,6 +59,7 @@ function conclude({ passed, failed, skipped }: Counts): never {
   process.exit(failed > 0 ? 1 : 0)
 }
 
+keepCompiledCode(path.join(CHECKOUT, 'node_modules/.cache/node'))
 let passed = 0
 let failed = 0
 const overdue = setTimeout(() => {

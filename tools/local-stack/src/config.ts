@@ -54,9 +54,9 @@ function portOf(text: string): number {
   throw new StackError('INVALID_SETTING', `GATEWAY_PORT is ${text}; it must be a port number, 1 to 65535.`)
 }
 
-/** The environment that started processes inherit. */
+/** The environment that started processes inherit. Node keeps compiled code, so that the next start takes less time. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
-  return process.env
+  return { NODE_COMPILE_CACHE: path.join(cacheFolder(), 'node'), ...process.env }
 }
 
 /** The folder for downloads, shared by all checkouts of this user. */

@@ -8,12 +8,13 @@ import type { Moment } from './moment.ts'
  *     enqueue                → waiting
  *     offer        waiting   → offered
  *     expireDue    offered   → waiting     30 s passed without the gateway's answer
- *                  waiting   → expired
+ *                  waiting   → expired     also an offered row whose 30 s have passed
  *     cancel       waiting   → cancelled
  *     confirm      any state → delivered   an answer may come after the row has expired or was cancelled
  *
  * Every change but an open offer is a fact on `form-events`. {@link evolve} folds these facts; it is the one place where
- * a fact changes a queue: in the evaluator, in its rebuild from the log, and in `forms dry-run`.
+ * a fact changes a queue: in the evaluator and in `forms dry-run`; a rebuild folds
+ * rows alone, with its part {@link evolveRow}.
  */
 export interface Queue {
   /** By id: every open row, and those of the others that a fact may still name. */

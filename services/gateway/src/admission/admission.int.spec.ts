@@ -63,7 +63,7 @@ describe('user exists (decisions.md, Track event: 404)', () => {
   })
 })
 
-describe('a service that is away (decisions.md, Busy and broken: unchecked)', () => {
+describe('a service that is unavailable (decisions.md, Busy and broken: unchecked)', () => {
   it('is not waited for beyond the budget; the record says what was not checked', async () => {
     const silent = await givenService({ [lookUpUsers]: never, [reserve]: never, [claim]: never })
     const gateway = await givenGateway({

@@ -38,7 +38,7 @@ export function createKnownUsers(redis: RedisConnection['client'], keyPrefix: st
     }
     const asked = await lookUp(user, deadlineAt)
     if (asked.outcome === 'crowded') return 'crowded'
-    if (asked.outcome === 'away' || asked.answer === 'unknown') return 'unchecked'
+    if (asked.outcome === 'unavailable' || asked.answer === 'unknown') return 'unchecked'
     if (asked.answer === 'exists') void mark(user.userId)
     return asked.answer
   }

@@ -22,12 +22,12 @@ export interface BatchedCallOptions<Question, Answer> {
 }
 
 /**
- * - `away`: the service did not answer in time, or could not be asked. It may have acted all the same.
+ * - `unavailable`: the service did not answer in time, or could not be asked. It may have acted all the same.
  * - `crowded`: the service answers, but the tenant asks too much at once. It may have acted all the same.
  */
 export type Asked<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
-  | { readonly outcome: 'away' }
+  | { readonly outcome: 'unavailable' }
   | { readonly outcome: 'crowded' }
 
 /** Asks one question, as part of a call. Never rejects; `deadlineAt` is a `performance.now()` instant. */
@@ -52,7 +52,7 @@ interface Tenant<Question, Answer> {
   answeredUpTo: number
 }
 
-const AWAY = { outcome: 'away' } as const
+const UNAVAILABLE = { outcome: 'unavailable' } as const
 const CROWDED = { outcome: 'crowded' } as const
 /** However little time its questions have left: a service that is asked late does not fail. */
 const CALL_WITHIN_MS = 1_000
@@ -94,7 +94,7 @@ export function createBatchedCall<Question, Answer>(
     const isComplete = answers.length === questions.length
     groups.forEach((group, index) => {
       const answer = answers[index]
-      const asked = isComplete && answer !== undefined ? ({ outcome: 'answered', answer } as const) : AWAY
+      const asked = isComplete && answer !== undefined ? ({ outcome: 'answered', answer } as const) : UNAVAILABLE
       for (const { resolve } of group) resolve(asked)
     })
     calls -= 1
@@ -119,14 +119,14 @@ export function createBatchedCall<Question, Answer>(
     const timeoutMs = remainingMs(deadlineAt)
     const [weight, bytes, id] = [weightOf(question), bytesOf(question), tenantOf(question)]
     const tenant = tenants.get(id) ?? { id, waiting: new Set(), isAsking: false, answeredUpTo: 0 }
-    if (timeoutMs < SHORTEST_CALL_MS) return Promise.resolve(tenant.waiting.size > 0 ? CROWDED : AWAY)
+    if (timeoutMs < SHORTEST_CALL_MS) return Promise.resolve(tenant.waiting.size > 0 ? CROWDED : UNAVAILABLE)
     if (weight > maxWeight || bytes > maxBytes || tenant.waiting.size >= maxWaiting) return Promise.resolve(CROWDED)
     const { promise, resolve } = Promise.withResolvers<Asked<Answer>>()
     const position = positions
     const expire = (): void => {
       tenant.waiting.delete(one)
       if (tenant.waiting.size === 0 && !tenant.isAsking) tenants.delete(id)
-      resolve(position < tenant.answeredUpTo ? CROWDED : AWAY)
+      resolve(position < tenant.answeredUpTo ? CROWDED : UNAVAILABLE)
     }
     const one: Waiting<Question, Answer> = { question, tenant, weight, bytes, deadlineAt, resolve, expire }
     const timer = setTimeout(expire, timeoutMs)

@@ -9,7 +9,7 @@ function heldService() {
   const calls: { questions: readonly number[]; answer: (answers: readonly number[]) => void; fail: () => void }[] = []
   const ask = (questions: readonly number[]) =>
     new Promise<readonly number[]>((resolve, reject) => {
-      calls.push({ questions, answer: resolve, fail: () => reject(new Error('away')) })
+      calls.push({ questions, answer: resolve, fail: () => reject(new Error('unavailable')) })
     })
   return { calls, ask }
 }
@@ -47,15 +47,15 @@ describe('a batched call (design.md, A track event)', () => {
     expect(await Promise.all(answers)).toMatchObject([{ answer: 1 }, { answer: 2 }, { answer: 2 }, { answer: 3 }])
   })
 
-  it('is away for those that it asked in vain, and goes on', async () => {
+  it('is unavailable for those that it asked in vain, and goes on', async () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall({ ask, tenantOf })
     const answers = [1, 2].map((question) => call(question, soon()))
     calls[0]?.fail()
-    expect(await answers[0]).toEqual({ outcome: 'away' })
+    expect(await answers[0]).toEqual({ outcome: 'unavailable' })
     await new Promise(setImmediate)
     calls[1]?.answer([])
-    expect(await answers[1]).toEqual({ outcome: 'away' })
+    expect(await answers[1]).toEqual({ outcome: 'unavailable' })
     const last = call(3, soon())
     await new Promise(setImmediate)
     calls[2]?.answer([30])
@@ -66,8 +66,8 @@ describe('a batched call (design.md, A track event)', () => {
     const { calls, ask } = heldService()
     const call = createBatchedCall({ ask, tenantOf })
     const first = call(1, soon())
-    expect(await call(2, performance.now() + 5)).toEqual({ outcome: 'away' })
-    expect(await call(3, performance.now() - 1)).toEqual({ outcome: 'away' })
+    expect(await call(2, performance.now() + 5)).toEqual({ outcome: 'unavailable' })
+    expect(await call(3, performance.now() - 1)).toEqual({ outcome: 'unavailable' })
     calls[0]?.answer([10])
     await first
     await new Promise(setImmediate)
@@ -132,8 +132,8 @@ describe('tenants of a batched call', () => {
     await answerNext(calls, 2)
     expect(await Promise.all([passedOver, inFlight, waiting])).toEqual([
       { outcome: 'crowded' },
-      { outcome: 'away' },
-      { outcome: 'away' },
+      { outcome: 'unavailable' },
+      { outcome: 'unavailable' },
     ])
   })
 })

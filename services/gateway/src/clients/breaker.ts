@@ -26,7 +26,7 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
   onState(name, false)
   circuit.on('open', () => {
     onState(name, true)
-    logger.warn({ breaker: name }, `${name} is away: failing fast`)
+    logger.warn({ breaker: name }, `${name} is unavailable: failing fast`)
   })
   circuit.on('close', () => {
     onState(name, false)

@@ -75,7 +75,7 @@ export function createMetering({ ask, read, stop }: ServiceClient) {
       void release(reservation) // it may have been granted all the same
       return 'crowded'
     }
-    if (asked.outcome === 'away') return 'unchecked'
+    if (asked.outcome === 'unavailable') return 'unchecked'
     let isDryRun = false
     for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       isDryRun ||= await isRefusedByCap()

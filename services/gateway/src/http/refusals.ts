@@ -17,12 +17,10 @@ export interface Refusal {
   readonly status: number
   readonly message: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether its record is in the log is unknown. */
-  readonly mayBeRecorded?: boolean
 }
 
 /** Why `/readyz` says no, each under the name of its example in the document. */
-export const UNAVAILABLE_REASONS = { noCatalog: 'The catalog was not read yet', noLog: 'Kafka is away' } as const
+export const UNAVAILABLE_REASONS = { noCatalog: 'The catalog was not read yet', noLog: 'Kafka is unavailable' } as const
 
 const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sdk: 'a publishable SDK key' }
 

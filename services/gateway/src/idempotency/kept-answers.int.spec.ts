@@ -123,7 +123,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
   })
 
-  it('lets everybody in while Redis is away, and rejects nothing', async () => {
+  it('lets everybody in while Redis is unavailable, and rejects nothing', async () => {
     const away = createRedis({ url: 'redis://127.0.0.1:1', name: 'test', logger })
     await away.start()
     const without = createKeptAnswers(away.client, prefix)

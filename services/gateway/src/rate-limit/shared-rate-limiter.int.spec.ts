@@ -131,7 +131,7 @@ describe('rate limits shared through Redis (decisions.md, Busy and broken)', () 
   })
 })
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   const limit = { perSecond: HARDLY, burst: 5 }
   const BACK = 'Rate limits are shared by all gateways again'
 
@@ -158,7 +158,10 @@ describe('while Redis is away', () => {
     if (how === 'frozen') proxy.thaw()
     else await proxy.reopen()
     await expect.poll(() => isShared(take, lines), { timeout: 10_000 }).toBe(true)
-    expect(lines.slice(0, 2)).toEqual(['Rate limits are kept by each gateway for itself: Redis is away or slow', BACK])
+    expect(lines.slice(0, 2)).toEqual([
+      'Rate limits are kept by each gateway for itself: Redis is unavailable or slow',
+      BACK,
+    ])
   })
 
   it('pays for what passed meanwhile as soon as it is back', async () => {

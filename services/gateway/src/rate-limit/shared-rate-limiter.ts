@@ -57,7 +57,7 @@ function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: strin
     } catch (error) {
       const because = error instanceof Error ? error.message : 'unknown'
       if (isAvailable)
-        logger.warn({ because }, 'Rate limits are kept by each gateway for itself: Redis is away or slow')
+        logger.warn({ because }, 'Rate limits are kept by each gateway for itself: Redis is unavailable or slow')
       isAvailable = false
       return undefined
     }

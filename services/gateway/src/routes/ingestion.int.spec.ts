@@ -56,7 +56,7 @@ describe('identify and track on a real log, with every service away', () => {
     expect(JSON.stringify(await gateway.records())).not.toContain('canary')
   })
 
-  it('answers a tracked event by the contract, unchecked where a service is away', async () => {
+  it('answers a tracked event by the contract, unchecked where a service is unavailable', async () => {
     await gateway.identify({ userName: 'bob' })
     const answer = await gateway.track({ userName: 'bob', eventName: 'Checkout Completed' })
     expect(answer.status).toBe(202)

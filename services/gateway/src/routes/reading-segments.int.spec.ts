@@ -95,7 +95,7 @@ describe('GET /v2/admin/segments and their users (decisions.md, Beyond the docum
     'segments/paying/users?after=ada',
   ])('400 for %s', async (path) => expect((await gateway.get(`/v2/admin/${path}`)).status).toBe(400))
 
-  it('503 with Retry-After while the user projector is away', async () => {
+  it('503 with Retry-After while the user projector is unavailable', async () => {
     const alone = await startGateway({ besides: gateway })
     const answers = [await alone.get('/v2/admin/segments'), await alone.get('/v2/admin/segments/paying/users')]
     await alone.stop()

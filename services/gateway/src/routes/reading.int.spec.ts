@@ -66,7 +66,7 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
     expect((await gateway.get('/v2/admin/users?userName=%00')).status).toBe(400)
   })
 
-  it('503 with Retry-After while a service is away', async () => {
+  it('503 with Retry-After while a service is unavailable', async () => {
     const alone = await startGateway({ services: { userProjector: service.url } })
     const answer = await alone.get('/v2/admin/users/ada')
     const usage = await alone.get('/v2/admin/usage')
@@ -113,7 +113,7 @@ describe('GET /v2/admin/users/{userName}/forms (decisions.md, Beyond the documen
     expect((await gateway.get('/v2/admin/users/a/forms', gateway.keys.sdk)).status).toBe(403)
   })
 
-  it('503 with Retry-After while the evaluator is away', async () => {
+  it('503 with Retry-After while the evaluator is unavailable', async () => {
     const alone = await startGateway({})
     const { status, headers } = await alone.get('/v2/admin/users/a/forms')
     await alone.stop()

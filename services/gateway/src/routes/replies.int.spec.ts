@@ -139,7 +139,7 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
   })
 })
 
-describe('while Redis is away (decisions.md, Busy and broken)', () => {
+describe('while Redis is unavailable (decisions.md, Busy and broken)', () => {
   it('identify, track and visits go on; replies are not waited for', async () => {
     const without = await startGateway({ project, redisUrl: 'redis://127.0.0.1:1', besides: gateway })
     const answers = [

@@ -63,6 +63,8 @@ describe('nextvisit migrate', () => {
       lagRecords: null,
       lagSeconds: null,
       deadLetters: 2,
+      outbox: { records: 0, seconds: 0 },
+      alarms: [],
     })
   })
 })

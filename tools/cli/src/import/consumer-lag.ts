@@ -6,7 +6,7 @@ import { lagOf } from '../status/lag.ts'
 import { readCheckpoints } from '../status/read-consumer.ts'
 
 const LOOK_AGAIN_AFTER_MS = 50
-const AWAY_AGAIN_AFTER_MS = 1_000
+const UNAVAILABLE_AGAIN_AFTER_MS = 1_000
 
 export interface ConsumerLagOptions {
   readonly admin: Pick<LogAdmin, 'watermarks'>
@@ -41,7 +41,7 @@ export function createAwaitRoom({ admin, databases, maxLag, onPause }: ConsumerL
         },
         (error: unknown) => {
           onPause(`Waiting: ${String(error)}`)
-          return AWAY_AGAIN_AFTER_MS
+          return UNAVAILABLE_AGAIN_AFTER_MS
         },
       )
       if (waitMs === 0) return

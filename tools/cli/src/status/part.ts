@@ -3,7 +3,7 @@ export type Part<Answer> =
   | ({ readonly status: 'available' } & Answer)
   | { readonly status: 'away'; readonly because: string }
 
-/** Asks a part; one that is away is told of, and hides nothing of the others. */
+/** Asks a part; one that is unavailable is reported, and hides nothing of the others. */
 export async function ask<Answer extends object>(
   question: () => Promise<Answer>,
   because: (error: Error) => string,

@@ -11,7 +11,7 @@ import { type OrganizationStatus, readLog } from './read-log.ts'
 
 export interface ConsumerStatus {
   readonly service: string
-  /** null while the log is away. */
+  /** null while the log is unavailable. */
   readonly lagRecords: number | null
   readonly lagSeconds: number | null
   readonly deadLetters: number
@@ -39,7 +39,7 @@ export interface Status {
   readonly consumers: readonly (Part<ConsumerStatus> & { readonly service: string })[]
 }
 
-/** Asks the log and every consumer's database. Never rejects for a part that is away. */
+/** Asks the log and every consumer's database. Never rejects for a part that is unavailable. */
 export async function readStatus(env: Environment, now: Date): Promise<Status> {
   const [log, answers] = await Promise.all([
     ask(

@@ -52,7 +52,7 @@ export async function askWhy(env: Environment, question: WhyQuestion, topic: str
   if (asked.outcome === 'unavailable') {
     const because = asked.cause.message.includes('answered 401')
       ? 'refuses INTERNAL_TOKEN: give it the one that it was started with, or none where a local stack runs here'
-      : 'can not tell now: it is away, or far behind. nextvisit status shows it'
+      : 'can not tell now: it is unavailable, or far behind. nextvisit status shows it'
     const message = `The form trigger evaluator ${because}.`
     throw new CliError(message, EXIT.failed, { cause: asked.cause })
   }
