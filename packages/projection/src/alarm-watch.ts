@@ -2,6 +2,7 @@ import type { Db } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
 import type { OwnedPartition } from './owned-partition.ts'
 import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
+import { createRounds, type Rounds } from './rounds.ts'
 
 export interface AlarmWatchOptions {
   readonly db: Db
@@ -9,13 +10,6 @@ export interface AlarmWatchOptions {
   readonly owned: () => readonly OwnedPartition[]
   readonly logger: Logger
   readonly everyMs: number
-}
-
-/** Keeps the alarms of the owned partitions in Postgres, and passes on which records an operator wants set aside. */
-export interface AlarmWatch {
-  readonly start: () => void
-  /** Resolves once the current round has ended. */
-  readonly stop: () => Promise<void>
 }
 
 /** An alarm that continues is written again, with its last error. */
@@ -33,25 +27,16 @@ interface Found {
   readonly alarm: PartitionAlarm
 }
 
-export function createAlarmWatch({ db, projection, owned, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
+/** Keeps the alarms of the owned partitions in Postgres, and passes on which records an operator wants set aside. */
+export function createAlarmWatch({ db, projection, owned, logger, everyMs }: AlarmWatchOptions): Rounds {
   /** By {@link nameOf}. */
   const raised = new Map<string, Found & { readonly atMs: number }>()
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
-  let round: Promise<void> = Promise.resolve()
-
-  const schedule = (): void => {
-    if (!isStopped) timer = setTimeout(beginRound, everyMs)
-  }
 
   /** While Postgres is unavailable, nobody can read alarms there either. */
-  const beginRound = (): void => {
-    round = runRound()
-      .catch((err: unknown) => logger.debug({ err }, 'Cannot write alarms; trying again'))
-      .then(schedule)
-  }
+  const runRound = (): Promise<void> =>
+    passOnAll().catch((err: unknown) => logger.debug({ err }, 'Cannot write alarms; trying again'))
 
-  const runRound = async (): Promise<void> => {
+  const passOnAll = async (): Promise<void> => {
     const found = owned().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
     for (const each of found) await raise(each)
     const names = new Set(found.map(nameOf))
@@ -90,14 +75,7 @@ export function createAlarmWatch({ db, projection, owned, logger, everyMs }: Ala
     }
   }
 
-  return {
-    start: schedule,
-    stop: async () => {
-      isStopped = true
-      clearTimeout(timer)
-      await round
-    },
-  }
+  return createRounds(runRound, everyMs)
 }
 
 function nameOf({ one, alarm }: Found): string {

@@ -5,6 +5,7 @@ import { findRetries } from './dead-letters.ts'
 import { LogUnavailableError } from './errors.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 import type { Projection } from './projection.ts'
+import { createRounds, type Rounds } from './rounds.ts'
 
 export interface PartitionTicksOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
@@ -21,29 +22,10 @@ export interface PartitionTicksOptions<Fact, Draft> {
   readonly signal: AbortSignal
 }
 
-/** Ticks the owned partitions that are due, in rounds. A round begins `everyMs` after the last one has ended. */
-export interface PartitionTicks {
-  readonly start: () => void
-  /** No more rounds begin. What runs already continues: see `finished`. */
-  readonly stop: () => void
-  readonly finished: () => Promise<unknown>
-}
-
-export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): PartitionTicks {
+/** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
+export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
   const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onRound, signal } = options
   const ticking = new Map<OwnedPartition, Promise<void>>()
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
-  let round: Promise<void> = Promise.resolve()
-
-  const schedule = (): void => {
-    if (!isStopped) timer = setTimeout(beginRound, everyMs)
-  }
-
-  const beginRound = (): void => {
-    round = runRound().then(schedule)
-  }
-
   const runRound = async (): Promise<void> => {
     for (const topic of projection.topics) await tickTopic(topic).catch((error: unknown) => onRoundFailed(topic, error))
     onRound()
@@ -94,12 +76,12 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     for (const one of owned()) if (one.topic === topic) one.noticeTicks(err)
   }
 
+  const rounds = createRounds(runRound, everyMs)
   return {
-    start: schedule,
-    stop: () => {
-      isStopped = true
-      clearTimeout(timer)
+    ...rounds,
+    finished: async () => {
+      await rounds.finished()
+      await Promise.all(ticking.values())
     },
-    finished: () => round.then(() => Promise.all(ticking.values())),
   }
 }

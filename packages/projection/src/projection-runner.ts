@@ -132,7 +132,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       ticks.stop()
       const left = consumer.stop()
       stopping.abort()
-      const isOver = left.then(ticks.finished).then(alarms.stop).then(outbox?.finished)
+      const isOver = left.then(ticks.finished).then(alarms.stop).then(alarms.finished).then(outbox?.finished)
       await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       await logAdmin.disconnect()
     },

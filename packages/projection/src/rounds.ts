@@ -1,0 +1,31 @@
+/** Repeated work: a round begins some time after the last one has ended. */
+export interface Rounds {
+  readonly start: () => void
+  /** No more rounds begin. What runs already continues: see `finished`. */
+  readonly stop: () => void
+  readonly finished: () => Promise<void>
+}
+
+/** `runRound` never rejects. */
+export function createRounds(runRound: () => Promise<void>, everyMs: number): Rounds {
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+  let round: Promise<void> = Promise.resolve()
+
+  const schedule = (): void => {
+    if (!isStopped) timer = setTimeout(beginRound, everyMs)
+  }
+
+  const beginRound = (): void => {
+    round = runRound().then(schedule)
+  }
+
+  return {
+    start: schedule,
+    stop: () => {
+      isStopped = true
+      clearTimeout(timer)
+    },
+    finished: () => round,
+  }
+}
