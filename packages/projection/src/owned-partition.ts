@@ -117,12 +117,10 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   }
 
   const untilWoken = async (): Promise<void> => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const pause = new AbortController()
-    wake = resolve
-    const retry = sleep(HALTED_RETRY_MS, undefined, { signal: AbortSignal.any([signal, pause.signal]), ref: false })
-    await Promise.race([promise, retry.catch(() => {})])
-    pause.abort()
+    const woken = new AbortController()
+    wake = () => woken.abort()
+    const ended = AbortSignal.any([signal, woken.signal])
+    await sleep(HALTED_RETRY_MS, undefined, { signal: ended, ref: false }).catch(() => {})
   }
 
   const setAside: OwnedPartition['setAside'] = (offset, by) => {
