@@ -112,8 +112,13 @@ export function lookupsOf(state: CatalogState): CatalogLookups {
     projects: () => allProjects(state),
     keyByHash: (sha256) => state.keys.get(sha256)?.[0],
     revision: (organization) => state.organizations.get(organization)?.revision ?? 0,
-    problems: () => [...state.organizations.values()].flatMap(({ problem }) => problem ?? []),
+    problems: () => problemsOf(state),
   }
+}
+
+/** What this version does not understand, by organization. */
+export function problemsOf({ organizations }: CatalogState): readonly CatalogProblem[] {
+  return [...organizations.values()].flatMap(({ problem }) => problem ?? [])
 }
 
 function* allProjects(state: CatalogState): Iterable<CatalogProject> {

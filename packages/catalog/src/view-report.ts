@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CatalogProblem } from './catalog-view.ts'
-import type { CatalogState } from './fold-catalog.ts'
+import { type CatalogState, problemsOf } from './fold-catalog.ts'
 
 /** What a process says of the catalog that it holds. `nextvisit apply` and `status` read it. */
 export interface ViewReport {
@@ -18,7 +18,7 @@ const MAX_REASON_CHARACTERS = 300
 
 /** A report as the note of an offset: JSON of at most 4,000 bytes. */
 export function viewReportNote(state: CatalogState): string {
-  const all = [...state.organizations.values()].flatMap(({ problem }) => problem ?? [])
+  const all = problemsOf(state)
   const revisions = revisionsDigest(state)
   const noteOf = (count: number): string => {
     const problems = all.slice(0, count).map((one) => ({ ...one, reason: one.reason.slice(0, MAX_REASON_CHARACTERS) }))
