@@ -7,6 +7,12 @@ export interface ReviewScope {
   readonly organization: string | undefined
 }
 
+/** Where a row is that must be compared again. */
+export interface RowPlace {
+  readonly partition: number
+  readonly organization: string
+}
+
 /**
  * Which rows must be compared with the catalog again. Ticks look each second whether the catalog removed or changed what
  * rows depend on; with many projects that costs seconds. So a partition is compared whole when this process begins with
@@ -17,10 +23,10 @@ export interface CatalogReview {
    * The partitions that this process owns now. `tables` identifies the tables with the rows: after a replay has swapped
    * them, everything is compared again, as also for another `catalog`.
    */
-  readonly begin: (catalog: CatalogView, partitions: readonly number[], tables: unknown) => void
+  readonly begin: (catalog: CatalogView, partitions: readonly number[], tables: unknown) => readonly ReviewScope[]
   readonly scopesOf: (partition: number) => readonly ReviewScope[]
-  /** A partition was compared after the last `begin`: only rows of these organizations are not settled. */
-  readonly settle: (partition: number, open: Iterable<string>) => void
+  /** These scopes were compared after the last `begin`: of their rows only these are not settled. */
+  readonly settle: (scopes: readonly ReviewScope[], open: readonly RowPlace[]) => void
 }
 
 interface Pending {
@@ -41,7 +47,15 @@ export function createCatalogReview(): CatalogReview {
     })
   }
 
+  const scopesOf: CatalogReview['scopesOf'] = (partition) => {
+    const own = pending.get(partition)
+    if (!own || own.isWhole) return [{ partition, organization: undefined }]
+    const organizations = new Set([...own.organizations, ...own.changed])
+    return Array.from(organizations, (organization) => ({ partition, organization }))
+  }
+
   return {
+    scopesOf,
     begin: (catalog, partitions, tables) => {
       if (current?.catalog !== catalog || current.tables !== tables) pending.clear()
       if (current?.catalog !== catalog) follow(catalog)
@@ -53,21 +67,17 @@ export function createCatalogReview(): CatalogReview {
         for (const organization of own.changed) own.organizations.add(organization)
         own.changed.clear()
       }
+      return partitions.flatMap(scopesOf)
     },
 
-    scopesOf: (partition) => {
-      const own = pending.get(partition)
-      if (!own || own.isWhole) return [{ partition, organization: undefined }]
-      const organizations = new Set([...own.organizations, ...own.changed])
-      return Array.from(organizations, (organization) => ({ partition, organization }))
-    },
-
-    settle: (partition, open) => {
-      const own = pending.get(partition)
-      if (!own) return
-      own.isWhole = false
-      own.organizations.clear()
-      for (const organization of open) own.organizations.add(organization)
+    settle: (scopes, open) => {
+      for (const { partition } of scopes) {
+        const own = pending.get(partition)
+        if (!own) continue
+        own.isWhole = false
+        own.organizations.clear()
+      }
+      for (const { partition, organization } of open) pending.get(partition)?.organizations.add(organization)
     },
   }
 }

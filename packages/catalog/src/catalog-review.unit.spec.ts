@@ -15,14 +15,14 @@ describe('what must be compared with the catalog', () => {
   it('is everything once, then the organizations that change, and those that are not settled', () => {
     const { catalog, change } = givenCatalog()
     const review = createCatalogReview()
-    review.begin(catalog, [3], 1n)
+    expect(review.begin(catalog, [3], 1n)).toEqual(WHOLE)
     expect(review.scopesOf(3)).toEqual(WHOLE)
-    review.settle(3, ['acme'])
+    review.settle(WHOLE, of('acme'))
     expect(review.scopesOf(3)).toEqual(of('acme'))
     change('globex')
     review.begin(catalog, [3], 1n)
     expect(review.scopesOf(3)).toEqual(of('acme', 'globex'))
-    review.settle(3, [])
+    review.settle(of('acme', 'globex'), [])
     expect(review.scopesOf(3)).toEqual([])
   })
 
@@ -32,8 +32,7 @@ describe('what must be compared with the catalog', () => {
     for (const settled of [[], ['acme']]) {
       review.begin(catalog, [3], 1n)
       change('globex')
-      review.scopesOf(3)
-      review.settle(3, settled)
+      review.settle(review.scopesOf(3), of(...settled))
       expect(review.scopesOf(3)).toEqual(of(...settled, 'globex'))
     }
   })
@@ -44,7 +43,7 @@ describe('what must be compared with the catalog', () => {
     const settle = (...[view, partitions, tables]: Parameters<typeof review.begin>) => {
       review.begin(view, partitions, tables)
       const scopes = review.scopesOf(3)
-      review.settle(3, [])
+      review.settle(scopes, [])
       return scopes
     }
     expect(settle(catalog, [3], 1n)).toEqual(WHOLE)

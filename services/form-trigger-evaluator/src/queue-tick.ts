@@ -51,16 +51,9 @@ export async function findDueQueues(
       EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(asOf)})
       OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(asOf)}) AS "isDue"
     FROM unnest(${partitions}::int[]) AS owned (partition)`)
-  review.begin(catalog, partitions, owned[0]?.table)
-  const scopes = partitions.flatMap((partition) => review.scopesOf(partition))
+  const scopes = review.begin(catalog, partitions, owned[0]?.table)
   const removed = await readRemovedForms(db, scopes, catalog)
-  for (const partition of new Set(scopes.map((scope) => scope.partition))) {
-    const open = removed.filter((form) => form.partition === partition)
-    review.settle(
-      partition,
-      open.map(({ organization }) => organization),
-    )
-  }
+  review.settle(scopes, removed)
   return [...owned.filter(({ isDue }) => isDue), ...removed].map(({ partition }) => partition)
 }
 

@@ -21,16 +21,9 @@ export async function findDueSegments(
   const [found] = await db.$queryRaw<{ table: bigint }[]>(
     sql`SELECT 'segment_progress'::regclass::oid::bigint AS "table"`,
   )
-  review.begin(catalog, partitions, found?.table)
-  const scopes = partitions.flatMap((partition) => review.scopesOf(partition))
+  const scopes = review.begin(catalog, partitions, found?.table)
   const { stale, ahead } = await findOtherUsers(db, scopes, catalog)
-  for (const partition of new Set(scopes.map((scope) => scope.partition))) {
-    const open = [...stale, ...ahead].filter((computed) => computed.partition === partition)
-    review.settle(
-      partition,
-      open.map(({ organization }) => organization),
-    )
-  }
+  review.settle(scopes, [...stale, ...ahead])
   const changing = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
     WHERE EXISTS (
