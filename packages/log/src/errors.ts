@@ -122,6 +122,13 @@ export function isUnknownTopic(error: unknown): boolean {
   return isOfType(error, ['UNKNOWN_TOPIC_OR_PARTITION'])
 }
 
+/** Whether kafkajs failed because the cluster has not settled yet: it names no controller, or a partition no leader. */
+export function isUnsettled(error: unknown): boolean {
+  return (
+    isOfType(error, ['LEADER_NOT_AVAILABLE']) || (error instanceof Error && error.name === 'KafkaJSBrokerNotFound')
+  )
+}
+
 /** Whether the cluster has denied this principal the request. */
 export function isForbidden(error: unknown): boolean {
   return isOfType(error, ['TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])

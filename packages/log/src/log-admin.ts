@@ -1,7 +1,7 @@
 import type { ConfigResourceTypes, GroupDescription } from 'kafkajs'
 
 import { createClientSockets } from './client-sockets.ts'
-import { BrokerUnreachableError, isUnknownTopic, TopicMissingError } from './errors.ts'
+import { BrokerUnreachableError, isUnknownTopic, isUnsettled, TopicMissingError } from './errors.ts'
 import { createKafka, silentLogger } from './kafka-client.ts'
 import { keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
@@ -110,14 +110,14 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
   }
 
-  /** A broker that is just starting names no controller yet, and kafkajs does not wait for one. Other errors are thrown. */
-  const createOnceControlled = async (asked: Parameters<typeof admin.createTopics>[0]): Promise<boolean> => {
-    const waiting = { message: 'Waiting for a controller', logger, giveUpAfterMs: requestTimeoutMs }
+  /** kafkajs does not wait for a cluster that is not settled yet. Other errors are thrown. */
+  const createOnceSettled = async (asked: Parameters<typeof admin.createTopics>[0]): Promise<boolean> => {
+    const waiting = { message: 'Waiting for the cluster', logger, giveUpAfterMs: requestTimeoutMs }
     const create = () =>
       admin.createTopics(asked).then(
         (isNew) => ({ isNew }),
         (error: unknown) => {
-          if (error instanceof Error && error.name === 'KafkaJSBrokerNotFound') throw error
+          if (isUnsettled(error)) throw error
           return { error }
         },
       )
@@ -140,7 +140,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     createTopic: async (topic, { partitions, config = {}, replicationFactor = -1 }) => {
       const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
       const topics = [{ topic, numPartitions: partitions, replicationFactor, configEntries }]
-      const isNew = await createOnceControlled({ topics, waitForLeaders: false })
+      const isNew = await createOnceSettled({ topics, waitForLeaders: false })
       // kafkajs' own wait fails on a broker that has not heard of the topic yet.
       const waiting = { message: 'Waiting for the new topic', logger, giveUpAfterMs: requestTimeoutMs }
       await keepTrying(() => watermarks(topic), waiting)

@@ -308,10 +308,13 @@ describe('owners of partitions', () => {
 
   it('of whom one slept through a takeover compute nothing', async () => {
     await given.fold(turn(), identifyRequested(plan('pro')))
-    const sleeper = await given.openFold({ catalog: catalogOf([paying], 2) })
+    const later = { catalog: catalogOf([paying], 2) }
+    const instant = past(at('11:00'))
+    const sleeper = await given.openFold(later)
     await given.fold(turn(), identifyRequested(plan('free')))
     const rows = await readAllRows(given.prisma)
-    expect(await sleeper.tick(new Date(past(at('11:00'))))).toEqual({ outcome: 'stale' })
+    expect(await given.isDue(later, instant)).toBe(true)
+    expect(await sleeper.tick(new Date(instant))).toEqual({ outcome: 'stale' })
     expect(await readAllRows(given.prisma)).toEqual(rows)
   })
 })

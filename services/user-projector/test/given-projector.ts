@@ -55,11 +55,14 @@ export async function givenProjector(databaseUrl: string) {
     return fold.fold({ ...batch, fetchedFrom: nextOffset, nextOffset: nextOffset + batch.nextOffset })
   }
 
+  async function isDue({ catalog, partition = 0 }: Turn, instant: string): Promise<boolean> {
+    const due = await projection.due?.(prisma, new Date(instant), { catalog, partitions: [partition, 99] })
+    return due?.includes(partition) ?? false
+  }
+
   /** A tick if one is due, as the core does it; answers whether one was. */
   async function tick(turn: Turn, instant: string): Promise<boolean> {
-    const { catalog, partition = 0 } = turn
-    const due = await projection.due?.(prisma, new Date(instant), { catalog, partitions: [partition, 99] })
-    if (!due?.includes(partition)) return false
+    if (!(await isDue(turn, instant))) return false
     await (await openFold(turn)).tick(new Date(instant))
     return true
   }
@@ -69,6 +72,7 @@ export async function givenProjector(databaseUrl: string) {
     openFold,
     fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, false, facts),
     rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, true, facts),
+    isDue,
     tick,
     /** Ticks until none is due; answers how many there were. */
     settle: async (turn: Turn, instant: string): Promise<number> => {

@@ -20,7 +20,7 @@ export interface Filling {
 export async function fillLog(brokers: readonly string[], filling: Filling): Promise<void> {
   const connection = { brokers, clientId: 'fill-log' }
   const partitions = (await readWatermarks(connection, TOPICS.userEvents)).size
-  const publisher = createPublisher(connection)
+  const publisher = createPublisher(connection, { requestTimeoutMs: PUBLISH_WITHIN_MS })
   await publisher.start()
   try {
     for (let from = 0; from < filling.facts; from += IN_FLIGHT) {

@@ -48,7 +48,9 @@ it('carries grants over', async () => {
   const { replay, asAdmin } = await givenVisitsReplay(await givenLog())
   const role = `nextvisit_test_reader_${process.pid}`
   await asAdmin(`CREATE ROLE ${role}`)
-  onTestFinished(() => void asAdmin(`DROP OWNED BY ${role}; DROP ROLE ${role}`))
+  onTestFinished(async () => {
+    await asAdmin(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+  })
   await asAdmin(`
     GRANT USAGE ON SCHEMA visits TO ${role}; GRANT SELECT ON visits.visits TO ${role};
     GRANT SELECT (topic) ON visits.checkpoints TO ${role}`)
