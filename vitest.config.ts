@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './tests/testing/src/longest-first.ts'
 
 /** A spec's file name says what it costs; `vitest --project unit` runs what needs nothing. */
 function specs(cost: 'unit' | 'int' | 'e2e') {
@@ -13,6 +14,7 @@ const realParts = { globalSetup: ['tests/testing/src/global-setup.ts'], hookTime
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { ...specs('unit'), testTimeout: 30_000 } },
       { test: { ...specs('int'), ...realParts, testTimeout: 60_000 } },
