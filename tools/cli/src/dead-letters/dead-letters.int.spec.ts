@@ -174,7 +174,9 @@ describe('nextvisit dead-letters', () => {
     const { logged } = await startConsumer(Mended)
     await expect.poll(() => logged).toContainEqual(expect.stringContaining('nextvisit dead-letters list'))
     const cause = (await groups())[0]?.cause ?? ''
-    const both = await Promise.all([1, 2].map(() => nextvisitProcess('retry', '--service', 'metering', '--cause', cause)))
+    const both = await Promise.all(
+      [1, 2].map(() => nextvisitProcess('retry', '--service', 'metering', '--cause', cause)),
+    )
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
     expect(both.map(({ stdout }) => stdout).toSorted()).toEqual([
       '2 to be tried again.\n2 folded.\n',
