@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
-import { LongestFirst } from './tests/testing/src/longest-first.ts'
+// oxlint-disable-next-line no-restricted-imports -- production code may not import it
+import { LongestFirst } from '@nextvisit/testing/longest-first'
 
 /** A spec's file name says what it costs; `vitest --project unit` runs what needs nothing. */
 function specs(cost: 'unit' | 'int' | 'e2e') {

@@ -23,8 +23,9 @@ const LONGEST: readonly string[] = [
 /** The order of spec files: vitest's own, after {@link LONGEST}. */
 export class LongestFirst extends BaseSequencer {
   override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(specs)
-    return sorted.toSorted((one, other) => rankOf(one) - rankOf(other))
+    // oxlint-disable-next-line unicorn/no-array-sort -- vitest's method
+    const usual = await super.sort(specs)
+    return usual.toSorted((one, other) => rankOf(one) - rankOf(other))
   }
 }
 
