@@ -5,6 +5,7 @@ import { createLogger } from './create-logger.ts'
 
 const succeed = async () => 'ok'
 const fail = async () => 'failed'
+const reject = () => Promise.reject(new Error('unavailable'))
 const isFailure = (result: string) => result === 'failed'
 
 function givenBreaker(retryAfterMs = 20) {
@@ -39,7 +40,6 @@ describe('a breaker (design.md, A track event)', () => {
 
   it('counts an action that rejects as a failure, and rejects nothing', async () => {
     const breaker = givenBreaker()
-    const reject = () => Promise.reject(new Error('unavailable'))
     for (let call = 0; call < 4; call += 1) expect(await breaker.run(reject)).toBe('not run')
     expect(breaker.isOpen()).toBe(true)
   })
