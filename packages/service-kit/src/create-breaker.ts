@@ -15,7 +15,7 @@ const noCalls = () => ({ calls: 0, failures: 0 })
 /**
  * Fails fast while a part is unavailable, and lets one call through every `retryAfterMs` to find out. Each action keeps
  * its own deadline. No cache, no coalescing: an answer belongs to one caller. It is our own because every request passes
- * two, and the library that we had cost each of them as much as the key's check (docs/performance.md).
+ * one, and a library's cost five times as much (docs/performance.md).
  */
 export function createBreaker(name: string, { logger, onState }: BreakerWatch, retryAfterMs = 1_000) {
   let state: 'closed' | 'open' | 'trying' = 'closed'
