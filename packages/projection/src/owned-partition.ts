@@ -89,8 +89,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     }
   }
 
-  const report = ({ records, deadLetters, duplicates }: FoldResult & { outcome: 'folded' }): void => {
-    if (records > 0) metrics.batchRecords.observe(records)
+  const report = ({ deadLetters, duplicates }: FoldResult & { outcome: 'folded' }): void => {
     metrics.duplicates.inc(duplicates)
     if (deadLetters === 0) return
     metrics.deadLetters.inc(deadLetters)

@@ -14,6 +14,7 @@ import {
 import { Registry } from 'prom-client'
 import { createAlarmWatch } from './alarm-watch.ts'
 import { createAssignments } from './assignments.ts'
+import { createCommonFold } from './common-fold.ts'
 import { RunnerStoppedError } from './errors.ts'
 import { createLinger } from './linger.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
@@ -76,7 +77,32 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const stopping = new AbortController()
   const { signal } = stopping
   const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
-  const own = { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, partitionCounts, signal }
+  const common = createCommonFold<Fact, Draft>({
+    projection,
+    db,
+    context: { catalog, isRebuild: false },
+    serviceVersion,
+    onFolded: ({ topic, partition, offset, id, traceparent }) =>
+      logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded'),
+    onAfterFailed: (error) => logger.warn({ err: error }, 'The work after a commit failed; continuing'),
+    onCommitted: ({ records, outboxRows }) => {
+      if (records > 0) metrics.batchRecords.observe(records)
+      if (outboxRows > 0) drainOutbox()
+    },
+  })
+  const own = {
+    projection,
+    db,
+    catalog,
+    serviceVersion,
+    common,
+    logger,
+    metrics,
+    now,
+    readMarks,
+    partitionCounts,
+    signal,
+  }
   const { positions, begin, owned, find } = createAssignments(own)
   const linger = createLinger(lingerMs, signal)
 
@@ -95,7 +121,6 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
         await linger(batch)
         try {
           await find(batch.topic, batch.partition)?.handle(batch)
-          drainOutbox()
         } catch (error) {
           // Another process owns the partition now and folds the batch. The consumer drops it, too.
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
