@@ -124,9 +124,7 @@ export function isUnknownTopic(error: unknown): boolean {
 
 /** Whether kafkajs failed because the cluster has not settled yet: it names no controller, or a partition no leader. */
 export function isUnsettled(error: unknown): boolean {
-  return (
-    isOfType(error, ['LEADER_NOT_AVAILABLE']) || (error instanceof Error && error.name === 'KafkaJSBrokerNotFound')
-  )
+  return isOfType(error, ['LEADER_NOT_AVAILABLE']) || (error instanceof Error && error.name === 'KafkaJSBrokerNotFound')
 }
 
 /** Whether the cluster has denied this principal the request. */
