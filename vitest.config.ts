@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config'
+// oxlint-disable-next-line no-restricted-imports -- production code may not import it
+import { LongestFirst } from '@nextvisit/testing/longest-first'
 
 /** A spec's file name says what it costs; `vitest --project unit` runs what needs nothing. */
 function specs(cost: 'unit' | 'int' | 'e2e') {
@@ -13,6 +15,7 @@ const realParts = { globalSetup: ['tests/testing/src/global-setup.ts'], hookTime
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { ...specs('unit'), testTimeout: 30_000 } },
       { test: { ...specs('int'), ...realParts, testTimeout: 60_000 } },

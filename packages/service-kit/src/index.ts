@@ -9,6 +9,8 @@ export {
   redisConfig,
   serviceAddresses,
 } from './config-pieces.ts'
+export { type Asked, type BatchedCall, type BatchedCallOptions, createBatchedCall } from './create-batched-call.ts'
+export { type BreakerWatch, createBreaker } from './create-breaker.ts'
 export { createGracefulStop } from './create-graceful-stop.ts'
 export { createLogger } from './create-logger.ts'
 export {
@@ -34,6 +36,7 @@ export {
 } from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
 export { configOrExit, type Environment, readConfig } from './read-config.ts'
+export { remainingMs } from './remaining-ms.ts'
 export { type RunningService, runService, type RunServiceOptions, type ServicePart } from './run-service.ts'
 export type { Logger } from 'pino'
 export { Counter } from 'prom-client'

@@ -12,7 +12,7 @@ import { createUserProjector } from './clients/user-projector.ts'
 import type { GatewayConfig } from './config.ts'
 import { createApp } from './http/app.ts'
 import { createCallerAddress } from './http/caller-address.ts'
-import { UNAVAILABLE_REASONS } from './http/refusals.ts'
+import { UNAVAILABLE_REASONS } from './request/refusals.ts'
 import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import { createRecordLog } from './log/record-log.ts'
 import { createReplies } from './log/replies.ts'
@@ -30,6 +30,8 @@ export interface GatewayParts
   extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'> {
   /** Names this process among gateways: the channel of its replies. */
   readonly instanceId: string
+  /** How long a request may take: {@link REQUEST_BUDGET_MS} but in tests. */
+  readonly requestBudgetMs: number
   readonly catalog: CatalogView
   readonly connection: LogConnection
   readonly publisher: Publisher
@@ -51,19 +53,19 @@ const MAX_CATALOG_AGE_MS = 30_000
 
 /** Wires the gateway together; opens nothing. */
 export function createGateway(parts: GatewayParts) {
-  const { catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
+  const { requestBudgetMs, catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const watch = { logger, onState: metrics.onBreaker }
 
-  const options = { token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
+  const options = { requestBudgetMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
   const clientOf = (name: string, urls: readonly string[]) => createServiceClient(name, urls, options)
   const userProjector = createUserProjector(clientOf('user-projector', services.userProjector))
   const traitRegistry = createTraitRegistry(clientOf('trait-registry', services.traitRegistry))
-  const metering = createMetering(clientOf('metering', services.metering))
+  const metering = createMetering(clientOf('metering', services.metering), requestBudgetMs)
   const evaluator = createFormTriggerEvaluator(clientOf('form-trigger-evaluator', services.formTriggerEvaluator))
 
   const log = createRecordLog({ ...parts, ...watch })
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
-  const keptAnswers = createKeptAnswers(redis, redisPrefix)
+  const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
   const recordRequest = createRecordRequest({ keptAnswers, log, replies, onRecorded: metrics.onRecorded })
   const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
   const admissionParts = { knownUsers, metering, traitRegistry }
@@ -84,6 +86,7 @@ export function createGateway(parts: GatewayParts) {
     ],
     catalog,
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
+    requestBudgetMs,
     maxInFlight: parts.maxInFlight,
     maxBodyBytesInFlight: parts.maxBodyBytesInFlight,
     callerAddress: createCallerAddress(parts.trustedProxies),

@@ -16,6 +16,7 @@ import { readGatewayConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts'
+import { REQUEST_BUDGET_MS } from './request/budget.ts'
 import { loadCountries } from './routes/caller-country.ts'
 
 const config = configOrExit(readGatewayConfig)
@@ -30,6 +31,7 @@ const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
 const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })
 const gateway = createGateway({
   ...config,
+  requestBudgetMs: REQUEST_BUDGET_MS,
   instanceId,
   catalog,
   connection,

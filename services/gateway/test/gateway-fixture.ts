@@ -11,12 +11,15 @@ import type { z } from 'zod'
 import { createGateway, type GatewayParts } from '../src/gateway.ts'
 import { createHttpServer } from '../src/http/http-server.ts'
 import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts'
+import { REQUEST_BUDGET_MS } from '../src/request/budget.ts'
 import { loadCountries } from '../src/routes/caller-country.ts'
 
 /** A port that nothing listens on. */
 const NOBODY = 'http://127.0.0.1:1'
 export const TEST_TOKEN = 'a-token-for-tests-only'
 const PARTITIONS = 3
+/** So much that a slow machine does not use it up. A spec about running out of time passes the product's own. */
+const PATIENT_BUDGET_MS = 10 * REQUEST_BUDGET_MS
 
 type ProjectInput = NonNullable<z.input<typeof OrganizationConfig>['projects']>[number]
 
@@ -28,6 +31,8 @@ export interface GatewayFixtureOptions {
   /** Where brokers are dialled instead: a fault proxy. */
   readonly addressFor?: LogConnection['addressFor']
   readonly redisUrl?: string
+  /** Default: ten times the product's. */
+  readonly requestBudgetMs?: number
   readonly maxInFlight?: number
   readonly maxBodyBytesInFlight?: number
   readonly maxConnections?: number
@@ -70,7 +75,7 @@ export type GatewayFixture = Awaited<ReturnType<typeof startGateway>>
  * services are absent unless they are named.
  */
 export async function startGateway(options: GatewayFixtureOptions = {}) {
-  const { besides } = options
+  const { besides, requestBudgetMs = PATIENT_BUDGET_MS } = options
   const topic = besides?.topic ?? `gateway-test-${randomUUID()}`
   const redisPrefix = besides?.redisPrefix ?? `test:${randomUUID()}:`
   const keys = besides?.keys ?? {
@@ -90,15 +95,16 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
 
   const logger = createLogger('gateway-test', 'silent')
   const redisUrl = options.redisUrl ?? inject('redisUrl')
-  const redis = createRedis({ url: redisUrl, name: 'gateway-test', logger })
+  const redis = createRedis({ url: redisUrl, name: 'gateway-test', logger, commandTimeoutMs: 10_000 })
   const subscriber = createRedisSubscriber({ url: redisUrl, name: 'gateway-test', logger })
   const registry = new Registry()
   const answered: { readonly route: string; readonly status: number }[] = []
   const gateway = createGateway({
+    requestBudgetMs,
     instanceId: randomUUID(),
     catalog: options.catalog ?? staticCatalog([config]),
     connection,
-    publisher: createPublisher(connection, { logger }),
+    publisher: createPublisher(connection, { logger, requestTimeoutMs: 0.75 * requestBudgetMs }),
     redis: redis.client,
     subscriber: subscriber.client,
     services: {

@@ -4,10 +4,13 @@ import { describeChanges } from './changes.ts'
 import { describeDeviceInfo } from './device-info.ts'
 import { describeEventLimits } from './event-limits.ts'
 import { describeForms } from './forms.ts'
+import { describeIdempotency } from './idempotency.ts'
 import { describeIdentifyBody } from './identify-body.ts'
 import { describeIdentifyPolicy } from './identify-policy.ts'
 import { describeIsolation } from './isolation.ts'
 import { describeKeys } from './keys-table.ts'
+import { describeLostAnswer } from './lost-answer.ts'
+import { describeMainJob } from './main-job.ts'
 import { describeOrderOfChecks } from './order-of-checks.ts'
 import { startProduct, stopProduct } from './product.ts'
 import { describeRateLimits } from './rate-limits.ts'
@@ -41,3 +44,7 @@ describeReads()
 describeSegments()
 describeIsolation()
 describeChanges()
+describeMainJob()
+// These kill the gateway.
+describeIdempotency()
+describeLostAnswer()

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { eventually, readTopic, runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
@@ -123,8 +124,9 @@ async function readUsers(): Promise<{ users: number; events: number; plans: Set<
 }
 
 /** Whether every consumer has folded everything. */
-function isFolded(status: string): boolean {
-  return [...status.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records).join() === '0,0,0,0'
+async function isFolded(): Promise<boolean> {
+  const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stack.dataDirectory })
+  return [...stdout.matchAll(/"lagRecords": (\d+)/g)].map(([, records]) => records).join() === '0,0,0,0'
 }
 
 const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }
@@ -179,7 +181,7 @@ describe('an import that is killed repeatedly during live traffic', () => {
   it('changes nothing if the same file is imported again without a state file', async () => {
     await rm(stateFile())
     expect(await startImport().ended).toContain('2,103 read, 2,100 published, 0 already there, 3 rejected')
-    await eventually(() => nextvisit('status', '--json').ended, isFolded, 30_000)
+    expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
     expect(await readUsers()).toEqual(WHOLE)
   })
 

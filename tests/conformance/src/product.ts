@@ -5,12 +5,12 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { vi } from 'vitest'
-import { startThrowAwayStack, workspaceVariables } from '@nextvisit/testing/black-box'
+import { startThrowAwayStack, type ThrowAwayStack, workspaceVariables } from '@nextvisit/testing/black-box'
 
 const WORKSPACE_FILE = fileURLToPath(new URL('../conformance-workspace.yaml', import.meta.url))
 const CLI = fileURLToPath(new URL('../../../tools/cli/src/main.ts', import.meta.url))
 
-let stack: Awaited<ReturnType<typeof startThrowAwayStack>> | undefined
+let stack: ThrowAwayStack | undefined
 
 /** Starts the one product that all tables test. */
 export async function startProduct(): Promise<void> {
@@ -36,8 +36,13 @@ export async function applyWorkspaceFile(text: string): Promise<void> {
   }
 }
 
+/** The running product, for tables that also look behind the gateway or kill a process. */
+export function product(): ThrowAwayStack {
+  if (!stack) throw new Error('The product is not running: call startProduct first')
+  return stack
+}
+
 /** The gateway's host and port. */
 export function baseAddress(): URL {
-  if (!stack) throw new Error('The product is not running: call startProduct first')
-  return new URL(stack.gatewayUrl)
+  return new URL(product().gatewayUrl)
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Client } from 'pg'
+import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   eventually,
@@ -51,8 +52,8 @@ interface Consumer {
 }
 
 async function lags(): Promise<readonly number[]> {
-  const { output } = await run('status', '--json')
-  return (JSON.parse(output) as { consumers: readonly Consumer[] }).consumers.map(({ lagRecords }) => lagRecords)
+  const { stdout } = await runNextvisit(['status', '--json'], { NEXTVISIT_DATA: stack.dataDirectory })
+  return (JSON.parse(stdout) as { consumers: readonly Consumer[] }).consumers.map(({ lagRecords }) => lagRecords)
 }
 
 const isLevel = (behind: readonly number[]) => behind.every((records) => records === 0)

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { type Ended, runNextvisit } from '../test/run-nextvisit.ts'
 import { parseWorkspaceFile } from './workspace/parse-workspace-file.ts'
 import { hashApiKey, parseApiKey } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,27 +19,11 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-interface Ended {
-  readonly exitCode: number
-  readonly stdout: string
-  readonly stderr: string
-}
+/** Runs the command where no local stack runs and nothing is set but `env`. */
+const nextvisit = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runNextvisit(args, { NEXTVISIT_DATA: folder, ...env })
 
-/** Runs the command as a person would, where no local stack runs and nothing is set but `env`. */
-function nextvisit(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [MAIN, ...args],
-      { env: { NEXTVISIT_DATA: folder, ...env } },
-      (error, stdout, stderr) => {
-        resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr })
-      },
-    )
-  })
-}
-
-/** Runs a line of shell in which `"$0" "$1"` is the command. */
+/** Runs a line of shell in which `"$0" "$1"` is the command, as a person would. */
 function shell(line: string): Promise<Ended> {
   return new Promise((resolve) => {
     execFile('sh', ['-c', line, process.execPath, MAIN], (error, stdout, stderr) => {
@@ -126,6 +111,11 @@ describe('nextvisit', () => {
     })
   })
 
+  it('exits as the command says', async () => {
+    expect(await shell('"$0" "$1" help')).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(await shell('"$0" "$1" aply')).toMatchObject({ exitCode: 2, stdout: '' })
+  })
+
   it('exits with 1 if the log is unavailable, and shows a stack trace only on request', async () => {
     const env = { KAFKA_BROKERS: '127.0.0.1:1' }
     const plain = await nextvisit(['topics', 'create'], env)
@@ -162,15 +152,13 @@ describe('nextvisit', () => {
   })
 
   it('accepts the demo file when its keys are set', async () => {
-    const keys = await Promise.all(
-      ['admin', 'sdk'].map(async (kind) => {
-        const { stdout } = await nextvisit(['keys', 'create', '--kind', kind, '--environment', 'P'])
-        return /nv_\S+/.exec(stdout)?.[0] ?? ''
-      }),
-    )
+    const createKey = async (kind: string) => {
+      const { stdout } = await nextvisit(['keys', 'create', '--kind', kind, '--environment', 'P'])
+      return /nv_\S+/.exec(stdout)?.[0] ?? ''
+    }
+    const [admin, sdk] = [await createKey('admin'), await createKey('sdk')]
     const without = await nextvisit(['apply', DEMO])
     expect(without.stderr).toMatch(/demo-workspace\.yaml:\d+: .*the environment variable DEMO_ADMIN_KEY is not set/)
-    const [admin = '', sdk = ''] = keys
     const ended = await nextvisit(['apply', DEMO], { DEMO_ADMIN_KEY: admin, DEMO_SDK_KEY: sdk })
     expect(ended.stderr).toContain('KAFKA_BROKERS is not set')
   })

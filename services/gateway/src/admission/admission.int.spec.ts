@@ -1,6 +1,7 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 
 const { lookUpUsers, reserve, claim } = INTERNAL_ROUTES
 const everybodyExists = () =>
@@ -67,6 +68,7 @@ describe('a service that is unavailable (decisions.md, Busy and broken: unchecke
   it('is not waited for beyond the budget; the record says what was not checked', async () => {
     const silent = await givenService({ [lookUpUsers]: never, [reserve]: never, [claim]: never })
     const gateway = await givenGateway({
+      requestBudgetMs: REQUEST_BUDGET_MS,
       plan: { eventsPerMonth: 1, monthlyActiveUsers: 1, uniqueEvents: 1 },
       services: { userProjector: silent.url, metering: silent.url, traitRegistry: silent.url },
     })

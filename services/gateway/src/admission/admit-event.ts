@@ -1,9 +1,8 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import type { TrackBody } from '@nextvisit/domain'
-import { admissionDeadline } from '../http/budget.ts'
-import { REFUSALS, refuse } from '../http/refusals.ts'
+import { REFUSALS, refuse } from '../request/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
-import type { CheckedRequest } from '../routes/route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
 import { capOnNewEvents } from './name-caps.ts'
 
@@ -16,7 +15,7 @@ export type AdmitEvent = ReturnType<typeof createAdmitEvent>
 export function createAdmitEvent({ knownUsers, metering, traitRegistry }: AdmissionParts) {
   return async (request: CheckedRequest, body: TrackBody, place: RecordPlace): Promise<Admission<EventTracked>> => {
     const { slug } = body
-    const deadlineAt = admissionDeadline(request.deadlineAt)
+    const deadlineAt = request.admissionDeadlineAt
     const common = commonFields(request, place)
     const recordRef = recordRefOf(request, place)
     const { organization, project } = recordRef

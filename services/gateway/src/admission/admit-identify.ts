@@ -1,9 +1,8 @@
 import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import { chooseFields, type IdentifyBody, isCustomSlug, type TraitChange, toTraitOperations } from '@nextvisit/domain'
-import { admissionDeadline } from '../http/budget.ts'
-import { REFUSALS, refuse, refuseBody } from '../http/refusals.ts'
+import { REFUSALS, refuse, refuseBody } from '../request/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
-import type { CheckedRequest } from '../routes/route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
 import { capsOnNewTraits } from './name-caps.ts'
 
@@ -22,8 +21,7 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
     body: IdentifyBody,
     place: RecordPlace,
   ): Promise<Admission<IdentifyRequested>> => {
-    const { project } = request
-    const deadlineAt = admissionDeadline(request.deadlineAt)
+    const { project, admissionDeadlineAt: deadlineAt } = request
     const common = commonFields(request, place)
     const recordRef = recordRefOf(request, place)
     const user = { userId: place.userId, month: monthOf(common.received) }

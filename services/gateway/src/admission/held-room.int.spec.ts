@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { GatewayFixture, GatewayFixtureOptions, Reply } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 
 const { reserve, release, claim } = INTERNAL_ROUTES
 const LIMIT_REACHED = 'Event tracking limit reached for this organization'
@@ -95,7 +96,8 @@ describe('an event limit whose room is held for the moment (design.md, A track e
     const metering = await meteringWith(1)
     const registry = await fullRegistry('a')
     const services = { metering: metering.url, traitRegistry: registry.url }
-    const gateway = await gatewayWith({ plan: { eventsPerMonth: 1 }, services })
+    const requestBudgetMs = REQUEST_BUDGET_MS
+    const gateway = await gatewayWith({ requestBudgetMs, plan: { eventsPerMonth: 1 }, services })
     expect((await track(gateway, 'a')).status).toBe(202)
     const answers = await Promise.all(Array.from({ length: 5 }, () => track(gateway, 'a')))
     expect(count(messagesOf(answers), LIMIT_REACHED)).toBe(5)
@@ -112,7 +114,11 @@ describe('an event limit whose room is held for the moment (design.md, A track e
       },
       [release]: async () => ({}),
     })
-    const gateway = await gatewayWith({ plan: { eventsPerMonth: 1 }, services: { metering: metering.url } })
+    const gateway = await gatewayWith({
+      requestBudgetMs: REQUEST_BUDGET_MS,
+      plan: { eventsPerMonth: 1 },
+      services: { metering: metering.url },
+    })
     const answer = await track(gateway, 'a')
     expect(answer.body).toMatchObject({ status: 402, message: LIMIT_REACHED })
     await expect.poll(() => releasedIn(metering.calls), { timeout: 10_000 }).toEqual([answer.headers['x-request-id']])

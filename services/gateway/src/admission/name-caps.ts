@@ -1,5 +1,5 @@
-import { REFUSALS, type RefusalRule } from '../http/refusals.ts'
-import type { CheckedRequest } from '../routes/route.ts'
+import { REFUSALS, type RefusalRule } from '../request/refusals.ts'
+import type { CheckedRequest } from '../request/route.ts'
 
 /** Names that a project may have whatever its plan says, for keys of either environment (decisions.md, Bounds). */
 export const MAX_TRAIT_SLUGS = 5_000

@@ -1,15 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type Reservation,
-  ReserveAnswer,
-  type ReserveVerdict,
-  UsageAnswer,
-  type UsageQuery,
-} from '@nextvisit/contracts'
+import { type Reservation, ReserveAnswer, UsageAnswer, type UsageQuery } from '@nextvisit/contracts'
+import { remainingMs } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { remainingMs } from '../http/budget.ts'
-import { createBatchedCall } from './batched-call.ts'
+import { admissionBudgetMs } from '../request/budget.ts'
 import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_COUNTED_USERS = 200_000
@@ -17,7 +11,7 @@ const MAX_COUNTED_USERS = 200_000
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
 /** Of the time for admission, what is left for the check of names after waiting for room. */
-const KEPT_FOR_NAMES_MS = 400
+const NAMES_SHARE = 2 / 5
 
 /**
  * What a record gets of a limit. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
@@ -32,23 +26,22 @@ type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 export type Metering = ReturnType<typeof createMetering>
 
 /** Metering: room under limits, and this month's counters. */
-export function createMetering({ ask, read, stop }: ServiceClient) {
+export function createMetering({ batched, read, stop }: ServiceClient, requestBudgetMs: number) {
+  const keptForNamesMs = NAMES_SHARE * admissionBudgetMs(requestBudgetMs)
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
-  const tenantOf = ({ organization }: ReservedRecord) => organization
-  const askReserve = createBatchedCall<Reservation, ReserveVerdict>({
+  const askReserve = batched({
+    route: 'reserve',
     tenantOf,
-    ask: async (reservations, deadlineAt) => {
-      const called = await ask('reserve', { reservations }, ReserveAnswer, deadlineAt)
-      return called.outcome === 'answered' ? called.answer.verdicts : []
-    },
+    bodyOf: (reservations: readonly Reservation[]) => ({ reservations }),
+    schema: ReserveAnswer,
+    answersOf: ({ verdicts }) => verdicts,
   })
-  const askRelease = createBatchedCall<ReservedRecord, true>({
+  const askRelease = batched({
+    route: 'release',
     tenantOf,
-    ask: async (records, deadlineAt) => {
-      const recordIds = records.map(({ recordId }) => recordId)
-      const called = await ask('release', { recordIds }, z.unknown(), deadlineAt)
-      return called.outcome === 'answered' ? recordIds.map(() => true) : []
-    },
+    bodyOf: (records: readonly ReservedRecord[]) => ({ recordIds: records.map(({ recordId }) => recordId) }),
+    schema: z.unknown(),
+    answersOf: (_body, records) => records.map(() => true),
   })
 
   /**
@@ -79,7 +72,7 @@ export function createMetering({ ask, read, stop }: ServiceClient) {
     let isDryRun = false
     for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       isDryRun ||= await isRefusedByCap()
-      if (remainingMs(deadlineAt) <= KEPT_FOR_NAMES_MS + pauseMs) return 'exhausted'
+      if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return 'exhausted'
       await sleep(pauseMs)
       asked = await askReserve(isDryRun ? { ...reservation, dryRun: true } : reservation, deadlineAt)
       if (asked.outcome !== 'answered') {
@@ -102,6 +95,10 @@ export function createMetering({ ask, read, stop }: ServiceClient) {
     rememberCounted: (user: CountedUser) => void counted.set(keyOf(user), true),
     readUsage: (query: UsageQuery, deadlineAt: number) => read('readUsage', query, UsageAnswer, deadlineAt),
   }
+}
+
+function tenantOf({ organization }: ReservedRecord): string {
+  return organization
 }
 
 function keyOf({ userId, month }: CountedUser): string {

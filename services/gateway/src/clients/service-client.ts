@@ -1,11 +1,21 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
-import { type CallOutcome, createInternalClient, InternalCallError } from '@nextvisit/service-kit'
+import {
+  type BatchedCall,
+  type BatchedCallOptions,
+  type BreakerWatch,
+  type CallOutcome,
+  createBatchedCall,
+  createBreaker,
+  createInternalClient,
+  InternalCallError,
+  remainingMs,
+} from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
-import { REQUEST_BUDGET_MS, remainingMs } from '../http/budget.ts'
-import { type BreakerWatch, createBreaker } from './breaker.ts'
+import { admissionBudgetMs } from '../request/budget.ts'
 
 export interface ServiceClientOptions extends BreakerWatch {
   readonly token: string
+  readonly requestBudgetMs: number
   /** Called when a call goes out: many questions in one where they are batched. */
   readonly onCall: (service: string, call: string) => void
 }
@@ -18,9 +28,21 @@ export type ServiceCall = <Answer>(
   deadlineAt: number,
 ) => Promise<CallOutcome<Answer>>
 
+/** One route that takes many questions in a call, and answers them together. */
+export interface BatchedRoute<Question, Answer, Body>
+  extends Omit<BatchedCallOptions<Question, Answer>, 'ask' | 'callWithinMs'> {
+  readonly route: keyof typeof INTERNAL_ROUTES
+  readonly bodyOf: (questions: readonly Question[]) => object
+  readonly schema: ZodType<Body>
+  /** The answers, in the order of the questions. */
+  readonly answersOf: (body: Body, questions: readonly Question[]) => readonly Answer[]
+}
+
 export interface ServiceClient {
-  /** For admission. */
-  readonly ask: ServiceCall
+  /** For admission: a question goes out as part of a call. */
+  readonly batched: <Question, Answer, Body>(
+    route: BatchedRoute<Question, Answer, Body>,
+  ) => BatchedCall<Question, Answer>
   /** For reads. Slow ones never make admission fail fast. */
   readonly read: ServiceCall
   readonly stop: () => void
@@ -38,10 +60,10 @@ const NOT_CALLED: CallOutcome<never> = {
 export function createServiceClient(
   service: string,
   baseUrls: readonly string[],
-  { token, onCall, ...watch }: ServiceClientOptions,
+  { token, requestBudgetMs, onCall, ...watch }: ServiceClientOptions,
 ): ServiceClient {
   function callsBehind(breakerName: string) {
-    const client = createInternalClient({ baseUrls, token, timeoutMs: REQUEST_BUDGET_MS })
+    const client = createInternalClient({ baseUrls, token, timeoutMs: requestBudgetMs })
     const breaker = createBreaker(breakerName, watch)
     const call: ServiceCall = (route, question, schema, deadlineAt) =>
       breaker.run<CallOutcome<ReturnType<typeof schema.parse>>>(
@@ -58,7 +80,15 @@ export function createServiceClient(
   const admission = callsBehind(service)
   const reads = callsBehind(`${service} (reads)`)
   return {
-    ask: admission.call,
+    batched: ({ route, bodyOf, schema, answersOf, ...limits }) =>
+      createBatchedCall({
+        ...limits,
+        callWithinMs: admissionBudgetMs(requestBudgetMs),
+        ask: async (questions, deadlineAt) => {
+          const called = await admission.call(route, bodyOf(questions), schema, deadlineAt)
+          return called.outcome === 'answered' ? answersOf(called.answer, questions) : []
+        },
+      }),
     read: reads.call,
     stop: () => [admission, reads].forEach(({ stop }) => stop()),
   }

@@ -7,9 +7,9 @@ import {
   MAX_CLAIMED_NAMES,
   type ReleasedClaim,
 } from '@nextvisit/contracts'
+import type { Asked } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { type Asked, createBatchedCall } from './batched-call.ts'
 import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_KNOWN_NAMES = 200_000
@@ -27,7 +27,7 @@ export type Claimed =
 export type TraitRegistry = ReturnType<typeof createTraitRegistry>
 
 /** Trait-registry: claims of names that are new, and the definitions of traits and events. */
-export function createTraitRegistry({ ask, read, stop }: ServiceClient) {
+export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
   const isKnown = (space: NameSpace, slug: string) => known.get(keyOf(space, slug)) !== undefined
   const sizes = {
@@ -36,19 +36,19 @@ export function createTraitRegistry({ ask, read, stop }: ServiceClient) {
     maxWeight: MAX_CLAIMED_NAMES,
     bytesOf: bytesAsJson,
   }
-  const askClaim = createBatchedCall<Claim, readonly ClaimVerdict[]>({
+  const askClaim = batched({
     ...sizes,
-    ask: async (claims, deadlineAt) => {
-      const called = await ask('claim', { claims }, ClaimAnswer, deadlineAt)
-      return called.outcome === 'answered' ? called.answer.verdicts : []
-    },
+    route: 'claim',
+    bodyOf: (claims: readonly Claim[]) => ({ claims }),
+    schema: ClaimAnswer,
+    answersOf: ({ verdicts }) => verdicts,
   })
-  const askRelease = createBatchedCall<ReleasedClaim, true>({
+  const askRelease = batched({
     ...sizes,
-    ask: async (claims, deadlineAt) => {
-      const called = await ask('releaseClaims', { claims }, z.unknown(), deadlineAt)
-      return called.outcome === 'answered' ? claims.map(() => true) : []
-    },
+    route: 'releaseClaims',
+    bodyOf: (claims: readonly ReleasedClaim[]) => ({ claims }),
+    schema: z.unknown(),
+    answersOf: (_body, claims) => claims.map(() => true),
   })
 
   return {

@@ -9,13 +9,13 @@ import {
   type UserQuery,
   UserReadModel,
 } from '@nextvisit/contracts'
-import { type BatchedCall, createBatchedCall } from './batched-call.ts'
+import type { BatchedCall } from '@nextvisit/service-kit'
 import type { ServiceClient } from './service-client.ts'
 
 export type UserProjector = ReturnType<typeof createUserProjector>
 
 /** The user projector: who exists, read models of users, segments. */
-export function createUserProjector({ ask, read, stop }: ServiceClient) {
+export function createUserProjector({ batched, read, stop }: ServiceClient) {
   /** By partition. Each waits for its own part of the log: one that lags delays nobody else's users. */
   const lookUps = new Map<number, BatchedCall<UserLookUp, Existence>>()
 
@@ -26,13 +26,13 @@ export function createUserProjector({ ask, read, stop }: ServiceClient) {
   }
 
   const createLookUp = () =>
-    createBatchedCall<UserLookUp, Existence>({
+    batched({
+      route: 'lookUpUsers',
       tenantOf: ({ organization }) => organization,
       keyOf: ({ userId }) => userId,
-      ask: async (users, deadlineAt) => {
-        const called = await ask('lookUpUsers', { users }, LookUpUsersAnswer, deadlineAt)
-        return called.outcome === 'answered' ? called.answer.users : []
-      },
+      bodyOf: (users: readonly UserLookUp[]) => ({ users }),
+      schema: LookUpUsersAnswer,
+      answersOf: ({ users }) => users,
     })
 
   return {

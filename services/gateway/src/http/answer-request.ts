@@ -6,14 +6,15 @@ import { hashApiKey, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
-import type { CheckedRequest, Route } from '../routes/route.ts'
+import type { CheckedRequest, Route } from '../request/route.ts'
 import { createBodyBudget } from './body-budget.ts'
-import { REQUEST_BUDGET_MS } from './budget.ts'
+import type { Answer } from '../request/answer.ts'
+import { admissionBudgetMs } from '../request/budget.ts'
 import type { CallerAddress } from './caller-address.ts'
 import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
-import { REFUSALS, type Refusal, refuse, refuseBody } from './refusals.ts'
+import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
-import { type Answer, CORS_HEADERS, writeAnswer } from './write-answer.ts'
+import { CORS_HEADERS, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 /** Of the requests in flight, as many of one key may have a body that has not arrived completely. */
@@ -22,6 +23,7 @@ const UNFINISHED_SHARE = 1 / 4
 export interface AnswerRequestParts {
   readonly catalog: CatalogView
   readonly rateLimiter: RateLimiter
+  readonly requestBudgetMs: number
   readonly maxInFlight: number
   readonly maxBodyBytesInFlight: number
   readonly callerAddress: CallerAddress
@@ -78,7 +80,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 
 /** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */
 function createCheckAndHandle(parts: AnswerRequestParts) {
-  const { catalog, rateLimiter, maxInFlight, maxBodyBytesInFlight, callerAddress } = parts
+  const { catalog, rateLimiter, requestBudgetMs, maxInFlight, maxBodyBytesInFlight, callerAddress } = parts
   const maxUnfinishedPerKey = Math.ceil(maxInFlight * UNFINISHED_SHARE)
   const openBody = createBodyBudget({ maxBytes: maxBodyBytesInFlight, maxUnfinishedPerKey })
   let inFlight = 0
@@ -142,11 +144,13 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
         })
       : 'none'
     if (typeof idempotent === 'object') headers['X-Request-Id'] = idempotent.recordId
+    const beganAt = performance.now()
     return route.handle({
       requestId: typeof idempotent === 'object' ? idempotent.recordId : requestId,
       traceparent,
       receivedMs: Date.now(),
-      deadlineAt: performance.now() + REQUEST_BUDGET_MS,
+      deadlineAt: beganAt + requestBudgetMs,
+      admissionDeadlineAt: beganAt + admissionBudgetMs(requestBudgetMs),
       key,
       project: key.project,
       callerAddress: () => callerAddress(request),

@@ -1,12 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import type { Route } from '../routes/route.ts'
+import type { Route } from '../request/route.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { createDocuments, type ServedDocument } from './documents.ts'
+import { createDocuments, type ServedDocument } from '../openapi/documents.ts'
 import { discardBody } from './read-body.ts'
-import { REFUSALS, type Refusal, refuse } from './refusals.ts'
-import { type Answer, answer, CORS_HEADERS, SECURITY_HEADERS, writeAnswer, writeText } from './write-answer.ts'
+import { type Answer, answer } from '../request/answer.ts'
+import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
+import { CORS_HEADERS, SECURITY_HEADERS, writeAnswer, writeText } from './write-answer.ts'
 
 export interface AppParts extends AnswerRequestParts {
   readonly routes: readonly Route[]

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createGracefulStop, ListenError } from '@nextvisit/service-kit'
 import { saysTooLarge } from './read-body.ts'
-import { REFUSALS, type RefusalRule, refuse } from './refusals.ts'
-import { errorBody, JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
+import { errorBody, REFUSALS, type RefusalRule, refuse } from '../request/refusals.ts'
+import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
 const CLOSE_WITHIN_MS = 5_000

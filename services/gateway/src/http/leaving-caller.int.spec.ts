@@ -6,7 +6,8 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { createLogger } from '@nextvisit/service-kit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Route } from '../routes/route.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
+import type { Route } from '../request/route.ts'
 import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 
 const KEY = createApiKey('admin', 'P', new Uint8Array(32))
@@ -42,6 +43,7 @@ async function givenRoute(
   const answerRequest = createAnswerRequest({
     catalog,
     rateLimiter,
+    requestBudgetMs: REQUEST_BUDGET_MS,
     maxInFlight: 10,
     maxBodyBytesInFlight: 67_108_864,
     callerAddress: () => undefined,

@@ -1,18 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip as gunzipCallback } from 'node:zlib'
+import { remainingMs } from '@nextvisit/service-kit'
 import type { BodyPermit } from './body-budget.ts'
-import { remainingMs } from './budget.ts'
-import { REFUSALS, type Refusal, refuse } from './refusals.ts'
-
-/** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
-export const MAX_BODY_BYTES = 102_400
-const TOO_LARGE = REFUSALS.tooLarge(MAX_BODY_BYTES)
+import { MAX_BODY_BYTES, MAX_BODY_PIECES, REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 
 /** A body must have arrived so long after its headers. */
 export const BODY_WITHIN_MS = 2_000
-/** Each piece costs some µs, however small it is: 100 KB in chunks of one byte would be 400 ms. */
-export const MAX_BODY_PIECES = 1_024
 
 const MAX_DISCARDED_BYTES = 1_048_576
 const MAX_DISCARD_MS = 1_000
@@ -29,7 +23,7 @@ export interface BodyReading {
 
 /** Reads a body, and stops at the limit: by `Content-Length` before reading where there is one. */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<ReadBody> {
-  if (saysTooLarge(request)) return refuse(TOO_LARGE)
+  if (saysTooLarge(request)) return refuse(REFUSALS.tooLarge)
   const body = await collect(request, reading)
   reading.permit.finish()
   if (body.outcome !== 'ok' || encodingOf(request) !== 'gzip') return body
@@ -77,8 +71,8 @@ function collect(request: IncomingMessage, { permit, dueAt }: BodyReading): Prom
     const onData = (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > MAX_BODY_BYTES) done(refuse(TOO_LARGE))
-      else if (chunks.length > MAX_BODY_PIECES) done(refuse(REFUSALS.tooManyPieces(MAX_BODY_PIECES)))
+      if (size > MAX_BODY_BYTES) done(refuse(REFUSALS.tooLarge))
+      else if (chunks.length > MAX_BODY_PIECES) done(refuse(REFUSALS.tooManyPieces))
       else if (!permit.take(chunk.length)) done(refuse(REFUSALS.tooManyBytes))
     }
     const onEnd = () => done({ outcome: 'ok', bytes: Buffer.concat(chunks) })
@@ -95,7 +89,7 @@ async function inflate(bytes: Buffer): Promise<ReadBody> {
     return { outcome: 'ok', bytes: await gunzip(bytes, { maxOutputLength: MAX_BODY_BYTES }) }
   } catch (error) {
     const isBomb = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-    return isBomb ? refuse(TOO_LARGE) : refuse(REFUSALS.notGzip)
+    return isBomb ? refuse(REFUSALS.tooLarge) : refuse(REFUSALS.notGzip)
   }
 }
 

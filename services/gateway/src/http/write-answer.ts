@@ -1,15 +1,7 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import type { Answer } from '../request/answer.ts'
+import { errorBody, type Refusal } from '../request/refusals.ts'
 import { discardBody } from './read-body.ts'
-import type { Refusal } from './refusals.ts'
-
-export interface Answer {
-  readonly outcome: 'answered'
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body: object
-  /** Runs once the answer is written; the caller does not wait for it. Must not reject. */
-  readonly afterwards?: () => Promise<void>
-}
 
 /** On every answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const
@@ -21,15 +13,6 @@ export const CORS_HEADERS = {
 } as const
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
-
-export function answer(status: number, body: object): Answer {
-  return { outcome: 'answered', status, body }
-}
-
-/** The body of every error: exactly these three members (decisions.md, Order of checks). */
-export function errorBody(status: number, message: string): object {
-  return { status, error: STATUS_CODES[status] ?? 'Error', message }
-}
 
 /** Writes an answer or a refusal, with these headers beside its own. False where the caller has left: nothing was written. */
 export function writeAnswer(

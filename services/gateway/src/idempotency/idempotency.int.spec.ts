@@ -4,6 +4,7 @@ import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 import { createKeptAnswers } from './kept-answers.ts'
 import { type IdempotentRequest, idempotentRequestOf } from './idempotent-request.ts'
 
@@ -236,7 +237,7 @@ describe('when something fails (decisions.md, Retries)', () => {
       bytes: Buffer.from(JSON.stringify(body)),
     }) as IdempotentRequest
     // What such a gateway leaves: a lock that nobody ends, and the record.
-    await createKeptAnswers(gateway.redis, gateway.redisPrefix).begin(request)
+    await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).begin(request)
     const died = await startGateway({ besides: gateway, redisUrl: 'redis://127.0.0.1:1' })
     await send({ key, body, through: died })
     await died.stop()
@@ -268,7 +269,11 @@ describe('when something fails (decisions.md, Retries)', () => {
     const [host = '', port] = inject('kafkaBrokers').split(':')
     const proxy = createFaultProxy({ host, port: Number(port) })
     await proxy.start()
-    const cutOff = await startGateway({ besides: gateway, addressFor: proxy.addressFor })
+    const cutOff = await startGateway({
+      besides: gateway,
+      addressFor: proxy.addressFor,
+      requestBudgetMs: REQUEST_BUDGET_MS,
+    })
     const key = newKey()
     proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey ? 'lose' : 'pass'))
     const unheard = await send({ key, through: cutOff })

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { until } from '../../test/gateway-fixture.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 import { createKeptAnswers, type KeptAnswers, type IdempotencyLock } from './kept-answers.ts'
 
 const logger = createLogger('test', 'silent')
 // Patient: a busy machine is no slow Redis.
 const redis = createRedis({ url: inject('redisUrl'), name: 'test', logger, commandTimeoutMs: 10_000 })
 const prefix = `test:${randomUUID()}:`
-const keptAnswers = createKeptAnswers(redis.client, prefix)
+const keptAnswers = createKeptAnswers(redis.client, prefix, REQUEST_BUDGET_MS)
 beforeAll(redis.start)
 afterAll(redis.stop)
 
@@ -113,6 +114,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
         },
       },
       prefix,
+      REQUEST_BUDGET_MS,
     )
     const first = await lock(request, deaf)
     expect(first.isRetry).toBe(false)
@@ -126,7 +128,7 @@ describe('the memory of answers (decisions.md, Retries)', () => {
   it('lets everybody in while Redis is unavailable, and rejects nothing', async () => {
     const away = createRedis({ url: 'redis://127.0.0.1:1', name: 'test', logger })
     await away.start()
-    const without = createKeptAnswers(away.client, prefix)
+    const without = createKeptAnswers(away.client, prefix, REQUEST_BUDGET_MS)
     const request = newRequest()
     const locks = [await lock(request, without), await lock(request, without)]
     for (const { keep, abandon, release } of locks) await Promise.all([keep(ANSWER), abandon(), release()])

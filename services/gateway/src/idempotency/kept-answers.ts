@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 import type { IdempotentRequest } from './idempotent-request.ts'
 
 /** What this needs of Redis (ioredis fits). Commands are bounded by its own `commandTimeout`. */
@@ -39,9 +38,6 @@ export type Begun =
 export type KeptAnswers = ReturnType<typeof createKeptAnswers>
 
 const KEPT_MS = 24 * 3_600_000
-
-/** Longer than any request runs: only the lock of a gateway that died expires. */
-const LOCK_MS = REQUEST_BUDGET_MS + 1_000
 
 /** Of a request without an `Idempotency-Key`. */
 const NOTHING_KEPT: IdempotencyLock = {
@@ -82,7 +78,10 @@ const BeginReply = z.union([
  * The memory of answers to idempotent requests, in Redis for all gateways (decisions.md, Retries). It may be emptied at
  * any moment: consumers drop a duplicate all the same.
  */
-export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string) {
+export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, requestBudgetMs: number) {
+  // Longer than any request runs: only the lock of a gateway that died expires.
+  const lockMs = requestBudgetMs + 1_000
+
   /** Runs a script twice where it fails, which all of these allow: a busy process takes a quick Redis for a slow one. */
   async function run(script: string, { name }: IdempotentRequest, ...given: (string | number)[]): Promise<unknown> {
     const evaluate = () => redis.eval(script, 1, `${keyPrefix}answer:${name}`, ...given)
@@ -109,7 +108,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string) {
       if (request === 'none') return NOTHING_KEPT
       const holder = randomUUID()
       try {
-        const reply = await run(BEGIN, request, request.recordId, holder, LOCK_MS, KEPT_MS)
+        const reply = await run(BEGIN, request, request.recordId, holder, lockMs, KEPT_MS)
         const [state, kept] = BeginReply.parse(reply)
         if (state === 'answered') return { outcome: state, answer: KeptAnswer.parse(JSON.parse(kept)) }
         if (state === 'running' || state === 'taken') return { outcome: state }

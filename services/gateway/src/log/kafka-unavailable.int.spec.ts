@@ -3,6 +3,7 @@ import { createFaultProxy, type FaultProxy, produceApiKey } from '@nextvisit/tes
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway, until } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 
 /** Exactly the body of every error. */
 const unavailable = (message: unknown) => ({ status: 503, error: 'Service Unavailable', message })
@@ -58,7 +59,12 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
       [INTERNAL_ROUTES.releaseClaims]: async () => ({}),
     })
     const services = { metering: metering.url, traitRegistry: registry.url }
-    gateway = await startGateway({ addressFor: proxy.addressFor, plan: { eventsPerMonth: 1_000 }, services })
+    gateway = await startGateway({
+      addressFor: proxy.addressFor,
+      requestBudgetMs: REQUEST_BUDGET_MS,
+      plan: { eventsPerMonth: 1_000 },
+      services,
+    })
     await gateway.identify({ userName: 'ada' })
   })
   afterAll(async () => {

@@ -1,7 +1,5 @@
 import { EvaluatorReply, replyChannel } from '@nextvisit/contracts'
-import type { RedisConnection } from '@nextvisit/service-kit'
-import { type BreakerWatch, createBreaker } from '../clients/breaker.ts'
-import { remainingMs } from '../http/budget.ts'
+import { type BreakerWatch, createBreaker, type RedisConnection, remainingMs } from '@nextvisit/service-kit'
 
 export interface RepliesOptions extends BreakerWatch {
   /** A connection of its own: one that subscribes takes no other commands. */

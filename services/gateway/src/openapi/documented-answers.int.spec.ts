@@ -6,7 +6,7 @@ import { type GatewayFixture, type Reply, startGateway } from '../../test/gatewa
 import { readContent } from './content.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
 import { startService } from '../../test/service-fixture.ts'
-import { type OperationId, ROUTES } from '../routes/route.ts'
+import { type OperationId, ROUTES } from '../request/route.ts'
 
 const { paths = {} } = createOpenApiDocument()
 const required: readonly string[] = Object.entries(readContent().headers).flatMap(([name, header]) =>

@@ -1,11 +1,9 @@
 import { DEVICE_FIELD_VALUES, ErrorBody } from '@nextvisit/contracts'
 import { BODY_RULES, type BodyRule } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
-import { MAX_BODY_BYTES, MAX_BODY_PIECES } from '../http/read-body.ts'
-import { bodyRuleStatus, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../http/refusals.ts'
-import { errorBody } from '../http/write-answer.ts'
+import { bodyRuleStatus, errorBody, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../request/refusals.ts'
 import { MAX_LIMIT } from '../routes/page-query.ts'
-import type { RouteSignature } from '../routes/route.ts'
+import type { RouteSignature } from '../request/route.ts'
 import { headerRefs, json } from './components.ts'
 
 /** By the name of its example. */
@@ -51,10 +49,10 @@ const RECORDING_ROUTE: DocumentedRefusals = {
   notAnObject: answered(BODY_RULES.notAnObject(BODY)),
   notUtf8: answered(BODY_RULES.notUtf8(BODY)),
   notGzip: REFUSALS.notGzip,
-  tooManyPieces: REFUSALS.tooManyPieces(MAX_BODY_PIECES),
+  tooManyPieces: REFUSALS.tooManyPieces,
   tooDeep: answered(BODY_RULES.tooDeep(BODY)),
   notStorable: answered(BODY_RULES.notStorable(BODY)),
-  tooLarge: REFUSALS.tooLarge(MAX_BODY_BYTES),
+  tooLarge: REFUSALS.tooLarge,
   contentType: REFUSALS.contentType,
   contentEncoding: REFUSALS.contentEncoding,
   unfinishedBodies: REFUSALS.unfinishedBodies,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { checkDeviceValue, type IdentifyBody } from '@nextvisit/domain'
 import { Reader } from 'maxmind'
-import type { CheckedRequest } from './route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 
 /** The country that an address is registered in, as `$countryCode` has it; undefined for private and unknown addresses. */
 export type CountryOf = (address: string | undefined) => string | undefined

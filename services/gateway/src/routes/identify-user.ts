@@ -2,13 +2,12 @@ import type { IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/co
 import { compileForms, type IdentifyBody, parseIdentifyBody, uuidV5 } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
-import { REQUEST_BUDGET_MS } from '../http/budget.ts'
-import { REFUSALS, refuse } from '../http/refusals.ts'
-import { answer } from '../http/write-answer.ts'
+import { REFUSALS, refuse } from '../request/refusals.ts'
+import { answer } from '../request/answer.ts'
 import type { RecordLog } from '../log/record-log.ts'
 import { type CountryOf, withCallerCountry } from './caller-country.ts'
 import type { Recorded, Recording, RecordRequest } from './record-request.ts'
-import { type CheckedRequest, type Route, ROUTES } from './route.ts'
+import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
 import type { CheckSignature } from './user-signature.ts'
 
 /** `POST /v2/admin/identify-user` (contract, Identify user). */
@@ -27,12 +26,14 @@ export interface VisitParts {
   readonly recordRequest: RecordRequest
   readonly checkSignature: CheckSignature
   readonly countryOf: CountryOf
+  readonly requestBudgetMs: number
   readonly log: RecordLog
   readonly logger: Logger
 }
 
 /** `POST /v2/sdk/identify-user`, the visit: brings back the form to show (decisions.md, Beyond the document). */
-export function createVisit({ admit, recordRequest, checkSignature, countryOf, log, logger }: VisitParts): Route {
+export function createVisit(parts: VisitParts): Route {
+  const { admit, recordRequest, checkSignature, countryOf, requestBudgetMs, log, logger } = parts
   const recording: Recording<IdentifyBody, IdentifyRequested> = {
     parse: (request) => {
       const parsed = parseIdentifyBody(request.body)
@@ -77,7 +78,7 @@ export function createVisit({ admit, recordRequest, checkSignature, countryOf, l
       formId,
       queuedId,
     }
-    const deadlineAt = performance.now() + REQUEST_BUDGET_MS
+    const deadlineAt = performance.now() + requestBudgetMs
     const published = await log.publish(fact, place, { deadlineAt, traceparent })
     if (published !== 'published')
       logger.warn({ requestId: visit.id, published }, 'A form was handed out but not confirmed: it may be shown again')

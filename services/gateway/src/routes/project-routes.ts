@@ -4,10 +4,10 @@ import { monthOf } from '../admission/admission.ts'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
 import type { UserProjector } from '../clients/user-projector.ts'
-import { REFUSALS, type Refusal, refuse } from '../http/refusals.ts'
-import { type Answer, answer } from '../http/write-answer.ts'
+import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
+import { type Answer, answer } from '../request/answer.ts'
 import { parsePage } from './page-query.ts'
-import { type CheckedRequest, type Route, ROUTES } from './route.ts'
+import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
 
 export interface ProjectRoutesParts {
   readonly metering: Metering

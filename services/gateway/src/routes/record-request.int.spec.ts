@@ -5,13 +5,14 @@ import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixt
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { until } from '../../test/gateway-fixture.ts'
-import { REFUSALS, refuse } from '../http/refusals.ts'
-import { answer } from '../http/write-answer.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
+import { REFUSALS, refuse } from '../request/refusals.ts'
+import { answer } from '../request/answer.ts'
 import { createKeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Published } from '../log/record-log.ts'
 import { createReplies, type Replies } from '../log/replies.ts'
 import { createRecordRequest, type Recorded, type Recording } from './record-request.ts'
-import type { CheckedRequest } from './route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 
 const logger = createLogger('test', 'silent')
 const [project] = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })]).projects()
@@ -59,7 +60,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
   ) {
     let reply: Recorded<typeof fact>['reply'] | 'not awaited' = 'not awaited'
     const recordRequest = createRecordRequest({
-      keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`),
+      keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
       log: {
         placeOf: (userId) => ({ userId, partition: 0 }),
         publish: (_fact, _place, { replyTo }) => publish(replyTo),

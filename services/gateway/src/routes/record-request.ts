@@ -1,12 +1,12 @@
 import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
 import { type Rejection, userIdOf } from '@nextvisit/domain'
 import type { Admission } from '../admission/admission.ts'
-import { REFUSALS, type Refusal, refuse, refuseBody } from '../http/refusals.ts'
-import type { Answer } from '../http/write-answer.ts'
+import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
+import type { Answer } from '../request/answer.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Published, RecordLog, RecordPlace } from '../log/record-log.ts'
 import type { Replies, ReplyWaiter } from '../log/replies.ts'
-import type { CheckedRequest } from './route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 
 /** What one kind of request adds to {@link RecordRequest}. */
 export interface Recording<Body extends { readonly userName: string }, Fact extends UserFact> {

@@ -2,6 +2,7 @@ import { HEADERS } from '@nextvisit/contracts'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, type Recorded, type Reply, startGateway, until } from '../../test/gateway-fixture.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 
 const QUEUED_ID = '0192aa00-0000-5000-8000-000000000001'
 const project = {
@@ -21,9 +22,8 @@ afterAll(async () => {
   redis.disconnect()
 })
 
-/** Stands for the evaluator: waits for the newest record that asks for a reply, and gives one. */
-async function replyToNext(reply: (recordId: string) => object): Promise<Recorded> {
-  const answered = new Set((await gateway.records()).map(({ fact }) => fact.id))
+/** Stands for the evaluator: waits for a record that is not answered and asks for a reply, and gives one. */
+async function replyToNext(answered: ReadonlySet<string>, reply: (recordId: string) => object): Promise<Recorded> {
   let found: Recorded | undefined
   await until(async () => {
     found = (await gateway.records()).find(({ fact, headers }) => HEADERS.replyTo in headers && !answered.has(fact.id))
@@ -35,9 +35,8 @@ async function replyToNext(reply: (recordId: string) => object): Promise<Recorde
 }
 
 async function whileReplying(request: () => Promise<Reply>, reply: (recordId: string) => object): Promise<Reply> {
-  const replied = replyToNext(reply)
-  // The records that were there before must be known first.
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  const answered = new Set((await gateway.records()).map(({ fact }) => fact.id))
+  const replied = replyToNext(answered, reply)
   const answer = await request()
   await replied
   return answer
@@ -115,14 +114,16 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
   })
 
   it('that does not come within the budget: 202, evaluated later (decisions.md, Track event)', async () => {
-    const answer = await track('Checkout Completed')
+    const hasty = await startGateway({ project, requestBudgetMs: REQUEST_BUDGET_MS, besides: gateway })
+    const answer = await hasty.track({ userName: 'ada', eventName: 'Checkout Completed' })
+    const visit = await hasty.visit({ userName: 'ada' })
+    await hasty.stop()
     expect(answer.status).toBe(202)
     expect(answer.body).toMatchObject({
       triggersEvaluated: false,
       formsQueued: 0,
       message: 'Event recorded. Form triggers are evaluated later.',
     })
-    const visit = await gateway.visit({ userName: 'ada' })
     expect(visit.status).toBe(200)
     expect(visit.body).not.toHaveProperty('nextFeedbackId')
   })

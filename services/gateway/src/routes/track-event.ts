@@ -1,10 +1,10 @@
 import type { EventTracked, KeyKind } from '@nextvisit/contracts'
 import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
 import type { AdmitEvent } from '../admission/admit-event.ts'
-import { REFUSALS, refuse } from '../http/refusals.ts'
-import { type Answer, answer } from '../http/write-answer.ts'
+import { REFUSALS, refuse } from '../request/refusals.ts'
+import { type Answer, answer } from '../request/answer.ts'
 import type { Recorded, Recording, RecordRequest } from './record-request.ts'
-import { type Route, ROUTES } from './route.ts'
+import { type Route, ROUTES } from '../request/route.ts'
 import type { CheckSignature } from './user-signature.ts'
 
 export interface TrackEventParts {

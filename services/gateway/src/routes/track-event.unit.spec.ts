@@ -3,7 +3,7 @@ import { encryptSigningSecret, staticCatalog } from '@nextvisit/catalog'
 import type { KeyKind } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import type { CheckedRequest } from './route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 import { createTrackEvent, type TrackEventParts } from './track-event.ts'
 import { createCheckSignature } from './user-signature.ts'
 

@@ -2,9 +2,9 @@ import type { UserQuery } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import type { FormTriggerEvaluator } from '../clients/form-trigger-evaluator.ts'
 import type { UserProjector } from '../clients/user-projector.ts'
-import { REFUSALS, type Refusal, refuse, refuseBody } from '../http/refusals.ts'
-import { type Answer, answer } from '../http/write-answer.ts'
-import { type CheckedRequest, type Route, ROUTES } from './route.ts'
+import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
+import { type Answer, answer } from '../request/answer.ts'
+import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
 
 /** What is known of one user (decisions.md, Beyond the document). */
 export function createUserRoutes(

@@ -17,7 +17,6 @@ export interface ApplyFlags {
 
 export function applyCommand(): Command {
   return new Command('apply')
-    .summary('Apply a workspace file.')
     .description('Change organizations, projects, keys, segments and forms to match a workspace file.')
     .argument('<file>', 'the workspace file')
     .option('--dry-run', 'show the difference and change nothing')

@@ -15,7 +15,6 @@ interface Options {
 
 export function auditCommand(): Command {
   return new Command('audit')
-    .summary('Compare the read models with the log; read-only.')
     .description('Compute everything again from the log, and report every difference in the read models.')
     .option('--json', 'for scripts')
     .option('--at-rest', 'nothing is written now, so lag also counts as a difference')

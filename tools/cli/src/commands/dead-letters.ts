@@ -6,7 +6,6 @@ import { setAsideRecord } from '../dead-letters/set-aside.ts'
 
 export function deadLettersCommand(): Command {
   return new Command('dead-letters')
-    .summary('List, retry, set aside or discard bad records.')
     .description('Show, retry or discard records that a consumer could not parse; set one aside that it cannot fold.')
     .addHelpText(
       'after',

@@ -22,7 +22,6 @@ type DemoKeys = z.infer<typeof DemoKeys>
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .summary('Apply the demo workspace and show how to use it.')
     .description('Apply the demo workspace with new keys, and print three curl commands to try it.')
     .requiredOption('--gateway <address>', 'where the gateway will answer')
     .requiredOption('--keys-file <file>', 'the file for the keys; created if it does not exist')

@@ -12,7 +12,6 @@ const NAMES = [
 
 export function envCommand(): Command {
   return new Command('env')
-    .summary('Print how to reach the local stack.')
     .description('Print how to reach the local stack, as shell commands. The output contains passwords.')
     .addHelpText(
       'after',

@@ -18,7 +18,6 @@ interface ExportFlags {
 
 export function exportCommand(): Command {
   return new Command('export')
-    .summary('Export records as NDJSON.')
     .description('Write the records of a topic as NDJSON, one object per line.')
     .addOption(new Option('--topic <topic>', 'the topic').choices(Object.values(TOPICS)).default(TOPICS.userEvents))
     .option('--from <instant>', 'published at this time or later; a day or an instant', parseInstant)

@@ -20,7 +20,6 @@ export interface DryRunFlags {
 
 export function formsCommand(): Command {
   return new Command('forms')
-    .summary('Try forms on past records.')
     .description('Try forms before they are applied.')
     .addHelpText('after', '\nExample:\n  nextvisit forms dry-run workspace.yaml --from 7d')
     .addCommand(dryRunCommand())

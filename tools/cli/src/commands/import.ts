@@ -31,7 +31,6 @@ interface ImportFlags {
 
 export function importCommand(): Command {
   return new Command('import')
-    .summary('Import history from NDJSON.')
     .description('Import history: identifies and events from an NDJSON file.')
     .argument('<file>', 'one object per line; gzip if the name ends in .gz')
     .requiredOption('--project <organization/project>', 'the target project', parseProject)

@@ -11,7 +11,6 @@ export interface MigrateFlags {
 
 export function migrateCommand(): Command {
   return new Command('migrate')
-    .summary('Prepare the databases.')
     .description("Create every service's schema and role, and apply new migrations.")
     .option('--print-addresses', "print each service's own database address, password included, as NAME=address")
     .addHelpText(

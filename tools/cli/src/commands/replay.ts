@@ -14,7 +14,6 @@ export interface ReplayFlags {
 
 export function replayCommand(): Command {
   return new Command('replay')
-    .summary("Rebuild a consumer's read models from the log.")
     .description("Rebuild a consumer's read models from the log beside the live ones, compare, and swap them.")
     .argument('<service>', CONSUMER_NAMES)
     .option('--dry-run', 'compare and swap nothing')

@@ -7,7 +7,6 @@ import { readStatus, type Status } from '../status/read-status.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
-    .summary('Show services, lag, alarms and dead letters.')
     .description(
       "Show each consumer's lag, dead letters, outbox and partitions that stand still, the catalog's revisions and the running services.",
     )

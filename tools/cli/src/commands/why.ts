@@ -11,7 +11,6 @@ export interface WhyFlags extends WhyQuestion {
 
 export function whyCommand(): Command {
   return new Command('why')
-    .summary('Show why a form did, or did not, reach a user.')
     .description('Show why a form did, or did not, reach a user: each gate in order, and what it compared.')
     .requiredOption('--project <project>', 'its id; organization/project if several organizations have this id')
     .requiredOption('--user <userName>', 'exactly as it was given to identify-user')

@@ -13,6 +13,7 @@ import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisi
 import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
+import { type Ended, runNextvisit } from '../../test/run-nextvisit.ts'
 import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
 import { readStatus } from '../status/read-status.ts'
 import { discardLetters, listLetters, retryLetters } from './dead-letter-actions.ts'
@@ -126,10 +127,13 @@ const poison = [
   recordOf({ count: '3' }),
 ]
 
-function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  const env = { NEXTVISIT_DATA: '/nowhere', METERING_DATABASE_URL: roleUrl, NO_COLOR: '1' }
+const commandEnv = () => ({ NEXTVISIT_DATA: '/nowhere', METERING_DATABASE_URL: roleUrl, NO_COLOR: '1' })
+const nextvisit = (...args: readonly string[]) => runNextvisit(['dead-letters', ...args], commandEnv())
+
+/** In a process of its own, for operators who act at the same time. */
+function nextvisitProcess(...args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, 'dead-letters', ...args], { env }, (error, stdout, stderr) =>
+    execFile(process.execPath, [MAIN, 'dead-letters', ...args], { env: commandEnv() }, (error, stdout, stderr) =>
       resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr }),
     )
   })
@@ -170,7 +174,9 @@ describe('nextvisit dead-letters', () => {
     const { logged } = await startConsumer(Mended)
     await expect.poll(() => logged).toContainEqual(expect.stringContaining('nextvisit dead-letters list'))
     const cause = (await groups())[0]?.cause ?? ''
-    const both = await Promise.all([1, 2].map(() => nextvisit('retry', '--service', 'metering', '--cause', cause)))
+    const both = await Promise.all(
+      [1, 2].map(() => nextvisitProcess('retry', '--service', 'metering', '--cause', cause)),
+    )
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
     expect(both.map(({ stdout }) => stdout).toSorted()).toEqual([
       '2 to be tried again.\n2 folded.\n',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLogger } from '@nextvisit/service-kit'
+import { createLogger } from './create-logger.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createBreaker } from './breaker.ts'
+import { createBreaker } from './create-breaker.ts'
 
 const watch = { logger: createLogger('spec', 'silent'), onState: () => {} }
 const succeed = async () => 'ok'

@@ -1,5 +1,11 @@
-import { BODY_RULES, type Rejection } from '@nextvisit/domain'
+import { STATUS_CODES } from 'node:http'
 import type { KeyKind } from '@nextvisit/contracts'
+import { BODY_RULES, type Rejection } from '@nextvisit/domain'
+
+/** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
+export const MAX_BODY_BYTES = 102_400
+/** Each piece costs some µs, however small it is: 100 KB in chunks of one byte would be 400 ms. */
+export const MAX_BODY_PIECES = 1_024
 
 /** An entry of the catalogue: what a caller reads, and which request leads to it. */
 export interface RefusalRule {
@@ -80,11 +86,11 @@ export const REFUSALS = {
   // The body, before its own rules.
   contentType: { status: 415, message: 'Content-Type must be application/json', when: 'Another type, or none' },
   contentEncoding: { status: 415, message: 'Content-Encoding must be gzip or absent', when: 'Another encoding' },
-  tooLarge: (maxBytes: number) => ({
+  tooLarge: {
     status: 413,
-    message: `The body must be at most ${maxBytes} bytes`,
-    when: `A body of more than ${maxBytes.toLocaleString('en')} bytes, inflated`,
-  }),
+    message: `The body must be at most ${MAX_BODY_BYTES} bytes`,
+    when: `A body of more than ${MAX_BODY_BYTES.toLocaleString('en')} bytes, inflated`,
+  },
   unfinishedBodies: {
     status: 429,
     message: 'Too many requests of this key have not arrived completely: finish them first',
@@ -97,12 +103,12 @@ export const REFUSALS = {
     when: 'A body that is sent too slowly',
     headers: { Connection: 'close' },
   },
-  tooManyPieces: (max: number) => ({
+  tooManyPieces: {
     status: 400,
-    message: `The body must arrive in at most ${max} chunks: send larger ones`,
+    message: `The body must arrive in at most ${MAX_BODY_PIECES} chunks: send larger ones`,
     when: 'A body in thousands of tiny chunks',
     headers: { Connection: 'close' },
-  }),
+  },
   tooManyBytes: {
     status: 503,
     message: 'Too many bytes at once: try again',
@@ -199,4 +205,9 @@ export function refuseBody({ reason, message }: Rejection): Refusal {
 /** 400, but for a missing userName (contract, Identify user: 401). */
 export function bodyRuleStatus(reason: Rejection['reason'] | undefined): number {
   return reason === 'no-user-name' ? 401 : 400
+}
+
+/** The body of every error: exactly these three members (decisions.md, Order of checks). */
+export function errorBody(status: number, message: string): object {
+  return { status, error: STATUS_CODES[status] ?? 'Error', message }
 }

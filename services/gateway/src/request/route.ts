@@ -1,9 +1,9 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { KeyKind } from '@nextvisit/contracts'
 import type { JsonObject } from '@nextvisit/domain'
-import type { Refusal } from '../http/refusals.ts'
-import type { Answer } from '../http/write-answer.ts'
 import type { IdempotentRequest } from '../idempotency/idempotent-request.ts'
+import type { Answer } from './answer.ts'
+import type { Refusal } from './refusals.ts'
 
 /** What is known of a route without running it. */
 export interface RouteSignature {
@@ -43,6 +43,8 @@ export interface CheckedRequest {
   readonly receivedMs: number
   /** The end of the request's one budget, a `performance.now()` instant. */
   readonly deadlineAt: number
+  /** When admission stops asking, and admits unchecked: a `performance.now()` instant. */
+  readonly admissionDeadlineAt: number
   readonly key: CatalogKey
   readonly project: CatalogProject
   /** The caller's own, as far as trusted proxies tell. Never logged, never recorded. */

@@ -1,5 +1,5 @@
-import type { Logger } from '@nextvisit/service-kit'
 import CircuitBreaker from 'opossum'
+import type { Logger } from 'pino'
 
 /** Where changes of a breaker are reported. `onState` also gets the state that each breaker begins in. */
 export interface BreakerWatch {

@@ -1,8 +1,10 @@
-import { remainingMs } from '../http/budget.ts'
+import { remainingMs } from './remaining-ms.ts'
 
 export interface BatchedCallOptions<Question, Answer> {
   /** One call for all questions; answers in their order. Rejects, or answers too few, when the service is unavailable. */
   readonly ask: (questions: readonly Question[], deadlineAt: number) => Promise<readonly Answer[]>
+  /** How long a call may take, however little time its questions have left: a service that is asked late does not fail. */
+  readonly callWithinMs: number
   /** Whose question it is. Tenants take turns, and a tenant's questions are in one call at a time. */
   readonly tenantOf: (question: Question) => string
   /** Questions of one key that wait for the same call share one answer. Default: no two share one. */
@@ -54,8 +56,6 @@ interface Tenant<Question, Answer> {
 
 const UNAVAILABLE = { outcome: 'unavailable' } as const
 const CROWDED = { outcome: 'crowded' } as const
-/** However little time its questions have left: a service that is asked late does not fail. */
-const CALL_WITHIN_MS = 1_000
 /** What has less time left is not asked any more. */
 const SHORTEST_CALL_MS = 50
 
@@ -67,7 +67,7 @@ const SHORTEST_CALL_MS = 50
 export function createBatchedCall<Question, Answer>(
   options: BatchedCallOptions<Question, Answer>,
 ): BatchedCall<Question, Answer> {
-  const { ask, tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
+  const { ask, callWithinMs, tenantOf, keyOf = (question) => question, weightOf = () => 1, bytesOf = () => 0 } = options
   const { maxWeight = 1_000, maxBytes = 800_000, maxCalls = 2, maxWaiting = 4_000 } = options
   /** Those with questions, in the order of their turns. */
   const tenants = new Map<string, Tenant<Question, Answer>>()
@@ -90,7 +90,7 @@ export function createBatchedCall<Question, Answer>(
     const beganAt = positions
     const groups = [...Map.groupBy(batch, ({ question }) => keyOf(question)).values()]
     const questions = groups.flatMap(([first]) => (first ? [first.question] : []))
-    const answers = await ask(questions, performance.now() + CALL_WITHIN_MS).catch(() => [])
+    const answers = await ask(questions, performance.now() + callWithinMs).catch(() => [])
     const isComplete = answers.length === questions.length
     groups.forEach((group, index) => {
       const answer = answers[index]

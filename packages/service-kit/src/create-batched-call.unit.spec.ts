@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createBatchedCall } from './batched-call.ts'
+import { createBatchedCall } from './create-batched-call.ts'
 
+const callWithinMs = 1_000
 const shortly = () => performance.now() + 200
 const soon = () => performance.now() + 60_000
 
@@ -25,7 +26,7 @@ async function answerNext(calls: ReturnType<typeof heldService>['calls'], index:
 describe('a batched call (design.md, A track event)', () => {
   it('asks at once, and everything that arrives meanwhile in the next call', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, tenantOf })
+    const call = createBatchedCall({ ask, callWithinMs, tenantOf })
     const answers = [1, 2, 3].map((question) => call(question, soon()))
     expect(calls.map(({ questions }) => questions)).toEqual([[1]])
     calls[0]?.answer([10])
@@ -38,7 +39,7 @@ describe('a batched call (design.md, A track event)', () => {
 
   it('lets equal questions share an answer, but never joins a call that has begun', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, tenantOf, keyOf: String })
+    const call = createBatchedCall({ ask, callWithinMs, tenantOf, keyOf: String })
     const answers = [7, 7, 7, 8].map((question) => call(question, soon()))
     calls[0]?.answer([1])
     await new Promise(setImmediate)
@@ -49,7 +50,7 @@ describe('a batched call (design.md, A track event)', () => {
 
   it('is unavailable for those that it asked in vain, and goes on', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, tenantOf })
+    const call = createBatchedCall({ ask, callWithinMs, tenantOf })
     const answers = [1, 2].map((question) => call(question, soon()))
     calls[0]?.fail()
     expect(await answers[0]).toEqual({ outcome: 'unavailable' })
@@ -64,7 +65,7 @@ describe('a batched call (design.md, A track event)', () => {
 
   it('gives up at the deadline, and no longer asks what nobody waits for', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, tenantOf })
+    const call = createBatchedCall({ ask, callWithinMs, tenantOf })
     const first = call(1, soon())
     expect(await call(2, performance.now() + 5)).toEqual({ outcome: 'unavailable' })
     expect(await call(3, performance.now() - 1)).toEqual({ outcome: 'unavailable' })
@@ -76,7 +77,14 @@ describe('a batched call (design.md, A track event)', () => {
 
   it('bounds a call by work and by bytes', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, tenantOf, bytesOf: (n: number) => n, maxWeight: 2, maxBytes: 10 })
+    const call = createBatchedCall({
+      ask,
+      callWithinMs,
+      tenantOf,
+      bytesOf: (n: number) => n,
+      maxWeight: 2,
+      maxBytes: 10,
+    })
     const answers = [1, 2, 3, 4, 9, 6].map((question) => call(question, soon()))
     for (let i = 0; i < 5; i += 1) await answerNext(calls, i)
     expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4], [9], [6]])
@@ -89,7 +97,7 @@ describe('tenants of a batched call', () => {
 
   it('take turns: a question each, and a tenant with many does not keep the others waiting', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, ...ofTenant, maxWeight: 3, maxCalls: 1 })
+    const call = createBatchedCall({ ask, callWithinMs, ...ofTenant, maxWeight: 3, maxCalls: 1 })
     for (const question of [100, 101, 102, 103, 104, 105, 200, 300, 301]) void call(question, soon())
     for (let i = 0; i < 4; i += 1) await answerNext(calls, i)
     expect(calls.map(({ questions }) => questions)).toEqual([[100], [101, 200, 300], [102, 301, 103], [104, 105]])
@@ -97,7 +105,7 @@ describe('tenants of a batched call', () => {
 
   it('have one call in flight each, so that one whose call is slow delays nobody else', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, ...ofTenant, maxCalls: 2 })
+    const call = createBatchedCall({ ask, callWithinMs, ...ofTenant, maxCalls: 2 })
     for (const question of [100, 101, 200]) void call(question, soon())
     expect(calls.map(({ questions }) => questions)).toEqual([[100], [200]])
     await answerNext(calls, 1)
@@ -112,7 +120,15 @@ describe('tenants of a batched call', () => {
   it('are not asked about what is too heavy or too large, or when too much of theirs waits', async () => {
     const { calls, ask } = heldService()
     const weights = { weightOf: (n: number) => n % 100, bytesOf: (n: number) => n % 10 }
-    const call = createBatchedCall({ ask, ...ofTenant, ...weights, maxWeight: 50, maxBytes: 8, maxWaiting: 2 })
+    const call = createBatchedCall({
+      ask,
+      callWithinMs,
+      ...ofTenant,
+      ...weights,
+      maxWeight: 50,
+      maxBytes: 8,
+      maxWaiting: 2,
+    })
     expect(await call(151, soon())).toEqual({ outcome: 'crowded' })
     expect(await call(109, soon())).toEqual({ outcome: 'crowded' })
     for (const question of [100, 101, 102]) void call(question, soon())
@@ -124,7 +140,7 @@ describe('tenants of a batched call', () => {
 
   it('are crowded at the deadline where their own calls are answered, and away where none is', async () => {
     const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, ...ofTenant, maxWeight: 1 })
+    const call = createBatchedCall({ ask, callWithinMs, ...ofTenant, maxWeight: 1 })
     const [, , , passedOver] = [100, 101, 102, 103].map((question) => call(question, shortly()))
     const [inFlight, waiting] = [200, 201].map((question) => call(question, shortly()))
     await answerNext(calls, 0)

@@ -1,0 +1,13 @@
+/** What a route answers. */
+export interface Answer {
+  readonly outcome: 'answered'
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: object
+  /** Runs once the answer is written; the caller does not wait for it. Must not reject. */
+  readonly afterwards?: () => Promise<void>
+}
+
+export function answer(status: number, body: object): Answer {
+  return { outcome: 'answered', status, body }
+}

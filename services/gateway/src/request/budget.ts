@@ -1,0 +1,10 @@
+/**
+ * One budget for everything that a request does, ms (decisions.md, Track event). It is passed to the gateway as
+ * `requestBudgetMs`; every other limit on a request's time follows from it.
+ */
+export const REQUEST_BUDGET_MS = 2_000
+
+/** What admission may use of it. The rest is kept for publishing and the evaluator's reply, however slow admission is. */
+export function admissionBudgetMs(requestBudgetMs: number): number {
+  return requestBudgetMs / 2
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+/** What one load cost at one rate. */
+export interface LoadFigures {
+  readonly perSecond: number
+  /** Requests by the time until every consumer has folded them: what the stack sustains. */
+  readonly foldedPerSecond: number
+  /** CPU time per answered request in ms, by process. */
+  readonly cpuMs: Readonly<Record<string, number>>
+  /** CPU time of the load generator per request in ms. It is no part of the stack. */
+  readonly generatorMs: number
+  /** Cores that other work on the machine used meanwhile. Figures of a busy machine say little. */
+  readonly otherCores: number
+  /** Transactions in Postgres per answered request. */
+  readonly transactions: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly lagRecords: number
+  /** Requests with an error, or with a 2xx answer that came before the evaluator's reply. */
+  readonly failed: number
+  readonly late: number
+}
+
+/** What a benchmark of costs has measured. */
+export interface CostFigures {
+  readonly measuredAt: string
+  /** CPU time of a fixed piece of work: how fast the machine was. */
+  readonly workMs: number
+  /** Cores in use without load, by process. */
+  readonly idleCores?: Readonly<Record<string, number>>
+  /** By load, then by rate. */
+  readonly loads: Readonly<Record<string, Readonly<Record<string, LoadFigures>>>>
+  readonly memory?: { readonly records: number; readonly residentMb: Readonly<Record<string, number>> }
+}
+
+const FILE = path.resolve(import.meta.dirname, '../../cost-figures.json')
+
+/** The figures of the last release; undefined if there are none yet. */
+export async function readKeptFigures(): Promise<CostFigures | undefined> {
+  const text = await readFile(FILE, 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as CostFigures)
+}
+
+/** Replaces the figures that were measured. */
+export async function keepFigures(kept: CostFigures | undefined, measured: CostFigures): Promise<void> {
+  await writeFile(FILE, `${JSON.stringify(mergeFigures(kept, measured), undefined, 2)}\n`)
+}
+
+export function mergeFigures(kept: CostFigures | undefined, measured: CostFigures): CostFigures {
+  const loads = { ...kept?.loads }
+  for (const [load, byRate] of Object.entries(measured.loads)) loads[load] = { ...loads[load], ...byRate }
+  return { ...kept, ...measured, loads }
+}
+
+/** CPU time in ms of a piece of work that is always the same, to compare the machine with itself at another time. */
+export function measureFixedWork(): number {
+  const before = process.cpuUsage()
+  for (let round = 0; round < 20_000; round += 1) {
+    const text = JSON.stringify({ round, note: 'x'.repeat(200), list: [round, round + 1] })
+    createHash('sha256')
+      .update(JSON.stringify(JSON.parse(text)))
+      .digest('hex')
+  }
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}

@@ -1,0 +1,64 @@
+import { requestBytes } from '../load/request-bytes.ts'
+
+export const LOADS = ['events', 'identifies', 'visits', 'forms'] as const
+export type LoadName = (typeof LOADS)[number]
+
+/** Requests of one kind, in turn for every user. */
+export interface CostLoad {
+  readonly next: () => Buffer
+  /** In the body of every answer that is as it should be; another one counts as late. */
+  readonly expected: string
+}
+
+export interface LoadTarget {
+  readonly gatewayUrl: string
+  readonly keys: { readonly admin: string; readonly sdk: string }
+}
+
+/** All loads share these users. They are identified before the first measurement. */
+export const USERS = 4_000
+/** Forms of benchmark-workspace.yaml, each with an event. A form is queued once for a user. */
+const SURVEYS = 10
+const ROUTES = {
+  events: '/v2/admin/track-event',
+  identifies: '/v2/admin/identify-user',
+  visits: '/v2/sdk/identify-user',
+  forms: '/v2/admin/track-event',
+}
+const EXPECTED = {
+  events: '"triggersEvaluated":true',
+  identifies: '"userId"',
+  visits: '"userId"',
+  forms: '"formsQueued":1',
+}
+
+/** Prepares the requests of a load, so that sending them costs little. */
+export function createCostLoad(name: LoadName, { gatewayUrl, keys }: LoadTarget): CostLoad {
+  const apiKey = name === 'visits' ? keys.sdk : keys.admin
+  const requests = bodiesOf(name).map((body) => requestBytes({ url: gatewayUrl, route: ROUTES[name], apiKey, body }))
+  let sent = 0
+  return { next: () => requests[sent++ % requests.length] ?? Buffer.alloc(0), expected: EXPECTED[name] }
+}
+
+/** One round of requests. No two neighbours are of the same user. */
+function bodiesOf(name: LoadName): object[] {
+  switch (name) {
+    case 'events':
+      return forEveryUser((userName) => ({ userName, eventName: 'Page Viewed', note: 'x'.repeat(200) }))
+    case 'identifies':
+      // The next round sets another value: a change is saved each time.
+      return ['free', 'pro'].flatMap((plan) =>
+        forEveryUser((userName) => ({ userName, userAttributes: { $set: { plan, note: 'x'.repeat(200) } } })),
+      )
+    case 'visits':
+      return forEveryUser((userName) => ({ userName, $deviceInfo: { $deviceOs: 'iOS', $countryCode: 'DE' } }))
+    case 'forms':
+      return Array.from({ length: SURVEYS }, (_, survey) =>
+        forEveryUser((userName) => ({ userName, eventName: `Survey ${survey}`, note: 'x'.repeat(200) })),
+      ).flat()
+  }
+}
+
+function forEveryUser(body: (userName: string) => object): object[] {
+  return Array.from({ length: USERS }, (_, index) => body(`user-${index}`))
+}

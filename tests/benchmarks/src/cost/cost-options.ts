@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util'
+import { LOADS, type LoadName } from './cost-loads.ts'
+
+/** Requests per second, or as many as there are answers to. */
+export type Rate = number | 'flat'
+
+export interface CostOptions {
+  readonly loads: readonly LoadName[]
+  readonly rates: readonly Rate[]
+  readonly seconds: number
+  /** Records to fold before memory is measured; 0 leaves that out. */
+  readonly records: number
+  readonly isSaved: boolean
+  readonly isHelp: boolean
+}
+
+export const COST_HELP = `Usage: npx -y pnpm benchmark:cost [options]
+
+Starts a whole stack of its own, loads it, and prints what an event costs: CPU time of every process, transactions, the
+time of the answers, the lag afterwards, and the memory of each service. In brackets: the ratio to the figures in
+tests/benchmarks/cost-figures.json, those of the last release. It needs Linux, and Kafka, Postgres and Redis as processes
+(not in containers). Nothing fails on a figure: machines differ, and a shared one differs from hour to hour.
+
+  --loads NAMES    of ${LOADS.join(', ')}, separated by commas (default: all)
+  --rates RATES    requests per second, separated by commas; flat: as fast as answers come (default: 20,100,300,flat)
+  --seconds N      of each measurement (default 10)
+  --records N      records to fold before memory is measured; 0 leaves it out (default 200000)
+  --save           write the measured figures to cost-figures.json; figures that were not measured stay as they are
+  --help
+
+Example: npx -y pnpm benchmark:cost --loads events --rates 100 --seconds 20 --records 0`
+
+/** Reads the command line. Throws a RangeError that names the wrong option, or parseArgs' error. */
+export function readCostOptions(args?: readonly string[]): CostOptions {
+  const { values } = parseArgs({
+    ...(args && { args: [...args] }),
+    options: {
+      loads: { type: 'string', default: LOADS.join(',') },
+      rates: { type: 'string', default: '20,100,300,flat' },
+      seconds: { type: 'string', default: '10' },
+      records: { type: 'string', default: '200000' },
+      save: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  return {
+    loads: listed(values.loads).map(loadOf),
+    rates: listed(values.rates).map((text) => (text === 'flat' ? text : numberOf('--rates', text, 1))),
+    seconds: numberOf('--seconds', values.seconds, 1),
+    records: numberOf('--records', values.records, 0),
+    isSaved: values.save,
+    isHelp: values.help,
+  }
+}
+
+function listed(text: string): string[] {
+  return text.split(',').filter((item) => item !== '')
+}
+
+function loadOf(text: string): LoadName {
+  const found = LOADS.find((name) => name === text)
+  if (!found) throw new RangeError(`--loads: ${text} is none of ${LOADS.join(', ')}`)
+  return found
+}
+
+function numberOf(option: string, text: string, least: number): number {
+  if (/^\d{1,7}$/.test(text) && Number(text) >= least) return Number(text)
+  throw new RangeError(`${option}: ${text} is not a whole number from ${least} on`)
+}

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import { readCostOptions } from './cost-options.ts'
+
+it('measures everything by default', () => {
+  expect(readCostOptions([])).toEqual({
+    loads: ['events', 'identifies', 'visits', 'forms'],
+    rates: [20, 100, 300, 'flat'],
+    seconds: 10,
+    records: 200_000,
+    isSaved: false,
+    isHelp: false,
+  })
+})
+
+it('measures what is chosen', () => {
+  const options = readCostOptions([
+    '--loads',
+    'events,forms',
+    '--rates',
+    '100,flat',
+    '--seconds',
+    '5',
+    '--records',
+    '0',
+  ])
+  expect(options).toMatchObject({ loads: ['events', 'forms'], rates: [100, 'flat'], seconds: 5, records: 0 })
+  expect(readCostOptions(['--rates', '']).rates).toEqual([])
+})
+
+it.each([
+  ['--loads', 'clicks', '--loads: clicks is none of events, identifies, visits, forms'],
+  ['--rates', '0', '--rates: 0 is not a whole number from 1 on'],
+  ['--seconds', 'ten', '--seconds: ten is not a whole number from 1 on'],
+])('refuses %s %s', (option, value, message) => {
+  expect(() => readCostOptions([option, value])).toThrow(message)
+})

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fillLog, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import type { HttpAnswer } from '../load/http-connection.ts'
+import { runLoad } from '../load/run-load.ts'
+import type { CostFigures, LoadFigures } from './cost-figures.ts'
+import { type CostLoad, createCostLoad, USERS } from './cost-loads.ts'
+import type { Rate } from './cost-options.ts'
+import { readMachineCpuSeconds, readProcessUse } from './process-use.ts'
+import type { StackProbe } from './stack-probe.ts'
+
+/** Heartbeats, offset commits and statistics that follow a load. */
+const QUIET_AFTER_MS = 3_000
+/** The first requests of a kind cost many times more, until the compilers have seen them. */
+const WARM_SECONDS = 3
+const PARTS = ['postgres', 'kafka', 'redis']
+
+/** Identifies every user that the loads need. */
+export async function identifyUsers(stack: ThrowAwayStack, probe: StackProbe): Promise<void> {
+  const { next } = createCostLoad('identifies', stack)
+  let failure: HttpAnswer | undefined
+  const onAnswer = (answer: HttpAnswer): void => {
+    if (answer.status !== 200) failure = answer
+  }
+  for (let identified = 0; identified < USERS; ) {
+    const { answered, failed } = await runLoad({ url: stack.gatewayUrl, next, seconds: 1, onAnswer })
+    if (failed > 0) throw new Error(`${failed} identifies failed, the last with ${failure?.status}: ${failure?.body}`)
+    identified += answered
+  }
+  await probe.waitUntilCaughtUp()
+}
+
+/** Cores in use without any load, by process. */
+export async function measureIdle(stack: ThrowAwayStack, seconds: number): Promise<Record<string, number>> {
+  await sleep(QUIET_AFTER_MS)
+  const { result, cpuSeconds } = await measureCpu(stack, async () => {
+    const beganAt = performance.now()
+    await sleep(seconds * 1_000)
+    return (performance.now() - beganAt) / 1_000
+  })
+  return mapValues(cpuSeconds, (cpu) => cpu / result)
+}
+
+/** Loads the stack at one rate for `seconds`, then waits until all consumers are level. */
+export async function measureLoad(
+  stack: ThrowAwayStack,
+  probe: StackProbe,
+  { load, rate, seconds }: { readonly load: CostLoad; readonly rate: Rate; readonly seconds: number },
+): Promise<LoadFigures> {
+  let late = 0
+  const onAnswer = ({ status = 0, body }: HttpAnswer): void => {
+    if (status < 300 && !body.includes(load.expected)) late += 1
+  }
+  const perSecond = rate === 'flat' ? undefined : rate
+  const before = await probe.transactions()
+  const { result, cpuSeconds, ownSeconds, otherSeconds } = await measureCpu(stack, () =>
+    runLoad({ url: stack.gatewayUrl, next: load.next, seconds, perSecond, onAnswer }),
+  )
+  const lagRecords = await probe.lagRecords()
+  const transactions = (await probe.transactions()) - before
+  const catchUpSeconds = await probe.waitUntilCaughtUp()
+  return {
+    perSecond: result.answered / result.seconds,
+    foldedPerSecond: result.answered / (result.seconds + catchUpSeconds),
+    cpuMs: mapValues(cpuSeconds, (cpu) => (cpu * 1_000) / result.answered),
+    generatorMs: (ownSeconds * 1_000) / result.answered,
+    otherCores: otherSeconds / result.seconds,
+    transactions: transactions / result.answered,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    lagRecords,
+    failed: result.failed,
+    late,
+  }
+}
+
+/** Sends a kind of request before it is measured. */
+export async function warmUp(stack: ThrowAwayStack, probe: StackProbe, { next }: CostLoad): Promise<void> {
+  await runLoad({ url: stack.gatewayUrl, next, seconds: WARM_SECONDS })
+  await probe.waitUntilCaughtUp()
+}
+
+/** The resident memory of each service after many records of all kinds. */
+export async function measureMemory(
+  stack: ThrowAwayStack,
+  probe: StackProbe,
+  records: number,
+): Promise<CostFigures['memory']> {
+  const [organization] = stack.organizations
+  const [project] = organization?.projects ?? []
+  if (!organization || !project) throw new Error('The workspace has no project.')
+  await fillLog(stack.brokers, { organization: organization.id, project: project.id, facts: records, users: 19_997 })
+  await probe.waitUntilCaughtUp()
+  const uses = [...(await readProcessUse(stack.processes()))].filter(([name]) => !PARTS.includes(name))
+  return { records, residentMb: Object.fromEntries(uses.map(([name, use]) => [name, use.residentBytes / 2 ** 20])) }
+}
+
+interface Cpu<Result> {
+  readonly result: Result
+  /** Of each process of the stack. */
+  readonly cpuSeconds: Record<string, number>
+  /** Of this process. */
+  readonly ownSeconds: number
+  /** Of everything else on the machine. */
+  readonly otherSeconds: number
+}
+
+/** Measures the CPU time that is used during the work. */
+async function measureCpu<Result>(stack: ThrowAwayStack, work: () => Promise<Result>): Promise<Cpu<Result>> {
+  const machine = await readMachineCpuSeconds()
+  const before = await readProcessUse(stack.processes())
+  const own = process.cpuUsage()
+  const result = await work()
+  const { user, system } = process.cpuUsage(own)
+  const after = await readProcessUse(stack.processes())
+  const ownSeconds = (user + system) / 1e6
+  const used = [...after].map(([name, use]) => [name, use.cpuSeconds - (before.get(name)?.cpuSeconds ?? 0)] as const)
+  const stackSeconds = used.reduce((sum, [, seconds]) => sum + seconds, 0)
+  const otherSeconds = Math.max(0, (await readMachineCpuSeconds()) - machine - ownSeconds - stackSeconds)
+  return { result, cpuSeconds: Object.fromEntries(used), ownSeconds, otherSeconds }
+}
+
+function mapValues(record: Record<string, number>, change: (value: number) => number): Record<string, number> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]))
+}

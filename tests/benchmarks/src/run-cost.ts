@@ -1,0 +1,75 @@
+/** `pnpm benchmark:cost`: what an event costs, by process. See COST_HELP. */
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startThrowAwayStack } from '@nextvisit/testing/black-box'
+import {
+  type CostFigures,
+  keepFigures,
+  type LoadFigures,
+  measureFixedWork,
+  readKeptFigures,
+} from './cost/cost-figures.ts'
+import { createCostLoad } from './cost/cost-loads.ts'
+import { COST_HELP, type CostOptions, readCostOptions } from './cost/cost-options.ts'
+import { costTables } from './cost/cost-tables.ts'
+import { identifyUsers, measureIdle, measureLoad, measureMemory, warmUp } from './cost/measure-cost.ts'
+import { openStackProbe } from './cost/stack-probe.ts'
+
+const WORKSPACE = path.resolve(import.meta.dirname, '../benchmark-workspace.yaml')
+/** Statements are planned and pages cached; then the figures of neighbours do not mix. */
+const BETWEEN_MS = 1_000
+
+const say = (line: string): void => console.error(line)
+
+async function main(): Promise<number> {
+  const options = readCostOptions()
+  if (options.isHelp) {
+    console.log(COST_HELP)
+    return 0
+  }
+  const kept = await readKeptFigures()
+  const measured = await measure(options)
+  console.log(`\n${costTables(measured, kept)}`)
+  if (options.isSaved) await keepFigures(kept, measured)
+  return 0
+}
+
+async function measure({ loads, rates, seconds, records }: CostOptions): Promise<CostFigures> {
+  const workMs = measureFixedWork()
+  say('Starting a stack …')
+  const stack = await startThrowAwayStack(WORKSPACE)
+  try {
+    const probe = await openStackProbe(stack)
+    say('Identifying users …')
+    await identifyUsers(stack, probe)
+    say(`Idle for ${seconds} s …`)
+    const idleCores = await measureIdle(stack, seconds)
+    const measured: Record<string, Record<string, LoadFigures>> = {}
+    for (const name of loads) {
+      const load = createCostLoad(name, stack)
+      const figures: Record<string, LoadFigures> = {}
+      say(`${name}: warming up …`)
+      await warmUp(stack, probe, load)
+      for (const rate of rates) {
+        say(`${name}, ${rate === 'flat' ? 'flat out' : `${rate}/s`}, for ${seconds} s …`)
+        await sleep(BETWEEN_MS)
+        figures[rate] = await measureLoad(stack, probe, { load, rate, seconds })
+      }
+      measured[name] = figures
+    }
+    if (records > 0) say(`Folding ${records} records, to measure memory …`)
+    const memory = records > 0 ? await measureMemory(stack, probe, records) : undefined
+    await probe.close()
+    const measuredAt = new Date().toISOString().slice(0, 10)
+    return { measuredAt, workMs, idleCores, loads: measured, ...(memory && { memory }) }
+  } finally {
+    await stack.remove()
+  }
+}
+
+process.exit(
+  await main().catch((error: Error) => {
+    console.error(error instanceof RangeError || 'code' in error ? error.message : error)
+    return 2
+  }),
+)

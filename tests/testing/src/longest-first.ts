@@ -1,0 +1,35 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Specs that take longest, longest first. Begun last, one of them would run alone while the other workers wait. */
+const LONGEST: readonly string[] = [
+  'faults.e2e.spec.ts',
+  'conformance.e2e.spec.ts',
+  'admission-races.e2e.spec.ts',
+  'replay.e2e.spec.ts',
+  'import.e2e.spec.ts',
+  'log-scan.e2e.spec.ts',
+  'start.e2e.spec.ts',
+  'audit.e2e.spec.ts',
+  'parts.int.spec.ts',
+  'projection-runner.int.spec.ts',
+  'replay.int.spec.ts',
+  'workspace.int.spec.ts',
+  'create-publisher.int.spec.ts',
+  'record-consumer-group.int.spec.ts',
+  'dead-letters.int.spec.ts',
+  'segments.int.spec.ts',
+]
+
+/** The order of spec files: vitest's own, after {@link LONGEST}. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- vitest's method
+    const usual = await super.sort(specs)
+    return usual.toSorted((one, other) => rankOf(one) - rankOf(other))
+  }
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = LONGEST.findIndex((name) => moduleId.endsWith(`/${name}`))
+  return rank === -1 ? LONGEST.length : rank
+}

@@ -1,0 +1,130 @@
+import { Command, CommanderError } from 'commander'
+import { CliError, EXIT } from './errors.ts'
+import { complain } from './output.ts'
+
+interface CommandEntry {
+  readonly name: string
+  /** For the list of all commands. */
+  readonly summary: string
+  /** A command's code is loaded when it is named: the list and other commands do not wait for it. */
+  readonly load: () => Promise<Command>
+}
+
+/** Frequent commands first. */
+const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'status',
+    summary: 'Show services, lag, alarms and dead letters.',
+    load: async () => (await import('./commands/status.ts')).statusCommand(),
+  },
+  {
+    name: 'why',
+    summary: 'Show why a form did, or did not, reach a user.',
+    load: async () => (await import('./commands/why.ts')).whyCommand(),
+  },
+  {
+    name: 'apply',
+    summary: 'Apply a workspace file.',
+    load: async () => (await import('./commands/apply.ts')).applyCommand(),
+  },
+  {
+    name: 'forms',
+    summary: 'Try forms on past records.',
+    load: async () => (await import('./commands/forms.ts')).formsCommand(),
+  },
+  {
+    name: 'keys',
+    summary: 'Create API keys.',
+    load: async () => (await import('./commands/keys.ts')).keysCommand(),
+  },
+  {
+    name: 'export',
+    summary: 'Export records as NDJSON.',
+    load: async () => (await import('./commands/export.ts')).exportCommand(),
+  },
+  {
+    name: 'import',
+    summary: 'Import history from NDJSON.',
+    load: async () => (await import('./commands/import.ts')).importCommand(),
+  },
+  {
+    name: 'dead-letters',
+    summary: 'List, retry, set aside or discard bad records.',
+    load: async () => (await import('./commands/dead-letters.ts')).deadLettersCommand(),
+  },
+  {
+    name: 'audit',
+    summary: 'Compare the read models with the log; read-only.',
+    load: async () => (await import('./commands/audit.ts')).auditCommand(),
+  },
+  {
+    name: 'replay',
+    summary: "Rebuild a consumer's read models from the log.",
+    load: async () => (await import('./commands/replay.ts')).replayCommand(),
+  },
+  {
+    name: 'migrate',
+    summary: 'Prepare the databases.',
+    load: async () => (await import('./commands/migrate.ts')).migrateCommand(),
+  },
+  {
+    name: 'topics',
+    summary: 'Create the topics of the log.',
+    load: async () => (await import('./commands/topics.ts')).topicsCommand(),
+  },
+  {
+    name: 'env',
+    summary: 'Print how to reach the local stack.',
+    load: async () => (await import('./commands/env.ts')).envCommand(),
+  },
+  {
+    name: 'demo',
+    summary: 'Apply the demo workspace and show how to use it.',
+    load: async () => (await import('./commands/demo.ts')).demoCommand(),
+  },
+]
+
+/** Runs the command line `argv`. Resolves with the exit code. */
+export async function runProgram(argv: readonly string[]): Promise<number> {
+  process.stdout.on('error', onOutputFailed)
+  const program = new Command('nextvisit')
+    .helpCommand('help [command]', 'Show help for a command.')
+    .description('Configures and monitors Nextvisit. It finds a local stack without configuration.')
+    .option('--verbose', 'show where an error came from')
+    .addHelpText(
+      'after',
+      '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\n\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
+    )
+  for (const { name, summary, load } of COMMANDS) {
+    const command = argv.includes(name) ? await load() : new Command(name)
+    program.addCommand(command.summary(summary))
+  }
+  for (const command of [program, ...program.commands, ...program.commands.flatMap((group) => group.commands)]) {
+    command.exitOverride().showHelpAfterError('(--help shows how)')
+  }
+  try {
+    await program.parseAsync(argv)
+    return Number(process.exitCode ?? EXIT.done)
+  } catch (error) {
+    return report(error, program.opts<{ verbose?: true }>().verbose === true)
+  }
+}
+
+function onOutputFailed(error: NodeJS.ErrnoException): void {
+  // A reader such as `head` has closed the pipe.
+  if (error.code === 'EPIPE') process.exit(EXIT.done)
+  complain(`Standard output cannot be written (${error.code}), so what is there is not whole.`)
+  process.exit(EXIT.failed)
+}
+
+/** Prints what went wrong, in one sentence if it is known. Returns the exit code. */
+function report(error: unknown, isVerbose: boolean): number {
+  // Commander has printed it already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+  // Our own errors have a code and a message that says what to do.
+  const isOurs = error instanceof Error && 'code' in error && 'retryable' in error
+  if (isVerbose || !(error instanceof Error)) console.error(error)
+  else complain(isOurs ? error.message : `${error.message}\nThis was not expected; --verbose shows where it came from.`)
+  if (isOurs && error.code === 'BAD_CONFIG') return EXIT.usage
+  return error instanceof CliError ? error.exitCode : EXIT.failed
+}

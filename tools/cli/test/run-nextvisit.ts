@@ -1,0 +1,33 @@
+import { format } from 'node:util'
+import { vi } from 'vitest'
+import { runProgram } from '../src/program.ts'
+
+export interface Ended {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the command line in this process, where nothing is set but `env`. One at a time: it takes over the output. */
+export async function runNextvisit(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
+  const given = process.env
+  const output = { stdout: '', stderr: '' }
+  const into = (stream: keyof typeof output, end: string) => (text: unknown) => {
+    output[stream] += format(text) + end
+    return true
+  }
+  const spies = [
+    vi.spyOn(process.stdout, 'write').mockImplementation(into('stdout', '')),
+    vi.spyOn(process.stderr, 'write').mockImplementation(into('stderr', '')),
+    vi.spyOn(console, 'log').mockImplementation(into('stdout', '\n')),
+    vi.spyOn(console, 'error').mockImplementation(into('stderr', '\n')),
+  ]
+  process.env = { ...env }
+  try {
+    return { exitCode: await runProgram(['node', 'nextvisit', ...args]), ...output }
+  } finally {
+    process.env = given
+    process.exitCode = undefined
+    for (const spy of spies) spy.mockRestore()
+  }
+}
