@@ -178,7 +178,7 @@ describe('a record consumer that cannot go on', () => {
     await givenRecords(topic, 0, numbers(0, 5))
     const deleted = Promise.withResolvers<void>()
     const { batches, crashes } = await givenMember({ topic, onBatch: () => deleted.promise })
-    await sleep(300)
+    await until(() => batches.length > 0)
     await givenRecords(topic, 0, numbers(5, 50))
     await deleteRecords(givenConnection(), topic, { partition: 0, before: 20 })
     deleted.resolve()

@@ -110,7 +110,7 @@ describe('record consumers of one group', () => {
       onBatch: ({ partition }) => (partition === 0 ? deleted.promise : Promise.resolve()),
       onPositionLost: (_, partition, error) => void lost.push({ partition, error }),
     })
-    await sleep(300)
+    await until(() => batches.length > 0)
     await givenRecords(topic, 0, numbers(5, 50))
     await deleteRecords(givenConnection(), topic, { partition: 0, before: 20 })
     deleted.resolve()
