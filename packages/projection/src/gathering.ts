@@ -32,23 +32,23 @@ export interface Gathering {
  * gathers.
  */
 export function createGathering({ callersWait, gatherMs, onFailure }: GatheringOptions): Gathering {
-  let end = (): void => {}
-  let gathered: Promise<void> | undefined
+  let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
 
   /** The end of the time that is running, or that begins now. */
   const untilGathered = (): Promise<void> => {
-    gathered ??= new Promise((resolve) => {
-      const timer = setTimeout(() => end(), gatherMs)
-      end = () => {
-        clearTimeout(timer)
-        gathered = undefined
-        resolve()
-      }
-    })
-    return gathered
+    if (running) return running.over
+    const { promise: over, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => running?.end(), gatherMs)
+    const end = (): void => {
+      clearTimeout(timer)
+      running = undefined
+      resolve()
+    }
+    running = { over, end }
+    return over
   }
 
-  const hurry = (): void => end()
+  const hurry = (): void => running?.end()
 
   const foldThenGather: Gathering['handle'] = async (one, batch) => {
     const over = untilGathered()

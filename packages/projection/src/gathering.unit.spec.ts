@@ -59,13 +59,15 @@ describe('gathering where no caller waits', () => {
 
   it('ends by itself, for all partitions at the same time', async () => {
     const { gathering } = given(false, 1)
-    const { one } = givenPartition()
+    const { one, folded } = givenPartition()
     await Promise.all([gathering.handle(one, batchOf()), gathering.handle(one, batchOf())])
+    expect(folded).toHaveLength(2)
   })
 
   it('fetches at once behind the end of the log', async () => {
     const { gathering } = given(false)
-    await gathering.handle(givenPartition().one, batchOf({ behind: 1 }))
+    const handled = gathering.handle(givenPartition().one, batchOf({ behind: 1 }))
+    expect(await mayFetch(handled)).toBe(true)
     gathering.hurry()
   })
 
