@@ -1,3 +1,4 @@
+export { createCatalogMetrics } from './catalog-metrics.ts'
 export { type CatalogReview, createCatalogReview, type ReviewScope } from './catalog-review.ts'
 export * from './catalog-view.ts'
 export { type CatalogViewOptions, createCatalogView, type LiveCatalogView } from './create-catalog-view.ts'

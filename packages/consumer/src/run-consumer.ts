@@ -1,4 +1,4 @@
-import { createCatalogView } from '@nextvisit/catalog'
+import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { AdapterOptions } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
@@ -45,6 +45,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const readDb = await openDb(' reads', READ_LIMITS)
   const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
   const catalog = createCatalogView(connection, { serviceName: name, logger })
+  createCatalogMetrics(metrics, catalog)
   const publisher = hasOutbox && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
   const logAdmin = createLogAdmin(connection, { logger })
   const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createCatalogView, describeProblem } from '@nextvisit/catalog'
+import { createCatalogMetrics, createCatalogView, describeProblem } from '@nextvisit/catalog'
 import { createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
@@ -26,6 +26,7 @@ const connection = { ...config.kafka, clientId: `nextvisit-gateway-${instanceId}
 const metrics = createMetrics('gateway')
 
 const catalog = createCatalogView(connection, { serviceName: 'gateway', logger })
+createCatalogMetrics(metrics, catalog)
 const publisher = createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
 const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
 const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })

@@ -47,29 +47,40 @@ const FORMS = [
 /** Creates new keys and a workspace file with their hashes. JSON is YAML. */
 export function createCampaignProjects(): {
   readonly projects: readonly CampaignProject[]
+  /** Of an organization without a plan, and with the usual rate limits. */
+  readonly hostile: CampaignProject
   readonly workspaceFile: string
 } {
-  const projects = PROJECTS.map((ref) => ({
-    ...ref,
-    adminKey: createApiKey('admin', 'P', randomBytes(32)),
-    sdkKey: createApiKey('sdk', 'P', randomBytes(32)),
-  }))
+  const projects = PROJECTS.map(withKeys)
+  const hostile = withKeys({ organization: 'mallory', project: 'shop' })
   const organizations = Map.groupBy(projects, ({ organization }) => organization)
-  const file = {
-    organizations: [...organizations].map(([id, members]) => ({
-      id,
-      plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
-      projects: members.map(({ project, adminKey, sdkKey }) => ({
-        id: project,
-        rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED },
-        keys: [
-          { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(adminKey) },
-          { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(sdkKey) },
-        ],
-        segments: [{ id: 'paying', where: { trait: 'plan', is: 'pro' } }],
-        forms: FORMS,
-      })),
+  const calm = [...organizations].map(([id, members]) => ({
+    id,
+    plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
+    projects: members.map(({ project, adminKey, sdkKey }) => ({
+      id: project,
+      rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED },
+      keys: keysOf({ adminKey, sdkKey }),
+      segments: [{ id: 'paying', where: { trait: 'plan', is: 'pro' } }],
+      forms: FORMS,
     })),
-  }
-  return { projects, workspaceFile: JSON.stringify(file, null, 2) }
+  }))
+  const organizationOfHostile = { id: hostile.organization, projects: [{ id: hostile.project, keys: keysOf(hostile) }] }
+  const file = { organizations: [...calm, organizationOfHostile] }
+  return { projects, hostile, workspaceFile: JSON.stringify(file, null, 2) }
+}
+
+function withKeys(ref: Pick<CampaignProject, 'organization' | 'project'>): CampaignProject {
+  return { ...ref, adminKey: newKey('admin'), sdkKey: newKey('sdk') }
+}
+
+function newKey(kind: 'admin' | 'sdk'): string {
+  return createApiKey(kind, 'P', randomBytes(32))
+}
+
+function keysOf({ adminKey, sdkKey }: Pick<CampaignProject, 'adminKey' | 'sdkKey'>) {
+  return [
+    { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(adminKey) },
+    { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(sdkKey) },
+  ]
 }

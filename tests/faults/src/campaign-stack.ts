@@ -18,13 +18,14 @@ const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_S
 /** A stack with several projects, in which every process reaches Kafka through a proxy. */
 export interface CampaignStack extends ThrowAwayStack {
   readonly projects: readonly CampaignProject[]
+  readonly hostile: CampaignProject
   readonly proxy: FaultProxy
   /** By consumer. */
   readonly readModels: ReadonlyMap<Consumer, ReadModel>
 }
 
 export async function startCampaignStack(): Promise<CampaignStack> {
-  const { projects, workspaceFile } = createCampaignProjects()
+  const { projects, hostile, workspaceFile } = createCampaignProjects()
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const file = path.join(folder, 'workspace.yaml')
   await writeFile(file, workspaceFile)
@@ -38,7 +39,7 @@ export async function startCampaignStack(): Promise<CampaignStack> {
       await stack.remove()
       await proxy.stop()
     }
-    return { ...stack, remove, projects, proxy, readModels: readModelsOf(stack) }
+    return { ...stack, remove, projects, hostile, proxy, readModels: readModelsOf(stack) }
   } catch (error) {
     await proxy.stop()
     throw error

@@ -24,6 +24,8 @@ export interface FaultResult {
   readonly heldUpMs?: number | undefined
   /** How much more memory a service uses at the end of an outage than at its beginning: the worst service. */
   readonly growthMb?: number | undefined
+  /** How many checks of limits were left out while hostile callers were at work. */
+  readonly unchecked?: number | undefined
   /** From the last request until every consumer had read everything and an audit found no difference. */
   readonly atRestMs: number
   /** The whole run. */
@@ -33,7 +35,7 @@ export interface FaultResult {
 }
 
 /** What some faults measure themselves. */
-export type Measured = Pick<FaultResult, 'failoverMs' | 'heldUpMs' | 'growthMb'>
+export type Measured = Pick<FaultResult, 'failoverMs' | 'heldUpMs' | 'growthMb' | 'unchecked'>
 
 /** The required bounds. A busy machine sometimes misses those of time. */
 export const BOUNDS = {
@@ -43,6 +45,7 @@ export const BOUNDS = {
   failoverMs: 15_000,
   heldUpMs: 1_000,
   growthMb: 10,
+  unchecked: 0,
 } as const
 
 export type Bound = keyof typeof BOUNDS

@@ -1,6 +1,7 @@
 import type { RecordingClient } from './recording-client.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import type { Measured } from './fault-result.ts'
+import type { HostileCaller } from './hostile-callers.ts'
 import type { Random } from './seeded-random.ts'
 
 export interface FaultContext {
@@ -8,6 +9,7 @@ export interface FaultContext {
   /** Numbers for this fault only. */
   readonly random: Random
   readonly client: RecordingClient
+  readonly hostile: HostileCaller
 }
 
 /** Something that goes wrong while requests arrive. */

@@ -1,5 +1,7 @@
 import { consumerFaults } from './consumer-faults.ts'
 import type { Fault } from './fault.ts'
+import { hostileCallers } from './hostile-callers.ts'
+import { hostileRecords } from './hostile-records.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
 import { postgresFaults } from './postgres-faults.ts'
@@ -14,4 +16,6 @@ export const FAULTS: readonly Fault[] = [
   ...redisFaults,
   ...postgresFaults,
   ...logFaults,
+  ...hostileCallers,
+  ...hostileRecords,
 ]

@@ -107,9 +107,13 @@ async function differencesAtRest(context: Omit<FaultContext, 'random'>): Promise
   )
 }
 
-async function differencesOf({ stack, client }: Omit<FaultContext, 'random'>): Promise<readonly FindingsOfKind[]> {
+async function differencesOf({
+  stack,
+  client,
+  hostile,
+}: Omit<FaultContext, 'random'>): Promise<readonly FindingsOfKind[]> {
   try {
-    return (await auditStack(stack, client.calls())).findings
+    return (await auditStack(stack, [...client.calls(), ...hostile.client.calls()])).findings
   } catch (error) {
     return [{ kind: 'no audit', count: 1, examples: [{ about: 'audit', says: String(error) }] }]
   }

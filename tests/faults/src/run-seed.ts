@@ -48,5 +48,6 @@ async function newContext(seed: number): Promise<Omit<FaultContext, 'random'>> {
   const client = createRecordingClient(stack.gatewayUrl)
   const random = createRandom(seed, 'beginning')
   await createTraffic({ client, projects: stack.projects, random, perSecond: 1 }).begin()
-  return { stack, client }
+  const hostile = { project: stack.hostile, client: createRecordingClient(stack.gatewayUrl) }
+  return { stack, client, hostile }
 }

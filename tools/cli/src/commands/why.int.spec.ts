@@ -53,6 +53,9 @@ beforeAll(async () => {
     OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms }, { id: 'twin' }] }),
     OrganizationConfig.parse({ id: 'other', projects: [{ id: 'twin' }] }),
   ]
+  // As a later version writes it.
+  const [shop] = organizations[0]?.projects ?? []
+  Object.assign(shop ?? {}, { forms: [...(shop?.forms ?? []), { id: 'csat', triggers: [{ moonPhase: 'full' }] }] })
   await applyWorkspace({ connection, organizations, appliedBy: 'spec', secretKey: undefined, topic })
   url = `http://127.0.0.1:${(await evaluator.start()).port}`
 })
@@ -100,7 +103,8 @@ describe('nextvisit why', () => {
   it.each([
     [['shop', 'bob'], 1, 'acme/shop has no user bob.'],
     [['shop', ' '], 2, '--user: userName must be'],
-    [['shop', 'ada', 'nsp'], 2, 'Project shop has no form nsp. There is ces, nps.'],
+    [['shop', 'ada', 'nsp'], 2, 'Project shop has no form nsp. There is ces, csat, nps.'],
+    [['shop', 'ada', 'csat'], 1, 'This version does not understand the form csat ('],
     [['shpo', 'ada'], 2, 'There is no project shpo. There is acme/shop, acme/twin, other/twin.'],
     [['twin', 'ada'], 2, 'say --project acme/twin or other/twin.'],
   ] as const)('%j ends with %d and says what would be right', async ([project, user, form], exitCode, message) => {

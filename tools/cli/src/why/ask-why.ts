@@ -1,5 +1,5 @@
-import { type CatalogState, readCatalog } from '@nextvisit/catalog'
-import { FormsReadModel, INTERNAL_ROUTES, type ProjectConfig, type ProjectRef } from '@nextvisit/contracts'
+import { type CatalogProject, type CatalogState, lookupsOf, readCatalog } from '@nextvisit/catalog'
+import { FormsReadModel, INTERNAL_ROUTES, type ProjectRef } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import {
   createInternalClient,
@@ -40,7 +40,8 @@ export async function askWhy(env: Environment, question: WhyQuestion, topic: str
   const connection = logConnection(env)
   const { baseUrls, internalToken: token } = readConfig(evaluatorConfig, env)
   const { state } = await readCatalog(connection, topic)
-  const { organization, project, config } = findProject(state, question.project)
+  const found = findProject(state, question.project)
+  const { organization, project } = found
   const userId = userIdOf(organization, project, userName)
   const client = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
   const asked = await client.call(INTERNAL_ROUTES.readForms, { organization, project, userId }, FormsReadModel)
@@ -57,16 +58,12 @@ export async function askWhy(env: Environment, question: WhyQuestion, topic: str
     throw new CliError(message, EXIT.failed, { cause: asked.cause })
   }
   const { forms, queue } = ofForm(asked.answer, form)
-  if (form !== undefined && forms.length === 0) requireForm(config, form)
+  if (form !== undefined && forms.length === 0) requireForm(found, form)
   return { organization, project, userId, userName, forms, queue }
 }
 
-type FoundProject = ProjectRef & { readonly config: ProjectConfig }
-
-function findProject({ organizations }: CatalogState, name: string): FoundProject {
-  const all = [...organizations].flatMap(([organization, { config }]) =>
-    (config?.projects ?? []).map((project) => ({ organization, project: project.id, config: project })),
-  )
+function findProject(state: CatalogState, name: string): CatalogProject {
+  const all = [...lookupsOf(state).projects()]
   const found = all.filter((one) => nameOf(one) === name || one.project === name)
   if (found.length > 1) {
     const names = found.map(nameOf).join(' or ')
@@ -86,8 +83,14 @@ function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): For
   return { forms: forms.filter(({ formId }) => formId === form), queue: queue.filter(({ formId }) => formId === form) }
 }
 
-/** For a form without a decision: it is either in the workspace, or its name is misspelt. */
-function requireForm(config: ProjectConfig, form: string): void {
+/** For a form without a decision: it is in the workspace, of a later version, or its name is misspelt. */
+function requireForm({ config, notUnderstood }: CatalogProject, form: string): void {
+  const later = notUnderstood.find(({ kind, id }) => kind === 'form' && id === form)
+  if (later) {
+    throw new CliError(
+      `This version does not understand the form ${form} (${later.reason}), so it queues nothing for it: see docs/runbooks/upgrade.md.`,
+    )
+  }
   const ids = config.forms.map(({ id }) => id)
   if (!ids.includes(form))
     throw new CliError(`Project ${config.id} has no form ${form}. ${thereIs('form', ids)}`, EXIT.usage)

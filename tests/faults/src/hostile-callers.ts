@@ -1,0 +1,171 @@
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import type { CampaignProject } from './campaign-projects.ts'
+import type { CampaignStack } from './campaign-stack.ts'
+import { type Fault, type FaultContext, nothingToHeal } from './fault.ts'
+import type { RecordingClient, Request } from './recording-client.ts'
+
+/** Callers who have valid keys of a project of their own, and do what harms the others most. */
+
+const LASTS_MS = 8_000
+const SLOW_CONNECTIONS = 2_000
+const HEADER_BYTES = 15_000
+const MAX_OPERATIONS = 250
+
+type Hostile = FaultContext['hostile']
+/** What the hostile caller heard: how often each status, 0 for none. */
+type Heard = Map<number, number>
+
+/** Has `act` called by this many callers, each again and again, and measures what was unchecked meanwhile. */
+function flood(
+  name: string,
+  callers: number,
+  act: (hostile: Hostile, stack: CampaignStack) => () => Promise<number | undefined>,
+): Fault {
+  return {
+    name,
+    family: 'hostile callers',
+    inject: async ({ stack, hostile }) => {
+      const uncheckedBefore = await readUnchecked(stack)
+      const heard: Heard = new Map()
+      const once = act(hostile, stack)
+      const until = performance.now() + LASTS_MS
+      const loop = async (): Promise<void> => {
+        while (performance.now() < until) count(heard, (await once().catch(() => 0)) ?? 0)
+      }
+      await Promise.all(Array.from({ length: callers }, loop))
+      const unchecked = (await readUnchecked(stack)) - uncheckedBefore
+      return { lastsMs: 0, heal: nothingToHeal, witness: async () => inWords(heard), measured: () => ({ unchecked }) }
+    },
+  }
+}
+
+function count(heard: Heard, status: number): void {
+  heard.set(status, (heard.get(status) ?? 0) + 1)
+}
+
+function inWords(heard: Heard): string | undefined {
+  const statuses = [...heard].toSorted(([one], [other]) => one - other)
+  return statuses.length === 0
+    ? undefined
+    : `heard ${statuses.map(([status, times]) => `${times} × ${status === 0 ? 'nothing' : status}`).join(', ')}`
+}
+
+async function readUnchecked(stack: CampaignStack): Promise<number> {
+  const text = await (await fetch(`${stack.internalUrlOf('gateway')}/metrics`)).text()
+  const counts = text.matchAll(/^nextvisit_gateway_unchecked_total\{.*\} (\d+)$/gm)
+  return [...counts].reduce((sum, [, value]) => sum + Number(value), 0)
+}
+
+/** Opens very many requests, and sends their bodies one byte at a time. */
+const slowBodies: Fault['inject'] = async ({ stack, hostile: { project } }) => {
+  const { hostname, port } = new URL(stack.gatewayUrl)
+  const head = [
+    'POST /v2/sdk/identify-user HTTP/1.1',
+    `Host: ${hostname}`,
+    `X-Api-Key: ${project.sdkKey}`,
+    'Content-Type: application/json',
+    'Content-Length: 90000',
+  ].join('\r\n')
+  const uncheckedBefore = await readUnchecked(stack)
+  const heard: Heard = new Map()
+  const sockets = Array.from({ length: SLOW_CONNECTIONS }, () => {
+    const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\n\r\n{`))
+    socket.on('data', (answer) => count(heard, Number(answer.toString('latin1').slice(9, 12))))
+    return socket.on('error', () => count(heard, 0))
+  })
+  const dripping = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write(' ')
+  }, 500)
+  let unchecked = 0
+  return {
+    lastsMs: LASTS_MS,
+    heal: async () => {
+      clearInterval(dripping)
+      for (const socket of sockets) socket.destroy()
+      unchecked = (await readUnchecked(stack)) - uncheckedBefore
+    },
+    witness: async () => inWords(heard),
+    measured: () => ({ unchecked }),
+  }
+}
+
+const HOSTILE_HEADERS: readonly Readonly<Record<string, string>>[] = [
+  { 'content-type': `application/json${' '.repeat(HEADER_BYTES)}x` },
+  { 'content-type': `application/json;${'a=b;'.repeat(HEADER_BYTES / 4)}` },
+  { traceparent: '0'.repeat(HEADER_BYTES) },
+  { 'idempotency-key': '"'.repeat(HEADER_BYTES) },
+  { 'x-forwarded-for': '1,'.repeat(HEADER_BYTES / 2) },
+  { 'content-encoding': 'gzip,'.repeat(HEADER_BYTES / 5) },
+]
+
+/** Sends headers that are long and nearly right. */
+function sendHeaders({ project }: Hostile, { gatewayUrl }: CampaignStack) {
+  let sent = 0
+  return async (): Promise<number> => {
+    sent += 1
+    const own = HOSTILE_HEADERS[sent % HOSTILE_HEADERS.length]
+    const headers = { 'content-type': 'application/json', 'x-api-key': project.adminKey, ...own }
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      httpRequest(`${gatewayUrl}/v2/admin/identify-user`, { method: 'POST', headers }, resolve)
+        .on('error', reject)
+        .end('{}')
+    })
+    answer.resume()
+    return answer.statusCode ?? 0
+  }
+}
+
+const sending = (make: (sent: number) => Request) => (hostile: Hostile) => {
+  let sent = 0
+  return async () => (await hostile.client.send(hostile.project, make((sent += 1)))).status
+}
+
+const operations = (prefix: string, value: unknown) =>
+  Object.fromEntries(Array.from({ length: MAX_OPERATIONS }, (_, index) => [`${prefix}-${index}`, value]))
+
+/** New traits with every request: each is a claim of 250 names. */
+const newTraits = sending((sent) => ({
+  route: '/v2/admin/identify-user',
+  body: { userName: `user ${sent % 50}`, userAttributes: { $set: operations(`new-${sent}`, 1) } },
+}))
+
+/** One user with as many and as long traits as there may be. */
+const fatUser = sending((sent) => ({
+  route: '/v2/admin/identify-user',
+  body: { userName: 'fat', userAttributes: { $set: operations(`fat-${sent % 8}`, 'x'.repeat(300)) } },
+}))
+
+/** One user with a new event at every request. */
+const newEvents = sending((sent) => ({
+  route: '/v2/admin/track-event',
+  body: { userName: 'fat', eventName: `event ${sent}` },
+}))
+
+/** Reads what costs most. */
+function readFat({ project }: Hostile, { gatewayUrl }: CampaignStack) {
+  const paths = ['users/fat', 'users/fat/forms', 'usage', 'traits?limit=1000', 'events?limit=1000', 'segments']
+  let sent = 0
+  return async (): Promise<number> => {
+    sent += 1
+    const url = `${gatewayUrl}/v2/admin/${paths[sent % paths.length]}`
+    const answer = await fetch(url, { headers: { 'x-api-key': project.adminKey } })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+}
+
+export const hostileCallers: readonly Fault[] = [
+  { name: 'slow bodies', family: 'hostile callers', inject: slowBodies },
+  flood('hostile headers', 20, sendHeaders),
+  flood('new traits', 20, newTraits),
+  flood('a fat user', 20, fatUser),
+  flood('new events of one user', 20, newEvents),
+  flood('reads of a fat user', 40, readFat),
+]
+
+/** The hostile project and its client. Its calls are for the audit only: they may be refused. */
+export interface HostileCaller {
+  readonly project: CampaignProject
+  readonly client: RecordingClient
+}
