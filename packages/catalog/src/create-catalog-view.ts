@@ -4,9 +4,9 @@ import { TOPICS } from '@nextvisit/contracts'
 import {
   createRecordConsumer,
   type FetchedBatch,
+  type LogAdmin,
   type LogConnection,
   type Logger,
-  readWatermarks,
   withLogAdmin,
 } from '@nextvisit/log'
 import type { CatalogProblem, CatalogView } from './catalog-view.ts'
@@ -140,18 +140,26 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     }
   }
 
+  /** Keeps its connection: a new one every time would cost an idle process more than everything else. */
   const watchEnd = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await readEnd().catch((error: unknown) => {
+      await withLogAdmin(connection, readEnds).catch((error: unknown) => {
         logger.warn({ err: error, topic }, "Cannot see the catalog's end; trying again")
       })
       await pause(currentEveryMs)
     }
   }
 
-  const readEnd = async (): Promise<void> => {
+  const readEnds = async (log: LogAdmin): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await readEnd(log)
+      await pause(currentEveryMs)
+    }
+  }
+
+  const readEnd = async (log: LogAdmin): Promise<void> => {
     const [positionBefore, atMs] = [position, Date.now()]
-    const end = (await readWatermarks(connection, topic)).get(0)?.high
+    const end = (await log.watermarks(topic)).get(0)?.high
     if (end === undefined) return
     if (end >= positionBefore) {
       mark = { end, atMs }

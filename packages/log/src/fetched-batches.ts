@@ -42,12 +42,15 @@ function toFetchedRecord(topic: string, partition: number, message: KafkaMessage
   }
 }
 
-/** A producer may choose any header name: fromEntries makes own properties of all of them. Of equal names the last wins. */
+/** A producer may choose any header name, `__proto__` too. Of equal names the last wins. */
 function toHeaders(headers: IHeaders): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => {
-      const last = Array.isArray(value) ? value.at(-1) : value
-      return last === undefined ? [] : [[name, last.toString()]]
-    }),
-  )
+  const texts: Record<string, string> = {}
+  for (const name of Object.keys(headers)) {
+    const value = headers[name]
+    const last = Array.isArray(value) ? value.at(-1) : value
+    if (last === undefined) continue
+    if (name === '__proto__') Object.defineProperty(texts, name, { value: last.toString(), enumerable: true })
+    else texts[name] = last.toString()
+  }
+  return texts
 }

@@ -1,3 +1,5 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import { readOrganizationConfig } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { compileSegments, FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
@@ -280,6 +282,21 @@ describe('a catalog that changes', () => {
     expect(await given.tick(now, past(at('09:20')))).toBe(false)
     await given.settle(later, past(at('09:20')))
     expect(await membersOf('active')).toEqual([])
+  })
+
+  it('has a segment of a later version get its members once a process understands it, at the same revision', async () => {
+    const readAs = (where: object): Turn => {
+      const reading = readOrganizationConfig({
+        id: 'acme',
+        projects: [{ id: 'shop', segments: [{ id: 'paying', where }] }],
+      })
+      return { catalog: staticCatalog(reading.outcome === 'read' ? [reading.config] : []) }
+    }
+    const ofEarlierVersion = readAs({ moonPhase: 'full' })
+    await given.fold(ofEarlierVersion, identifyRequested({ ...plan('pro'), received: at('08:00') }))
+    expect(await membersOf('paying')).toEqual([])
+    await given.settle(readAs(paying.where), past(at('09:00')))
+    expect(await membersOf('paying')).toEqual(['ada 09:00'])
   })
 })
 

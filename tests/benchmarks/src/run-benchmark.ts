@@ -1,18 +1,22 @@
 /**
- * `pnpm benchmark`: tracked events per second through the gateway and through two minimal servers with the same broker. All
- * run at once and are loaded in turn. The machine is shared and noisy, so only the ratios within a round are meaningful.
+ * `pnpm benchmark`: tracked events per second through the gateway and through two reference servers (reference-server.ts)
+ * with the same broker. All run at once and are loaded in turn. The machine is shared and noisy, so only the ratios within a
+ * round are meaningful.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { withLogAdmin } from '@nextvisit/log'
-import autocannon from 'autocannon'
 import { startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { createCostLoad } from './cost/cost-loads.ts'
+import { identifyUsers } from './cost/measure-cost.ts'
+import { readProcessUse } from './cost/process-use.ts'
+import { openStackProbe } from './cost/stack-probe.ts'
+import { type LoadResult, runLoad } from './load/run-load.ts'
 
 const ROUNDS = 3
 const SECONDS = 6
-const CONNECTIONS = 64
-const USERS = 1_000
+const WARM_SECONDS = 2
 const TOPIC = 'reference-events'
 /** Stopped during the measurement, because they share the cores with the gateway and the references have no consumers. */
 const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
@@ -20,26 +24,34 @@ const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger
 interface Program {
   readonly name: string
   readonly url: string
+  readonly pid: number
 }
 
-const workspace = path.resolve(import.meta.dirname, '../benchmark-workspace.yaml')
-const stack = await startThrowAwayStack(workspace)
-const { admin } = stack.keys
-const userName = (index: number) => `user-${index % USERS}`
+interface Measured extends LoadResult {
+  /** CPU time of the server per answer. */
+  readonly cpuMs: number
+}
+
+const stack = await startThrowAwayStack(path.resolve(import.meta.dirname, '../benchmark-workspace.yaml'))
 
 try {
-  console.log(`Identifying ${USERS} users …`)
-  await identifyUsers()
+  console.log('Identifying users …')
+  const probe = await openStackProbe(stack)
+  await identifyUsers(stack, probe)
+  await probe.close()
+  await withLogAdmin({ brokers: stack.brokers, clientId: 'benchmark' }, (log) =>
+    log.createTopic(TOPIC, { partitions: 12 }),
+  )
   const programs: Program[] = [
-    { name: 'express + kafkajs', url: await startReference('express') },
-    { name: 'node:http + kafkajs', url: await startReference('http') },
-    { name: 'gateway', url: stack.gatewayUrl },
+    await startReference('limit', 'node:http + @platformatic/kafka, in batches'),
+    await startReference('usual', 'Express + kafkajs, one by one'),
+    { name: 'gateway', url: stack.gatewayUrl, pid: stack.processes().get('gateway')?.pid ?? 0 },
   ]
-  const rounds: Map<string, autocannon.Result>[] = []
-  for (const program of programs) await measure(program, 2) // warm
+  const rounds: Map<string, Measured>[] = []
+  for (const program of programs) await measure(program, WARM_SECONDS)
   for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGSTOP')
   for (let round = 1; round <= ROUNDS; round++) {
-    const results = new Map<string, autocannon.Result>()
+    const results = new Map<string, Measured>()
     for (const program of programs) {
       console.log(`Round ${round} of ${ROUNDS}: ${program.name} …`)
       results.set(program.name, await measure(program, SECONDS))
@@ -56,69 +68,51 @@ try {
   process.exit()
 }
 
-async function startReference(kind: 'express' | 'http'): Promise<string> {
-  await withLogAdmin({ brokers: stack.brokers, clientId: 'benchmark' }, (log) =>
-    log.createTopic(TOPIC, { partitions: 12 }),
-  )
+async function startReference(kind: 'limit' | 'usual', name: string): Promise<Program> {
   const child = fork(path.join(import.meta.dirname, 'reference-server.ts'), {
     env: {
       PATH: path.dirname(process.execPath),
       REFERENCE_KIND: kind,
       REFERENCE_TOPIC: TOPIC,
-      REFERENCE_KEY: admin,
+      REFERENCE_KEY: stack.keys.admin,
       KAFKA_BROKERS: stack.brokers.join(','),
     },
   })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
-  return `http://127.0.0.1:${port}`
-}
-
-async function identifyUsers(): Promise<void> {
-  for (let from = 0; from < USERS; from += 50) {
-    await Promise.all(Array.from({ length: 50 }, (_, index) => identify(userName(from + index))))
-  }
-}
-
-async function identify(name: string): Promise<void> {
-  const response = await fetch(`${stack.gatewayUrl}/v2/admin/identify-user`, {
-    method: 'POST',
-    headers: { 'x-api-key': admin, 'content-type': 'application/json' },
-    body: JSON.stringify({ userName: name, userAttributes: { $set: { plan: 'free' } } }),
-  })
-  if (!response.ok) throw new Error(`identify answered ${response.status}`)
+  return { name, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0 }
 }
 
 /** The steady state: a known event of known users, to which no form reacts. */
-function measure({ url }: Program, seconds: number): Promise<autocannon.Result> {
-  const requests = Array.from({ length: USERS }, (_, index) => ({
-    method: 'POST' as const,
-    path: '/v2/admin/track-event',
-    headers: { 'x-api-key': admin, 'content-type': 'application/json' },
-    body: JSON.stringify({ userName: userName(index), eventName: 'Page Viewed', note: 'x'.repeat(200) }),
-  }))
-  return autocannon({ url, connections: CONNECTIONS, duration: seconds, requests })
+async function measure({ name, url, pid }: Program, seconds: number): Promise<Measured> {
+  const { next } = createCostLoad('events', { gatewayUrl: url, keys: stack.keys })
+  const cpuSeconds = async () => (await readProcessUse(new Map([[name, { pid }]]))).get(name)?.cpuSeconds ?? 0
+  const before = await cpuSeconds()
+  const result = await runLoad({ url, next, seconds })
+  return { ...result, cpuMs: (((await cpuSeconds()) - before) * 1_000) / result.answered }
 }
 
-function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<string, autocannon.Result>[]): void {
-  const [base = ''] = programs.map(({ name }) => name)
-  console.log(`\n| program | requests/s by round | ratio to ${base} | p50 / p99 ms | not 2xx |\n|---|---|---|---|---|`)
+function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<string, Measured>[]): void {
+  const [limit = ''] = programs.map(({ name }) => name)
+  console.log('\n| program | answers/s by round | ratio to the first | p50 / p99 ms | CPU ms per answer | failed |')
+  console.log('|---|---|---|---|---|---|')
   for (const { name } of programs) {
-    const ratios = rounds
-      .map((round) => perSecond(round, name) / perSecond(round, base))
-      .toSorted((one, other) => one - other)
-    const last = rounds.at(-1)?.get(name)
-    const refused = rounds.reduce(
-      (sum, round) => sum + (round.get(name)?.non2xx ?? 0) + (round.get(name)?.errors ?? 0),
-      0,
+    const measured = rounds.flatMap((round) => round.get(name) ?? [])
+    const ratio = median(rounds.map((round) => perSecond(round.get(name)) / perSecond(round.get(limit))))
+    const [p50, p99, cpu] = (['p50Ms', 'p99Ms', 'cpuMs'] as const).map((what) =>
+      median(measured.map((one) => one[what])),
     )
-    const perRound = rounds.map((round) => Math.round(perSecond(round, name))).join(' ')
-    const median = ratios[Math.floor(ratios.length / 2)] ?? 0
+    const failed = measured.reduce((sum, one) => sum + one.failed, 0)
+    const speeds = measured.map((one) => Math.round(perSecond(one))).join(' ')
     console.log(
-      `| ${name} | ${perRound} | ${median.toFixed(2)} | ${last?.latency.p50} / ${last?.latency.p99} | ${refused} |`,
+      `| ${name} | ${speeds} | ${ratio.toFixed(2)} | ${p50?.toFixed(1)} / ${p99?.toFixed(1)} | ${cpu?.toFixed(3)} | ${failed} |`,
     )
   }
 }
 
-function perSecond(round: ReadonlyMap<string, autocannon.Result>, program: string): number {
-  return round.get(program)?.requests.average ?? 0
+function perSecond(result: LoadResult | undefined): number {
+  return result ? result.answered / result.seconds : Number.NaN
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }

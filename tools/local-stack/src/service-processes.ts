@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { parseEnv } from 'node:util'
 import { consumers as allConsumers } from '@nextvisit/services'
 import { CHECKOUT, inheritedEnvironment } from './config.ts'
 import type { Connection } from './connection-file.ts'
@@ -81,7 +83,7 @@ function serviceProcess(
   options: ServicesOptions,
   own: NodeJS.ProcessEnv,
 ): ServiceProcess {
-  const inherited = { ...inheritedEnvironment(), ...options.environment }
+  const inherited = withLimits({ ...inheritedEnvironment(), ...options.environment })
   delete inherited['DATABASE_URL']
   for (const { databaseVariable } of allConsumers) delete inherited[databaseVariable]
   return {
@@ -105,6 +107,14 @@ function serviceProcess(
       onLine: (line) => options.onLine(name, line),
     },
   }
+}
+
+/** Adds the limits of memory that infra/service.env sets. Options of Node that are given count after them. */
+function withLimits(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const limits = parseEnv(readFileSync(path.join(CHECKOUT, 'infra/service.env'), 'utf8'))
+  const { NODE_OPTIONS: ours = '' } = limits
+  const { NODE_OPTIONS: given = '' } = environment
+  return { ...limits, ...environment, NODE_OPTIONS: `${ours} ${given}`.trim() }
 }
 
 async function answersOk(url: string): Promise<boolean> {

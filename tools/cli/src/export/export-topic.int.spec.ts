@@ -45,7 +45,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 async function exported(special: Partial<ExportOptions> = {}): Promise<string[]> {
   const lines: string[] = []
-  const write = async (text: string) => void lines.push(text)
+  const write = async (text: string) => void lines.push(...(text.match(/.+\n/g) ?? []))
   const records = await exportTopic({ connection, topic, write, onProgress: () => {}, ...special })
   expect(records).toBe(lines.length)
   return lines

@@ -1,4 +1,4 @@
-import { createLogReader, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { exportedRecord } from './record-line.ts'
 
 /** Gateways use their own clocks for timestamps, so records are searched this far after `toMs`. */
@@ -12,6 +12,7 @@ export interface ExportOptions {
   readonly toMs?: number | undefined
   /** Only records of this project. */
   readonly project?: { readonly organization: string; readonly project: string } | undefined
+  /** Gets whole lines, many at once. */
   readonly write: (text: string) => Promise<void>
   /** Called with the read and total numbers of the range, and the number of exported records. */
   readonly onProgress: (read: number, whole: number, records: number) => void
@@ -22,7 +23,7 @@ export interface ExportOptions {
  * always gives the same bytes. Returns the number of records.
  */
 export async function exportTopic(options: ExportOptions): Promise<number> {
-  const { connection, topic, fromMs = -Infinity, toMs = Infinity, project, write, onProgress } = options
+  const { connection, topic, write, onProgress } = options
   const { starts, ends, whole } = await readRange(options)
   const reader = createLogReader(connection)
   let read = 0
@@ -33,14 +34,9 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
       topic,
       new Map([[partition, start]]),
       async (batch) => {
-        for (const record of batch.records) {
-          if (record.timestampMs < fromMs || record.timestampMs >= toMs) continue
-          const exported = exportedRecord(record)
-          if (project && (exported.organization !== project.organization || exported.project !== project.project))
-            continue
-          await write(exported.line)
-          records += 1
-        }
+        const lines = batch.records.flatMap((record) => lineOf(record, options) ?? [])
+        if (lines.length > 0) await write(lines.join(''))
+        records += lines.length
         read += Number(batch.nextOffset - position)
         position = batch.nextOffset
         onProgress(read, whole, records)
@@ -49,6 +45,17 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
     )
   }
   return records
+}
+
+/** The record's line, or undefined if it is not wanted. */
+function lineOf(
+  record: FetchedRecord,
+  { fromMs = -Infinity, toMs = Infinity, project }: ExportOptions,
+): string | undefined {
+  if (record.timestampMs < fromMs || record.timestampMs >= toMs) return undefined
+  const exported = exportedRecord(record)
+  const isOfProject = exported.organization === project?.organization && exported.project === project?.project
+  return !project || isOfProject ? exported.line : undefined
 }
 
 interface Range {

@@ -10,25 +10,33 @@ export interface ExportedRecord {
 /** A record as a line of an export. If its value is not JSON, `value` is null and `valueBase64` contains the bytes. */
 export function exportedRecord(record: FetchedRecord): ExportedRecord {
   const { topic, partition, offset, timestampMs, key, headers } = record
-  const value = parse(record.value)
-  const line = JSON.stringify({
+  const text = record.value?.toString('utf8')
+  const value = text === undefined ? undefined : parse(text)
+  const beginning = JSON.stringify({
     topic,
     partition,
     offset: Number(offset),
     timestamp: new Date(timestampMs).toISOString(),
     key: key?.toString('utf8') ?? null,
     headers,
-    value: value ?? null,
-    ...(value === undefined && record.value !== null && { valueBase64: record.value.toString('base64') }),
   })
+  const bytes =
+    value === undefined && record.value !== null ? `,"valueBase64":"${record.value.toString('base64')}"` : ''
+  const line = `${beginning.slice(0, -1)},"value":${onOneLine(text, value)}${bytes}}\n`
   const { organization, project } = isObject(value) ? value : {}
-  return { line: `${line}\n`, organization, project }
+  return { line, organization, project }
 }
 
-function parse(value: Buffer | null): unknown {
-  if (value === null) return undefined
+/** The JSON as it was published: to write it again would take longer than everything else. */
+function onOneLine(text: string | undefined, value: unknown): string {
+  if (text === undefined || value === undefined) return 'null'
+  return text.includes('\n') || text.includes('\r') ? JSON.stringify(value) : text
+}
+
+/** Undefined if it is not JSON. */
+function parse(text: string): unknown {
   try {
-    return JSON.parse(value.toString('utf8'))
+    return JSON.parse(text)
   } catch {
     return undefined
   }
