@@ -26,6 +26,8 @@ export interface RouteParts<Client extends Db> {
   readonly now: () => Date
   /** Resolves once everything that was in these partitions of `user-events` at the call is folded. */
   readonly barrier: Barrier
+  /** Somebody waits for records that are not folded yet: this process folds its share of them now. */
+  readonly hurry: () => void
   /** How many partitions `user-events` has. */
   readonly countPartitions: () => Promise<number>
 }
@@ -52,7 +54,7 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
   readonly routes: (parts: RouteParts<Client>) => readonly InternalRoute[]
   /** Its commits write records into the outbox, to be published. */
   readonly hasOutbox?: true
-  /** Gateways wait for its replies, which go over Redis: it needs `REDIS_URL`, and folds small batches at once. */
+  /** Gateways wait for its replies, which go over Redis: it needs `REDIS_URL`, and folds records that a caller waits for at once. */
   readonly hasReplies?: true
 }
 

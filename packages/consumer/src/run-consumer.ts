@@ -51,7 +51,9 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)
   const countPartitions = () => keysOf(TOPICS.userEvents)
   const projection = consumer.projection({ logger, metrics, countPartitions, redis: redis?.client })
-  const barrier = createBarrier({ db: admissionDb, logAdmin, projection: projection.name, topic: TOPICS.userEvents })
+  const hurry = (): void => runner.hurry()
+  const own = { projection: projection.name, topic: TOPICS.userEvents }
+  const barrier = createBarrier({ db: admissionDb, logAdmin, hurry, ...own })
   const runner = createProjectionRunner({
     projection,
     db,
@@ -63,12 +65,12 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     serviceVersion,
     onFailure,
     ...(publisher && { publisher }),
-    ...(hasReplies && { lingerMs: 0 }),
+    ...(hasReplies && { callersWait: true }),
   })
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,
-    routes: consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, countPartitions }),
+    routes: consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }),
     ...consumerHealth({ runner, catalog, db }),
     metrics,
     logger,

@@ -177,8 +177,13 @@ describe('a record consumer that cannot go on', () => {
     const topic = await givenTopic(1)
     await givenRecords(topic, 0, numbers(0, 5))
     const deleted = Promise.withResolvers<void>()
-    const { batches, crashes } = await givenMember({ topic, onBatch: () => deleted.promise })
-    await sleep(300)
+    let handed = 0
+    const onBatch = (): Promise<void> => {
+      handed += 1
+      return deleted.promise
+    }
+    const { batches, crashes } = await givenMember({ topic, onBatch })
+    await until(() => handed > 0)
     await givenRecords(topic, 0, numbers(5, 50))
     await deleteRecords(givenConnection(), topic, { partition: 0, before: 20 })
     deleted.resolve()

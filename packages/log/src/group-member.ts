@@ -227,7 +227,7 @@ export function createGroupMember(
       await consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,
-        partitionsConsumedConcurrently: options.concurrency ?? 4,
+        partitionsConsumedConcurrently: options.concurrency ?? 64,
         eachBatch,
       })
     } catch (error) {
@@ -257,9 +257,9 @@ function createConsumer(
     sessionTimeout: options.sessionTimeoutMs ?? 10_000,
     heartbeatInterval: options.heartbeatIntervalMs ?? 1_000,
     rebalanceTimeout: options.rebalanceTimeoutMs ?? 15_000,
-    maxWaitTimeInMs: options.maxWaitMs ?? 100,
+    maxWaitTimeInMs: options.maxWaitMs ?? 500,
     minBytes: 1,
-    maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
+    maxBytesPerPartition: options.maxBytesPerPartition ?? 256 * 1024,
     allowAutoTopicCreation: false,
     // How soon added partitions are noticed.
     metadataMaxAge: 10_000,

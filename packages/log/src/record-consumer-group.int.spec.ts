@@ -105,12 +105,16 @@ describe('record consumers of one group', () => {
     await givenRecords(topic, 0, numbers(0, 5))
     const deleted = Promise.withResolvers<void>()
     const lost: unknown[] = []
+    let handed = 0
     const { batches, crashes } = await givenMember({
       topic,
-      onBatch: ({ partition }) => (partition === 0 ? deleted.promise : Promise.resolve()),
+      onBatch: ({ partition }) => {
+        handed += 1
+        return partition === 0 ? deleted.promise : Promise.resolve()
+      },
       onPositionLost: (_, partition, error) => void lost.push({ partition, error }),
     })
-    await sleep(300)
+    await until(() => handed > 0)
     await givenRecords(topic, 0, numbers(5, 50))
     await deleteRecords(givenConnection(), topic, { partition: 0, before: 20 })
     deleted.resolve()

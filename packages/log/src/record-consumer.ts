@@ -32,13 +32,16 @@ export interface Watermarks {
 export interface RecordConsumerOptions {
   readonly groupId: string
   readonly topics: readonly string[]
-  /** Partitions handled at the same time. Default 4. */
+  /** Partitions handled at the same time. Default 64: all that a process usually has. */
   readonly concurrency?: number
   /** A larger fetch is passed on in parts. Default 1,000. */
   readonly maxBatchRecords?: number
-  /** About 1,000 records. Default 1 MiB. */
+  /** Default 256 KiB: some hundred records. A fetch brings as much of every partition, and all of it is held in memory. */
   readonly maxBytesPerPartition?: number
-  /** How long the broker may hold a fetch that finds nothing. Default 100. */
+  /**
+   * How long the broker may hold a fetch that finds nothing. Default 500: an idle consumer costs two fetches a second. A
+   * heartbeat waits behind a fetch on the same connection, and so does a partition that is read again.
+   */
   readonly maxWaitMs?: number
   /** After this time without a heartbeat the partitions go to others. Default 10,000. */
   readonly sessionTimeoutMs?: number

@@ -6,6 +6,7 @@ import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { createAssignments } from './assignments.ts'
+import { createCommonFold } from './common-fold.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createVisitsProjection } from '../test/visits-projection.ts'
 import { createRunnerMetrics } from './runner-metrics.ts'
@@ -16,11 +17,14 @@ const marks = (...partitions: number[]) => new Map(partitions.map((partition) =>
 const given = (...partitions: number[]) => new Map([[TOPIC, partitions]])
 
 function givenAssignments(db: Db, projection = createVisitsProjection()) {
+  const catalog = staticCatalog([])
+  const serviceVersion = 'test'
   return createAssignments({
     projection,
     db,
-    catalog: staticCatalog([]),
-    serviceVersion: 'test',
+    catalog,
+    serviceVersion,
+    common: createCommonFold({ projection, db, serviceVersion, context: { catalog, isRebuild: false } }),
     logger: createLogger('spec', 'silent'),
     metrics: createRunnerMetrics(new Registry(), () => []),
     now: () => new Date(),

@@ -1,13 +1,14 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db } from '@nextvisit/database'
 import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
+import type { CommonFold } from './common-fold.ts'
 import { fetchOffsetOf, outsideLog } from './log-identity.ts'
 import { createOwnedPartition, type OwnedPartition } from './owned-partition.ts'
 import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import { retryWhilePostgresIsUnavailable } from './postgres-retry.ts'
 import { endAlarms } from './partition-alarms.ts'
 import type { PartitionCounts } from './partition-counts.ts'
-import type { Projection, Recorded } from './projection.ts'
+import type { Projection } from './projection.ts'
 import type { RunnerMetrics } from './runner-metrics.ts'
 
 export interface AssignmentsOptions<Fact, Draft> {
@@ -15,6 +16,8 @@ export interface AssignmentsOptions<Fact, Draft> {
   readonly db: Db
   readonly catalog: CatalogView
   readonly serviceVersion: string
+  /** Folds the batches of all partitions. */
+  readonly common: CommonFold
   readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
@@ -43,18 +46,14 @@ interface OpenedPartition {
 }
 
 export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
-  const { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, partitionCounts, signal } = options
+  const { projection, db, catalog, serviceVersion, common, logger, metrics, now } = options
+  const { readMarks, partitionCounts, signal } = options
   const opened = new Map<string, OpenedPartition>()
   let owned: ReadonlyMap<string, OwnedPartition> = new Map()
   let ended = new AbortController()
 
   const open = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
-    const onAfterFailed = (error: unknown) =>
-      logger.warn({ err: error, topic, partition }, 'The work after a commit failed; continuing')
-    const onFolded = ({ offset, id, traceparent }: Recorded<Fact>) =>
-      logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded')
-    const own = { projection, db, topic, partition, catalog, serviceVersion }
-    const fold = createPartitionFold({ ...own, onFolded, onAfterFailed })
+    const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, common })
     const { nextOffset } = await fold.open()
     // The marks are older than the checkpoint: the last owner may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks

@@ -16,7 +16,7 @@ async function givenBarrier() {
   const logAdmin = createLogAdmin(log.connection)
   await logAdmin.connect()
   onTestFinished(logAdmin.disconnect)
-  return { log, db, barrier: createBarrier({ db, logAdmin, projection: 'visits', topic: log.topic }) }
+  return { log, db, logAdmin, barrier: createBarrier({ db, logAdmin, projection: 'visits', topic: log.topic }) }
 }
 
 describe('a barrier', () => {
@@ -27,6 +27,17 @@ describe('a barrier', () => {
     await givenRunner(log, db)
     await barrier(all, AbortSignal.timeout(20_000))
     expect(await countVisits(db)).toBe(200)
+  })
+
+  it('hurries what gathers, as often as somebody waits for it', async () => {
+    const { log, db, logAdmin } = await givenBarrier()
+    const { runner } = await givenRunner(log, db, { gatherMs: 600_000 })
+    const barrier = createBarrier({ db, logAdmin, hurry: runner.hurry, projection: 'visits', topic: log.topic })
+    for (let round = 1; round <= 3; round++) {
+      await log.publish(givenEvents(2))
+      await barrier(all, AbortSignal.timeout(20_000))
+      expect(await countVisits(db)).toBe(round * 2)
+    }
   })
 
   it('has every question see what was published before it, however many are asked at once', async () => {

@@ -9,6 +9,8 @@ export interface BarrierOptions {
   readonly projection: string
   readonly topic: string
   readonly pollEveryMs?: number
+  /** Called again and again while somebody waits. */
+  readonly hurry?: () => void
 }
 
 /**
@@ -18,7 +20,7 @@ export interface BarrierOptions {
  */
 export type Barrier = (partitions: readonly number[], signal: AbortSignal) => Promise<void>
 
-export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 10 }: BarrierOptions): Barrier {
+export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 10, hurry }: BarrierOptions): Barrier {
   const readEnds = shared<ReadonlyMap<number, Watermarks>>(() => logAdmin.watermarks(topic))
   const readFolded = shared(() => readNextOffsets(db, projection, topic))
 
@@ -29,6 +31,7 @@ export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 1
       // A partition that is not in the log is never folded.
       const isPast = (partition: number) => (folded.get(partition) ?? 0n) >= (ends.get(partition)?.high ?? Infinity)
       if (partitions.every(isPast)) return
+      hurry?.()
       await unlessAborted(sleep(pollEveryMs), signal)
     }
   }

@@ -18,28 +18,41 @@ export interface Checkpoint {
 }
 
 /** The checkpoint as it stands. Undefined where this partition was never seen. */
-export async function readCheckpoint(
-  db: Db,
-  { projection, topic, partition }: CheckpointKey,
-): Promise<Checkpoint | undefined> {
-  const [row] = await db.$queryRaw<StoredCheckpoint[]>(sql`
-    SELECT next_offset, version, record_time, tableoid::int8 AS table_oid FROM checkpoints
-    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}`)
-  return (
-    row && {
-      nextOffset: row.next_offset,
-      version: row.version,
-      recordTime: row.record_time?.toISOString(),
-      table: Number(row.table_oid),
-    }
-  )
+export async function readCheckpoint(db: Db, key: CheckpointKey): Promise<Checkpoint | undefined> {
+  const [found] = await readCheckpoints(db, [key])
+  return found
 }
 
-interface StoredCheckpoint {
+/** The checkpoints as they stand, in the order of the keys. Undefined where a partition was never seen. */
+export async function readCheckpoints(
+  db: Db,
+  keys: readonly CheckpointKey[],
+): Promise<readonly (Checkpoint | undefined)[]> {
+  const rows = await db.$queryRaw<StoredCheckpoint[]>(sql`
+    SELECT projection, topic, partition, next_offset, version, record_time, checkpoints.tableoid::int8 AS table_oid
+    FROM checkpoints JOIN ${checkpoints.source('asked', keys)} USING (projection, topic, partition)`)
+  return keys.map((key) => {
+    const row = rows.find((one) => nameOf(one) === nameOf(key))
+    return (
+      row && {
+        nextOffset: row.next_offset,
+        version: row.version,
+        recordTime: row.record_time?.toISOString(),
+        table: Number(row.table_oid),
+      }
+    )
+  })
+}
+
+interface StoredCheckpoint extends CheckpointKey {
   readonly next_offset: bigint
   readonly version: bigint
   readonly record_time: Date | null
   readonly table_oid: bigint
+}
+
+function nameOf({ projection, topic, partition }: CheckpointKey): string {
+  return `${projection}/${topic}/${partition}`
 }
 
 /** How far each partition of a topic is folded. */
@@ -57,18 +70,29 @@ export async function createCheckpoint(db: Db, key: CheckpointKey): Promise<void
   for (const insertion of checkpoints.insertMissing([{ ...key, nextOffset: 0n }])) await db.$executeRaw(insertion)
 }
 
-/** The first statement of every commit. Raises NV001 unless the checkpoint is still `read`. */
-export function fence(
-  { projection, topic, partition }: CheckpointKey,
-  read: Checkpoint,
-  nextOffset: bigint,
-  recordTime: string | undefined,
-): Statement {
+/** A checkpoint that a commit moves. */
+export interface Move {
+  readonly key: CheckpointKey
+  readonly read: Checkpoint
+  readonly nextOffset: bigint
+  readonly recordTime: string | undefined
+}
+
+/**
+ * The first statement of every commit. Raises NV001 unless every checkpoint is still as it was read. Locks them in one
+ * order, so that commits never deadlock here.
+ */
+export function fence(moves: readonly Move[]): Statement {
+  const rows = moves.toSorted(({ key: one }, { key: other }) =>
+    one.topic === other.topic ? one.partition - other.partition : one.topic < other.topic ? -1 : 1,
+  )
   return sql`
-    SELECT advance_checkpoint(
-      ${projection}, ${topic}, ${partition}::int, ${read.version}::bigint, ${nextOffset}::bigint,
-      ${recordTime ?? null}::timestamptz
-    )`
+    SELECT advance_checkpoint(projection, topic, partition, read_version, next_offset, record_time)
+    FROM unnest(
+      ${rows.map(({ key }) => key.projection)}::text[], ${rows.map(({ key }) => key.topic)}::text[],
+      ${rows.map(({ key }) => key.partition)}::int[], ${rows.map(({ read }) => read.version)}::bigint[],
+      ${rows.map(({ nextOffset }) => nextOffset)}::bigint[], ${rows.map(({ recordTime }) => recordTime)}::timestamptz[]
+    ) AS moved (projection, topic, partition, read_version, next_offset, record_time)`
 }
 
 /** Whether a commit failed at the fence: another process has moved the checkpoint since it was read. */

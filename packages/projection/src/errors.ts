@@ -81,7 +81,7 @@ export class FoldFailedError extends ProjectionError {
   }
 }
 
-/** The rows that a batch changes are too long for one commit. The batch is halved until they are not. */
+/** The rows that records change are too long for one commit. The commit is halved until they are not. */
 export class BatchTooLargeError extends ProjectionError {
   readonly code = 'BATCH_TOO_LARGE'
   readonly retryable = false
@@ -117,12 +117,16 @@ export function mayPass(error: unknown): boolean {
   return isRetryable(error)
 }
 
-/** The work's result. What another attempt cannot fix becomes a {@link FoldFailedError} that says where it happened. */
-export async function orFoldFailed<T>(key: CheckpointKey, failed: bigint | FailedRecord, work: Promise<T>): Promise<T> {
+/** The error, or the {@link FoldFailedError} that says where it happened, if another attempt cannot fix it. */
+export function asFoldFailure(key: CheckpointKey, failed: bigint | FailedRecord, error: unknown): unknown {
+  return error instanceof FoldFailedError || mayPass(error) ? error : new FoldFailedError(key, failed, error)
+}
+
+/** The work's result; see {@link asFoldFailure} for what it throws. */
+export async function orFoldFailed<T>(key: CheckpointKey, failed: bigint, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    if (error instanceof FoldFailedError || mayPass(error)) throw error
-    throw new FoldFailedError(key, failed, error)
+    throw asFoldFailure(key, failed, error)
   }
 }

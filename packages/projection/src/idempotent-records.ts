@@ -1,4 +1,4 @@
-import { type Db, sql, type Statement } from '@nextvisit/database'
+import { type Db, raw, sql, type Statement } from '@nextvisit/database'
 import type { IdempotentRecord, Projection, Recorded } from './projection.ts'
 import { idempotentRecords } from './tables.ts'
 
@@ -10,10 +10,14 @@ export interface Deduplicated<Fact> {
   readonly records: readonly Recorded<Fact>[]
   readonly duplicates: readonly Recorded<Fact>[]
   /** What the ledger has to hold from now on. */
-  readonly seen: readonly IdempotentRecord[]
+  readonly seen: readonly SeenRecord[]
 }
 
-/** Takes duplicates of idempotent records out of a batch: of records in the ledger, and of records in the batch. */
+export interface SeenRecord extends IdempotentRecord {
+  readonly partition: number
+}
+
+/** Takes duplicates of idempotent records out: of records in the ledger, and of those given. */
 export async function dropDuplicates<Fact>(
   db: Db,
   idempotencyOf: Projection<Fact, never>['idempotencyOf'],
@@ -23,7 +27,7 @@ export async function dropDuplicates<Fact>(
   if (!idempotencyOf || idempotent.length === 0) return { records, duplicates: [], seen: [] }
   const ids = idempotent.map(({ id }) => id)
   const receivedMs = await readLedger(db, ids)
-  const seen = new Map<string, IdempotentRecord>()
+  const seen = new Map<string, SeenRecord>()
   const duplicates = new Set<Recorded<Fact>>()
   for (const record of records) {
     const own = idempotencyOf(record.fact)
@@ -34,7 +38,7 @@ export async function dropDuplicates<Fact>(
       continue
     }
     receivedMs.set(own.id, own.receivedMs)
-    seen.set(own.id, own)
+    seen.set(own.id, { ...own, partition: record.partition })
   }
   return {
     records: records.filter((record) => !duplicates.has(record)),
@@ -55,20 +59,31 @@ async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, n
   return new Map(rows.map((row) => [row.record_id, row.received?.getTime() ?? Infinity]))
 }
 
-export function insertIdempotentRecords(partition: number, seen: readonly IdempotentRecord[]): Statement[] {
-  const rows = seen.map(({ id, receivedMs }) => ({ recordId: id, partition, received: instantOf(receivedMs) }))
-  return idempotentRecords.upsert(rows)
+export function insertIdempotentRecords(seen: readonly SeenRecord[]): Statement[] {
+  return idempotentRecords.upsert(
+    seen.map(({ id, partition, receivedMs }) => ({ recordId: id, partition, received: instantOf(receivedMs) })),
+  )
 }
 
 /**
- * Deletes the partition's records that no duplicate can match any more. They are kept for twice the window, for gateways
- * whose clocks differ.
+ * Deletes the rows of these partitions that no duplicate can match any more. They are kept for twice the window, for
+ * gateways whose clocks differ. `table` has the columns `partition` and `received`.
  */
-export function pruneIdempotentRecords(partition: number, seen: readonly IdempotentRecord[]): Statement[] {
-  const earliestMs = Math.min(...seen.map(({ receivedMs }) => receivedMs))
-  if (earliestMs === Infinity) return []
-  const before = instantOf(earliestMs - 2 * DUPLICATE_WINDOW_MS)
-  return [sql`DELETE FROM idempotent_records WHERE partition = ${partition} AND received < ${before}::timestamptz`]
+export function pruneOldRecords(
+  table: 'idempotent_records' | 'idempotent_outcomes',
+  seen: readonly { readonly partition: number; readonly receivedMs: number }[],
+): Statement[] {
+  const earliest = new Map<number, number>()
+  for (const { partition, receivedMs } of seen) {
+    if (receivedMs < (earliest.get(partition) ?? Infinity)) earliest.set(partition, receivedMs)
+  }
+  if (earliest.size === 0) return []
+  const before = Array.from(earliest.values(), (receivedMs) => instantOf(receivedMs - 2 * DUPLICATE_WINDOW_MS))
+  return [
+    sql`DELETE FROM ${raw(table)} AS kept
+      USING unnest(${[...earliest.keys()]}::int[], ${before}::timestamptz[]) AS pruned (partition, before)
+      WHERE kept.partition = pruned.partition AND kept.received < pruned.before`,
+  ]
 }
 
 function instantOf(receivedMs: number): string {

@@ -10,11 +10,8 @@ import { createOutboxDrain } from './outbox-drain.ts'
 import { outboxStatements } from './outbox.ts'
 
 async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, values: readonly string[]): Promise<void> {
-  const rows = values.map((value) => ({ topic: `${topic}.out`, key: 'ada', value, headers: {} }))
-  await executeAll(db, [
-    sql`SELECT set_config('nextvisit.partition', ${String(partition)}, true)`,
-    ...outboxStatements(rows),
-  ])
+  const rows = values.map((value) => ({ partition, topic: `${topic}.out`, key: 'ada', value, headers: {} }))
+  await executeAll(db, outboxStatements(rows))
 }
 
 function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]) {

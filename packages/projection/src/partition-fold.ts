@@ -1,32 +1,30 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { HEADERS } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import type { Checkpoint, CheckpointKey } from './checkpoints.ts'
+import { type CommonFold, createCommonFold } from './common-fold.ts'
 import { GapError, orFoldFailed } from './errors.ts'
-import { type FoldBatchOptions, foldBatch } from './fold-batch.ts'
-import { foldInParts } from './fold-in-parts.ts'
-import type { FoldScope } from './fold-records.ts'
+import type { GroupScope } from './fold-group.ts'
 import { type FoldResult, NOTHING_FOLDED } from './fold-result.ts'
 import { requireSameLog } from './log-identity.ts'
-import { createPosition } from './position.ts'
+import { commit, createPosition } from './position.ts'
 import type { Projection } from './projection.ts'
-import { retryDeadLetters } from './retry-dead-letters.ts'
+import { retryDeadLetters, type TickScope } from './retry-dead-letters.ts'
 
-export interface PartitionFoldOptions<Fact, Draft> extends Omit<FoldBatchOptions<Fact>, 'deadBecause'> {
+export interface PartitionFoldOptions<Fact, Draft> extends Omit<GroupScope<Fact, Draft>, 'context'> {
   readonly projection: Projection<Fact, Draft>
   readonly db: Db
   readonly topic: string
   readonly partition: number
   readonly catalog: CatalogView
-  /** Goes into dead letters. */
-  readonly serviceVersion: string
   readonly isRebuild?: boolean
+  /** Folds the batches, together with those of other partitions. Left out: this partition has one of its own. */
+  readonly common?: CommonFold
   /** Records that become dead letters even where they can be parsed: in a rebuild, those that are dead letters live. */
   readonly isHeldBack?: (record: FetchedRecord) => boolean
 }
 
-/** One partition's fold: the only place that writes a read model and moves its checkpoint. Not for concurrent use. */
+/** One partition's fold: with the others of its common fold the only place that writes a read model. Not for concurrent use. */
 export interface PartitionFold {
   /** Reads the checkpoint. Creates it at offset 0 if this partition was never seen. */
   readonly open: () => Promise<Checkpoint>
@@ -55,13 +53,8 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   const setAside = new Map<bigint, string>()
   const deadBecause = (record: FetchedRecord): string | undefined =>
     isHeldBack?.(record) ? 'a dead letter of the live read models' : setAside.get(record.offset)
-  const scope = { ...options, position, deadBecause, context: { catalog, partition, isRebuild } }
-
-  const foldPart = (part: FetchedBatch): Promise<FoldResult> => {
-    const [only, ...others] = part.records
-    const failed = only && others.length === 0 ? { offset: only.offset, id: only.headers[HEADERS.id] } : nextOffset()
-    return orFoldFailed(key, failed, foldBatch(scope, part))
-  }
+  const scope = { ...options, position, context: { catalog, isRebuild } }
+  const common = options.common ?? createCommonFold(scope)
 
   return {
     open,
@@ -71,8 +64,8 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
       if (batch.fetchedFrom > from) throw new GapError(key, from, batch.fetchedFrom)
       requireSameLog(key, checkpoint(), batch)
       if (batch.nextOffset <= from) return NOTHING_FOLDED
-      const unfolded = batch.records.filter(({ offset }) => offset >= from)
-      return foldInParts({ fold: foldPart, nextOffset }, { ...batch, records: unfolded })
+      const records = batch.records.filter(({ offset }) => offset >= from)
+      return common.fold({ position, batch: { ...batch, records }, deadBecause })
     },
     setAside: (offset, reason) => void setAside.set(offset, reason),
     tick: async (instant) => orFoldFailed(key, nextOffset(), runTick(scope, instant)),
@@ -80,11 +73,12 @@ export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<F
   }
 }
 
-async function runTick<Fact, Draft>(scope: FoldScope<Fact, Draft>, instant: Date): Promise<FoldResult> {
+async function runTick<Fact, Draft>(scope: TickScope<Fact, Draft>, instant: Date): Promise<FoldResult> {
   const { projection, db, position, context } = scope
   const late = await retryDeadLetters(scope)
   if (late.outcome === 'stale') return late
-  const statements = (await projection.tick?.(db, instant, context)) ?? []
+  const { partition } = position.key
+  const statements = (await projection.tick?.(db, instant, { ...context, partition })) ?? []
   if (statements.length === 0) return late
-  return (await position.commit(statements)) ?? late
+  return (await commit(db, [{ position }], statements)).get(position) ?? late
 }

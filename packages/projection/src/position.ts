@@ -1,5 +1,13 @@
 import type { Db, Statement } from '@nextvisit/database'
-import { type Checkpoint, type CheckpointKey, createCheckpoint, fence, isStale, readCheckpoint } from './checkpoints.ts'
+import {
+  type Checkpoint,
+  type CheckpointKey,
+  createCheckpoint,
+  fence,
+  isStale,
+  readCheckpoint,
+  readCheckpoints,
+} from './checkpoints.ts'
 import { executeAll } from './execute-all.ts'
 import type { Stale } from './fold-result.ts'
 
@@ -12,11 +20,8 @@ export interface Position {
   /** Reads the checkpoint. Creates it at offset 0 if this partition was never seen. */
   readonly open: () => Promise<Checkpoint>
   readonly checkpoint: () => Checkpoint
-  /**
-   * The one transaction: the fence, then these statements. Without `advance` the checkpoint keeps its offset, and the
-   * fence still guards it.
-   */
-  readonly commit: (statements: readonly Statement[], advance?: Advance) => Promise<Stale | undefined>
+  /** The checkpoint is this now; undefined: there is none any more. */
+  readonly notice: (checkpoint: Checkpoint | undefined) => void
 }
 
 export function createPosition(db: Db, key: CheckpointKey): Position {
@@ -34,20 +39,60 @@ export function createPosition(db: Db, key: CheckpointKey): Position {
     return checkpoint()
   }
 
-  const commit: Position['commit'] = async (statements, advance) => {
-    const read = checkpoint()
-    const { nextOffset, recordTime = read.recordTime } = advance ?? read
-    try {
-      await executeAll(db, [fence(key, read, nextOffset, recordTime), ...statements])
-    } catch (error) {
-      if (!isStale(error)) throw error
-      current = await readCheckpoint(db, key)
-      const isSwapped = current !== undefined && current.table !== read.table
-      return isSwapped ? { outcome: 'stale', isSwapped } : { outcome: 'stale' }
-    }
-    current = { ...read, nextOffset, recordTime, version: read.version + 1n }
-    return undefined
-  }
+  return { key, open, checkpoint, notice: (found) => void (current = found) }
+}
 
-  return { key, open, checkpoint, commit }
+/** A partition that a commit writes for. Without `advance` its checkpoint keeps its offset, and the fence still guards it. */
+export interface CommitPart {
+  readonly position: Position
+  readonly advance?: Advance
+}
+
+/**
+ * The one transaction: the fences of all partitions that it writes for, then these statements. Where another owner has
+ * moved a checkpoint, nothing is written for any of them, and the answer names the partitions that are stale. Empty:
+ * committed.
+ */
+export async function commit(
+  db: Db,
+  parts: readonly CommitPart[],
+  statements: readonly Statement[],
+): Promise<ReadonlyMap<Position, Stale>> {
+  const moves = parts.map(({ position, advance }) => {
+    const read = position.checkpoint()
+    const { nextOffset, recordTime = read.recordTime } = advance ?? read
+    return { position, key: position.key, read, nextOffset, recordTime }
+  })
+  try {
+    await executeAll(db, [fence(moves), ...statements])
+  } catch (error) {
+    if (!isStale(error)) throw error
+    const stale = await findStale(db, moves)
+    if (stale.size === 0) throw error // an empty answer would say that it is committed
+    return stale
+  }
+  for (const { position, read, nextOffset, recordTime } of moves) {
+    position.notice({ ...read, nextOffset, recordTime, version: read.version + 1n })
+  }
+  return new Map()
+}
+
+/** Which checkpoints have moved. Those are read again: the next attempt continues from there. */
+async function findStale(
+  db: Db,
+  moves: readonly { readonly position: Position; readonly read: Checkpoint }[],
+): Promise<ReadonlyMap<Position, Stale>> {
+  const found = await readCheckpoints(
+    db,
+    moves.map(({ position }) => position.key),
+  )
+  const stale = new Map<Position, Stale>()
+  for (const [index, { position, read }] of moves.entries()) {
+    const current = found[index]
+    if (current?.version === read.version && current.table === read.table) continue
+    position.notice(current)
+    const isSwapped = current !== undefined && current.table !== read.table
+    stale.set(position, isSwapped ? { outcome: 'stale', isSwapped } : { outcome: 'stale' })
+  }
+  return stale
 }

@@ -14,8 +14,9 @@ import {
 import { Registry } from 'prom-client'
 import { createAlarmWatch } from './alarm-watch.ts'
 import { createAssignments } from './assignments.ts'
+import { createCommonFold } from './common-fold.ts'
 import { RunnerStoppedError } from './errors.ts'
-import { createLinger } from './linger.ts'
+import { createGathering, GATHER_MS } from './gathering.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
 import { createPartitionCounts } from './partition-counts.ts'
 import type { PartitionProgress } from './partition-progress.ts'
@@ -39,8 +40,10 @@ export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly publisher?: Publisher
   readonly metrics?: Registry
   readonly tickEveryMs?: number
-  /** How long a small batch at the log's end waits before it is folded. Default 20. 0 where callers wait for the fold. */
-  readonly lingerMs?: number
+  /** Gateways wait for replies to some records: those are folded at once. Default false. */
+  readonly callersWait?: boolean
+  /** Default {@link GATHER_MS}. */
+  readonly gatherMs?: number
   /** Default: `nextvisit.<projection name>`. */
   readonly groupId?: string
   readonly consumer?: Partial<RecordConsumerOptions>
@@ -58,6 +61,8 @@ export interface ProjectionRunner {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
   readonly progress: () => readonly PartitionProgress[]
+  /** Somebody waits for records that gather: this process folds them now. */
+  readonly hurry: () => void
 }
 
 /**
@@ -66,7 +71,8 @@ export interface ProjectionRunner {
  */
 export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
   const { projection, db, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
-  const { groupId = `nextvisit.${projection.name}`, lingerMs = 20, tickEveryMs = 1_000 } = options
+  const { groupId = `nextvisit.${projection.name}`, tickEveryMs = 1_000 } = options
+  const { callersWait = false, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
   const progress = () => owned().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)
@@ -76,9 +82,22 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const stopping = new AbortController()
   const { signal } = stopping
   const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
-  const own = { projection, db, catalog, serviceVersion, logger, metrics, now, readMarks, partitionCounts, signal }
-  const { positions, begin, owned, find } = createAssignments(own)
-  const linger = createLinger(lingerMs, signal)
+  const common = createCommonFold<Fact, Draft>({
+    projection,
+    db,
+    context: { catalog, isRebuild: false },
+    serviceVersion,
+    onFolded: ({ topic, partition, offset, id, traceparent }) =>
+      logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded'),
+    onAfterFailed: (error) => logger.warn({ err: error }, 'The work after a commit failed; continuing'),
+    onCommitted: ({ records, outboxRows }) => {
+      if (records > 0) metrics.batchRecords.observe(records)
+      if (outboxRows > 0) drainOutbox()
+    },
+  })
+  const owning = { common, readMarks, partitionCounts, metrics, signal }
+  const { positions, begin, owned, find } = createAssignments({ ...options, ...owning })
+  const gathering = createGathering({ callersWait, gatherMs, onFailure })
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
@@ -92,10 +111,9 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       positions,
       onAssigned: begin,
       onBatch: async (batch) => {
-        await linger(batch)
+        const one = find(batch.topic, batch.partition)
         try {
-          await find(batch.topic, batch.partition)?.handle(batch)
-          drainOutbox()
+          if (one) await gathering.handle(one, batch)
         } catch (error) {
           // Another process owns the partition now and folds the batch. The consumer drops it, too.
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
@@ -132,10 +150,12 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       ticks.stop()
       const left = consumer.stop()
       stopping.abort()
+      gathering.hurry()
       const isOver = left.then(ticks.finished).then(alarms.stop).then(alarms.finished).then(outbox?.finished)
       await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
       await logAdmin.disconnect()
     },
     progress,
+    hurry: gathering.hurry,
   }
 }

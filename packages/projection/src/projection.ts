@@ -1,6 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { Db, Statement } from '@nextvisit/database'
 import type { ZodType } from 'zod'
+import type { OutboxRow } from './outbox.ts'
 
 /** A fact and its place in the log. */
 export interface Recorded<Fact> {
@@ -25,7 +26,9 @@ export interface FoldContext {
   readonly isRebuild: boolean
   /** A dead letter that is folded late. It may still report what has happened: that a form was shown, for example. */
   readonly isLate?: boolean
-  /** The partition that is being folded. */
+}
+
+export interface TickContext extends FoldContext {
   readonly partition: number
 }
 
@@ -59,15 +62,20 @@ export interface Projection<Fact, Draft> {
    */
   readonly idempotencyOf?: (fact: Fact) => IdempotentRecord | undefined
   readonly empty: () => Draft
-  /** Reads the rows that these facts touch. Leave out when writes only add. The catalog may change before `evolve`. */
+  /**
+   * Reads the rows that these facts touch: of several partitions, each one's in order. Leave out when writes only add. The
+   * catalog may change before `evolve`.
+   */
   readonly load?: (db: Db, batch: readonly Recorded<Fact>[], context: FoldContext) => Promise<Draft>
   /** Pure and synchronous: no I/O, no clock, no randomness. May mutate and return the draft it was given. */
   readonly evolve: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
   /**
-   * The statements for the transaction that moves the checkpoint: rows and outbox. Those of `defineTable` lock their rows
-   * by key. Always write the tables in the same order, and two owners never deadlock.
+   * The statements for the transaction that moves the checkpoints. Those of `defineTable` lock their rows by key. Always
+   * write the tables in the same order, and two owners never deadlock.
    */
   readonly save: (draft: Draft) => readonly Statement[]
+  /** What the commit puts into the outbox, to be published in this order. */
+  readonly publish?: (draft: Draft) => readonly OutboxRow[]
   /** May be lost in a crash: replies, cache eviction, metrics. Not called in a rebuild. */
   readonly after?: (draft: Draft) => Promise<void>
   /** Called with dropped duplicates after the commit, for a gateway that waits for a reply to one. Like `after`. */
@@ -81,5 +89,5 @@ export interface Projection<Fact, Draft> {
    * What time alone does to this partition's rows, as of `instant`. Committed like a batch, under the same fence. Runs
    * only after the checkpoint has passed the end that the log had at `instant`.
    */
-  readonly tick?: (db: Db, instant: Date, context: FoldContext) => Promise<readonly Statement[]>
+  readonly tick?: (db: Db, instant: Date, context: TickContext) => Promise<readonly Statement[]>
 }

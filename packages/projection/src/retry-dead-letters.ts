@@ -5,12 +5,18 @@ import { type FoldScope, foldRecords } from './fold-records.ts'
 import { type FoldResult, NOTHING_FOLDED } from './fold-result.ts'
 import { messageOf } from './partition-alarms.ts'
 import { parseRecords } from './parse-records.ts'
+import { commit, type Position } from './position.ts'
+
+/** The commits of one partition's ticks. */
+export interface TickScope<Fact, Draft> extends FoldScope<Fact, Draft> {
+  readonly position: Position
+}
 
 /**
  * Folds the dead letters that an operator wants retried, as many as go into one commit. They are folded late: into this
  * service alone, and nothing is queued; what a record confirms, it confirms late.
  */
-export async function retryDeadLetters<Fact, Draft>(scope: FoldScope<Fact, Draft>): Promise<FoldResult> {
+export async function retryDeadLetters<Fact, Draft>(scope: TickScope<Fact, Draft>): Promise<FoldResult> {
   const late = { ...scope, context: { ...scope.context, isRebuild: true, isLate: true } }
   return foldOrBury(late, await readRetries(scope.db, scope.position.key))
 }
@@ -20,10 +26,10 @@ export async function retryDeadLetters<Fact, Draft>(scope: FoldScope<Fact, Draft
  * tried alone; where it fails alone, it is dead again.
  */
 async function foldOrBury<Fact, Draft>(
-  scope: FoldScope<Fact, Draft>,
+  scope: TickScope<Fact, Draft>,
   retries: readonly FetchedRecord[],
 ): Promise<FoldResult> {
-  const { position, serviceVersion } = scope
+  const { db, position, serviceVersion } = scope
   const [first, ...others] = retries
   if (!first) return NOTHING_FOLDED
   try {
@@ -32,21 +38,23 @@ async function foldOrBury<Fact, Draft>(
     if (!(error instanceof FoldFailedError)) throw error
     if (others.length > 0) return foldOrBury(scope, [first])
     const reason = `folding it failed: ${messageOf(error.cause)}`
-    const stale = await position.commit([settleRetries(position.key, serviceVersion, [], [{ record: first, reason }])])
-    return stale ?? { ...NOTHING_FOLDED, deadLetters: 1 }
+    const buried = settleRetries(position.key, serviceVersion, [], [{ record: first, reason }])
+    const stale = await commit(db, [{ position }], [buried])
+    return stale.get(position) ?? { ...NOTHING_FOLDED, deadLetters: 1 }
   }
 }
 
 async function foldLate<Fact, Draft>(
-  scope: FoldScope<Fact, Draft>,
+  scope: TickScope<Fact, Draft>,
   retries: readonly FetchedRecord[],
 ): Promise<FoldResult> {
-  const { projection, position, serviceVersion } = scope
+  const { projection, db, position, serviceVersion } = scope
   const { recorded, deadLetters } = parseRecords(projection.schema, retries)
-  const { records, duplicates, statements } = await foldRecords(scope, recorded)
+  const { duplicates, statements } = await foldRecords(scope, recorded)
   const dead = new Set(deadLetters.map(({ record }) => record))
   const passed = retries.filter((record) => !dead.has(record))
   const settled = settleRetries(position.key, serviceVersion, passed, deadLetters)
-  const stale = await position.commit([settled, ...statements])
-  return stale ?? { outcome: 'folded', records, deadLetters: dead.size, duplicates: duplicates.length }
+  const stale = await commit(db, [{ position }], [settled, ...statements])
+  const records = recorded.length - duplicates.length
+  return stale.get(position) ?? { outcome: 'folded', records, deadLetters: dead.size, duplicates: duplicates.length }
 }

@@ -29,5 +29,9 @@ export const idempotentRecords = defineTable(
   ['recordId'],
 )
 
-/** Postgres numbers its rows, and takes the partition from the fence. */
-export const outbox = defineTable('outbox', { topic: 'text', key: 'text', value: 'text', headers: 'jsonb' }, [])
+/** Postgres numbers its rows. */
+export const outbox = defineTable(
+  'outbox',
+  { partition: 'int', topic: 'text', key: 'text', value: 'text', headers: 'jsonb' },
+  [],
+)

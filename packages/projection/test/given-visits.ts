@@ -5,6 +5,7 @@ import { openTestDb } from '@nextvisit/database/testing'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished } from 'vitest'
 import { createPartitionFold, type PartitionFold } from '../src/partition-fold.ts'
+import { createCommonFold } from '../src/common-fold.ts'
 import { coreMigrations } from '../src/index.ts'
 import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts'
 
@@ -37,13 +38,30 @@ export async function givenVisitsDatabase(): Promise<GivenDatabase> {
   return { name: new URL(database.url).pathname.slice(1), db: openDb(), openDb }
 }
 
+const catalog = staticCatalog([])
+const serviceVersion = 'test'
+
 /** The example's fold of `user-events`/0, opened at offset 0. */
 export async function givenVisitsFold(
   db: Db,
   projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
 ): Promise<PartitionFold> {
-  const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
-  const fold = createPartitionFold({ projection, db, ...place })
+  const fold = createPartitionFold({ projection, db, topic: 'user-events', partition: 0, catalog, serviceVersion })
   await fold.open()
   return fold
+}
+
+/** The example's folds of as many partitions of `user-events`, which are committed together. */
+export async function givenCommonFolds(
+  db: Db,
+  partitions: number,
+  projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
+): Promise<readonly PartitionFold[]> {
+  const scope = { projection, db, catalog, serviceVersion }
+  const common = createCommonFold({ ...scope, context: { catalog, isRebuild: false } })
+  const folds = Array.from({ length: partitions }, (_, partition) =>
+    createPartitionFold({ ...scope, topic: 'user-events', partition, common }),
+  )
+  await Promise.all(folds.map((fold) => fold.open()))
+  return folds
 }

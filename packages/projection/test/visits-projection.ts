@@ -1,6 +1,5 @@
 import { encodeRecord, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type Db, defineTable, sql } from '@nextvisit/database'
-import { outboxStatements } from '../src/outbox.ts'
 import type { Projection } from '../src/projection.ts'
 
 /** Holds the example's migrations, in `prisma/migrations`. */
@@ -10,7 +9,7 @@ const visits = defineTable('visits', { userId: 'uuid', count: 'int', lastEvent: 
 
 export interface VisitsDraft {
   readonly users: Map<string, { count: number; lastEvent: string }>
-  readonly events: UserFact[]
+  readonly events: { readonly fact: UserFact; readonly partition: number }[]
 }
 
 /** An example that does everything a projection may do: it counts a user's events and publishes each of them again. */
@@ -31,24 +30,22 @@ export function createVisitsProjection(topic: string = TOPICS.userEvents): Proje
       )
       return { users: new Map(rows.map(({ userId, ...visit }) => [userId, visit])), events: [] }
     },
-    evolve: (draft, { fact }, { isRebuild }) => {
+    evolve: (draft, { fact, partition }, { isRebuild }) => {
       if (fact.type !== 'EventTracked') return draft
       if (fact.slug === 'a_bug') throw new TypeError('a bug')
       const count = (draft.users.get(fact.userId)?.count ?? 0) + 1
       draft.users.set(fact.userId, { count, lastEvent: fact.slug })
-      if (!isRebuild) draft.events.push(fact)
+      if (!isRebuild) draft.events.push({ fact, partition })
       return draft
     },
-    save: ({ users, events }) => [
-      ...visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),
-      ...outboxStatements(
-        events.map((fact) => ({
-          topic: `${topic}.out`,
-          key: fact.userId,
-          ...encodeRecord(fact, { source: 'visits', time: fact.received }),
-        })),
-      ),
-    ],
+    save: ({ users }) => visits.upsert(Array.from(users, ([userId, visit]) => ({ userId, ...visit }))),
+    publish: ({ events }) =>
+      events.map(({ fact, partition }) => ({
+        partition,
+        topic: `${topic}.out`,
+        key: fact.userId,
+        ...encodeRecord(fact, { source: 'visits', time: fact.received }),
+      })),
     tick: async (_db, instant) => [
       sql`INSERT INTO visits VALUES ('00000000-0000-4000-8000-000000000000', 1, ${instant.toISOString()})
         ON CONFLICT (user_id) DO UPDATE SET count = visits.count + 1, last_event = excluded.last_event`,

@@ -15,6 +15,7 @@ import {
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
 import { findDueQueues, tickQueue } from './queue-tick.ts'
+import { outboxRowsOf } from './queue-rows.ts'
 import { saveDraft } from './save-draft.ts'
 
 export interface FormTriggerProjectionOptions {
@@ -48,6 +49,7 @@ export function createFormTriggerProjection({
       return draft
     },
     save: saveDraft,
+    publish: ({ facts }) => outboxRowsOf(facts),
     after: async ({ replies }) => {
       if (replies.length > 0) await publishReplies(replies)
     },

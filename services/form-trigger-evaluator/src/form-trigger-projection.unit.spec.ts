@@ -21,8 +21,8 @@ function fold(context: FoldContext, ...records: (UserFact | Recorded<UserFact>)[
     queue: rows.map(({ formId, state }) => `${formId} ${state}`),
     rows,
     decisions: [...draft.decisions.values()].map(({ formId, outcome }) => `${formId} ${outcome}`),
-    facts: draft.facts.map(({ type, formId }) => `${type} ${formId}`),
-    factIds: draft.facts.map(({ id }) => id),
+    facts: draft.facts.map(({ fact: { type, formId } }) => `${type} ${formId}`),
+    factIds: draft.facts.map(({ fact }) => fact.id),
     replies: draft.replies.map(({ reply }) => reply),
     channels: draft.replies.map(({ channel }) => channel),
   }
@@ -234,7 +234,7 @@ describe('forms queued for later', () => {
     const context = contextOf([{ ...nps, delay: '2h', expiresAfter: '1d', priority: 7 }])
     const event = eventTracked()
     const draft = projection.evolve(projection.empty(), recorded(event), context)
-    expect(draft.facts).toMatchObject([
+    expect(draft.facts.map(({ fact }) => fact)).toMatchObject([
       {
         type: 'FormQueued',
         causeId: event.id,
@@ -285,8 +285,8 @@ describe('whatever happens', () => {
         const open = rows.filter(({ state }) => state === 'waiting' || state === 'offered')
         expect(new Set(open.map(({ formId }) => formId)).size).toBe(open.length)
         expect(rows.filter(({ formId }) => formId === 'nps').length).toBeLessThan(2)
-        expect(new Set(draft.facts.map(({ id }) => id)).size).toBe(draft.facts.length)
-        expect(draft.facts.filter(({ type }) => type === 'FormQueued').length).toBe(rows.length)
+        expect(new Set(draft.facts.map(({ fact }) => fact.id)).size).toBe(draft.facts.length)
+        expect(draft.facts.filter(({ fact }) => fact.type === 'FormQueued').length).toBe(rows.length)
       }),
     )
   })

@@ -1,14 +1,7 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
-import type {
-  EvaluatorReply,
-  FormFact,
-  GateOutcome,
-  GateReason,
-  ProjectRef,
-  Trigger,
-  UserRef,
-} from '@nextvisit/contracts'
+import type { EvaluatorReply, GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
 import { EMPTY_QUEUE, NO_PROFILE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
+import type { QueueFact } from './queue-rows.ts'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
 export interface DraftUser extends UserRef, UserActivity {
@@ -61,7 +54,7 @@ export interface FormsDraft {
   /** The last for each user and form. */
   readonly decisions: Map<string, Decision>
   /** For `form-events`, in order. */
-  readonly facts: FormFact[]
+  readonly facts: QueueFact[]
   readonly replies: AddressedReply[]
   /** By record id. */
   readonly outcomes: Map<string, IdempotentOutcome>
@@ -105,5 +98,5 @@ export function projectOf(
 /** Moves a user's queue on, and publishes what happened to it. */
 export function changeQueue({ facts }: FormsDraft, user: DraftUser, change: QueueChange): void {
   user.queue = change.queue
-  facts.push(...change.facts)
+  facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition })))
 }

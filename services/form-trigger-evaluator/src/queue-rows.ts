@@ -1,6 +1,6 @@
 import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
 import type { RowOf, Statement } from '@nextvisit/database'
-import { outboxStatements } from '@nextvisit/projection'
+import type { OutboxRow } from '@nextvisit/projection'
 import { queues, shownForms } from './tables.ts'
 
 /** What a batch or a tick changes in queues. */
@@ -10,8 +10,12 @@ export interface QueueWrites {
   readonly stored?: ReadonlyMap<string, QueueRow>
   /** `partition` of `user-events`, whose owner ticks the row. */
   readonly inserted?: readonly (QueueRow & { readonly partition: number })[]
-  /** For `form-events`, in order. */
-  readonly facts?: readonly FormFact[]
+}
+
+/** A fact for `form-events`, and the partition of `user-events` whose owner publishes it. */
+export interface QueueFact {
+  readonly fact: FormFact
+  readonly partition: number
 }
 
 /** A row without its partition, which the rules do not know. */
@@ -20,24 +24,23 @@ export function toQueueRow(stored: RowOf<typeof queues>): QueueRow {
   return { ...row, state: state as QueueRow['state'] }
 }
 
-/** Rows before facts; updated rows before new ones, as the slot of a form must be free first. */
-export function writeQueues({
-  updated = [],
-  stored = new Map(),
-  inserted = [],
-  facts = [],
-}: QueueWrites): readonly Statement[] {
-  const published = facts.map((fact) => ({
-    topic: TOPICS.formEvents,
-    key: fact.userId,
-    ...encodeRecord(fact, { source: 'form-trigger-evaluator', time: fact.at }),
-  }))
+/** Updated rows before new ones, as the slot of a form must be free first. */
+export function writeQueues({ updated = [], stored = new Map(), inserted = [] }: QueueWrites): readonly Statement[] {
   return [
     ...queues.update(updated, ['state', 'offeredAt', 'shownAt', 'visitId']),
     ...queues.insert(inserted),
     ...shownForms.upsert([...updated, ...inserted].flatMap((row) => shownBy(row, stored.get(row.id)))),
-    ...outboxStatements(published),
   ]
+}
+
+/** In the order given. */
+export function outboxRowsOf(facts: readonly QueueFact[]): readonly OutboxRow[] {
+  return facts.map(({ fact, partition }) => ({
+    partition,
+    topic: TOPICS.formEvents,
+    key: fact.userId,
+    ...encodeRecord(fact, { source: 'form-trigger-evaluator', time: fact.at }),
+  }))
 }
 
 /** What a row adds to how often its form was shown. One row counts once, however many visits showed it. */

@@ -13,8 +13,8 @@ import {
   queueOf,
   settledAt,
 } from '@nextvisit/domain'
-import type { DueContext, FoldContext } from '@nextvisit/projection'
-import { toQueueRow, writeQueues } from './queue-rows.ts'
+import { type DueContext, outboxStatements, type TickContext } from '@nextvisit/projection'
+import { outboxRowsOf, toQueueRow, writeQueues } from './queue-rows.ts'
 import { queues } from './tables.ts'
 
 /** For each kind of row. The next tick takes the rest. */
@@ -65,7 +65,7 @@ export async function findDueQueues(
 export async function tickQueue(
   db: Db,
   instant: Date,
-  { partition, catalog, isRebuild }: FoldContext,
+  { partition, catalog, isRebuild }: TickContext,
   review: CatalogReview,
 ): Promise<readonly Statement[]> {
   if (isRebuild) return []
@@ -74,10 +74,11 @@ export async function tickQueue(
   const due = await readDueRows(db, { asOf, removed, partition })
   const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
   const changes = due.map((one) => tickRow(one, moments))
-  return writeQueues({
-    updated: changes.flatMap(({ queue }) => [...queue.rows.values()]),
-    facts: changes.flatMap(({ facts }) => facts),
-  })
+  const facts = changes.flatMap((change) => change.facts.map((fact) => ({ fact, partition })))
+  return [
+    ...writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
+    ...outboxStatements(outboxRowsOf(facts)),
+  ]
 }
 
 /** A row alone is as much of its queue as this needs. */

@@ -21,7 +21,7 @@ export function saveDraft(draft: FormsDraft): readonly Statement[] {
     ...users.update(others.map(userRowOf), WITHOUT_TRAITS),
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
-    ...writeQueues({ updated, stored, inserted, facts: draft.facts }),
+    ...writeQueues({ updated, stored, inserted }),
     ...keepOutcomes([...draft.outcomes.values()]),
   ]
 }

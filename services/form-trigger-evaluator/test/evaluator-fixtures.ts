@@ -1,6 +1,6 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import { type Form, OrganizationConfig, type ProjectConfig, TOPICS, type UserFact } from '@nextvisit/contracts'
-import type { FoldContext, Recorded } from '@nextvisit/projection'
+import type { TickContext, Recorded } from '@nextvisit/projection'
 
 /** For the specs beside this file: one call gives a valid part, the argument says what is special about it. */
 
@@ -19,7 +19,7 @@ export function at(ms: number): string {
 export const nps: Partial<Form> = { id: 'nps', triggers: [{ event: 'Checkout Completed' }] }
 
 /** The project acme/shop with these forms, as a fold sees it. */
-export function contextOf(forms: readonly Partial<Form>[], project: Partial<ProjectConfig> = {}): FoldContext {
+export function contextOf(forms: readonly Partial<Form>[], project: Partial<ProjectConfig> = {}): TickContext {
   const config = OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project, forms }] })
   return { catalog: staticCatalog([config]), isRebuild: false, partition: PARTITION }
 }

@@ -2,7 +2,7 @@ import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { createAdapter, sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { createPartitionFold, type FoldContext, type PartitionFold } from '@nextvisit/projection'
+import { createPartitionFold, type TickContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { formTriggerEvaluator } from '../src/consumer.ts'
@@ -29,7 +29,7 @@ export async function givenEvaluator(databaseUrl: string) {
   })
 
   /** A catalog for each batch: stories change the workspace. */
-  async function openFold({ catalog, isRebuild, partition }: FoldContext): Promise<PartitionFold> {
+  async function openFold({ catalog, isRebuild, partition }: TickContext): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
     await fold.open()
@@ -37,7 +37,7 @@ export async function givenEvaluator(databaseUrl: string) {
   }
 
   async function foldBatch(
-    context: FoldContext,
+    context: TickContext,
     facts: readonly UserFact[],
     waiting: { readonly replyTo?: string },
   ): Promise<readonly EvaluatorReply[]> {
@@ -53,11 +53,11 @@ export async function givenEvaluator(databaseUrl: string) {
   return {
     prisma,
     /** One batch, for each record of which a gateway waits; returns the replies. */
-    fold: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
+    fold: (context: TickContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
     /** One batch that nobody waits for. */
-    foldUnheard: (context: FoldContext, ...facts: UserFact[]) => foldBatch(context, facts, {}),
+    foldUnheard: (context: TickContext, ...facts: UserFact[]) => foldBatch(context, facts, {}),
     /** A tick that settles what was until `ms` after the start of the story, if one is due, as the core does it. */
-    tick: async (context: FoldContext, ms: number): Promise<void> => {
+    tick: async (context: TickContext, ms: number): Promise<void> => {
       const { catalog, partition } = context
       const instant = new Date(at(ms + FACTS_ARRIVE_WITHIN_MS))
       const due = await projection.due?.(prisma, instant, { catalog, partitions: [partition, 99] })
@@ -66,7 +66,7 @@ export async function givenEvaluator(databaseUrl: string) {
       await fold.tick(instant)
     },
     /** A record that cannot be read: a dead letter at this offset. */
-    foldUnreadable: async (context: FoldContext): Promise<bigint> => {
+    foldUnreadable: async (context: TickContext): Promise<bigint> => {
       const fold = await openFold(context)
       const { nextOffset: offset } = fold.checkpoint()
       const [record] = factsAsRecords([eventTracked()], { partition: PARTITION })
@@ -75,7 +75,7 @@ export async function givenEvaluator(databaseUrl: string) {
       return offset
     },
     /** An operator mends a dead letter and has it retried: it is this fact. */
-    retry: async (context: FoldContext, offset: bigint, fact: UserFact): Promise<void> => {
+    retry: async (context: TickContext, offset: bigint, fact: UserFact): Promise<void> => {
       const value = JSON.stringify(fact)
       await prisma.$executeRaw(sql`
         UPDATE dead_letters SET state = 'retry', value = convert_to(${value}, 'UTF8') WHERE "offset" = ${offset}`)

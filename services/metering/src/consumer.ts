@@ -31,10 +31,13 @@ export const metering = defineConsumer({
     unique_names: 'fold',
   },
 
-  routes: ({ db, readDb, catalog, now }) => [
-    internalRoute(INTERNAL_ROUTES.reserve, ReserveRequest, async ({ reservations }) => ({
-      verdicts: await reserve(db, reservations, now()),
-    })),
+  routes: ({ db, readDb, catalog, now, hurry }) => [
+    internalRoute(INTERNAL_ROUTES.reserve, ReserveRequest, async ({ reservations }) => {
+      const verdicts = await reserve(db, reservations, now())
+      // Whether the room is used up is known once the records that hold it are folded. Callers ask again until then.
+      if (verdicts.includes('held')) hurry()
+      return { verdicts }
+    }),
     internalRoute(INTERNAL_ROUTES.release, ReleaseRequest, async ({ recordIds }) => {
       await release(db, recordIds)
       return {}

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { staticCatalog } from '@nextvisit/catalog'
+import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { event, givenLedger, look, mau, newPlace, NOW, RECEIVED, type Place } from '../test/given-ledger.ts'
+import { metering } from './consumer.ts'
 import { release, reserve } from './ledger.ts'
 
 const ledger = givenLedger()
@@ -79,6 +82,27 @@ describe('reserving (design.md, Metering)', () => {
 })
 
 describe('room that is only held', () => {
+  it('hurries the fold of the records that hold it, since callers wait', async () => {
+    let hurried = 0
+    const routes = metering.routes({
+      db: ledger.prisma,
+      readDb: ledger.prisma,
+      catalog: staticCatalog([]),
+      now: () => NOW,
+      barrier: () => Promise.resolve(),
+      hurry: () => void (hurried += 1),
+      countPartitions: () => Promise.resolve(1),
+    })
+    const route = routes.find(({ path }) => path === INTERNAL_ROUTES.reserve)
+    const place = newPlace()
+    const context = { signal: new AbortController().signal, deadlineAt: Number.POSITIVE_INFINITY }
+    const ask = () => route?.handle({ reservations: [event(place, 1)] }, context)
+    expect(await ask()).toEqual({ verdicts: ['granted'] })
+    expect(hurried).toBe(0)
+    expect(await ask()).toEqual({ verdicts: ['held'] })
+    expect(hurried).toBe(1)
+  })
+
   it('is told from room that is used up, of events as of active users', async () => {
     const place = newPlace()
     await ledger.fold([eventTracked({ ...place }), identifyRequested({ ...place, userName: 'ada' })])

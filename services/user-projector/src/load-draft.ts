@@ -2,7 +2,13 @@ import type { EventTracked, IdentifyRequested, TraitValue, UserFact, UserQuery }
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import { USER_LIMITS } from '@nextvisit/domain'
 import { type FoldContext, type Recorded, requireFits } from '@nextvisit/projection'
-import { type ProjectSegments, projectKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
+import {
+  partitionKeyOf,
+  type ProjectSegments,
+  projectKeyOf,
+  readProjectSegments,
+  segmentsOf,
+} from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
 import { type DraftUser, emptyDraft, newUser, type UserDraft, userKeyOf } from './user-draft.ts'
 
@@ -17,20 +23,20 @@ type EventRow = RowOf<typeof userEvents>
 export async function loadDraft(
   db: Db,
   batch: readonly Recorded<UserFact>[],
-  context: Pick<FoldContext, 'catalog' | 'partition'>,
+  { catalog }: Pick<FoldContext, 'catalog'>,
 ): Promise<UserDraft> {
   const draft = emptyDraft()
-  const facts = batch.flatMap(({ fact }) => (fact.type === 'VisitAnswered' ? [] : fact))
-  if (facts.length === 0) return draft
-  const segments = await readProjectSegments(db, facts, context)
+  const activity = batch.flatMap(({ fact, partition }) => (fact.type === 'VisitAnswered' ? [] : { fact, partition }))
+  if (activity.length === 0) return draft
+  const asked = activity.map(({ fact: { organization, project }, partition }) => ({ organization, project, partition }))
+  const segments = await readProjectSegments(db, asked, catalog)
   const profiles = new Set<DraftUser>()
   const followed = new Set<DraftUser>()
   const events = new Map<string, UserQuery & { readonly slug: string }>()
-  for (const fact of facts) {
+  for (const { fact, partition } of activity) {
     const key = userKeyOf(fact)
-    const user =
-      draft.users.get(key) ??
-      newUser(fact, context.partition, segments.get(projectKeyOf(fact)) ?? segmentsOf(context.catalog, fact))
+    const found = segments.get(partitionKeyOf({ ...fact, partition })) ?? segmentsOf(catalog, fact)
+    const user = draft.users.get(key) ?? newUser(fact, partition, found)
     draft.users.set(key, user)
     if (fact.type === 'EventTracked') events.set(`${key}/${fact.slug}`, fact)
     if (mayChangeSegments(fact, user.segments)) followed.add(user)

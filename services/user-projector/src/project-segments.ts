@@ -2,7 +2,6 @@ import type { CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { compileSegments, NO_SEGMENTS, type SegmentIndex } from '@nextvisit/domain'
-import type { FoldContext } from '@nextvisit/projection'
 import { CatalogBehindError } from './errors.ts'
 import { segmentProgress } from './tables.ts'
 
@@ -28,30 +27,39 @@ export function projectKeyOf({ organization, project }: ProjectRef): string {
   return `${organization}/${project}`
 }
 
+/** A project's users in one partition. */
+export interface ProjectPartition extends ProjectRef {
+  readonly partition: number
+}
+
+export function partitionKeyOf({ partition, ...project }: ProjectPartition): string {
+  return `${partition}/${projectKeyOf(project)}`
+}
+
 /**
- * The segments of these projects, by {@link projectKeyOf}. Throws {@link CatalogBehindError} where users of the partition
+ * The segments of these projects, by {@link partitionKeyOf}. Throws {@link CatalogBehindError} where users of a partition
  * were computed with a later catalog.
  */
 export async function readProjectSegments(
   db: Db,
-  projects: readonly ProjectRef[],
-  { catalog, partition }: Pick<FoldContext, 'catalog' | 'partition'>,
+  asked: readonly ProjectPartition[],
+  catalog: CatalogView,
 ): Promise<ReadonlyMap<string, ProjectSegments>> {
-  const unique = new Map(projects.map((project) => [projectKeyOf(project), project]))
+  const unique = new Map(asked.map((one) => [partitionKeyOf(one), one]))
   const found = new Map(Array.from(unique, ([key, project]) => [key, segmentsOf(catalog, project)]))
-  const current = Array.from(unique.values(), (project) => currentOf(catalog, project))
-  const mixed = await db.$queryRaw<(ProjectRef & { computedWith: number })[]>(sql`
-    SELECT organization, project, max(revision) AS "computedWith"
+  const current = Array.from(unique.values(), (one) => ({ ...currentOf(catalog, one), partition: one.partition }))
+  const columns = ['organization', 'project', 'definitions', 'partition'] as const
+  const mixed = await db.$queryRaw<(ProjectPartition & { computedWith: number })[]>(sql`
+    SELECT organization, project, partition, max(revision) AS "computedWith"
     FROM segment_progress
-    JOIN ${segmentProgress.source('current', current, ['organization', 'project', 'definitions'])}
-      USING (organization, project)
-    WHERE partition = ${partition} AND users > 0
-    GROUP BY organization, project
+    JOIN ${segmentProgress.source('current', current, columns)} USING (organization, project, partition)
+    WHERE users > 0
+    GROUP BY organization, project, partition
     HAVING bool_or(segment_progress.definitions <> current.definitions)`)
-  for (const { computedWith, ...project } of mixed) {
-    const segments = found.get(projectKeyOf(project)) ?? segmentsOf(catalog, project)
-    if (computedWith > segments.revision) throw new CatalogBehindError(project, segments.revision, computedWith)
-    found.set(projectKeyOf(project), { ...segments, isMixed: true })
+  for (const { computedWith, ...one } of mixed) {
+    const segments = found.get(partitionKeyOf(one)) ?? segmentsOf(catalog, one)
+    if (computedWith > segments.revision) throw new CatalogBehindError(one, segments.revision, computedWith)
+    found.set(partitionKeyOf(one), { ...segments, isMixed: true })
   }
   return found
 }
@@ -61,8 +69,7 @@ function currentOf(catalog: CatalogView, { organization, project }: ProjectRef) 
 }
 
 /** A partition's users of a project that were computed with the same segments. */
-export interface ComputedUsers extends ProjectRef {
-  readonly partition: number
+export interface ComputedUsers extends ProjectPartition {
   readonly definitions: string
 }
 
@@ -82,12 +89,12 @@ export async function findOtherUsers(
   const rows = await readProgress(db, scopes)
   const computedWith = new Map<string, number>()
   for (const row of rows) {
-    const key = `${row.partition}/${projectKeyOf(row)}`
+    const key = partitionKeyOf(row)
     computedWith.set(key, Math.max(row.revision, computedWith.get(key) ?? 0))
   }
   const others = rows.filter((row) => row.definitions !== currentOf(catalog, row).definitions)
   const isAhead = (row: ComputedUsers) =>
-    (computedWith.get(`${row.partition}/${projectKeyOf(row)}`) ?? 0) > catalog.revision(row.organization)
+    (computedWith.get(partitionKeyOf(row)) ?? 0) > catalog.revision(row.organization)
   return { stale: others.filter((row) => !isAhead(row)), ahead: others.filter(isAhead) }
 }
 

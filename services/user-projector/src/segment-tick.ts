@@ -1,7 +1,7 @@
 import type { CatalogReview } from '@nextvisit/catalog'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
 import { settledAt } from '@nextvisit/domain'
-import { type DueContext, type FoldContext, MAX_BYTES_A_COMMIT } from '@nextvisit/projection'
+import { type DueContext, MAX_BYTES_A_COMMIT, type TickContext } from '@nextvisit/projection'
 import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
 import { loadFollowed, type UserRow } from './load-draft.ts'
 import { type ComputedUsers, findOtherUsers, projectKeyOf } from './project-segments.ts'
@@ -39,7 +39,7 @@ export async function findDueSegments(
 export async function tickSegments(
   db: Db,
   instant: Date,
-  context: FoldContext,
+  context: TickContext,
   review: CatalogReview,
 ): Promise<readonly Statement[]> {
   const { partition, catalog, isRebuild } = context

@@ -207,6 +207,7 @@ function ask(route: string, body: object, barrier: Barrier, signal = AbortSignal
     db: prisma,
     readDb: prisma,
     barrier,
+    hurry: () => {},
     countPartitions,
     catalog: context.catalog,
     now: () => new Date(),

@@ -10,6 +10,7 @@ export function callRoute(consumer: Consumer, db: Db) {
     catalog: staticCatalog([]),
     now: () => new Date(),
     barrier: () => Promise.resolve(),
+    hurry: () => {},
     countPartitions: () => Promise.resolve(1),
   })
   const context = { signal: new AbortController().signal, deadlineAt: Number.POSITIVE_INFINITY }

@@ -16,10 +16,9 @@ CREATE TABLE checkpoints (
   PRIMARY KEY (projection, topic, partition)
 );
 
--- The fence: the first statement of every commit. It raises NV001 unless the checkpoint is still as it was read. So an
--- owner that lost its partition without noticing writes nothing. Of two owners that race, the second waits here for the
--- first one's commit, then fails. It also sets the partition that this transaction writes for: outbox rows take it as
--- their default.
+-- The fence: the first statement of every commit calls it for each partition that the commit writes for. It raises NV001
+-- unless the checkpoint is still as it was read. So an owner that lost its partition without noticing writes nothing. Of
+-- two owners that race, the second waits here for the first one's commit, then fails.
 CREATE FUNCTION advance_checkpoint(
   of_projection text, of_topic text, of_partition int, read_version bigint, to_offset bigint, to_record_time timestamptz
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -31,7 +30,6 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'checkpoint of % on %/% has moved', of_projection, of_topic, of_partition USING ERRCODE = 'NV001';
   END IF;
-  PERFORM set_config('nextvisit.partition', of_partition::text, true);
 END $$;
 
 -- Records that this service could not parse, or that an operator has set aside, stored whole. A letter is written in the transaction that moves the
@@ -88,7 +86,7 @@ CREATE TABLE partition_alarms (
 CREATE TABLE outbox (
   sequence  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   -- Of the record that caused it.
-  partition int NOT NULL DEFAULT current_setting('nextvisit.partition')::int,
+  partition int NOT NULL,
   topic     text NOT NULL,
   key       text NOT NULL,
   value     text NOT NULL,
