@@ -1,16 +1,33 @@
-import { v5 } from 'uuid'
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 
 /** A constant of the product: with another one every user would get another id. */
 const NEXTVISIT_NAMESPACE = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
+const MAX_KNOWN_PROJECTS = 10_000
 
-/** The UUID, version 5, of a name in a namespace (itself a UUID). */
+/** The namespaces of projects in use: each request derives the id of its user in one. */
+const namespaces = new LRUCache<string, string>({
+  max: MAX_KNOWN_PROJECTS,
+  memoMethod: (project) => uuidV5(project, NEXTVISIT_NAMESPACE),
+})
+
+/**
+ * The UUID, version 5, of a name in a namespace (itself a UUID). Throws TypeError for a name with a lone surrogate: all
+ * of these have the same bytes.
+ */
 export function uuidV5(name: string, namespace: string): string {
-  return v5(name, namespace)
+  if (!name.isWellFormed()) throw new TypeError('A name must hold no lone surrogates')
+  const bytes = Buffer.allocUnsafe(16 + Buffer.byteLength(name))
+  bytes.write(namespace.replaceAll('-', ''), 'hex')
+  bytes.write(name, 16)
+  const hex = hash('sha1', bytes)
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
 /** The namespace that a project's ids live in. Ids of organizations and projects hold no `/`. */
 export function projectNamespace(organization: string, project: string): string {
-  return uuidV5(`${organization}/${project}`, NEXTVISIT_NAMESPACE)
+  return namespaces.memo(`${organization}/${project}`)
 }
 
 /**

@@ -130,6 +130,30 @@ describe('a publisher whose broker answers', () => {
     expect(Object.entries(record?.headers ?? {})).toEqual(Object.entries(headers))
   })
 
+  it('keeps the bytes of keys, values and headers of every length and script (our encoder, infra/patches)', async () => {
+    const topic = await givenTopic(3)
+    const publisher = await givenPublisher(givenConnection())
+    const lengths = [0, 1, 63, 64, 127, 128, 511, 512, 8_191, 8_192, 70_000]
+    const records = lengths.flatMap((length, index) =>
+      ['a', 'é', '😀'].map((letter, partition) => {
+        const text = letter.repeat(length)
+        const headers = { ce_id: `${index}`, first: text.slice(0, 2_000), 'zweiter-Größe': letter, empty: '' }
+        return { topic, partition, key: `${letter}-${index}`, value: length === 1 ? null : text, headers }
+      }),
+    )
+    await Promise.all(records.map((record) => publisher.publish(record, inMs(20_000))))
+    const found = await readAll(topic, 3)
+    expect(
+      found.map(({ partition, key, value, headers }) => ({
+        topic,
+        partition,
+        key: key?.toString(),
+        value: value === null ? null : value.toString(),
+        headers,
+      })),
+    ).toEqual(records.toSorted((one, other) => one.partition - other.partition))
+  })
+
   it('does not know what became of a record for a partition that does not exist', async () => {
     const topic = await givenTopic(1)
     const publisher = await givenPublisher(givenConnection())

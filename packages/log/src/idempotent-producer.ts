@@ -71,13 +71,7 @@ function givenPartition({ message }: { readonly message: Message }): number {
 }
 
 function byTopic(records: readonly RecordToPublish[]): TopicMessages[] {
-  const messagesOf = new Map<string, Message[]>()
-  for (const { topic, partition, key, value, headers } of records) {
-    const messages = messagesOf.get(topic)
-    const message = { partition, key, value, headers }
-    if (messages) messages.push(message)
-    else messagesOf.set(topic, [message])
-  }
+  const messagesOf = Map.groupBy(records, ({ topic }) => topic)
   return Array.from(messagesOf, ([topic, messages]) => ({ topic, messages }))
 }
 

@@ -71,10 +71,10 @@ export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
   return { add, take, takeOverdue, takeAll, waiting: () => queued }
 }
 
-/** A record's approximate size in a request, bytes: its strings and what the format adds. */
+/** A record's approximate size in a request, bytes: its strings (headers are ASCII) and what the format adds. */
 export function sizeOf({ key, value, headers }: RecordToPublish): number {
   let bytes = 64 + Buffer.byteLength(key) + Buffer.byteLength(value ?? '')
-  for (const [name, header] of Object.entries(headers)) bytes += 4 + name.length + Buffer.byteLength(header)
+  for (const [name, header] of Object.entries(headers)) bytes += 4 + name.length + header.length
   return bytes
 }
 

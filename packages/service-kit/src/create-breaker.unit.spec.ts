@@ -1,25 +1,59 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLogger } from './create-logger.ts'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createBreaker } from './create-breaker.ts'
+import { createLogger } from './create-logger.ts'
 
-const watch = { logger: createLogger('spec', 'silent'), onState: () => {} }
 const succeed = async () => 'ok'
 const fail = async () => 'failed'
+const reject = () => Promise.reject(new Error('unavailable'))
 const isFailure = (result: string) => result === 'failed'
+
+function givenBreaker(retryAfterMs = 20) {
+  const states: boolean[] = []
+  const watch = {
+    logger: createLogger('spec', 'silent'),
+    onState: (_name: string, isOpen: boolean) => states.push(isOpen),
+  }
+  const breaker = createBreaker('part', watch, retryAfterMs)
+  const run = (action: () => Promise<string>) => breaker.run(action, isFailure, 'not run')
+  return { ...breaker, run, states }
+}
 
 /** A breaker that has seen enough failures to open, and tries again after some milliseconds. */
 async function givenOpenBreaker() {
-  const breaker = createBreaker('part', watch, 20)
-  onTestFinished(() => breaker.stop())
-  const run = (action: () => Promise<string>) => breaker.run(action, isFailure, 'not run')
-  for (let call = 0; call < 5; call += 1) await run(fail)
-  expect([breaker.isOpen(), await run(succeed)]).toEqual([true, 'not run'])
+  const breaker = givenBreaker()
+  for (let call = 0; call < 5; call += 1) await breaker.run(fail)
+  expect([breaker.isOpen(), await breaker.run(succeed)]).toEqual([true, 'not run'])
   await sleep(50)
-  return { ...breaker, run }
+  return breaker
 }
 
 describe('a breaker (design.md, A track event)', () => {
+  it('opens where more than half of the calls failed, and not for the first few', async () => {
+    const breaker = givenBreaker()
+    for (const action of [fail, fail, fail]) await breaker.run(action)
+    for (const action of [succeed, succeed, succeed, succeed]) expect(await breaker.run(action)).toBe('ok')
+    for (let call = 0; call < 2; call += 1)
+      expect([await breaker.run(fail), breaker.isOpen()]).toEqual(['failed', call === 1])
+    expect(breaker.states).toEqual([false, true])
+  })
+
+  it('counts an action that rejects as a failure, and rejects nothing', async () => {
+    const breaker = givenBreaker()
+    for (let call = 0; call < 4; call += 1) expect(await breaker.run(reject)).toBe('not run')
+    expect(breaker.isOpen()).toBe(true)
+  })
+
+  it('counts calls that are under way among those that did not fail', async () => {
+    const breaker = givenBreaker()
+    const underWay = Promise.withResolvers<string>()
+    const calls = Array.from({ length: 10 }, () => breaker.run(() => underWay.promise))
+    for (let call = 0; call < 5; call += 1) await breaker.run(fail)
+    expect(breaker.isOpen()).toBe(false)
+    underWay.resolve('ok')
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(['ok']))
+  })
+
   it('lets one call through to find out, and counts as open until that call is over', async () => {
     const breaker = await givenOpenBreaker()
     expect([breaker.isOpen(), breaker.isTrying()]).toEqual([false, false])
@@ -31,11 +65,27 @@ describe('a breaker (design.md, A track event)', () => {
     expect(await tried).toBe('ok')
     expect([breaker.isOpen(), breaker.isTrying()]).toEqual([false, false])
     expect(await breaker.run(succeed)).toBe('ok')
+    expect(breaker.states).toEqual([false, true, false])
   })
 
   it('opens again where the trial fails', async () => {
     const breaker = await givenOpenBreaker()
     expect(await breaker.run(fail)).toBe('failed')
     expect([breaker.isOpen(), breaker.isTrying()]).toEqual([true, false])
+  })
+
+  it('is not closed, nor kept open, by a call that began before it opened', async () => {
+    const breaker = givenBreaker()
+    const [good, bad] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()]
+    const late = [breaker.run(() => good.promise), breaker.run(() => bad.promise)]
+    for (let call = 0; call < 5; call += 1) await breaker.run(fail)
+    good.resolve('ok')
+    await late[0]
+    expect(breaker.isOpen()).toBe(true)
+    await sleep(50)
+    expect(await breaker.run(succeed)).toBe('ok')
+    bad.resolve('failed')
+    await late[1]
+    expect(breaker.isOpen()).toBe(false)
   })
 })

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { z, type ZodType } from 'zod'
 import { InternalCallError } from './errors.ts'
 
@@ -34,18 +37,15 @@ export interface InternalClient {
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
 /** Nothing was sent on this connection, so another address may be tried. */
-const NOT_CONNECTED = new Set([
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
+const NOT_CONNECTED = new Set(['EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'])
 const Refusal = z.object({ error: z.string(), message: z.string() })
 
-/** Calls another service on its internal port. Never throws because of the other service or the network. */
+/**
+ * Calls another service on its internal port. Never throws because of the other service or the network. Over `node:http`:
+ * `fetch` takes several times the CPU for a call.
+ */
 export function createInternalClient({ baseUrls, token, timeoutMs }: InternalClientOptions): InternalClient {
+  const [httpAgent, httpsAgent] = [new HttpAgent({ keepAlive: true }), new HttpsAgent({ keepAlive: true })]
   let preferred = 0
 
   async function call<Answer>(
@@ -76,29 +76,40 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
   }
 
   async function send<Answer>(url: URL, { payload, leftMs, signal, answerSchema }: Attempt<Answer>) {
-    const timeout = AbortSignal.timeout(leftMs)
-    const response = await fetch(url, {
+    const options = {
       method: 'POST',
-      body: payload,
       headers: {
         'content-type': 'application/json',
         authorization: `Bearer ${token}`,
         'x-deadline-ms': String(leftMs),
       },
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    })
-    const answer = await readJson(response)
-    return response.ok ? readAnswer(answer, answerSchema) : readRefusal(response.status, answer)
+      ...(signal && { signal }),
+    }
+    const request =
+      url.protocol === 'https:'
+        ? requestHttps(url, { ...options, agent: httpsAgent })
+        : requestHttp(url, { ...options, agent: httpAgent })
+    // One that comes after the response is the response's, too.
+    request.on('error', () => undefined)
+    const timer = setTimeout(() => request.destroy(new InternalCallError('No answer came in time.')), leftMs)
+    try {
+      request.end(payload)
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      const answer = await readJson(response)
+      return response.statusCode === 200 ? readAnswer(answer, answerSchema) : readRefusal(response.statusCode, answer)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return { call }
 }
 
 /** Throws, and ends the connection, where the answer is too large. */
-async function readJson({ body }: Response): Promise<unknown> {
-  const chunks: Uint8Array[] = []
+async function readJson(response: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of body ?? []) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength
     if (bytes > MAX_ANSWER_BYTES) throw new InternalCallError(`The answer has more than ${MAX_ANSWER_BYTES} bytes.`)
     chunks.push(chunk)
@@ -119,7 +130,7 @@ function readAnswer<Answer>(answer: unknown, schema: ZodType<Answer>): CallOutco
   return unavailable(new InternalCallError("The service's answer does not fit its schema.", { cause: result.error }))
 }
 
-function readRefusal(status: number, answer: unknown): CallOutcome<never> {
+function readRefusal(status: number | undefined, answer: unknown): CallOutcome<never> {
   const refusal = Refusal.safeParse(answer)
   // A wrong address answers 404, too, but not with this code.
   if (status === 404 && refusal.data?.error === 'NOT_FOUND') return { outcome: 'not-found' }
@@ -132,8 +143,6 @@ function unavailable(cause: Error): CallOutcome<never> {
   return { outcome: 'unavailable', cause }
 }
 
-/** `fetch` throws a TypeError whose cause is the connection's error. */
 function isNotConnected(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && NOT_CONNECTED.has(String(cause.code))
+  return error instanceof Error && 'code' in error && NOT_CONNECTED.has(String(error.code))
 }

@@ -94,14 +94,7 @@ export function createGateway(parts: GatewayParts) {
     notReadyReasons,
     logger,
   })
-  return {
-    listener,
-    log,
-    replies,
-    notReadyReasons,
-    /** Ends timers; connections belong to their creators. */
-    stop: () => [userProjector, traitRegistry, metering, evaluator, replies].forEach((part) => part.stop()),
-  }
+  return { listener, log, replies, notReadyReasons }
 }
 
 /**

@@ -40,13 +40,9 @@ const BACKSLASH = 0x5c
 /** Counts brackets outside strings; right for JSON, and for what is not JSON it does not matter. */
 export function isDeeperThan(text: string, maxDepth: number): boolean {
   let depth = 0
-  let isInString = false
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i)
-    if (isInString) {
-      if (code === BACKSLASH) i += 1
-      else if (code === QUOTE) isInString = false
-    } else if (code === QUOTE) isInString = true
+    if (code === QUOTE) i = endOfString(text, i)
     // `[` and `{` differ by 0x20, as do their counterparts.
     else if ((code | 0x20) === 0x7b) {
       depth += 1
@@ -54,4 +50,14 @@ export function isDeeperThan(text: string, maxDepth: number): boolean {
     } else if ((code | 0x20) === 0x7d) depth -= 1
   }
   return false
+}
+
+/** Where the string that begins at a quote ends: most of a body is strings, and `indexOf` skips them quickly. */
+function endOfString(text: string, beginsAt: number): number {
+  for (let end = text.indexOf('"', beginsAt + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1
+    if (backslashes % 2 === 0) return end
+  }
+  return text.length
 }

@@ -28,6 +28,8 @@ describe('parseJson (decisions.md, Order of checks: JSON)', () => {
 
   it('counts no brackets inside strings', () => {
     expect(parse('{"a":"[[[[[[[[[[{{{{{{\\"[[[[[[[["}')).toMatchObject({ outcome: 'ok' })
+    expect(parse('{"a":"\\\\","b":"[[[[[[[[["}')).toMatchObject({ outcome: 'ok' })
+    expect(parse('{"a":"\\\\","b":[[[[[[[[]]]]]]]]}')).toMatchObject(rejected('deeper than 8'))
   })
 
   it.each([

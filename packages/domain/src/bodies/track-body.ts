@@ -1,5 +1,5 @@
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
-import { MAX_EVENT_AGE_MS, parseOccurredAt } from '../occurred-at.ts'
+import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from '../occurred-at.ts'
 import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
@@ -26,9 +26,7 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
   if (rejection) return rejection
   const slug = eventSlug(eventName as string)
   if (slug === '') return reject(BODY_RULES.emptySlug)
-  const text = memberOf(body, 'occurredAt') ?? new Date(receivedMs).toISOString()
-  if (typeof text !== 'string') return reject(BODY_RULES.occurredAtType)
-  const when = parseOccurredAt(text, receivedMs, maxAgeMs)
+  const when = occurredAtOf(memberOf(body, 'occurredAt'), receivedMs, maxAgeMs)
   if (when.outcome === 'rejected') return when
   const { occurredAt, evaluateTriggers } = when
   const userSignature = memberOf(body, 'userSignature')
@@ -38,6 +36,13 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
     outcome: 'ok',
     value: { userName: user, eventName: event, slug, occurredAt, evaluateTriggers, userSignature },
   }
+}
+
+/** An event happened when it was received, unless its caller says otherwise. */
+function occurredAtOf(text: unknown, receivedMs: number, maxAgeMs: number): OccurredAt {
+  if (text === undefined)
+    return { outcome: 'ok', occurredAt: new Date(receivedMs).toISOString(), evaluateTriggers: true }
+  return typeof text === 'string' ? parseOccurredAt(text, receivedMs, maxAgeMs) : reject(BODY_RULES.occurredAtType)
 }
 
 function checkEventName(eventName: unknown): Rejection | undefined {

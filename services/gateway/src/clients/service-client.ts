@@ -45,7 +45,6 @@ export interface ServiceClient {
   ) => BatchedCall<Question, Answer>
   /** For reads. Slow ones never make admission fail fast. */
   readonly read: ServiceCall
-  readonly stop: () => void
 }
 
 /** For what is given back after an answer, when no budget is left. The service drops by itself what gets lost. */
@@ -62,10 +61,10 @@ export function createServiceClient(
   baseUrls: readonly string[],
   { token, requestBudgetMs, onCall, ...watch }: ServiceClientOptions,
 ): ServiceClient {
-  function callsBehind(breakerName: string) {
+  function callsBehind(breakerName: string): ServiceCall {
     const client = createInternalClient({ baseUrls, token, timeoutMs: requestBudgetMs })
     const breaker = createBreaker(breakerName, watch)
-    const call: ServiceCall = (route, question, schema, deadlineAt) =>
+    return (route, question, schema, deadlineAt) =>
       breaker.run<CallOutcome<ReturnType<typeof schema.parse>>>(
         () => {
           onCall(service, route)
@@ -74,22 +73,19 @@ export function createServiceClient(
         ({ outcome }) => outcome === 'unavailable',
         NOT_CALLED,
       )
-    return { call, stop: breaker.stop }
   }
 
-  const admission = callsBehind(service)
-  const reads = callsBehind(`${service} (reads)`)
+  const callForAdmission = callsBehind(service)
   return {
     batched: ({ route, bodyOf, schema, answersOf, ...limits }) =>
       createBatchedCall({
         ...limits,
         callWithinMs: admissionBudgetMs(requestBudgetMs),
         ask: async (questions, deadlineAt) => {
-          const called = await admission.call(route, bodyOf(questions), schema, deadlineAt)
+          const called = await callForAdmission(route, bodyOf(questions), schema, deadlineAt)
           return called.outcome === 'answered' ? answersOf(called.answer, questions) : []
         },
       }),
-    read: reads.call,
-    stop: () => [admission, reads].forEach(({ stop }) => stop()),
+    read: callsBehind(`${service} (reads)`),
   }
 }
