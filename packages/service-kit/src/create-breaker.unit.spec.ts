@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createBreaker } from './create-breaker.ts'
 import { createLogger } from './create-logger.ts'
 
@@ -15,6 +15,7 @@ function givenBreaker(retryAfterMs = 20) {
     onState: (_name: string, isOpen: boolean) => states.push(isOpen),
   }
   const breaker = createBreaker('part', watch, retryAfterMs)
+  onTestFinished(() => breaker.stop())
   const run = (action: () => Promise<string>) => breaker.run(action, isFailure, 'not run')
   return { ...breaker, run, states }
 }

@@ -94,7 +94,14 @@ export function createGateway(parts: GatewayParts) {
     notReadyReasons,
     logger,
   })
-  return { listener, log, replies, notReadyReasons }
+  return {
+    listener,
+    log,
+    replies,
+    notReadyReasons,
+    /** Ends timers; connections belong to their creators. */
+    stop: () => [userProjector, traitRegistry, metering, evaluator, replies].forEach((part) => part.stop()),
+  }
 }
 
 /**

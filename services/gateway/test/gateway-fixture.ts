@@ -178,6 +178,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     stopServer: server.stop,
     stop: async () => {
       await server.stop()
+      gateway.stop()
       await gateway.log.stop()
       await subscriber.stop()
       await redis.stop()

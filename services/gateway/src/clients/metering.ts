@@ -26,7 +26,7 @@ type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 export type Metering = ReturnType<typeof createMetering>
 
 /** Metering: room under limits, and this month's counters. */
-export function createMetering({ batched, read }: ServiceClient, requestBudgetMs: number) {
+export function createMetering({ batched, read, stop }: ServiceClient, requestBudgetMs: number) {
   const keptForNamesMs = NAMES_SHARE * admissionBudgetMs(requestBudgetMs)
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
   const askReserve = batched({
@@ -85,6 +85,7 @@ export function createMetering({ batched, read }: ServiceClient, requestBudgetMs
   }
 
   return {
+    stop,
     release,
     reserveEvent: reserve,
     /** Asks nothing for a user that is known to count in the month. */

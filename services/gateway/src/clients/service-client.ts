@@ -45,6 +45,7 @@ export interface ServiceClient {
   ) => BatchedCall<Question, Answer>
   /** For reads. Slow ones never make admission fail fast. */
   readonly read: ServiceCall
+  readonly stop: () => void
 }
 
 /** For what is given back after an answer, when no budget is left. The service drops by itself what gets lost. */
@@ -61,10 +62,10 @@ export function createServiceClient(
   baseUrls: readonly string[],
   { token, requestBudgetMs, onCall, ...watch }: ServiceClientOptions,
 ): ServiceClient {
-  function callsBehind(breakerName: string): ServiceCall {
+  function callsBehind(breakerName: string) {
     const client = createInternalClient({ baseUrls, token, timeoutMs: requestBudgetMs })
     const breaker = createBreaker(breakerName, watch)
-    return (route, question, schema, deadlineAt) =>
+    const call: ServiceCall = (route, question, schema, deadlineAt) =>
       breaker.run<CallOutcome<ReturnType<typeof schema.parse>>>(
         () => {
           onCall(service, route)
@@ -73,19 +74,22 @@ export function createServiceClient(
         ({ outcome }) => outcome === 'unavailable',
         NOT_CALLED,
       )
+    return { call, stop: breaker.stop }
   }
 
-  const callForAdmission = callsBehind(service)
+  const admission = callsBehind(service)
+  const reads = callsBehind(`${service} (reads)`)
   return {
     batched: ({ route, bodyOf, schema, answersOf, ...limits }) =>
       createBatchedCall({
         ...limits,
         callWithinMs: admissionBudgetMs(requestBudgetMs),
         ask: async (questions, deadlineAt) => {
-          const called = await callForAdmission(route, bodyOf(questions), schema, deadlineAt)
+          const called = await admission.call(route, bodyOf(questions), schema, deadlineAt)
           return called.outcome === 'answered' ? answersOf(called.answer, questions) : []
         },
       }),
-    read: callsBehind(`${service} (reads)`),
+    read: reads.call,
+    stop: () => [admission, reads].forEach(({ stop }) => stop()),
   }
 }

@@ -27,7 +27,7 @@ export type Claimed =
 export type TraitRegistry = ReturnType<typeof createTraitRegistry>
 
 /** Trait-registry: claims of names that are new, and the definitions of traits and events. */
-export function createTraitRegistry({ batched, read }: ServiceClient) {
+export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
   const isKnown = (space: NameSpace, slug: string) => known.get(keyOf(space, slug)) !== undefined
   const sizes = {
@@ -52,6 +52,7 @@ export function createTraitRegistry({ batched, read }: ServiceClient) {
   })
 
   return {
+    stop,
     /**
      * Claims those of the slugs that this gateway does not know, in their order. Of a possible repeat all of them: its
      * first may be the one that made them known, and a repeat is answered like the first.

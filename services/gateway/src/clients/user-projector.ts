@@ -15,7 +15,7 @@ import type { ServiceClient } from './service-client.ts'
 export type UserProjector = ReturnType<typeof createUserProjector>
 
 /** The user projector: who exists, read models of users, segments. */
-export function createUserProjector({ batched, read }: ServiceClient) {
+export function createUserProjector({ batched, read, stop }: ServiceClient) {
   /** By partition. Each waits for its own part of the log: one that lags delays nobody else's users. */
   const lookUps = new Map<number, BatchedCall<UserLookUp, Existence>>()
 
@@ -36,6 +36,7 @@ export function createUserProjector({ batched, read }: ServiceClient) {
     })
 
   return {
+    stop,
     /** Whether a user exists, as of the question: the projector answers behind a barrier. */
     lookUp: (user: UserLookUp, deadlineAt: number) => lookUpsIn(user.partition)(user, deadlineAt),
     readUser: (query: UserQuery, deadlineAt: number) => read('readUser', query, UserReadModel, deadlineAt),

@@ -79,6 +79,7 @@ export function createRecordLog({ connection, publisher, topic = TOPICS.userEven
     start: async () => void keepConnecting(),
     stop: async () => {
       stopping.abort()
+      breaker.stop()
       await publisher.stop(3_000)
     },
     /** Where a user's records go; undefined while nothing can be published, so that nothing is reserved in vain. */

@@ -44,6 +44,7 @@ export function createReplies({ subscriber, instanceId, onReplyAwaited, ...watch
 
   return {
     isUp: () => isUp,
+    stop: breaker.stop,
     /** Registers a waiter: to be called before the record is published. Undefined while nothing can be received. */
     expect: (recordId: string) => {
       if (!isUp) return undefined

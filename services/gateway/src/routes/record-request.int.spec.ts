@@ -47,6 +47,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     await until(replies.isUp)
   })
   afterAll(async () => {
+    replies.stop()
     await subscriber.stop()
     await publisher.stop()
   })
