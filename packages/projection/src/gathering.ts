@@ -4,8 +4,9 @@ import { RunnerStoppedError } from './errors.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 
 /**
- * How long records gather that nobody waits for: a commit costs about the same for one record as for twenty. Half of what
- * admission waits for a partition that is folded as usual, and what a read by another process than the owner waits longer.
+ * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. It is half
+ * of what admission waits for a partition that is folded as usual, and the longest that a read waits which another process
+ * than the partition's owner answers.
  */
 export const GATHER_MS = 250
 

@@ -48,7 +48,7 @@ export function createOutboxDrain({ db, publisher, logger, owned, partitionOf }:
       const failed = outcomes.findIndex(({ outcome }) => outcome !== 'published')
       await deleteRows(db, failed === -1 ? rows : rows.slice(0, failed))
       if (failed !== -1) logger.warn({ partition, outcome: outcomes[failed]?.outcome }, 'The outbox waits for the log')
-      if (failed !== -1 || rows.length === 0) return
+      if (failed !== -1 || !mayLeaveOthers(rows)) return
     }
   }
 
@@ -100,6 +100,12 @@ function readRows(db: Db, partition: number): Promise<StoredRow[]> {
       ) AS first_rows
     ) AS sized
     WHERE bytes_before < ${BYTES_PER_REQUEST} ORDER BY sequence`)
+}
+
+/** Whether the limits of a request may have left rows behind. Those that come later have a drain of their own. */
+function mayLeaveOthers(rows: readonly StoredRow[]): boolean {
+  const bytes = rows.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0)
+  return rows.length === ROWS_PER_REQUEST || bytes >= BYTES_PER_REQUEST
 }
 
 async function deleteRows(db: Db, rows: readonly StoredRow[]): Promise<void> {
