@@ -7,21 +7,22 @@ export function createCatalogMetrics(
   view: Pick<CatalogView, 'problems' | 'currentAsOfMs'>,
   nowMs: () => number = Date.now,
 ): void {
-  new Gauge({
+  const problems = new Gauge({
     name: 'nextvisit_catalog_problems',
     help: 'Organizations whose catalog record this process does not understand in full',
-    registers: [registry],
+    registers: [],
     collect() {
       this.set(view.problems().length)
     },
   })
-  new Gauge({
+  const age = new Gauge({
     name: 'nextvisit_catalog_age_seconds',
     help: 'Time since the catalog was last known to be current; NaN before the first time',
-    registers: [registry],
+    registers: [],
     collect() {
       const asOfMs = view.currentAsOfMs()
       this.set(asOfMs === 0 ? Number.NaN : (nowMs() - asOfMs) / 1_000)
     },
   })
+  for (const gauge of [problems, age]) registry.registerMetric(gauge)
 }

@@ -52,6 +52,13 @@ function turn(...segments: readonly WrittenSegment[]): Turn {
   return { catalog: catalogOf(segments) }
 }
 
+/** A process that reads the catalog's record with this segment, as far as it understands it. */
+function readAs(where: object): Turn {
+  const projects = [{ id: 'shop', segments: [{ id: 'paying', where }] }]
+  const reading = readOrganizationConfig({ id: 'acme', projects })
+  return { catalog: staticCatalog(reading.outcome === 'read' ? [reading.config] : []) }
+}
+
 describe('membership of segments', () => {
   it('follows every identify', async () => {
     const now = turn(paying)
@@ -285,13 +292,6 @@ describe('a catalog that changes', () => {
   })
 
   it('has a segment of a later version get its members once a process understands it, at the same revision', async () => {
-    const readAs = (where: object): Turn => {
-      const reading = readOrganizationConfig({
-        id: 'acme',
-        projects: [{ id: 'shop', segments: [{ id: 'paying', where }] }],
-      })
-      return { catalog: staticCatalog(reading.outcome === 'read' ? [reading.config] : []) }
-    }
     const ofEarlierVersion = readAs({ moonPhase: 'full' })
     await given.fold(ofEarlierVersion, identifyRequested({ ...plan('pro'), received: at('08:00') }))
     expect(await membersOf('paying')).toEqual([])
