@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { v5 } from 'uuid'
 import { describe, expect, it } from 'vitest'
 import { projectNamespace, userIdOf, uuidV5 } from './ids.ts'
 
@@ -6,6 +7,15 @@ describe('ids', () => {
   it('derives UUIDs as RFC 9562 does (its own example)', () => {
     expect(uuidV5('www.example.com', '6ba7b810-9dad-11d1-80b4-00c04fd430c8')).toBe(
       '2ed6657d-e927-568b-95e1-2665a8aea6a2',
+    )
+  })
+
+  it('derives the same UUIDs as a library that is slower', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.uuid(), (name, namespace) => {
+        fc.pre(name.isWellFormed())
+        expect(uuidV5(name, namespace)).toBe(v5(name, namespace))
+      }),
     )
   })
 
