@@ -96,9 +96,11 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT count(*) AS names FROM claims AS c
       WHERE (c.organization, c.project, c.kind) = (capped.organization, capped.project, capped.kind)
+        -- OFFSET 0: a look-up by key for each claim. As a join, tables without statistics are compared row by row.
         AND NOT EXISTS (
           SELECT FROM definitions AS d
           WHERE (d.organization, d.project, d.kind, d.slug) = (c.organization, c.project, c.kind, c.slug)
+          OFFSET 0
         )
     ) AS claimed
     CROSS JOIN LATERAL (
