@@ -1,40 +1,19 @@
 import { EventsPage, TraitsPage, UsageOverview } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { eventually, keyNamed } from '@nextvisit/testing/black-box'
-import { product } from './product.ts'
+import { eventually } from '@nextvisit/testing/black-box'
+import { type Answer, callerOf } from './call.ts'
 
-const ADMIN_KEY = keyNamed('MAIN_JOB_ADMIN_P')
-const SDK_KEY = keyNamed('MAIN_JOB_SDK_P')
-
-async function post(
-  path: string,
-  key: string,
-  body: object,
-): Promise<{ status: number; body: Record<string, unknown> }> {
-  const response = await fetch(`${product().gatewayUrl}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': key },
-    body: JSON.stringify(body),
-  })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
-}
-
-async function read(path: string): Promise<Record<string, unknown>> {
-  const response = await fetch(`${product().gatewayUrl}${path}`, { headers: { 'x-api-key': ADMIN_KEY } })
-  return (await response.json()) as Record<string, unknown>
-}
+const { identify, track, visit, get } = callerOf('MAIN_JOB_ADMIN_P', 'MAIN_JOB_SDK_P')
+const read = async (path: string) => (await get(path)).body
 const readUser = (userName: string) => read(`/v2/admin/users/${userName}`)
-
-const identify = (body: object) => post('/v2/admin/identify-user', ADMIN_KEY, body)
-const track = (body: object) => post('/v2/admin/track-event', ADMIN_KEY, body)
-const visit = (body: object) => post('/v2/sdk/identify-user', SDK_KEY, body)
+const said = ({ status, body }: Answer) => ({ status, body })
 
 /** What the product is for, step by step. */
 export function describeMainJob(): void {
   describe('from a server-side event to a form at the next visit', () => {
     it('shows the form that an event triggered, once', async () => {
       const identified = await identify({ userName: 'ada', userAttributes: { $set: { plan: 'pro' } } })
-      expect(identified).toEqual({ status: 200, body: { message: 'ok', userId: expect.any(String) } })
+      expect(said(identified)).toEqual({ status: 200, body: { message: 'ok', userId: expect.any(String) } })
 
       const tracked = await track({ userName: 'ada', eventName: 'Checkout Completed' })
       expect(tracked).toMatchObject({
@@ -104,7 +83,7 @@ export function describeMainJob(): void {
     })
 
     it('answers 404 for an event of a user who was never identified', async () => {
-      expect(await track({ userName: 'nobody', eventName: 'Signed In' })).toEqual({
+      expect(said(await track({ userName: 'nobody', eventName: 'Signed In' }))).toEqual({
         status: 404,
         body: { status: 404, error: 'Not Found', message: 'User not found' },
       })

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { readUnchecked } from '@nextvisit/testing/black-box'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import { type Fault, type FaultContext, nothingToHeal } from './fault.ts'
@@ -26,7 +27,7 @@ function flood(
     name,
     family: 'hostile callers',
     inject: async ({ stack, hostile }) => {
-      const uncheckedBefore = await readUnchecked(stack)
+      const uncheckedSince = await watchUnchecked(stack)
       const heard: Heard = new Map()
       const once = act(hostile, stack)
       const until = performance.now() + LASTS_MS
@@ -34,7 +35,7 @@ function flood(
         while (performance.now() < until) count(heard, (await once().catch(() => 0)) ?? 0)
       }
       await Promise.all(Array.from({ length: callers }, loop))
-      const unchecked = (await readUnchecked(stack)) - uncheckedBefore
+      const unchecked = await uncheckedSince()
       return { lastsMs: 0, heal: nothingToHeal, witness: async () => inWords(heard), measured: () => ({ unchecked }) }
     },
   }
@@ -51,10 +52,11 @@ function inWords(heard: Heard): string | undefined {
     : `heard ${statuses.map(([status, times]) => `${times} × ${status === 0 ? 'nothing' : status}`).join(', ')}`
 }
 
-async function readUnchecked(stack: CampaignStack): Promise<number> {
-  const text = await (await fetch(`${stack.internalUrlOf('gateway')}/metrics`)).text()
-  const counts = text.matchAll(/^nextvisit_gateway_unchecked_total\{.*\} (\d+)$/gm)
-  return [...counts].reduce((sum, [, value]) => sum + Number(value), 0)
+/** Measures from now on: the result says how many checks were left out since. */
+async function watchUnchecked(stack: CampaignStack): Promise<() => Promise<number>> {
+  const read = () => readUnchecked([`${stack.internalUrlOf('gateway')}/metrics`])
+  const before = await read()
+  return async () => (await read()) - before
 }
 
 /** Opens very many requests, and sends their bodies one byte at a time. */
@@ -67,7 +69,7 @@ const slowBodies: Fault['inject'] = async ({ stack, hostile: { project } }) => {
     'Content-Type: application/json',
     'Content-Length: 90000',
   ].join('\r\n')
-  const uncheckedBefore = await readUnchecked(stack)
+  const uncheckedSince = await watchUnchecked(stack)
   const heard: Heard = new Map()
   const sockets = Array.from({ length: SLOW_CONNECTIONS }, () => {
     const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\n\r\n{`))
@@ -83,7 +85,7 @@ const slowBodies: Fault['inject'] = async ({ stack, hostile: { project } }) => {
     heal: async () => {
       clearInterval(dripping)
       for (const socket of sockets) socket.destroy()
-      unchecked = (await readUnchecked(stack)) - uncheckedBefore
+      unchecked = await uncheckedSince()
     },
     witness: async () => inWords(heard),
     measured: () => ({ unchecked }),

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { eventually } from '@nextvisit/testing/black-box'
+import { eventually, readTopic } from '@nextvisit/testing/black-box'
 import { Client } from 'pg'
 import type { CampaignStack } from './campaign-stack.ts'
 import { type Fault, nothingToHeal } from './fault.ts'
-import { kafkaOf } from './kafka-of.ts'
+import { withProducer } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 const CATALOG = 'catalog'
@@ -12,7 +12,6 @@ const SEEN_WITHIN_MS = 20_000
 const BUGGY = 'a user that the fold fails for'
 
 interface CatalogRecord {
-  readonly organization: string
   readonly revision: number
   readonly config: { readonly projects: readonly { readonly forms: readonly object[] }[] }
 }
@@ -37,8 +36,11 @@ async function alarmsOf(stack: CampaignStack): Promise<string> {
 }
 
 async function publishLater(stack: CampaignStack, organization: string): Promise<void> {
-  const latest = await readLatest(stack, organization)
-  const value = JSON.parse(latest.value) as CatalogRecord
+  const records = await readTopic(stack.brokers, CATALOG)
+  const latest = records.findLast(({ value }) => value?.['organization'] === organization)
+  if (!latest) throw new Error(`The catalog has no record of ${organization}`)
+  const { key, headers } = latest
+  const value = latest.value as unknown as CatalogRecord
   const projects = value.config.projects.map((project) => ({
     ...project,
     forms: [...project.forms, { id: 'of-a-later-version', triggers: [{ moonPhase: 'full' }] }],
@@ -49,42 +51,8 @@ async function publishLater(stack: CampaignStack, organization: string): Promise
     revision: value.revision + 1,
     config: { ...value.config, projects },
   }
-  const producer = kafkaOf(stack).producer()
-  await producer.connect()
-  await producer.send({ topic: CATALOG, messages: [{ ...latest, value: JSON.stringify(next) }] })
-  await producer.disconnect()
-}
-
-interface Latest {
-  readonly key: Buffer
-  readonly value: string
-  readonly headers: Record<string, Buffer | string | (Buffer | string)[] | undefined>
-}
-
-async function readLatest(stack: CampaignStack, organization: string): Promise<Latest> {
-  const kafka = kafkaOf(stack)
-  const admin = kafka.admin()
-  await admin.connect()
-  const end = Number((await admin.fetchTopicOffsets(CATALOG))[0]?.high)
-  await admin.disconnect()
-  const consumer = kafka.consumer({ groupId: `faults-${crypto.randomUUID()}`, maxWaitTimeInMs: 100 })
-  await consumer.connect()
-  await consumer.subscribe({ topic: CATALOG, fromBeginning: true })
-  const latest = await new Promise<Latest | undefined>((resolve) => {
-    let found: Latest | undefined
-    void consumer.run({
-      autoCommit: false,
-      eachMessage: async ({ message: { key, value, headers = {}, offset } }) => {
-        const text = value?.toString() ?? ''
-        if (key && (JSON.parse(text || '{}') as Partial<CatalogRecord>).organization === organization)
-          found = { key, value: text, headers }
-        if (Number(offset) + 1 >= end) resolve(found)
-      },
-    })
-  })
-  await consumer.disconnect()
-  if (!latest) throw new Error(`The catalog has no record of ${organization}`)
-  return latest
+  const messages = [{ key, headers, value: JSON.stringify(next) }]
+  await withProducer(stack, (producer) => producer.send({ topic: CATALOG, messages }))
 }
 
 /** The user projector's fold of one user fails, as from a bug: only that user's partition may halt. */

@@ -1,4 +1,4 @@
-import { Kafka, logLevel } from 'kafkajs'
+import { Kafka, logLevel, type Producer } from 'kafkajs'
 import type { CampaignStack } from './campaign-stack.ts'
 
 export const USER_EVENTS = 'user-events'
@@ -6,4 +6,15 @@ export const USER_EVENTS = 'user-events'
 /** A Kafka client for the campaign. It shares no code with the services. */
 export function kafkaOf({ brokers }: CampaignStack): Kafka {
   return new Kafka({ clientId: 'faults', brokers: [...brokers], logLevel: logLevel.NOTHING })
+}
+
+/** Lends a producer to the work. It creates no topics. */
+export async function withProducer<T>(stack: CampaignStack, work: (producer: Producer) => Promise<T>): Promise<T> {
+  const producer = kafkaOf(stack).producer({ allowAutoTopicCreation: false })
+  await producer.connect()
+  try {
+    return await work(producer)
+  } finally {
+    await producer.disconnect()
+  }
 }

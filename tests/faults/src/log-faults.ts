@@ -4,7 +4,7 @@ import type { Message, Producer } from 'kafkajs'
 import { eventually } from '@nextvisit/testing/black-box'
 import { type CampaignStack, CONSUMERS } from './campaign-stack.ts'
 import { type Fault, type Injected, nothingToHeal } from './fault.ts'
-import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
+import { kafkaOf, USER_EVENTS, withProducer } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 const headers = { 'schema-version': '1', 'content-type': 'application/json' }
@@ -77,16 +77,6 @@ async function nextOffsetsOf(stack: CampaignStack, partition: number): Promise<n
   const sql = `SELECT next_offset AS next FROM checkpoints WHERE topic = '${USER_EVENTS}' AND partition = ${partition}`
   const rows = await Promise.all(CONSUMERS.map((consumer) => queryRows<{ next: string }>(stack, consumer, sql)))
   return rows.map(([row]) => Number(row?.next ?? 0))
-}
-
-async function withProducer<T>(stack: CampaignStack, work: (producer: Producer) => Promise<T>): Promise<T> {
-  const producer = kafkaOf(stack).producer({ allowAutoTopicCreation: false })
-  await producer.connect()
-  try {
-    return await work(producer)
-  } finally {
-    await producer.disconnect()
-  }
 }
 
 /** Reads the first hundred idempotent records and publishes each of them again, unchanged. */

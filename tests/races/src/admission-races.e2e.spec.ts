@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { uncheckedByMetrics, waitUntilChecked } from './wait-until-checked.ts'
+import { waitUntilChecked } from './wait-until-checked.ts'
 import { REQUESTS, FAMILIES, LIMIT } from './race-families.ts'
 import { FAULTS } from './race-faults.ts'
 import { type RaceStack, startRaceStack } from './race-stack.ts'
@@ -7,7 +7,7 @@ import { formatTable } from './race-table.ts'
 import { keyOf, raceWorkspace } from './race-workspace.ts'
 import { type Race, runRace } from './run-race.ts'
 import { raceErrors, recordsOf, raceResult } from './race-result.ts'
-import { eventually, readTopic, type TopicRecord } from '@nextvisit/testing/black-box'
+import { eventually, readTopic, readUnchecked, type TopicRecord } from '@nextvisit/testing/black-box'
 
 /** A reservation or claim whose record is never folded is dropped after 60 s. */
 const SETTLED_WITHIN_MS = 100_000
@@ -38,7 +38,7 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
     races.push(...run)
     await waitUntilChecked(stack)
     if (fault.restartsGateway)
-      countedBefore = { unchecked: await uncheckedByMetrics(stack), at: new Date().toISOString() }
+      countedBefore = { unchecked: await readUnchecked(stack.gatewayMetrics), at: new Date().toISOString() }
     expect(run.filter(({ entries }) => entries.length < REQUESTS)).toEqual([])
   })
 
@@ -63,7 +63,7 @@ describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over 
     const marks = records
       .filter(({ value }) => String(value['received']) > countedBefore.at)
       .flatMap(({ value }) => (value['unchecked'] as string[] | undefined) ?? [])
-    expect((await uncheckedByMetrics(stack)) - countedBefore.unchecked).toBe(marks.length)
+    expect((await readUnchecked(stack.gatewayMetrics)) - countedBefore.unchecked).toBe(marks.length)
   })
 
   it('registers the names that are in the log, and no others', async () => {

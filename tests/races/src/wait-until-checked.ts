@@ -1,21 +1,14 @@
-import { createCallerLedger, eventually } from '@nextvisit/testing/black-box'
+import { createCallerLedger, eventually, readUnchecked } from '@nextvisit/testing/black-box'
 import type { RaceStack } from './race-stack.ts'
 import { keyOf, PROBE } from './race-workspace.ts'
-
-/** The gateways' counters of unchecked records: one for each check that was not made. */
-export async function uncheckedByMetrics({ gatewayMetrics }: RaceStack): Promise<number> {
-  const texts = await Promise.all(gatewayMetrics.map(async (url) => (await fetch(url)).text()))
-  const counts = texts.flatMap((text) => [...text.matchAll(/^nextvisit_gateway_unchecked_total\{.*\} (\d+)$/gm)])
-  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
-}
 
 /** Waits until both gateways check every limit again. An open breaker lets a call through only from time to time. */
 export async function waitUntilChecked(stack: RaceStack): Promise<void> {
   let probes = 0
   const isChecked = async () => {
-    const before = await uncheckedByMetrics(stack)
+    const before = await readUnchecked(stack.gatewayMetrics)
     const answers = await Promise.all(stack.gatewayUrls.map((url) => probe(url, `probe-${(probes += 1)}`)))
-    return answers.every((status) => status === 202) && (await uncheckedByMetrics(stack)) === before
+    return answers.every((status) => status === 202) && (await readUnchecked(stack.gatewayMetrics)) === before
   }
   if (!(await eventually(isChecked, Boolean, 60_000))) throw new Error('Admission is still unchecked')
 }

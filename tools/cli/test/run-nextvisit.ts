@@ -1,6 +1,7 @@
 import { format } from 'node:util'
 import { vi } from 'vitest'
 import { runProgram } from '../src/program.ts'
+import { withEnvironment } from './config.ts'
 
 export interface Ended {
   readonly exitCode: number
@@ -10,7 +11,6 @@ export interface Ended {
 
 /** Runs the command line in this process, where nothing is set but `env`. One at a time: it takes over the output. */
 export async function runNextvisit(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  const given = process.env
   const output = { stdout: '', stderr: '' }
   const into = (stream: keyof typeof output, end: string) => (text: unknown) => {
     output[stream] += format(text) + end
@@ -22,11 +22,10 @@ export async function runNextvisit(args: readonly string[], env: Readonly<Record
     vi.spyOn(console, 'log').mockImplementation(into('stdout', '\n')),
     vi.spyOn(console, 'error').mockImplementation(into('stderr', '\n')),
   ]
-  process.env = { ...env }
   try {
-    return { exitCode: await runProgram(['node', 'nextvisit', ...args]), ...output }
+    const exitCode = await withEnvironment(env, () => runProgram(['node', 'nextvisit', ...args]))
+    return { exitCode, ...output }
   } finally {
-    process.env = given
     process.exitCode = undefined
     for (const spy of spies) spy.mockRestore()
   }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { Kafka, logLevel } from 'kafkajs'
+import { type IHeaders, Kafka, logLevel } from 'kafkajs'
 
 /** One record, read without the services' code. */
 export interface TopicRecord {
   readonly partition: number
   readonly offset: string
+  readonly key: Buffer | null
+  readonly headers: IHeaders
   readonly value: Readonly<Record<string, unknown>>
 }
 
@@ -33,6 +35,8 @@ export async function readTopic(brokers: readonly string[], topic: string): Prom
           records.push({
             partition: batch.partition,
             offset: message.offset,
+            key: message.key,
+            headers: message.headers ?? {},
             value: JSON.parse(message.value?.toString('utf8') ?? 'null') as Record<string, unknown>,
           })
         }
