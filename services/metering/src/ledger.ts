@@ -43,17 +43,9 @@ export async function reserve(db: Db, asked: readonly Reservation[], at: Date): 
   return rows.map((row) => ReserveVerdict.parse(row.verdict))
 }
 
-/** Releases what certainly was not published. Records that hold nothing are passed over. */
+/** Releases what certainly was not published (the SQL function `release_room`). */
 export async function release(db: Db, recordIds: readonly string[]): Promise<void> {
-  const held = sql`holders && ${recordIds}::uuid[]`
-  await executeAll(db, [
-    lockCountersOf(held),
-    lowerPending(sql`
-      DELETE FROM reservations WHERE ${held} AND holders <@ ${recordIds}::uuid[] AND NOT may_have_landed`),
-    sql`
-      UPDATE reservations SET holders = ARRAY(SELECT unnest(holders) EXCEPT SELECT unnest(${recordIds}::uuid[]))
-      WHERE ${held}`,
-  ])
+  await db.$executeRaw(sql`SELECT release_room(${recordIds}::uuid[])`)
 }
 
 /** The partitions, of those given, that have reservations of `deadline` and before. */
@@ -64,10 +56,19 @@ export async function findUnfolded(db: Db, partitions: readonly number[], deadli
   return rows.map((row) => row.partition)
 }
 
-/** Drops a partition's reservations of `deadline` and before. */
+/**
+ * Drops a partition's reservations of `deadline` and before. Their counters are locked first, in key order (see the
+ * migration); no reservation that old is made in between.
+ */
 export function dropUnfolded(partition: number, deadline: Date): Statement[] {
   const unfolded = unfoldedIn(sql`${partition}::int`, deadline)
-  return [lockCountersOf(unfolded), lowerPending(sql`DELETE FROM reservations WHERE ${unfolded}`)]
+  const lockCounters = sql`
+    SELECT FROM counters
+    WHERE (organization, project, kind, month) IN
+      (SELECT organization, project, kind, month FROM reservations WHERE ${unfolded})
+    ORDER BY organization, project, kind, month
+    FOR UPDATE`
+  return [lockCounters, lowerPending(sql`DELETE FROM reservations WHERE ${unfolded}`)]
 }
 
 function unfoldedIn(partition: Statement, deadline: Date): Statement {
@@ -89,16 +90,6 @@ export function countMembers(users: readonly Unit[]): Statement[] {
 /** Deletes the reservations of units that are folded now. */
 export function settle(units: readonly Unit[]): Statement[] {
   return reservations.deleteByKeys(units).map(lowerPending)
-}
-
-/** In key order, as everyone does who touches reservations (see the migration). */
-function lockCountersOf(which: Statement): Statement {
-  return sql`
-    SELECT FROM counters
-    WHERE (organization, project, kind, month) IN
-      (SELECT organization, project, kind, month FROM reservations WHERE ${which})
-    ORDER BY organization, project, kind, month
-    FOR UPDATE`
 }
 
 /** Runs a deletion of reservations and takes what it deleted off the counters. */

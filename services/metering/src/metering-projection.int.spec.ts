@@ -126,6 +126,25 @@ describe('everything at once', () => {
     }
   })
 
+  it('never deadlocks when a record is reserved again while it is released and folded', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const place = newPlace()
+      const asked = event(place, 1_000)
+      const fiveTimes = async (act: () => Promise<unknown>) => {
+        for (let time = 0; time < 5; time += 1) await act()
+      }
+      await Promise.all([
+        fiveTimes(() => reserve(ledger.prisma, [asked], NOW)),
+        fiveTimes(() => reserve(ledger.prisma, [asked], NOW)),
+        fiveTimes(() => release(ledger.prisma, [asked.recordId])),
+        fiveTimes(() => release(ledger.prisma, [asked.recordId])),
+        fiveTimes(() => ledger.fold([eventTracked({ ...place, id: asked.recordId })])),
+      ])
+      const { pending, reservations } = await ledger.counterOf(place, 'event')
+      expect(pending).toBe(reservations)
+    }
+  })
+
   it('keeps every sum exact, never passes a limit and never deadlocks', async () => {
     const fates = fc.array(fc.constantFrom('publish', 'release', 'lose', 'repeat'), { minLength: 20, maxLength: 60 })
     await fc.assert(

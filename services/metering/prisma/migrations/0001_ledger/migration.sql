@@ -157,3 +157,41 @@ BEGIN
   ORDER BY asked.position;
 END
 $$;
+
+-- Frees what was reserved for records that certainly were not published. Records that hold nothing are passed over.
+--
+-- It frees only reservations whose counters it has locked. A caller that repeats its request may reserve again at any
+-- time; to delete that reservation under no lock would be a deadlock with the reserve that comes next.
+CREATE FUNCTION release_room(record_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  locked counters[];
+BEGIN
+  locked := ARRAY(
+    SELECT counters FROM counters
+    WHERE (organization, project, kind, month) IN
+      (SELECT organization, project, kind, month FROM reservations WHERE holders && record_ids)
+    ORDER BY organization, project, kind, month
+    FOR UPDATE
+  );
+
+  WITH gone AS (
+    DELETE FROM reservations AS held
+    USING unnest(locked) AS counter
+    WHERE (held.organization, held.project, held.kind, held.month)
+        = (counter.organization, counter.project, counter.kind, counter.month)
+      AND held.holders && record_ids AND held.holders <@ record_ids AND NOT held.may_have_landed
+    RETURNING held.organization, held.project, held.kind, held.month
+  )
+  UPDATE counters SET pending = counters.pending - less.units
+  FROM (SELECT organization, project, kind, month, count(*) AS units FROM gone GROUP BY 1, 2, 3, 4) AS less
+  WHERE (counters.organization, counters.project, counters.kind, counters.month)
+      = (less.organization, less.project, less.kind, less.month);
+
+  UPDATE reservations AS held
+  SET holders = ARRAY(SELECT unnest(held.holders) EXCEPT SELECT unnest(record_ids))
+  FROM unnest(locked) AS counter
+  WHERE (held.organization, held.project, held.kind, held.month)
+      = (counter.organization, counter.project, counter.kind, counter.month)
+    AND held.holders && record_ids;
+END
+$$;
