@@ -2,25 +2,11 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { produceApiKey, type BrokerResponse, type ResponseFault } from '@nextvisit/testing'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 import { createPublisher, type PublisherOptions } from './create-publisher.ts'
-import { givenConnection, givenFaultProxy, givenTopic, readAll } from '../test/given-topic.ts'
-import type { LogConnection } from './log-connection.ts'
+import { givenConnection, givenFaultProxy, givenPublisher, givenTopic, readAll } from '../test/given-topic.ts'
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
-
-const started: Publisher[] = []
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((publisher) => publisher.stop(1_000)))
-})
-
-async function givenPublisher(connection: LogConnection, options?: PublisherOptions): Promise<Publisher> {
-  const publisher = createPublisher(connection, options)
-  started.push(publisher)
-  await publisher.start()
-  return publisher
-}
 
 function recordOf(topic: string, partition: number, value: string): RecordToPublish {
   return { topic, partition, key: value, value, headers: { ce_id: value } }

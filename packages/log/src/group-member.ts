@@ -239,6 +239,9 @@ export function createGroupMember(
   return { join, leave, assigned: () => assignment?.partitions ?? new Map<string, readonly number[]>() }
 }
 
+/** All of a fetch is held in memory. Some thousand records: more would not make a commit cheaper. */
+const MAX_FETCH_BYTES = 2 * 1024 * 1024
+
 function createConsumer(
   connection: LogConnection,
   sockets: ClientSockets,
@@ -259,7 +262,8 @@ function createConsumer(
     rebalanceTimeout: options.rebalanceTimeoutMs ?? 15_000,
     maxWaitTimeInMs: options.maxWaitMs ?? 500,
     minBytes: 1,
-    maxBytesPerPartition: options.maxBytesPerPartition ?? 256 * 1024,
+    maxBytesPerPartition: options.maxBytesPerPartition ?? 1_100_000,
+    maxBytes: MAX_FETCH_BYTES,
     allowAutoTopicCreation: false,
     // How soon added partitions are noticed.
     metadataMaxAge: 10_000,

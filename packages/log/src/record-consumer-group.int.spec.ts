@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { deleteRecords, fetchApiKey } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenMember, numbers, until, valuesOf } from '../test/given-member.ts'
-import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from '../test/given-topic.ts'
+import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../test/given-topic.ts'
 import type { FetchedBatch, Watermarks } from './record-consumer.ts'
 
 describe('record consumers of one group', () => {
@@ -134,5 +134,22 @@ describe('record consumers of one group', () => {
     await until(() => valuesOf(batches, 1).length === 5)
     await sleep(500)
     expect({ assigned, crashes, unread: valuesOf(batches, 0) }).toEqual({ assigned: [[0, 1]], crashes: [], unread: [] })
+  })
+
+  it('get a large record as soon as others, beside partitions that never rest', async () => {
+    const topic = await givenTopic(8)
+    const { batches } = await givenMember({ topic, onBatch: () => sleep(20) })
+    const fetchesOf = (partition: number) => batches.filter((batch) => batch.partition === partition).length
+    const publisher = await givenPublisher(givenConnection())
+    const publish = (partition: number, value: string) =>
+      publisher.publish({ topic, partition, key: 'a', value, headers: {} }, performance.now() + 30_000)
+
+    for (let large = 1; large <= 10; large += 1) {
+      await publish(7, 'x'.repeat(800_000))
+      while (fetchesOf(7) < large)
+        await Promise.all([0, 1, 2, 3, 4, 5, 6].map((partition) => publish(partition, 'small')))
+    }
+    // Where the broker leaves out what is too large, it comes in one of eight fetches.
+    expect(fetchesOf(0)).toBeLessThan(30)
   })
 })

@@ -36,7 +36,10 @@ export interface RecordConsumerOptions {
   readonly concurrency?: number
   /** A larger fetch is passed on in parts. Default 1,000. */
   readonly maxBatchRecords?: number
-  /** Default 256 KiB: some hundred records. A fetch brings as much of every partition, and all of it is held in memory. */
+  /**
+   * Default 1.1 MB, above the largest record that a topic takes as Kafka is delivered: a broker hands out a larger one only
+   * while no other partition has records, so that it waits beside busy ones.
+   */
   readonly maxBytesPerPartition?: number
   /**
    * How long the broker may hold a fetch that finds nothing. Default 500: an idle consumer costs two fetches a second. A

@@ -1,9 +1,10 @@
 import { createFaultProxy, createTestTopic, type FaultProxy } from '@nextvisit/testing'
-import { afterAll, inject } from 'vitest'
+import { afterAll, inject, onTestFinished } from 'vitest'
 
-import { createPublisher } from '../src/create-publisher.ts'
+import { createPublisher, type PublisherOptions } from '../src/create-publisher.ts'
 import type { LogConnection } from '../src/log-connection.ts'
 import { createLogReader } from '../src/log-reader.ts'
+import type { Publisher } from '../src/publisher.ts'
 import type { FetchedRecord } from '../src/record-consumer.ts'
 
 /** What this package's specs begin with. */
@@ -25,6 +26,14 @@ export async function givenFaultProxy(): Promise<{ proxy: FaultProxy; connection
   await proxy.start()
   afterAll(() => proxy.stop())
   return { proxy, connection: { ...connection, addressFor: proxy.addressFor } }
+}
+
+/** A started publisher, for one test. */
+export async function givenPublisher(connection: LogConnection, options?: PublisherOptions): Promise<Publisher> {
+  const publisher = createPublisher(connection, options)
+  onTestFinished(() => publisher.stop(1_000))
+  await publisher.start()
+  return publisher
 }
 
 /** Publishes values to one partition, in this order. */
