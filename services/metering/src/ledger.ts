@@ -1,6 +1,5 @@
 import { type ProjectRef, type Reservation, ReserveVerdict } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
-import { executeAll } from '@nextvisit/projection'
 import { mauMembers, reservations } from './tables.ts'
 
 /** A reservation that nobody folded or released for so long is dropped. */

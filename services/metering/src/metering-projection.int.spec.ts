@@ -91,6 +91,10 @@ describe('folding (design.md, who folds a limit grants it)', () => {
 
 const isRefused = (verdict: ReserveVerdict) => verdict === 'held' || verdict === 'exhausted'
 
+async function fiveTimes(act: () => Promise<unknown>): Promise<void> {
+  for (let time = 0; time < 5; time += 1) await act()
+}
+
 /** What one caller does with its record, as the gateway would. */
 async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
   const tracked = eventTracked({ ...place })
@@ -130,9 +134,6 @@ describe('everything at once', () => {
     for (let round = 0; round < 10; round += 1) {
       const place = newPlace()
       const asked = event(place, 1_000)
-      const fiveTimes = async (act: () => Promise<unknown>) => {
-        for (let time = 0; time < 5; time += 1) await act()
-      }
       await Promise.all([
         fiveTimes(() => reserve(ledger.prisma, [asked], NOW)),
         fiveTimes(() => reserve(ledger.prisma, [asked], NOW)),

@@ -60,12 +60,7 @@ const poison: Fault['inject'] = async ({ stack, random }) => {
  * Measures the time from the append of a poison record until every consumer has passed the good record right behind it.
  * The good record is a duplicate of one in the log, so it changes nothing.
  */
-async function holdUp(
-  readers: readonly Client[],
-  producer: Producer,
-  bad: Message,
-  good: Keyed,
-): Promise<number> {
+async function holdUp(readers: readonly Client[], producer: Producer, bad: Message, good: Keyed): Promise<number> {
   const { partition } = good
   const appendedAt = performance.now()
   const messages = [{ ...bad, key: randomUUID(), partition }, good]
