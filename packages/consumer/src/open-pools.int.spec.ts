@@ -23,13 +23,13 @@ async function givenPools() {
 
 /** Runs eight statements at a time until the test ends, each shorter than any pool's limit. */
 function keepBusy(db: Db): void {
-  let isOver = false
+  const over = new AbortController()
   const repeat = async (): Promise<void> => {
-    while (!isOver) await db.$executeRaw(sql`SELECT pg_sleep(0.5)`)
+    while (!over.signal.aborted) await db.$executeRaw(sql`SELECT pg_sleep(0.5)`)
   }
   const repeated = Promise.all(Array.from({ length: 8 }, repeat))
   onTestFinished(async () => {
-    isOver = true
+    over.abort()
     await repeated
   })
 }
