@@ -34,9 +34,14 @@ export interface Turn {
 }
 
 /** For specs: the projection on a database of its own, fed batch by batch through the core. */
-export async function givenProjector(databaseUrl: string) {
+export async function givenProjector(databaseUrl: string, { maxConnections }: { maxConnections?: number } = {}) {
   const database = await createTestDatabase(databaseUrl, userProjector)
-  const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
+  const adapter = createAdapter({
+    url: database.url,
+    schema: 'users',
+    applicationName: 'spec',
+    ...(maxConnections && { maxConnections }),
+  })
   const prisma = new PrismaClient({ adapter })
   const projection = createUserProjection()
 

@@ -1,4 +1,5 @@
 export { type Campaign, readCampaign } from './config.ts'
+export * from './count-rows-read.ts'
 export * from './facts-as-records.ts'
 export * from './fault-proxy.ts'
 export * from './intercept-commits.ts'

@@ -1,0 +1,63 @@
+import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
+import { countRowsRead } from '@nextvisit/testing'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { givenProjector, type WrittenSegment } from '../test/given-projector.ts'
+
+const NOW = '2026-11-02T10:00:00.000Z'
+const ORGANIZATIONS = Array.from({ length: 2_000 }, (_, nth) => `org-${nth}`)
+/** One for each set of segments that its users were computed with, dead versions of them included. */
+const ROWS_OF_AN_ORGANIZATION = 4
+const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
+const free = { id: 'free', where: { trait: 'plan', is: 'free' } }
+
+let given: Awaited<ReturnType<typeof givenProjector>>
+beforeAll(async () => {
+  given = await givenProjector(inject('databaseUrl'), { maxConnections: 1 })
+})
+afterAll(() => given?.stop())
+
+function shopsWith(segment: WrittenSegment): CatalogView {
+  const projects = [{ id: 'shop', segments: [segment as never] }]
+  return staticCatalog(ORGANIZATIONS.map((id) => organizationConfig({ id, projects })))
+}
+
+/** A catalog in which each organization has a shop with one segment, and which changes one organization at a time. */
+function givenCatalog() {
+  const listeners: ((organization: string) => void)[] = []
+  const before = shopsWith(paying)
+  const after = shopsWith(free)
+  const changed = new Set<string>()
+  const of = (organization: string) => (changed.has(organization) ? after : before)
+  const catalog: CatalogView = {
+    ...before,
+    project: (organization, project) => of(organization).project(organization, project),
+    revision: (organization) => (changed.has(organization) ? 2 : 1),
+    onChange: (listener) => void listeners.push(listener),
+  }
+  const change = (organization: string) => {
+    changed.add(organization)
+    for (const listener of listeners) listener(organization)
+  }
+  return { catalog, change }
+}
+
+describe("the look for users whose segments are not the catalog's (design.md: the cost of a tick follows what is due)", () => {
+  it('reads a partition once, then only the organizations that changed', async () => {
+    const { catalog, change } = givenCatalog()
+    const turn = { catalog }
+    await given.fold(turn, ...ORGANIZATIONS.map((organization) => identifyRequested({ organization, received: NOW })))
+    const look = (expected: boolean) =>
+      countRowsRead(given.prisma, ['segment_progress'], async () => {
+        expect(await given.isDue(turn, NOW)).toBe(expected)
+      })
+
+    expect(await look(false)).toBe(ORGANIZATIONS.length)
+    expect(await look(false)).toBe(0)
+    change('org-7')
+    expect(await look(true)).toBeLessThanOrEqual(ROWS_OF_AN_ORGANIZATION)
+    await given.tick(turn, NOW)
+    expect(await look(false)).toBeLessThanOrEqual(ROWS_OF_AN_ORGANIZATION)
+    expect(await look(false)).toBe(0)
+  })
+})
