@@ -54,7 +54,7 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
   readonly routes: (parts: RouteParts<Client>) => readonly InternalRoute[]
   /** Its commits write records into the outbox, to be published. */
   readonly hasOutbox?: true
-  /** Gateways wait for its replies, which go over Redis: it needs `REDIS_URL`, and folds records that a caller waits for at once. */
+  /** Gateways wait for its replies, over Redis, and tell it there for which records: it needs `REDIS_URL`. */
   readonly hasReplies?: true
 }
 

@@ -10,11 +10,13 @@ import {
   createMetrics,
   createPublishMetrics,
   createRedis,
+  createRedisSubscriber,
   runService,
 } from '@nextvisit/service-kit'
 import { readConsumerConfig } from './config.ts'
 import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
+import { hearAwaitedRecords } from './hear-awaited-records.ts'
 import { openPools } from './open-pools.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
@@ -25,7 +27,7 @@ const now = () => new Date()
  * 2 if its configuration is wrong.
  */
 export async function runConsumer(consumer: Consumer): Promise<void> {
-  const { name, version: serviceVersion, hasOutbox, hasReplies } = consumer
+  const { name, version: serviceVersion, hasOutbox } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
   const logger = createLogger(name, config.logLevel)
   const metrics = createMetrics(name)
@@ -35,6 +37,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
 
   const { foldDb, admissionDb, readDb } = await openPools(consumer, { ...config, clientId, metrics })
   const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
+  const subscriber = config.redisUrl && createRedisSubscriber({ url: config.redisUrl, name: `${name}-awaited`, logger })
   const catalog = createCatalogView(connection, { serviceName: name, logger })
   createCatalogMetrics(metrics, catalog)
   const publisher = hasOutbox && createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
@@ -56,8 +59,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     serviceVersion,
     onFailure,
     ...(publisher && { publisher }),
-    ...(hasReplies && { callersWait: true }),
   })
+  if (subscriber) hearAwaitedRecords(subscriber.client, runner.hurryTo, logger)
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,
@@ -78,6 +81,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
       { name: 'internal server', ...server },
       { name: 'cluster check', ...clusterCheck },
       ...(redis ? [{ name: 'redis', ...redis }] : []),
+      ...(subscriber ? [{ name: 'awaited records', ...subscriber }] : []),
       { name: 'log', start: logAdmin.connect, stop: logAdmin.disconnect },
       { name: 'catalog', ...catalog },
       ...(publisher

@@ -54,6 +54,19 @@ export const IdentifyUserBody = z.object({
   userSignature,
 })
 
+type Property = string | number | boolean | null | readonly Property[] | { readonly [name: string]: Property }
+/** A value in the properties of an event. `z.record` drops the name `__proto__`; the gateway keeps it. */
+export const EventProperty: z.ZodType<Property> = z.lazy(() =>
+  z.union([
+    z.string().max(2_048),
+    z.number(),
+    z.boolean(),
+    z.null(),
+    z.array(EventProperty),
+    z.record(z.string().max(100), EventProperty),
+  ]),
+)
+
 const userId = Uuid.describe('Of the organization, project and userName: the same for ever.')
 export const IdentifyUserAnswer = z.strictObject({ message: z.literal('ok'), userId })
 
@@ -78,6 +91,10 @@ export const TrackEventBody = z.object({
     .string()
     .nullish()
     .describe('ISO 8601 with a time zone; at most 5 minutes ahead and 365 days back. Default: now.'),
+  properties: z
+    .record(z.string().max(100), EventProperty)
+    .nullish()
+    .describe('Anything about the event: at most 32,768 bytes as JSON, and 5 levels, this object included.'),
   userSignature,
 })
 

@@ -21,3 +21,17 @@ export type VisitReply = z.infer<typeof VisitReply>
 export function replyChannel(gatewayInstanceId: string): string {
   return `nextvisit:replies:${gatewayInstanceId}`
 }
+
+/**
+ * Gateways name the records here that a caller waits for, once they are in the log: the evaluator fetches them at once, and
+ * lets others gather. A message that is lost costs its caller that time.
+ */
+export const AWAITED_RECORDS_CHANNEL = 'nextvisit:awaited-records'
+
+export const AwaitedRecord = z.object({
+  topic: z.string(),
+  partition: z.number().int(),
+  /** In JSON as text. */
+  offset: z.coerce.bigint(),
+})
+export type AwaitedRecord = z.infer<typeof AwaitedRecord>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DeviceFacts } from './device-info.ts'
 import { Environment, Instant, KeyKind, SlugId, Uuid } from './primitives.ts'
-import { TraitOperations } from './traits.ts'
+import { slugMap, TraitOperations } from './traits.ts'
 
 /** The members of every fact about a user. */
 const common = {
@@ -77,6 +77,16 @@ export const EventTracked = z.object({
   evaluateTriggers: z
     .boolean()
     .describe('Not older than 15 minutes when it was received, so it may trigger forms. This is never decided again.'),
+  properties: slugMap(z.unknown())
+    .optional()
+    .describe('What the caller says about the event, as given, but for `filteredFields`. Absent: nothing was given.'),
+  filteredFields: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'Known device and personal fields among the properties that the project does not keep; their values never reach ' +
+        'the log. Absent: there were none.',
+    ),
 })
 export type EventTracked = z.infer<typeof EventTracked>
 

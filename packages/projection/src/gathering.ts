@@ -1,6 +1,5 @@
-import { HEADERS } from '@nextvisit/contracts'
+import type { AwaitedRecord } from '@nextvisit/contracts'
 import type { FetchedBatch } from '@nextvisit/log'
-import { RunnerStoppedError } from './errors.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 
 /**
@@ -10,29 +9,28 @@ import type { OwnedPartition } from './owned-partition.ts'
  */
 export const GATHER_MS = 250
 
-export interface GatheringOptions {
-  /** Callers wait for what is done after the fold of a record that has `replyTo`. */
-  readonly callersWait: boolean
-  readonly gatherMs: number
-  /** A batch failed after the next one was asked for, and not because its partition is lost: see {@link OwnedPartition}. */
-  readonly onFailure: (error: Error) => void
-}
-
-/** Decides when a batch is folded, and when the next one is fetched. */
+/** Decides when the next batches are fetched. */
 export interface Gathering {
   /** Resolves when the next batch of this partition may come. Rejects with what folding the batch rejects with. */
   readonly handle: (one: OwnedPartition, batch: FetchedBatch) => Promise<void>
-  /** Somebody waits for what gathers: it is folded, or fetched, now. */
+  /** Somebody waits for what gathers: it is fetched now. */
   readonly hurry: () => void
+  /** A caller waits for what follows the fold of this record: it is fetched now, if it was not yet. Of an owned partition. */
+  readonly hurryTo: (record: AwaitedRecord) => void
+  /** Other partitions are owned from now on. */
+  readonly reassign: () => void
 }
 
 /**
- * Where no caller waits, a batch is folded at once and the next fetch comes some time later: records gather in the log, and
- * one fetch brings them all. Where callers wait, every record is fetched at once, since it may be one that a caller waits
- * for: such a record is folded at once, with everything that has gathered here until then. Behind the log's end nothing
- * gathers.
+ * A batch is folded at once, and the next fetch comes some time later: records gather in the log, and one fetch brings them
+ * all. The consumer fetches nothing before every batch of the last fetch is handled, so nothing gathers while a partition
+ * is behind the log's end, nor while a record of a fetched partition is awaited that the last fetch did not bring.
  */
-export function createGathering({ callersWait, gatherMs, onFailure }: GatheringOptions): Gathering {
+export function createGathering(gatherMs: number): Gathering {
+  /** The next offset of each partition, and whether that is behind the log's end. */
+  const read = new Map<string, { readonly next: bigint; readonly isBehind: boolean }>()
+  /** The last offset that somebody waits for, where it was not fetched yet. */
+  const awaited = new Map<string, bigint>()
   let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
 
   /** The end of the time that is running, or that begins now. */
@@ -49,33 +47,37 @@ export function createGathering({ callersWait, gatherMs, onFailure }: GatheringO
     return over
   }
 
+  const mayGather = (): boolean => awaited.size === 0 && ![...read.values()].some(({ isBehind }) => isBehind)
+
+  const notice = ({ topic, partition, nextOffset, highWatermark }: FetchedBatch): void => {
+    const name = nameOf(topic, partition)
+    read.set(name, { next: nextOffset, isBehind: nextOffset < highWatermark })
+    if ((awaited.get(name) ?? -1n) < nextOffset) awaited.delete(name)
+  }
   const hurry = (): void => running?.end()
 
-  const foldThenGather: Gathering['handle'] = async (one, batch) => {
-    const over = untilGathered()
-    await one.handle(batch)
-    if (isAtEnd(batch)) await over
+  return {
+    handle: async (one, batch) => {
+      notice(batch)
+      const over = untilGathered()
+      await one.handle(batch)
+      if (mayGather()) await over
+      else hurry()
+    },
+    hurry,
+    hurryTo: ({ topic, partition, offset }) => {
+      const name = nameOf(topic, partition)
+      if (offset < (read.get(name)?.next ?? 0n)) return
+      awaited.set(name, offset)
+      hurry()
+    },
+    reassign: () => {
+      read.clear()
+      awaited.clear()
+    },
   }
-
-  const gatherThenFold: Gathering['handle'] = async (one, batch) => {
-    if (isAtEnd(batch) && one.canGather() && !batch.records.some(hasCaller)) {
-      one.handle(batch, untilGathered()).catch((error: unknown) => {
-        if (!(error instanceof RunnerStoppedError)) onFailure(error instanceof Error ? error : new Error(String(error)))
-      })
-      return
-    }
-    const folded = one.handle(batch)
-    hurry()
-    await folded
-  }
-
-  return { handle: callersWait ? gatherThenFold : foldThenGather, hurry }
 }
 
-function isAtEnd({ nextOffset, highWatermark }: FetchedBatch): boolean {
-  return nextOffset >= highWatermark
-}
-
-function hasCaller({ headers }: FetchedBatch['records'][number]): boolean {
-  return headers[HEADERS.replyTo] !== undefined
+function nameOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`
 }

@@ -1,126 +1,101 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HEADERS } from '@nextvisit/contracts'
 import type { FetchedBatch } from '@nextvisit/log'
-import { describe, expect, it, vi } from 'vitest'
-import { RunnerStoppedError } from './errors.ts'
+import { describe, expect, it } from 'vitest'
 import { createGathering, type Gathering } from './gathering.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 
 const FOR_EVER_MS = 600_000
+const topic = 'any'
 
-function batchOf({ behind = 0, replyTo = '' } = {}): FetchedBatch {
-  const headers = replyTo ? { [HEADERS.replyTo]: replyTo } : {}
-  return {
-    topic: 'any',
-    partition: 0,
-    fetchedFrom: 0n,
-    nextOffset: 1n,
-    highWatermark: 1n + BigInt(behind),
-    records: [{ offset: 0n, headers }] as unknown as FetchedBatch['records'],
-  }
+/** Of one record. `behind`: how many more the log holds. */
+function batchOf({ partition = 0, offset = 0n, behind = 0n } = {}): FetchedBatch {
+  const nextOffset = offset + 1n
+  return { topic, partition, fetchedFrom: offset, nextOffset, highWatermark: nextOffset + behind, records: [] }
 }
 
 /** A partition that says which of its batches it has folded. */
-function givenPartition({ canGather = true, fails }: { canGather?: boolean; fails?: Error } = {}) {
+function givenPartition() {
   const folded: FetchedBatch[] = []
-  const handle = async (batch: FetchedBatch, begin?: Promise<void>): Promise<void> => {
-    await begin
-    if (fails) throw fails
-    folded.push(batch)
-  }
-  return { folded, one: { handle, canGather: () => canGather } as unknown as OwnedPartition }
+  const handle = async (batch: FetchedBatch) => void folded.push(batch)
+  return { folded, one: { handle } as unknown as OwnedPartition }
 }
 
-function given(callersWait: boolean, gatherMs = FOR_EVER_MS) {
-  const onFailure = vi.fn<(error: Error) => void>()
-  const gathering = createGathering({ callersWait, gatherMs, onFailure })
-  return { gathering, onFailure }
-}
+const { one } = givenPartition()
 
 /** Whether the next batch may be fetched, as far as nobody hurries. */
-async function mayFetch(handled: Promise<void>): Promise<boolean> {
+async function mayFetch(handled: Promise<unknown>): Promise<boolean> {
   return Promise.race([handled.then(() => true), sleep(20, false)])
 }
 
-async function expectHurried(gathering: Gathering, handled: Promise<void>): Promise<void> {
+/** Whether records gather before the next batch may be fetched. Ends that. */
+async function gathers(gathering: Gathering, handled: Promise<unknown>): Promise<boolean> {
+  const isGathering = !(await mayFetch(handled))
   gathering.hurry()
   await handled
+  return isGathering
 }
 
-describe('gathering where no caller waits', () => {
-  it('folds a batch at once, and lets the next one gather in the log', async () => {
-    const { gathering } = given(false)
-    const { one, folded } = givenPartition()
-    const handled = gathering.handle(one, batchOf())
+describe('gathering', () => {
+  it('folds a batch at once, and lets the next one gather in the log until somebody hurries', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    const partition = givenPartition()
+    const handled = gathering.handle(partition.one, batchOf())
     expect(await mayFetch(handled)).toBe(false)
-    expect(folded).toHaveLength(1)
-    await expectHurried(gathering, handled)
+    expect(partition.folded).toHaveLength(1)
+    gathering.hurry()
+    await handled
   })
 
   it('ends by itself, for all partitions at the same time', async () => {
-    const { gathering } = given(false, 1)
-    const { one, folded } = givenPartition()
-    await Promise.all([gathering.handle(one, batchOf()), gathering.handle(one, batchOf())])
-    expect(folded).toHaveLength(2)
-  })
-
-  it('fetches at once behind the end of the log', async () => {
-    const { gathering } = given(false)
-    const handled = gathering.handle(givenPartition().one, batchOf({ behind: 1 }))
-    expect(await mayFetch(handled)).toBe(true)
-    gathering.hurry()
+    const gathering = createGathering(1)
+    const both = [gathering.handle(one, batchOf()), gathering.handle(one, batchOf({ partition: 1 }))]
+    await expect(Promise.all(both)).resolves.toHaveLength(2)
   })
 
   it('begins again after somebody has hurried', async () => {
-    const { gathering } = given(false)
-    const { one } = givenPartition()
-    const first = gathering.handle(one, batchOf())
-    await expectHurried(gathering, first)
-    const second = gathering.handle(one, batchOf())
-    expect(await mayFetch(second)).toBe(false)
-    await expectHurried(gathering, second)
+    const gathering = createGathering(FOR_EVER_MS)
+    expect(await gathers(gathering, gathering.handle(one, batchOf()))).toBe(true)
+    expect(await gathers(gathering, gathering.handle(one, batchOf({ offset: 1n })))).toBe(true)
+  })
+
+  it('waits for no partition while one is behind the end of the log', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    const atEnd = gathering.handle(one, batchOf())
+    const behind = gathering.handle(one, batchOf({ partition: 1, behind: 1n }))
+    expect(await mayFetch(Promise.all([atEnd, behind]))).toBe(true)
+    expect(await mayFetch(gathering.handle(one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(gathering, gathering.handle(one, batchOf({ partition: 1, offset: 1n })))).toBe(true)
+  })
+
+  it('does not wait for partitions that others own now', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    await gathering.handle(one, batchOf({ partition: 1, behind: 1n }))
+    gathering.hurryTo({ topic, partition: 2, offset: 5n })
+    gathering.reassign()
+    expect(await gathers(gathering, gathering.handle(one, batchOf()))).toBe(true)
   })
 })
 
-describe('gathering where callers wait', () => {
-  it('goes on fetching while a batch gathers that nobody waits for', async () => {
-    const { gathering } = given(true)
-    const { one, folded } = givenPartition()
-    await gathering.handle(one, batchOf())
-    await gathering.handle(one, batchOf())
-    await sleep(20)
-    expect(folded).toEqual([])
-    gathering.hurry()
-    await sleep(0)
-    expect(folded).toHaveLength(2)
+describe('a record that a caller waits for', () => {
+  it('ends what gathers', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    const handled = gathering.handle(one, batchOf())
+    gathering.hurryTo({ topic, partition: 0, offset: 1n })
+    expect(await mayFetch(handled)).toBe(true)
   })
 
-  it('folds a record that a caller waits for at once, with everything that has gathered', async () => {
-    const { gathering } = given(true)
-    const [mine, other] = [givenPartition(), givenPartition()]
-    await gathering.handle(other.one, batchOf())
-    await gathering.handle(mine.one, batchOf({ replyTo: 'a-gateway' }))
-    expect(mine.folded).toHaveLength(1)
-    expect(other.folded).toHaveLength(1)
+  it('lets nothing gather before it was fetched, also where its name comes during the fold or before the fetch', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    gathering.hurryTo({ topic, partition: 0, offset: 1n })
+    expect(await mayFetch(gathering.handle(one, batchOf({ partition: 1 })))).toBe(true)
+    expect(await mayFetch(gathering.handle(one, batchOf()))).toBe(true)
+    expect(await gathers(gathering, gathering.handle(one, batchOf({ offset: 1n })))).toBe(true)
   })
 
-  it.each([
-    ['is behind the end of the log', batchOf({ behind: 1 }), {}],
-    ['is of a partition that folds or waits', batchOf(), { canGather: false }],
-  ])('waits for a batch that %s', async (_what, batch, own) => {
-    const { gathering } = given(true)
-    const { one, folded } = givenPartition(own)
-    await gathering.handle(one, batch)
-    expect(folded).toEqual([batch])
-  })
-
-  it('reports what failed after the next batch was asked for, but no partition that was lost', async () => {
-    const { gathering, onFailure } = given(true)
-    const bug = new Error('a bug')
-    await gathering.handle(givenPartition({ fails: new RunnerStoppedError() }).one, batchOf())
-    await gathering.handle(givenPartition({ fails: bug }).one, batchOf())
-    gathering.hurry()
-    await sleep(0)
-    expect(onFailure.mock.calls).toEqual([[bug]])
+  it('hurries nothing where it was fetched before its name came', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    const handled = gathering.handle(one, batchOf({ offset: 1n }))
+    gathering.hurryTo({ topic, partition: 0, offset: 1n })
+    expect(await gathers(gathering, handled)).toBe(true)
   })
 })

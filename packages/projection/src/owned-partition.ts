@@ -27,11 +27,9 @@ export interface OwnedPartition {
   readonly topic: string
   /**
    * Resolves once the batch is committed, by this process or by another. Waits for an operator at a record that the fold
-   * throws for. Rejects only with RunnerStoppedError. Batches that come before `begin` are folded with it, as one.
+   * throws for. Rejects only with RunnerStoppedError.
    */
-  readonly handle: (batch: FetchedBatch, begin?: Promise<void>) => Promise<void>
-  /** Whether another batch may come before the last one is folded: none is being folded or tried again, and few wait. */
-  readonly canGather: () => boolean
+  readonly handle: (batch: FetchedBatch) => Promise<void>
   /** The partition cannot be read: reports it until the partition is assigned again. */
   readonly halt: (error: Error) => void
   /** An operator wants this record to be a dead letter. Does nothing unless the partition is halted there. */
@@ -57,16 +55,12 @@ const HALTED = 'This partition is halted, the others continue; see docs/runbooks
 const HALTED_RETRY_MS = 60_000
 /** A tick that fails may take as long as a statement may: the batches between ticks need time, too. */
 const FAILED_TICK_PAUSE_MS = 5_000
-/** Of one partition. Far more than arrive while records gather; fewer than fill the memory during a slow tick. */
-const MAX_GATHERED_BATCHES = 100
 
 export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
   const { topic, partition, fold, logEnd, logger, metrics, now, signal } = options
   const topicPartition = { topic, partition }
   const nextOffset = () => fold.checkpoint().nextOffset
   const progress = createProgressTracker({ ...topicPartition, logEnd, nextOffset, now })
-  const pending: FetchedBatch[] = []
-  let isFolding = false
   let work: Promise<unknown> = Promise.resolve()
   let pendingTick: { readonly instant: Date; readonly end: bigint } | undefined
   let noTickBeforeMs = 0
@@ -117,14 +111,9 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
 
   const foldWhole = async (batch: FetchedBatch): Promise<void> => {
     const stopTimer = metrics.foldSeconds.startTimer()
-    isFolding = true
-    try {
-      // At least once, also for a batch that is folded: the record before the checkpoint shows whether this is the same log.
-      do await foldPart(batch)
-      while (nextOffset() < batch.nextOffset)
-    } finally {
-      isFolding = false
-    }
+    // At least once, also for a batch that is folded: the record before the checkpoint shows whether this is the same log.
+    do await foldPart(batch)
+    while (nextOffset() < batch.nextOffset)
     stopTimer()
     await runPendingTick()
   }
@@ -167,16 +156,10 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   return {
     topic,
     partition,
-    handle: (batch, begin) => {
+    handle: (batch) => {
       progress.noticeEnd(batch.highWatermark)
-      pending.push(batch)
-      return next(async () => {
-        await begin
-        const all = takeContiguous(pending)
-        if (all) await foldWhole(all)
-      })
+      return next(() => foldWhole(batch))
     },
-    canGather: () => !isFolding && pending.length < MAX_GATHERED_BATCHES,
     halt,
     setAside,
     noticeEnd: progress.noticeEnd,
@@ -190,12 +173,4 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     noticeTicks: (failure) => (failure === undefined ? progress.noticeTicked() : progress.noticeTickFailed(failure)),
     progress: progress.read,
   }
-}
-
-/** The first of these batches, together with those that each begin where the one before it ended. */
-function takeContiguous(pending: FetchedBatch[]): FetchedBatch | undefined {
-  const gap = pending.findIndex(({ fetchedFrom }, index) => index > 0 && fetchedFrom !== pending[index - 1]?.nextOffset)
-  const taken = pending.splice(0, gap === -1 ? pending.length : gap)
-  const [first, last] = [taken[0], taken.at(-1)]
-  return first && last && { ...last, fetchedFrom: first.fetchedFrom, records: taken.flatMap(({ records }) => records) }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
+import type { AwaitedRecord } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
 import {
   createLogAdmin,
@@ -40,8 +41,6 @@ export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly publisher?: Publisher
   readonly metrics?: Registry
   readonly tickEveryMs?: number
-  /** Gateways wait for replies to some records: those are folded at once. Default false. */
-  readonly callersWait?: boolean
   /** Default {@link GATHER_MS}. */
   readonly gatherMs?: number
   /** Default: `nextvisit.<projection name>`. */
@@ -63,6 +62,8 @@ export interface ProjectionRunner {
   readonly progress: () => readonly PartitionProgress[]
   /** Somebody waits for records that gather: this process folds them now. */
   readonly hurry: () => void
+  /** A caller waits for what follows the fold of this record: whichever process owns its partition folds it now. */
+  readonly hurryTo: (record: AwaitedRecord) => void
 }
 
 /**
@@ -72,7 +73,6 @@ export interface ProjectionRunner {
 export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
   const { projection, db, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
   const { groupId = `nextvisit.${projection.name}`, tickEveryMs = 1_000 } = options
-  const { callersWait = false, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
   const progress = () => owned().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)
@@ -97,7 +97,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   })
   const owning = { common, readMarks, partitionCounts, metrics, signal }
   const { positions, begin, owned, find } = createAssignments({ ...options, ...owning })
-  const gathering = createGathering({ callersWait, gatherMs, onFailure })
+  const gathering = createGathering(options.gatherMs ?? GATHER_MS)
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
@@ -109,7 +109,10 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     { groupId, topics: projection.topics, logger, ...options.consumer },
     {
       positions,
-      onAssigned: begin,
+      onAssigned: (assigned) => {
+        gathering.reassign()
+        begin(assigned)
+      },
       onBatch: async (batch) => {
         const one = find(batch.topic, batch.partition)
         try {
@@ -157,5 +160,8 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     },
     progress,
     hurry: gathering.hurry,
+    hurryTo: (record) => {
+      if (find(record.topic, record.partition)) gathering.hurryTo(record)
+    },
   }
 }

@@ -14,6 +14,7 @@ const instant = (text: string) => new Date(Date.parse(text)).toISOString()
 /** The contract, Track event: request body, errors, limits; decisions.md, Track event. */
 export function describeTrackBody(): void {
   const { identify, track } = callerOf('EVENTS_ADMIN_P')
+  const send = (properties: unknown) => track({ userName: 'tracked', eventName: 'timed', properties })
   const at = (occurredAt: unknown) => track({ userName: 'tracked', eventName: 'timed', occurredAt })
 
   describe('track event: request body', () => {
@@ -124,8 +125,70 @@ export function describeTrackBody(): void {
     )
 
     it('body rules come before 404: an invalid event of an unknown user gets 400', async () => {
-      for (const fault of [{ eventName: '' }, { eventName: 'form:x' }, { eventName: '--' }, { occurredAt: 'x' }])
+      for (const fault of [
+        { eventName: '' },
+        { eventName: 'form:x' },
+        { eventName: '--' },
+        { occurredAt: 'x' },
+        { properties: 1 },
+      ])
         expect((await track({ userName: 'nobody', eventName: 'timed', ...fault })).status).toBe(400)
+    })
+  })
+
+  describe('properties: a JSON object of at most 32,768 bytes and 5 levels', () => {
+    const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
+    const empty = JSON.stringify({ items: Array.from({ length: 16 }, () => 'x'.repeat(2_000)), rest: '' })
+    const ofBytes = (bytes: number) => ({ ...JSON.parse(empty), rest: 'x'.repeat(bytes - empty.length) })
+
+    it.each([
+      ['an empty object', {}],
+      ['every kind of value', { a: null, b: true, c: -1.5e300, d: 'x', e: [1, [2]], f: { g: {} } }],
+      ['5 levels', nested(5)],
+      ['a name of 100 code points', { [EMOJI.repeat(100)]: 1 }],
+      ['a string of 2,048 code points', { a: EMOJI.repeat(2_048) }],
+      ['32,768 bytes', ofBytes(32_768)],
+      ['names of traits and members', { constructor: 1, $set: { a: 1 }, userName: 'other', '': 1, 'a.b': 1 }],
+      ['a personal field that the project does not keep', { phone: '1' }],
+      ['null, which is the same as leaving it out', null],
+    ])('%s: 202', async (_name, properties) => {
+      expect((await send(properties)).status).toBe(202)
+    })
+
+    it('the name __proto__: 202', async () => {
+      const properties = '{"__proto__":{"__proto__":[{"__proto__":1}]}}'
+      expect((await track(`{"userName":"tracked","eventName":"timed","properties":${properties}}`)).status).toBe(202)
+    })
+
+    it.each([
+      ['a string', 'x', 'properties must be an object'],
+      ['an array', [{}], 'properties must be an object'],
+      ['false', false, 'properties must be an object'],
+      ['6 levels', nested(6), 'properties.a.a.a.a.a must not'],
+      ['6 levels of arrays', { a: [[[[[]]]]] }, 'properties.a[0][0][0][0] must not'],
+      ['a name of 101 characters', { items: [1, { ['x'.repeat(101)]: 1 }] }, 'properties.items[1].xxx'],
+      ['a name of 101 code points', { [EMOJI.repeat(101)]: 1 }, 'properties.'],
+      ['a string of 2,049 characters', { items: [0, 1, 2, { name: 'x'.repeat(2_049) }] }, 'properties.items[3].name '],
+      ['a string of 2,049 code points', { a: { b: EMOJI.repeat(2_049) } }, 'properties.a.b '],
+      ['32,769 bytes', ofBytes(32_769), 'properties must be at most 32768 bytes'],
+    ])('%s: 400, naming the member', async (_name, properties, message) => {
+      expect(await send(properties)).toMatchObject(errorOf(400, expect.stringContaining(message)))
+    })
+
+    it.each([
+      ['a number too large to hold', '{"a":[1e400]}', 'properties.a[0] must be a finite number'],
+      ['U+0000 in a value', '{"a":{"b":"\\u0000"}}', 'U+0000'],
+      ['U+0000 in a name', '{"a":[{"\\u0000":1}]}', 'U+0000'],
+      ['a lone surrogate in a value', '{"a":["\\ud83d"]}', 'surrogates'],
+      ['a lone surrogate in a name', '{"\\udf89":1}', 'surrogates'],
+      ['too many levels for any body', `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, 'nested'],
+    ])('%s: 400', async (_name, properties, message) => {
+      const body = `{"userName":"tracked","eventName":"timed","properties":${properties}}`
+      expect(await track(body)).toMatchObject(errorOf(400, expect.stringContaining(message)))
+    })
+
+    it('the limit of the whole body stays: 413', async () => {
+      expect(await send({ items: Array.from({ length: 60 }, () => 'x'.repeat(2_000)) })).toMatchObject(errorOf(413))
     })
   })
 

@@ -54,6 +54,8 @@ export interface Tracked extends OfCaller {
   readonly metered: boolean
   /** Judged by the gateway, once: it was not too old when it was received. */
   readonly evaluateTriggers: boolean
+  /** What the caller says about the event. */
+  readonly properties?: Readonly<Record<string, unknown>>
 }
 
 export interface Visited extends OfUser {

@@ -83,6 +83,8 @@ const USER_FACTS = new Map<unknown, Members>([
       newEvent: bool,
       metered: bool,
       evaluateTriggers: bool,
+      properties: optional(isObject),
+      filteredFields: optional(texts),
     },
   ],
   ['VisitAnswered', { ...ofUser, visitId: uuid, formId: id, queuedId: uuid }],

@@ -36,6 +36,7 @@ describe('reading a fact', () => {
     identifyRequested({ operations: { set: { plan: 'pro', tags: ['a', null] }, unset: ['x'] } }),
     visit({ device: { $deviceOs: 'iOS' } }),
     eventTracked(),
+    eventTracked({ properties: { total: 1, items: [{ sku: 'A-1' }] }, filteredFields: ['phone'] }),
     visitAnswered({ visitId: UUID, queuedId: UUID, formId: 'nps' }),
   ])('reads what the services write: $type', (fact) => {
     expect(readUserFact(message(fact))).toEqual({ outcome: 'read', fact })
@@ -61,6 +62,10 @@ describe('reading a fact', () => {
     ['no slug', changed({ slug: undefined })],
     ['a time without milliseconds', changed({ received: '2026-11-02T10:00:00Z' })],
     ['a day that is none', changed({ received: '2026-13-02T10:00:00.000Z' })],
+    ['properties that are a list', changed({ properties: [] })],
+    ['properties that are null', changed({ properties: null })],
+    ['filtered fields that are no names', changed({ filteredFields: [1] })],
+    ['U+0000 in its properties', changed({ properties: { items: ['\u0000'] } })],
     ['U+0000', changed({ userName: 'a\u0000' })],
     ['a lone surrogate', changed({ userName: '\ud800' })],
   ])('cannot read %s, as no service can', (_what, bad) => {

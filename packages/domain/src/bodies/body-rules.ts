@@ -9,6 +9,10 @@ export const BODY_LIMITS = {
   traitStringLength: 500,
   traitItems: 100,
   depth: 8,
+  propertiesBytes: 32_768,
+  propertiesDepth: 5,
+  propertyKeyLength: 100,
+  propertyStringLength: 2_048,
   timezoneLength: 64,
 } as const
 
@@ -16,6 +20,7 @@ export const TRAIT_OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', 
 
 const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitStringLength, traitItems, depth } =
   BODY_LIMITS
+const { propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
 
 /** Every rule for the body of a public route, by name. A rule of several members is a function of the member's name. */
 export const BODY_RULES = {
@@ -139,4 +144,21 @@ export const BODY_RULES = {
   },
   ahead: { message: 'occurredAt must be no more than 5 minutes in the future', when: 'Too far ahead' },
   past: { message: 'occurredAt must be no more than 365 days in the past', when: 'Too long ago' },
+  properties: { message: 'properties must be an object', when: 'properties of another type' },
+  propertiesBytes: {
+    message: `properties must be at most ${propertiesBytes} bytes long, as JSON without white space`,
+    when: `properties of more than ${propertiesBytes} bytes`,
+  },
+  propertyDepth: (member: string) => ({
+    message: `${member} must not be an object or array: properties have at most ${propertiesDepth} levels`,
+    when: `properties of more than ${propertiesDepth} levels`,
+  }),
+  propertyKey: (member: string) => ({
+    message: `${member} must have a name of at most ${propertyKeyLength} characters`,
+    when: `A name in properties of more than ${propertyKeyLength} characters`,
+  }),
+  propertyString: (member: string) => ({
+    message: `${member} must be at most ${propertyStringLength} characters long`,
+    when: `A string in properties of more than ${propertyStringLength} characters`,
+  }),
 } as const satisfies Record<string, BodyRule | ((member: string, allowed: readonly string[]) => BodyRule)>

@@ -1,7 +1,8 @@
-import { type DeviceFacts, KNOWN_FIELDS } from '@nextvisit/contracts'
+import { type DeviceFacts, type EventTracked, KNOWN_FIELDS } from '@nextvisit/contracts'
 import { checkDeviceValue, isDeviceField } from './device-info.ts'
 import { BODY_RULES } from './body-rules.ts'
 import type { IdentifyBody } from './identify-body.ts'
+import type { JsonObject } from './json-object.ts'
 import type { TraitChange } from './trait-changes.ts'
 import { reject, type Rejection } from './rejection.ts'
 
@@ -61,6 +62,23 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
     droppedTraits: [...droppedTraits],
     filteredFields: [...filteredFields],
   }
+}
+
+/**
+ * The properties of an event as its record carries them: without the known fields at the top level that the project does
+ * not keep (decisions.md, Track event). Without `properties` the record has neither member.
+ */
+export function chooseProperties(
+  { allowedFields }: Pick<FieldPolicy, 'allowedFields'>,
+  properties: JsonObject | undefined,
+): Pick<EventTracked, 'properties' | 'filteredFields'> {
+  if (!properties) return {}
+  const isFiltered = (name: string) => knownFields.has(name) && !allowedFields.has(name)
+  const filteredFields = Object.keys(properties).filter(isFiltered)
+  if (filteredFields.length === 0) return { properties }
+  // `Object.fromEntries` makes own properties of every name, `__proto__` too.
+  const kept = Object.entries(properties).filter(([name]) => !isFiltered(name))
+  return { properties: Object.fromEntries(kept), filteredFields }
 }
 
 /** The value of a device field inside a trait operation; none for `null` and for `$unset`: a device fact only changes. */

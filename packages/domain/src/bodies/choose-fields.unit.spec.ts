@@ -1,7 +1,7 @@
 import { DEFAULT_ALLOWED_FIELDS } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { parseIdentifyBody } from './identify-body.ts'
-import { chooseFields, isCustomSlug } from './choose-fields.ts'
+import { chooseFields, chooseProperties, isCustomSlug } from './choose-fields.ts'
 
 function choose(project: { allowedFields?: string[]; disabledTraits?: string[] }, body: object) {
   const parsed = parseIdentifyBody({ userName: 'ada', ...body })
@@ -80,5 +80,27 @@ describe('which fields a project keeps (decisions.md, Identify: allow-list)', ()
     })
     expect(isCustomSlug('__proto__')).toBe(true)
     expect(isCustomSlug('email')).toBe(false)
+  })
+})
+
+const keep = (text: string, allowedFields: readonly string[] = DEFAULT_ALLOWED_FIELDS) =>
+  chooseProperties({ allowedFields: new Set(allowedFields) }, JSON.parse(text))
+
+describe('which properties of an event a project keeps (decisions.md, Track event)', () => {
+  it('all but known fields at the top level that it does not keep, which are named', () => {
+    const text = '{"total":1,"phone":"1","email":"a@b.c","$browser":"x","to":{"phone":"2"},"__proto__":{"gender":"x"}}'
+    expect(JSON.stringify(keep(text))).toBe(
+      '{"properties":{"total":1,"email":"a@b.c","$browser":"x","to":{"phone":"2"},"__proto__":{"gender":"x"}},"filteredFields":["phone"]}',
+    )
+    expect(JSON.stringify(keep(text, ['phone']))).toBe(
+      '{"properties":{"total":1,"phone":"1","to":{"phone":"2"},"__proto__":{"gender":"x"}},"filteredFields":["email","$browser"]}',
+    )
+  })
+
+  it('adds nothing to the record if nothing was given, or filtered', () => {
+    expect(chooseProperties({ allowedFields: new Set() }, undefined)).toStrictEqual({})
+    expect(keep('{}')).toStrictEqual({ properties: {} })
+    expect(keep('{"phone":1}')).toStrictEqual({ properties: {}, filteredFields: ['phone'] })
+    expect(keep('{"phones":1,"Email":2}')).toStrictEqual({ properties: { phones: 1, Email: 2 } })
   })
 })

@@ -63,9 +63,14 @@ describe('the schemas that callers are shown', () => {
       fc.constantFrom('a', '', 'a'.repeat(100), 'a'.repeat(101), 'a'.repeat(255), 'a'.repeat(256)),
       fc.integer(),
     )
+    // Bytes and levels are what only rules can say.
+    const text = fc.oneof(scalar, fc.constantFrom('a'.repeat(2_048), 'a'.repeat(2_049)))
+    const members = fc.dictionary(word, fc.oneof(text, fc.array(text, { maxLength: 2 })), { maxKeys: 2 })
+    const properties = fc.oneof(members, fc.dictionary(word, members, { maxKeys: 2 }), text)
     fc.assert(
-      fc.property(optional(name), optional(name), (userName, eventName) => {
-        const body = JSON.parse(JSON.stringify({ userName, eventName }))
+      fc.property(optional(name), optional(name), optional(properties), (userName, eventName, given) => {
+        const body = JSON.parse(JSON.stringify({ userName, eventName, properties: given }))
+        fc.pre(isComparable(body))
         expect(parseTrackBody(body, 0).outcome === 'ok').toBe(TrackEventBody.safeParse(body).success)
       }),
     )

@@ -1,6 +1,7 @@
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
 import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from '../occurred-at.ts'
 import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
+import { parseEventProperties } from './event-properties.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
@@ -14,6 +15,8 @@ export interface TrackBody {
   readonly occurredAt: string
   readonly evaluateTriggers: boolean
   readonly userSignature: string | undefined
+  /** As given: which of them the project keeps is policy (`chooseProperties`). */
+  readonly properties: JsonObject | undefined
 }
 
 export type ParsedTrackBody = { readonly outcome: 'ok'; readonly value: TrackBody } | Rejection
@@ -29,12 +32,15 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
   const when = occurredAtOf(memberOf(body, 'occurredAt'), receivedMs, maxAgeMs)
   if (when.outcome === 'rejected') return when
   const { occurredAt, evaluateTriggers } = when
+  const parsed = parseEventProperties(memberOf(body, 'properties'))
+  if (parsed.outcome === 'rejected') return parsed
+  const { properties } = parsed
   const userSignature = memberOf(body, 'userSignature')
   if (userSignature !== undefined && typeof userSignature !== 'string') return reject(BODY_RULES.signatureType)
   const [user, event] = [userName as string, eventName as string]
   return {
     outcome: 'ok',
-    value: { userName: user, eventName: event, slug, occurredAt, evaluateTriggers, userSignature },
+    value: { userName: user, eventName: event, slug, occurredAt, evaluateTriggers, userSignature, properties },
   }
 }
 

@@ -28,6 +28,16 @@ describe('the body of a tracked event (contract, Track event)', () => {
     expect(parse({ userSignature: 1 })).toMatchObject(rejected('userSignature'))
   })
 
+  it('takes properties that are an object, or none', () => {
+    const properties = { total: 120.5, items: [{ sku: 'A-1' }] }
+    expect(parse({ properties })).toMatchObject({ outcome: 'ok', value: { properties } })
+    expect(parse({ properties: null })).toMatchObject({ outcome: 'ok', value: { properties: undefined } })
+    expect(parse({ properties: [] })).toMatchObject(rejected('properties'))
+    expect(parse({ properties: { items: [{ name: 'a'.repeat(2_049) }] } })).toMatchObject(
+      rejected('properties.items[0].name'),
+    )
+  })
+
   it.each(['---', '🎉', '   ', '_'])('empty slug: 400 (%j)', (eventName) => {
     expect(parse({ eventName })).toMatchObject(rejected('letter or digit'))
   })

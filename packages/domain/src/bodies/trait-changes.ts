@@ -3,6 +3,7 @@ import { BODY_LIMITS, BODY_RULES, TRAIT_OPERATORS } from './body-rules.ts'
 import { type BodyRule, reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { isJsonObject, type JsonObject, memberOf } from './json-object.ts'
+import { shownWord } from './shown-word.ts'
 
 const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
 
@@ -61,7 +62,7 @@ export function toTraitOperations(changes: readonly TraitChange[]): TraitOperati
 }
 
 function checkOperator(member: string): Rejection | undefined {
-  return operators.has(member) ? undefined : reject(BODY_RULES.operator(`userAttributes.${shown(member)}`))
+  return operators.has(member) ? undefined : reject(BODY_RULES.operator(`userAttributes.${shownWord(member)}`))
 }
 
 /** Adds one operator's changes to the list, or says what is wrong with them. */
@@ -72,7 +73,7 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
     case '$setOnce':
       return eachOperand(where, operands, (slug, value) => {
         const rule = brokenByValue(value)
-        if (rule) return reject(rule(`${where}.${shown(slug)}`))
+        if (rule) return reject(rule(`${where}.${shownWord(slug)}`))
         changes.push({ operator: member === '$set' ? 'set' : 'setOnce', slug, value: value as TraitValue })
         return undefined
       })
@@ -80,7 +81,7 @@ function readOperator(member: string, operands: unknown, changes: TraitChange[])
     case '$decrement':
       return eachOperand(where, operands, (slug, value) => {
         if (typeof value !== 'number' || !Number.isFinite(value))
-          return reject(BODY_RULES.finiteNumber(`${where}.${shown(slug)}`))
+          return reject(BODY_RULES.finiteNumber(`${where}.${shownWord(slug)}`))
         changes.push({ operator: member === '$increment' ? 'increment' : 'decrement', slug, value })
         return undefined
       })
@@ -117,7 +118,7 @@ function readUnset(where: string, operands: unknown, changes: TraitChange[]): Re
 
 function checkSlug(where: string, slug: string): Rejection | undefined {
   return slug === '' || isLongerThan(slug, BODY_LIMITS.traitKeyLength)
-    ? reject(BODY_RULES.traitKey(`${where}.${shown(slug)}`))
+    ? reject(BODY_RULES.traitKey(`${where}.${shownWord(slug)}`))
     : undefined
 }
 
@@ -144,9 +145,4 @@ function brokenByScalar(value: unknown): RuleOfMember | undefined {
     default:
       return value === null ? undefined : BODY_RULES.traitValue
   }
-}
-
-/** A caller's word in a message, cut where it is long. */
-function shown(word: string): string {
-  return word.length > 40 ? `${word.slice(0, 40).toWellFormed()}…` : word
 }

@@ -72,7 +72,10 @@ export function identityOfLine(line: ImportLine): string {
 
 function saidBy({ id, ...line }: ImportLine): readonly unknown[] {
   if (id !== undefined) return [id]
-  if (line.type === 'track') return ['track', line.body.userName, line.body.eventName, line.body.occurredAt]
+  if (line.type === 'track') {
+    const { userName, eventName, occurredAt, properties } = line.body
+    return ['track', userName, eventName, occurredAt, ...(properties ? [properties] : [])]
+  }
   const { userName, changes, device } = line.body
   return ['identify', userName, line.occurredAt ?? null, changes, device]
 }

@@ -49,6 +49,7 @@ describe('a line of history (decisions.md, Import)', () => {
     [track({ occurredAt: undefined }), 'occurredAt must be given'],
     [track({ occurredAt: '2020-01-01' }), 'occurredAt must be an ISO 8601'],
     [track({ eventName: 'form:x' }), 'eventName must not begin with form:'],
+    [track({ properties: { total: { in: { eur: { and: { cents: {} } } } } } }), 'properties.total.in.eur.and.cents'],
     [track({ id: 7 }), 'id must be a string of 1 to 255 characters'],
     [track({ id: '' }), 'id must be'],
     [track({ note: 'x'.repeat(MAX_LINE_BYTES) }), `at most ${MAX_LINE_BYTES} bytes`],
@@ -68,12 +69,19 @@ describe('the id of its record', () => {
     expect(idOf(track({ occurredAt: '1999-12-31T22:59:59.000Z', unknown: 1 }))).toBe(one)
   })
 
+  it('of a line without properties is what it was before there were properties', () => {
+    expect(idOf(track())).toBe('614f0b6f-6540-525b-b5c0-d1ff980064fb')
+  })
+
   it('is another for another line, place or ordinal', () => {
     const lines = [
       track(),
       track({ userName: 'bob' }),
       track({ eventName: 'signed_up' }),
       track({ occurredAt: '1999-12-31T23:59:58Z' }),
+      track({ properties: {} }),
+      track({ properties: { total: 1 } }),
+      track({ properties: { total: 2 } }),
       track({ id: 'a' }),
       track({ id: 'b' }),
       { type: 'identify', userName: 'ada' },

@@ -1,6 +1,6 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
-import { chooseFields, type FieldPolicy } from '../bodies/choose-fields.ts'
+import { chooseFields, chooseProperties, type FieldPolicy } from '../bodies/choose-fields.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { toTraitOperations } from '../bodies/trait-changes.ts'
 import { userIdOf } from '../ids.ts'
@@ -42,9 +42,10 @@ export function importedFact(
     if (policy.disabledEvents.has(line.body.slug)) return reject(BODY_RULES.disabledEvent)
     const { eventName, slug, occurredAt } = line.body
     const verdict = { newEvent: false, metered: false, evaluateTriggers: false }
+    const said = chooseProperties(policy, line.body.properties)
     return {
       outcome: 'ok',
-      fact: { type: 'EventTracked', id: recordId(), ...common, eventName, slug, occurredAt, ...verdict },
+      fact: { type: 'EventTracked', id: recordId(), ...common, eventName, slug, occurredAt, ...verdict, ...said },
     }
   }
   const chosen = chooseFields(policy, line.body)

@@ -75,6 +75,14 @@ describe('the record of an imported line (decisions.md, Import)', () => {
     expect(made.outcome === 'ok' && UserFact.parse(made.fact)).toEqual(made.outcome === 'ok' && made.fact)
   })
 
+  it('has the properties that the project keeps, and the names of the rest', () => {
+    const line = { type: 'track', userName: 'ada', eventName: 'Signed Up', occurredAt: '2001-01-01T00:00:00Z' }
+    const made = factOf({ ...line, properties: { total: 1, phone: '1' } })
+    expect(made).toMatchObject({ outcome: 'ok', fact: { properties: { total: 1 }, filteredFields: ['phone'] } })
+    expect(made.outcome === 'ok' && UserFact.parse(made.fact)).toEqual(made.outcome === 'ok' && made.fact)
+    expect(factOf({ ...line, properties: null })).toEqual(factOf(line))
+  })
+
   it('is not, of an event that is disabled, nor of a device field that is wrong', () => {
     const line = { type: 'track', userName: 'ada', eventName: 'Legacy Click', occurredAt: '2001-01-01T00:00:00Z' }
     expect(factOf(line)).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('disabled') })

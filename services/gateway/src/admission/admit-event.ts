@@ -1,5 +1,5 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
-import type { TrackBody } from '@nextvisit/domain'
+import { chooseProperties, type TrackBody } from '@nextvisit/domain'
 import { REFUSALS, refuse } from '../request/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
@@ -14,7 +14,8 @@ export type AdmitEvent = ReturnType<typeof createAdmitEvent>
  */
 export function createAdmitEvent({ knownUsers, metering, traitRegistry }: AdmissionParts) {
   return async (request: CheckedRequest, body: TrackBody, place: RecordPlace): Promise<Admission<EventTracked>> => {
-    const { slug } = body
+    const { properties, ...said } = body
+    const { slug } = said
     const deadlineAt = request.admissionDeadlineAt
     const common = commonFields(request, place)
     const recordRef = recordRefOf(request, place)
@@ -60,7 +61,15 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
     const metered = common.environment === 'P'
     return {
       outcome: 'admitted',
-      fact: { type: 'EventTracked', ...common, ...body, newEvent, metered, unchecked },
+      fact: {
+        type: 'EventTracked',
+        ...common,
+        ...said,
+        newEvent,
+        metered,
+        unchecked,
+        ...chooseProperties(request.project, properties),
+      },
       settle: async (published) => {
         if (published === 'published') traitRegistry.remember(claim, [slug])
         if (published === 'not-published') void Promise.all([release(), traitRegistry.release(claim)])

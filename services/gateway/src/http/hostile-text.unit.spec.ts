@@ -81,6 +81,16 @@ const PARTS: Readonly<
     begins: [''],
     try: [['', 'a', '']],
   },
+  properties: {
+    read: (text) => track({ properties: { [text]: text, items: [[text], { [text]: text }] } }),
+    begins: ['', 'total'],
+  },
+  'the members of properties': {
+    read: (text) =>
+      track({ properties: Object.fromEntries((text.match(/.{1,90}/gs) ?? []).map((name, n) => [name + n, [[n]]])) }),
+    begins: [''],
+    try: [['', 'a', '']],
+  },
   $countryCode: { read: ($countryCode) => identify({ $deviceInfo: { $countryCode } }), begins: ['DE'] },
   $timezone: { read: ($timezone) => identify({ $deviceInfo: { $timezone } }), begins: ['Europe/Berlin', 'Etc/GMT+'] },
   'another device field': { read: ($deviceOs) => identify({ $deviceInfo: { $deviceOs } }), begins: ['iOS'] },

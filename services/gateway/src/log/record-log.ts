@@ -36,6 +36,9 @@ export interface PublishOptions {
 }
 
 export type Published = PublishOutcome['outcome']
+/** While the breaker is open nothing enters the queue. */
+const NOT_PUBLISHED: PublishOutcome = { outcome: 'not-published', reason: 'stopped' }
+
 export type RecordLog = ReturnType<typeof createRecordLog>
 
 /** The log as the gateway uses it: every publish is awaited with `acks=all`, and fails at once while Kafka is unavailable. */
@@ -93,12 +96,11 @@ export function createRecordLog({ connection, publisher, topic = TOPICS.userEven
       fact: UserFact,
       { userId, partition }: RecordPlace,
       { deadlineAt, traceparent, replyTo }: PublishOptions,
-    ): Promise<Published> => {
+    ): Promise<PublishOutcome> => {
       const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
-      const publish = async () =>
-        (await publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt)).outcome
+      const publish = () => publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt)
       if (breaker.isTrying()) return publish()
-      return breaker.run<Published>(publish, (outcome) => outcome !== 'published', 'not-published')
+      return breaker.run<PublishOutcome>(publish, ({ outcome }) => outcome !== 'published', NOT_PUBLISHED)
     },
     /** Why nothing can be published now. */
     unavailableReason: (): string | undefined => {

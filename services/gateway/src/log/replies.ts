@@ -1,14 +1,19 @@
-import { EvaluatorReply, replyChannel } from '@nextvisit/contracts'
+import { AWAITED_RECORDS_CHANNEL, type AwaitedRecord, EvaluatorReply, replyChannel, TOPICS } from '@nextvisit/contracts'
 import { type BreakerWatch, createBreaker, type RedisConnection, remainingMs } from '@nextvisit/service-kit'
 
 export interface RepliesOptions extends BreakerWatch {
+  readonly redis: RedisConnection['client']
   /** A connection of its own: one that subscribes takes no other commands. */
   readonly subscriber: RedisConnection['client']
   /** Names the channel. */
   readonly instanceId: string
+  /** Of the records. Default `user-events`. */
+  readonly topic?: string
   /** Called with how long a request waited for its reply, from the ack of its record on; and whether it came. */
   readonly onReplyAwaited: (waitedMs: number, hasCome: boolean) => void
 }
+
+type PlaceInLog = Pick<AwaitedRecord, 'partition' | 'offset'>
 
 export type Replies = ReturnType<typeof createReplies>
 export type ReplyWaiter = NonNullable<ReturnType<Replies['expect']>>
@@ -17,7 +22,8 @@ export type ReplyWaiter = NonNullable<ReturnType<Replies['expect']>>
  * The evaluator's replies to this gateway's records, by record id, over one channel of Redis pub/sub. While the evaluator
  * leaves replies unanswered, only one request a second waits for it; the others get `later` at once.
  */
-export function createReplies({ subscriber, instanceId, onReplyAwaited, ...watch }: RepliesOptions) {
+export function createReplies(options: RepliesOptions) {
+  const { redis, subscriber, instanceId, topic = TOPICS.userEvents, onReplyAwaited, ...watch } = options
   const channel = replyChannel(instanceId)
   const waiting = new Map<string, (reply: EvaluatorReply | 'later') => void>()
   const breaker = createBreaker('form-trigger-evaluator (replies)', watch)
@@ -30,6 +36,12 @@ export function createReplies({ subscriber, instanceId, onReplyAwaited, ...watch
     } catch (err) {
       watch.logger.warn({ err }, 'Cannot subscribe to replies: answering without them')
     }
+  }
+
+  /** The evaluator fetches the record now. Not waited for: if this is lost, the reply comes a quarter of a second later. */
+  function announce({ partition, offset }: PlaceInLog): void {
+    const message = JSON.stringify({ topic, partition, offset: offset.toString() })
+    redis.publish(AWAITED_RECORDS_CHANNEL, message).catch(() => undefined)
   }
 
   subscriber.on('ready', () => void listen())
@@ -54,10 +66,14 @@ export function createReplies({ subscriber, instanceId, onReplyAwaited, ...watch
       return {
         /** The channel to name in the record. */
         channel,
-        /** The evaluator's reply; `later` once the deadline passed or the subscription is down. Never rejects. */
-        reply: async (deadlineAt: number): Promise<EvaluatorReply | 'later'> => {
+        /**
+         * The evaluator's reply to the record, which is in the log there; `later` once the deadline passed or the
+         * subscription is down. Never rejects.
+         */
+        reply: async (place: PlaceInLog, deadlineAt: number): Promise<EvaluatorReply | 'later'> => {
           const beganAt = performance.now()
           const action = () => {
+            announce(place)
             timer = setTimeout(() => resolve('later'), remainingMs(deadlineAt))
             return promise
           }

@@ -79,9 +79,9 @@ export function createVisit(parts: VisitParts): Route {
       queuedId,
     }
     const deadlineAt = performance.now() + requestBudgetMs
-    const published = await log.publish(fact, place, { deadlineAt, traceparent })
-    if (published !== 'published')
-      logger.warn({ requestId: visit.id, published }, 'A form was handed out but not confirmed: it may be shown again')
+    const { outcome } = await log.publish(fact, place, { deadlineAt, traceparent })
+    if (outcome !== 'published')
+      logger.warn({ requestId: visit.id, outcome }, 'A form was handed out but not confirmed: it may be shown again')
   }
 
   return { ...ROUTES.visit, handle: (request) => recordRequest(recording, request) }

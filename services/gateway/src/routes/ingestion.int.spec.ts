@@ -80,6 +80,25 @@ describe('identify and track on a real log, with every service away', () => {
     })
   })
 
+  it('records the properties of an event as given, without the known fields that the project does not keep', async () => {
+    await gateway.identify({ userName: 'bob' })
+    const track = { userName: 'bob', eventName: 'Checkout Completed' }
+    const given =
+      '{"total":120.5,"email":"bob@example.com","phone":"canary","__proto__":{"phone":1},"items":[{"sku":"A"}]}'
+    const body = `${JSON.stringify(track).slice(0, -1)},"properties":${given}}`
+    const answers = [await gateway.track(JSON.parse(body)), await gateway.track({ ...track, properties: null })]
+    const values = (await gateway.records()).map(({ fact }) => fact)
+    const [withProperties, without] = answers.map((answer) => values.find(({ id }) => id === answer.body['requestId']))
+    expect(JSON.stringify(withProperties)).toContain(
+      '"properties":{"total":120.5,"email":"bob@example.com","__proto__":{"phone":1},"items":[{"sku":"A"}]},"filteredFields":["phone"]}',
+    )
+    expect(JSON.stringify(values)).not.toContain('canary')
+    expect(without).toMatchObject({ type: 'EventTracked' })
+    expect(Object.keys(without ?? {})).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^properties|^filtered/)]),
+    )
+  })
+
   it('finds the user right after the identify response (decisions.md, Identify), on another gateway too', async () => {
     const other = await startGateway({ besides: gateway })
     await gateway.identify({ userName: 'carol' })

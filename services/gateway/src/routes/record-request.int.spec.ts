@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog'
+import { AWAITED_RECORDS_CHANNEL } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
+import type { PublishOutcome } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { until } from '../../test/gateway-fixture.ts'
 import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 import { REFUSALS, refuse } from '../request/refusals.ts'
@@ -26,6 +28,12 @@ const requestWith = (budgetMs: number) =>
   }) as CheckedRequest
 
 type Publish = (channel: string | undefined) => Promise<Published>
+const cause = new Error('no answer')
+const OUTCOMES: Readonly<Record<Published, PublishOutcome>> = {
+  published: { outcome: 'published', offset: 7n },
+  'not-published': { outcome: 'not-published', reason: 'deadline' },
+  unknown: { outcome: 'unknown', cause },
+}
 const acknowledge: Publish = async () => 'published'
 const refuseUser = async () => refuse(REFUSALS.user)
 
@@ -36,6 +44,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
   beforeAll(async () => {
     const [instanceId, ignore] = [randomUUID(), () => undefined]
     replies = createReplies({
+      redis: publisher.client,
       subscriber: subscriber.client,
       instanceId,
       logger,
@@ -63,7 +72,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
       keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
       log: {
         placeOf: (userId) => ({ userId, partition: 0 }),
-        publish: (_fact, _place, { replyTo }) => publish(replyTo),
+        publish: async (_fact, _place, { replyTo }) => OUTCOMES[await publish(replyTo)],
       },
       replies,
       onRecorded: () => undefined,
@@ -90,6 +99,27 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     const { reply } = await record(request, async (channel) => {
       await replyTo(channel, request.requestId)
       await sleep(100)
+      return 'published'
+    })
+    expect(reply).toMatchObject({ formsQueued: 1 })
+  })
+
+  it('names the record to the evaluator once it is in the log', async () => {
+    const listener = createRedisSubscriber({ url: inject('redisUrl'), name: 'test-awaited', logger })
+    onTestFinished(listener.stop)
+    await listener.start()
+    await listener.client.subscribe(AWAITED_RECORDS_CHANNEL)
+    const request = requestWith(60_000)
+    let isInLog = false
+    listener.client.on('message', (_channel, text: string) => {
+      if (isInLog && text === JSON.stringify({ topic: 'user-events', partition: 0, offset: '7' }))
+        void replyTo(channelOfReplies, request.requestId)
+    })
+    let channelOfReplies: string | undefined
+    const { reply } = await record(request, async (channel) => {
+      channelOfReplies = channel
+      await sleep(50)
+      isInLog = true
       return 'published'
     })
     expect(reply).toMatchObject({ formsQueued: 1 })

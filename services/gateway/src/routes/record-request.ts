@@ -80,13 +80,17 @@ export function createRecordRequest({ keptAnswers, log, replies, onRecorded }: R
       if (admission.outcome === 'refused') return admission
       const { fact } = admission
 
-      published = await log.publish(fact, place, { deadlineAt, traceparent, replyTo: waiter?.channel })
+      const outcome = await log.publish(fact, place, { deadlineAt, traceparent, replyTo: waiter?.channel })
+      published = outcome.outcome
       if (published !== 'not-published') onRecorded(fact)
       await admission.settle(published)
       // Also where the outcome is unknown: never an acknowledgement for a record that may not be in Kafka.
-      if (published !== 'published') return refuse(REFUSALS.notRecorded)
+      if (outcome.outcome !== 'published') return refuse(REFUSALS.notRecorded)
 
-      const reply = mayReact ? ((await waiter?.reply(deadlineAt)) ?? 'later') : 'none'
+      const { partition } = place
+      const reply = mayReact
+        ? ((await waiter?.reply({ partition, offset: outcome.offset }, deadlineAt)) ?? 'later')
+        : 'none'
       answer = recording.answer(request, { fact, place, reply })
       return answer
     } finally {

@@ -8,6 +8,7 @@ const MEMBERS = [
   'userSignature',
   'eventName',
   'occurredAt',
+  'properties',
 ] as const
 
 /** Hints about unknown members of a refused line that resemble known ones: `"usrName": did you mean userName?` */

@@ -12,6 +12,7 @@ describe('members that are misspelt', () => {
     ['occuredAt', 'occurredAt'],
     ['userAttributs', 'userAttributes'],
     ['tpye', 'type'],
+    ['propertes', 'properties'],
   ])('%s is %s', (name, meant) => {
     expect(of(JSON.stringify({ [name]: 'x' }))).toEqual([`unknown member "${name}": did you mean ${meant}?`])
   })

@@ -1,0 +1,58 @@
+import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
+import { isLongerThan } from './is-longer-than.ts'
+import { isJsonObject, type JsonObject } from './json-object.ts'
+import { type BodyRule, reject, type Rejection } from './rejection.ts'
+import { shownWord } from './shown-word.ts'
+
+export type ParsedProperties = { readonly outcome: 'ok'; readonly properties: JsonObject | undefined } | Rejection
+
+/** `properties` of a body, `undefined` for none: checked, and otherwise as given (decisions.md, Track event). */
+export function parseEventProperties(properties: unknown): ParsedProperties {
+  if (properties === undefined) return { outcome: 'ok', properties }
+  if (!isJsonObject(properties)) return reject(BODY_RULES.properties)
+  const broken = findBroken(properties, 1)
+  if (broken) return reject(broken.rule(`properties${broken.path}`))
+  const bytes = Buffer.byteLength(JSON.stringify(properties))
+  return bytes > BODY_LIMITS.propertiesBytes ? reject(BODY_RULES.propertiesBytes) : { outcome: 'ok', properties }
+}
+
+/** A rule, and where it is broken: `.items[3].name`. */
+interface Broken {
+  readonly rule: (member: string) => BodyRule
+  readonly path: string
+}
+
+/** The first value that breaks a rule. It looks no deeper than is allowed; a path is made only if there is one to show. */
+function findBroken(value: unknown, level: number): Broken | undefined {
+  if (typeof value === 'string') return brokenBy(isLongString(value) && BODY_RULES.propertyString)
+  // JSON.parse reads 1e400 as Infinity.
+  if (typeof value === 'number') return brokenBy(!Number.isFinite(value) && BODY_RULES.finiteNumber)
+  if (typeof value !== 'object' || value === null) return undefined
+  if (level > BODY_LIMITS.propertiesDepth) return brokenBy(BODY_RULES.propertyDepth)
+  return Array.isArray(value) ? findBrokenItem(value, level) : findBrokenMember(value as JsonObject, level)
+}
+
+function findBrokenItem(items: readonly unknown[], level: number): Broken | undefined {
+  for (const [index, item] of items.entries()) {
+    const broken = findBroken(item, level + 1)
+    if (broken) return { ...broken, path: `[${index}]${broken.path}` }
+  }
+  return undefined
+}
+
+function findBrokenMember(members: JsonObject, level: number): Broken | undefined {
+  for (const [key, member] of Object.entries(members)) {
+    const isLongKey = isLongerThan(key, BODY_LIMITS.propertyKeyLength)
+    const broken = isLongKey ? brokenBy(BODY_RULES.propertyKey) : findBroken(member, level + 1)
+    if (broken) return { ...broken, path: `.${shownWord(key)}${broken.path}` }
+  }
+  return undefined
+}
+
+function isLongString(text: string): boolean {
+  return isLongerThan(text, BODY_LIMITS.propertyStringLength)
+}
+
+function brokenBy(rule: Broken['rule'] | false): Broken | undefined {
+  return rule ? { rule, path: '' } : undefined
+}
