@@ -1,6 +1,6 @@
 import { type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import { createLedgerModel, type LedgerEntry } from './caller-ledger.ts'
-import { type Catalog, createCatalog } from './catalog.ts'
+import { type Catalog, type CompactedRevisions, createCatalog } from './catalog.ts'
 import { AuditError } from './errors.ts'
 import { createFindings, type FindingsOfKind } from './findings.ts'
 import { createFold } from './fold.ts'
@@ -47,6 +47,8 @@ export interface AuditReport {
   readonly passes: number
   readonly lag: readonly Lag[]
   readonly queueing: QueueingCounts
+  /** Nothing that depends on these revisions was compared. */
+  readonly compacted: readonly CompactedRevisions[]
   readonly findings: readonly FindingsOfKind[]
 }
 
@@ -114,6 +116,7 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
       passes: ranges.length,
       lag: folds.map(({ service, lag }) => ({ service, records: lag })),
       queueing: queueing.counts(),
+      compacted: catalog.compacted(),
       findings: findings.byKind(),
     }
   } finally {

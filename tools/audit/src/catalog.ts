@@ -17,8 +17,21 @@ export interface Catalog {
   readonly project: (organization: string, project: string, revision: number) => ProjectOfRevision | undefined
   /** An organization's latest revision. 0: it was never configured. */
   readonly latest: (organization: string) => number
-  /** An organization's revision at an instant (ms), by the clock of the machine that applied it. */
+  /** An organization's first possible revision at an instant (ms), by the clock of the machine that applied it. */
   readonly revisionAt: (organization: string, instant: number) => number
+  /** The last possible one: another than the first only where revisions between them are not known. */
+  readonly lastRevisionAt: (organization: string, instant: number) => number
+  /** False: there was such a revision, and the topic does not have it any more. */
+  readonly isKnown: (organization: string, revision: number) => boolean
+  /** Organizations whose older revisions were compacted away, by id. */
+  readonly compacted: () => readonly CompactedRevisions[]
+}
+
+/** How many of an organization's revisions are not in the topic any more. */
+export interface CompactedRevisions {
+  readonly organization: string
+  readonly unknown: number
+  readonly latest: number
 }
 
 interface ProjectInFile {
@@ -37,30 +50,48 @@ interface Configured {
 
 /**
  * Folds the records of the topic `catalog`, in order: a record is valid if its revision is greater than the one before. A
- * compacted topic has lost old revisions, so there may be gaps.
+ * compacted topic has lost old revisions (docs/decisions/0012). What depends on one of them is undecided.
  */
 export function createCatalog(): Catalog & { readonly observe: (value: Buffer | null) => void } {
   const projects = new Map<string, ProjectOfRevision>()
   /** When each revision was applied, the first one first. */
-  const applied = new Map<string, number[]>()
-  const latest = (organization: string): number => applied.get(organization)?.length ?? 0
+  const applied = new Map<string, (number | undefined)[]>()
+  const timesOf = (organization: string): readonly (number | undefined)[] => applied.get(organization) ?? []
+  const latest = (organization: string): number => timesOf(organization).length
+  const revisionAt: Catalog['revisionAt'] = (organization, instant) =>
+    timesOf(organization).findLastIndex((at) => at !== undefined && at <= instant) + 1
   return {
     observe: (value) => {
       const { organization = '', revision, config, appliedAt = '' } = parse(value)
       if (revision === undefined || revision <= latest(organization)) return
-      const times = [...(applied.get(organization) ?? [])]
-      times[revision - 1] = Date.parse(appliedAt)
-      applied.set(organization, times)
+      const before = timesOf(organization)
+      const unknown = Array.from({ length: revision - 1 - before.length }, () => undefined)
+      applied.set(organization, [...before, ...unknown, Date.parse(appliedAt)])
       for (const project of config?.projects ?? []) {
         const name = `${organization}/${project.id}`
-        const before = projects.get(`${name}/${revision - 1}`)
+        const previous = projects.get(`${name}/${revision - 1}`)
         const now = ofRevision(project)
-        projects.set(`${name}/${revision}`, isDeepStrictEqual(before, now) && before ? before : now)
+        projects.set(`${name}/${revision}`, isDeepStrictEqual(previous, now) && previous ? previous : now)
       }
     },
     project: (organization, project, revision) => projects.get(`${organization}/${project}/${revision}`),
     latest,
-    revisionAt: (organization, instant) => (applied.get(organization) ?? []).findLastIndex((at) => at <= instant) + 1,
+    revisionAt,
+    lastRevisionAt: (organization, instant) => {
+      const first = revisionAt(organization, instant)
+      const unknown = timesOf(organization)
+        .slice(first)
+        .findIndex((at) => at !== undefined)
+      return first + Math.max(0, unknown)
+    },
+    isKnown: (organization, revision) => {
+      const times = timesOf(organization)
+      return revision === 0 || revision > times.length || times[revision - 1] !== undefined
+    },
+    compacted: () =>
+      Array.from(applied, ([organization, times]) => {
+        return { organization, unknown: times.filter((at) => at === undefined).length, latest: times.length }
+      }).filter(({ unknown }) => unknown > 0),
   }
 }
 

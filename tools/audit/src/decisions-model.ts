@@ -28,6 +28,8 @@ interface Decision {
   readonly decidedAt: string
   /** None: the log does not show what it was. */
   readonly possible: readonly PossibleDecision[]
+  /** Its place in the order of decisions. */
+  readonly nth: number
 }
 
 interface DecisionRow extends UserRef {
@@ -47,26 +49,37 @@ export interface DecisionsModel {
   readonly markUnknown: (fact: UserFact, formId: string) => void
   /** For all of the user's forms, from now on. */
   readonly markUserUnknown: (fact: UserFact) => void
+  /** For all of the user's forms, until each is decided again: which forms there were is unknown. */
+  readonly markFormsUnknown: (fact: UserFact) => void
   readonly compareUsers: (snapshot: Snapshot, range: UserRange, findings: Findings) => Promise<void>
 }
 
 export function createDecisionsModel(): DecisionsModel {
   const last = new Map<string, Decision>()
   const unknown = new Set<string>()
+  /** By user: decisions before this one are unknown. */
+  const unknownUntil = new Map<string, number>()
+  let decided = 0
 
   return {
     decide: (fact, formId, possible) => {
       const key = `${userKey(fact)}/${formId}`
       unknown.delete(key)
-      last.set(key, { recordId: fact.id, decidedAt: fact.received, possible })
+      last.set(key, { recordId: fact.id, decidedAt: fact.received, possible, nth: decided++ })
     },
 
     markUnknown: (fact, formId) => unknown.add(`${userKey(fact)}/${formId}`),
 
     markUserUnknown: (fact) => unknown.add(userKey(fact)),
 
+    markFormsUnknown: (fact) => void unknownUntil.set(userKey(fact), decided),
+
     compareUsers: async (snapshot, { first, last: end }, findings) => {
-      const isKnown = (key: string) => !unknown.has(key) && !unknown.has(key.slice(0, key.lastIndexOf('/')))
+      const isKnown = (key: string) => {
+        const user = key.slice(0, key.lastIndexOf('/'))
+        const isDecidedSince = (last.get(key)?.nth ?? -1) >= (unknownUntil.get(user) ?? -1)
+        return !unknown.has(key) && !unknown.has(user) && isDecidedSince
+      }
       for (const key of last.keys()) if (!isKnown(key)) last.delete(key)
       const rows = snapshot.rows<DecisionRow>(
         `SELECT organization, project, user_id AS "userId", form_id AS "formId", record_id AS "recordId",
@@ -91,6 +104,7 @@ export function createDecisionsModel(): DecisionsModel {
         findings,
       })
       unknown.clear()
+      unknownUntil.clear()
     },
   }
 }

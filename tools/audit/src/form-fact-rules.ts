@@ -46,20 +46,28 @@ export function wrongEnd(fact: Exclude<FormFact, Queued>, row: RowBefore, catalo
   return fact.at < row.expiresAt ? `is at ${fact.at}, and was to expire at ${row.expiresAt}` : undefined
 }
 
-/** Whether any revision since the row was queued, and known to the evaluator by then, does without the form. */
+/** Whether any revision since the row was queued, and read by the evaluator by then, may do without the form. */
 function wasRemoved(fact: FormFact, since: number, catalog: Catalog): boolean {
-  const until = catalog.revisionAt(fact.organization, Date.parse(fact.at) + NEAR_MS)
-  return revisions(since, until).some((revision) => !isEnabled(fact, revision, catalog))
+  const until = catalog.lastRevisionAt(fact.organization, Date.parse(fact.at) + NEAR_MS)
+  return revisions(since, until).some((revision) => isEnabled(fact, revision, catalog) !== true)
 }
 
 type FormRef = ProjectRef & { readonly formId: string }
 
-/** Whether any revision from this one on has the form enabled. */
+/** Whether any revision from this one on has the form enabled, or may have. */
 export function isEnabledSince(form: FormRef, since: number, catalog: Catalog): boolean {
-  return revisions(since, catalog.latest(form.organization)).some((revision) => isEnabled(form, revision, catalog))
+  return revisions(since, catalog.latest(form.organization)).some(
+    (revision) => isEnabled(form, revision, catalog) !== false,
+  )
 }
 
-function isEnabled({ organization, project, formId }: FormRef, revision: number, catalog: Catalog): boolean {
+/** Undefined: the revision is not known. */
+function isEnabled(
+  { organization, project, formId }: FormRef,
+  revision: number,
+  catalog: Catalog,
+): boolean | undefined {
+  if (!catalog.isKnown(organization, revision)) return undefined
   return catalog.project(organization, project, revision)?.forms.get(formId)?.isEnabled ?? false
 }
 

@@ -75,7 +75,8 @@ function chanceOf(
   const now = Date.parse(fact.received)
   const absent = whyAbsent(row, now)
   if (absent !== undefined) return { row, refusal: absent, isCertain: false }
-  const refusals = runs.flatMap(({ rules: project }) => {
+  const refusals = runs.flatMap(({ rules: project, isKnown }) => {
+    if (!isKnown) return [undefined, 'the catalog does not have that revision any more']
     const form = project?.forms.get(row.formId)
     if (!project || !form) return ['there is no such form']
     const candidate = { form, project, userId: fact.userId, now, activity }

@@ -14,8 +14,10 @@ export interface PossibleRevisions {
 export interface Run {
   readonly first: number
   readonly last: number
-  /** Undefined: there is no such project. */
+  /** Undefined: there is no such project, or the revisions are not known. */
   readonly rules: ProjectOfRevision | undefined
+  /** False: the catalog was compacted, and does not have these revisions any more. */
+  readonly isKnown: boolean
 }
 
 export function possibleRevisionsIn(catalog: Catalog): (fact: UserFact) => PossibleRevisions {
@@ -26,7 +28,7 @@ export function possibleRevisionsIn(catalog: Catalog): (fact: UserFact) => Possi
     const key = `${organization}/${project}/${from}`
     const runs = known.get(key) ?? runsFrom(catalog, { organization, project, from })
     known.set(key, runs)
-    return { from, until: catalog.revisionAt(organization, now + NEAR_MS), runs }
+    return { from, until: catalog.lastRevisionAt(organization, now + NEAR_MS), runs }
   }
 }
 
@@ -37,9 +39,11 @@ function runsFrom(
   const runs: Run[] = []
   for (let revision = from; revision <= catalog.latest(organization); revision++) {
     const rules = catalog.project(organization, project, revision)
+    const isKnown = catalog.isKnown(organization, revision)
     const before = runs.at(-1)
-    if (before && before.rules === rules) runs[runs.length - 1] = { ...before, last: revision }
-    else runs.push({ first: revision, last: revision, rules })
+    if (before && before.rules === rules && before.isKnown === isKnown) {
+      runs[runs.length - 1] = { ...before, last: revision }
+    } else runs.push({ first: revision, last: revision, rules, isKnown })
   }
   return runs
 }

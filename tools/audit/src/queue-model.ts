@@ -76,7 +76,9 @@ export function createQueueModel(options: QueueModelOptions): QueueModel {
     const slot = `${userKey(fact)}/${formId}`
     const [waiting = 0, times = 0] = [open.get(slot), shown.get(slot)]
     const form = catalog.project(fact.organization, fact.project, catalogRevision)?.forms.get(formId)
-    for (const says of form ? misconfigured(fact, form) : [`revision ${catalogRevision} has no such form`]) {
+    const isKnown = catalog.isKnown(fact.organization, catalogRevision)
+    const missing = isKnown ? [`revision ${catalogRevision} has no such form`] : []
+    for (const says of form ? misconfigured(fact, form) : missing) {
       findings.add('form-events: not as configured', slot, says)
     }
     const limit = form?.times

@@ -60,8 +60,12 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
     evaluated: EvaluatedRecord,
     { formId, organization, project, catalogRevision }: Queued,
   ): void => {
-    counts.decided += 1
     const { fact, how } = evaluated
+    if (isEvaluated(fact) && !catalog.isKnown(organization, catalogRevision)) {
+      counts.undecided += 1
+      return decisions.decide(fact, formId, [])
+    }
+    counts.decided += 1
     const form = evaluate(evaluated, formId, catalog.project(organization, project, catalogRevision))
     const of = { first: catalogRevision, last: catalogRevision }
     decisions.decide(
@@ -90,6 +94,7 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
   ): void => {
     const { fact, how } = evaluated
     const byRun = runs.map(({ rules, ...run }) => ({ run, form: evaluate(evaluated, formId, rules) }))
+    const mayBeTriggered = byRun.some(({ run, form }) => form || !run.isKnown)
     const triggered = byRun.flatMap(({ run, form }) => (form ? possibleDecisions(form, run) : []))
     if (byRun.every(({ form }) => form)) {
       decisions.decide(
@@ -97,18 +102,20 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
         formId,
         triggered.filter(({ outcome }) => outcome !== 'queued'),
       )
-    } else if (triggered.length > 0) decisions.markUnknown(fact, formId)
+    } else if (mayBeTriggered) decisions.markUnknown(fact, formId)
     wait.enqueue({
       partition: how.partition,
       organization: fact.organization,
       from,
       until,
-      verdicts: byRun.map(({ run, form }) => ({ ...run, verdict: verdictOf(form) })),
+      verdicts: byRun.map(({ run, form }) => ({ ...run, verdict: run.isKnown ? verdictOf(form) : 'undecided' })),
       onSettled: onSettled(`${userKey(fact)}/${formId}`, recordOf(how)),
     })
   }
 
   const judgeInOrder = (evaluated: EvaluatedRecord, queued: readonly Queued[], when: PossibleRevisions): void => {
+    if (isEvaluated(evaluated.fact) && when.runs.some(({ isKnown }) => !isKnown))
+      decisions.markFormsUnknown(evaluated.fact)
     for (const one of queued) checkQueued(evaluated, one)
     if (!isEvaluated(evaluated.fact)) return
     const formIds = new Set(when.runs.flatMap(({ rules }) => [...(rules?.forms.keys() ?? [])]))
@@ -173,7 +180,7 @@ function verdictOf(form: Evaluated | undefined): Verdict {
 /** What the evaluator may have kept as its decision, by one of these revisions. */
 function possibleDecisions(
   { trigger, certain, possible }: Evaluated,
-  { first, last }: Omit<Run, 'rules'>,
+  { first, last }: Pick<Run, 'first' | 'last'>,
 ): PossibleDecision[] {
   return Array.from(new Set([certain, ...possible]), ({ reason, gates }) => {
     return { first, last, outcome: reason ?? 'queued', details: JSON.stringify({ trigger, gates }) }

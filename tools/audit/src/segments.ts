@@ -50,8 +50,9 @@ export async function compareSegments(options: SegmentsOptions): Promise<void> {
 
   for await (const row of snapshot.rows<UserRow>(USERS, [range.first, range.last])) {
     const key = userKey(row)
-    const segments = segmentsOf(row, row.revision)
     if (isAtRest && row.isOverdue) findings.add('users.users: changes_at', key, 'was to change a minute ago and more')
+    if (!catalog.isKnown(row.organization, row.revision)) continue
+    const segments = segmentsOf(row, row.revision)
     if (isAtRest && !isSame(segments, segmentsOf(row, catalog.latest(row.organization)))) {
       findings.add('users.users: definitions', key, `are those of revision ${row.revision}, and there are others now`)
     }

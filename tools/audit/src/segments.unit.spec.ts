@@ -14,6 +14,9 @@ const catalog: Catalog = {
   }),
   latest: () => 3,
   revisionAt: () => 3,
+  lastRevisionAt: () => 3,
+  isKnown: (_organization, revision) => revision > 0,
+  compacted: () => [],
 }
 const current = {
   organization: 'acme',
@@ -53,6 +56,12 @@ it('wants at rest that time and the latest definitions were followed', async () 
   expect(await kindsOf({ isOverdue: true })).toEqual(['users.users: changes_at'])
   expect(await kindsOf(never)).toEqual(['users.users: definitions'])
   expect(await kindsOf({ ...never, isOverdue: true }, false)).toEqual([])
+})
+
+it('leaves open who is in a segment by a revision that was compacted away', async () => {
+  const of = (revision: number) => kindsOf({ revision, segments: [] })
+  expect(await of(2)).toEqual(['users.segment_members: missing'])
+  expect(await of(0)).toEqual([])
 })
 
 it('wants nobody in a segment who was never computed', async () => {

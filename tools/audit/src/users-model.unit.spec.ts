@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
 import type { UserFact } from './facts.ts'
+import { createCatalog } from './catalog.ts'
 import { createFindings } from './findings.ts'
 import type { Snapshot } from './snapshot.ts'
 import { createUsersModel } from './users-model.ts'
 import { userIdOf } from './uuid-v5.ts'
 
-const catalog = { project: () => undefined, latest: () => 0, revisionAt: () => 0 }
+const catalog = createCatalog()
 const BEFORE = '2026-11-02T10:00:00.000Z'
 const AFTER = '2026-11-02T10:00:01.000Z'
 const user = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') } as const

@@ -26,8 +26,8 @@ The audit writes nothing. It may run at any time except during a replay, because
 rows as of one moment and compares them with the log up to the checkpoints of that moment. Later records are reported as lag.
 It needs the whole log: topics that begin at offset 0. Its transactions stay open until it ends, which delays vacuum.
 For every record that triggers a form, it decides again from the log: queued, or refused by a gate, with what each gate compared.
-For every visit, it decides which forms may have been shown. If the log is not sufficient
-(the form changed meanwhile, or another form may have been on offer), the audit counts the case as undecided, not as a difference.
+For every visit, it decides which forms may have been shown. If the log is not sufficient (the form changed meanwhile, another form may
+have been on offer, or the catalog's revision was compacted away), the audit counts the case as undecided, not as a difference.
 A pass keeps 250,000 users and their records in memory; a smaller number needs less memory and more passes. Users are shown
 by id, never with a name or a trait value.
 
@@ -75,7 +75,7 @@ function reasonOf(error: Error): string {
   return `The audit could not read the log and every read model${code}: ${error.message}. nextvisit status shows what is unavailable.`
 }
 
-function printReport({ records, passes, lag, queueing, findings }: AuditReport): void {
+function printReport({ records, passes, lag, queueing, compacted, findings }: AuditReport): void {
   for (const { kind, count, examples } of findings) {
     print(`${styled('red', kind)}  ${count}`)
     for (const { about, says } of examples) print(`  ${about}  ${says}`)
@@ -84,6 +84,10 @@ function printReport({ records, passes, lag, queueing, findings }: AuditReport):
   const behind = lag.filter((consumer) => consumer.records > 0)
   for (const { service, records: unread } of behind)
     print(`${service} lags by ${unread} records; these were not compared.`)
+  for (const { organization, unknown, latest } of compacted)
+    print(
+      `The catalog was compacted: ${unknown} of ${latest} revisions of ${organization} are gone. What depends on them was not compared.`,
+    )
   const { decided, undecided } = queueing
   if (undecided > 0)
     print(
