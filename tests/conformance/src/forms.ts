@@ -52,6 +52,16 @@ export function describeForms(): void {
       expect((await track({ userName: 'none', eventName: 'Nothing Reacts' })).body).toMatchObject(none)
     })
 
+    it('a trigger may ask for properties of its event', async () => {
+      const order = (properties?: unknown) => track({ userName: 'orders', eventName: 'Ordered', properties })
+      await identify({ userName: 'orders' })
+      for (const properties of [undefined, {}, { cart: { total: 99.99 } }, { cart: { total: '100' } }, { total: 100 }])
+        expect((await order(properties)).body).toMatchObject(none)
+      // The project does not keep `phone`: no trigger can see it.
+      expect((await order({ cart: { total: 100 }, phone: '1' })).body).toMatchObject({ formsQueued: 1 })
+      expect((await visit({ userName: 'orders' })).body).toMatchObject({ nextFeedbackId: 'large-order' })
+    })
+
     it('an old event queues none, but counts in the window of the next event', async () => {
       await identify({ userName: 'old' })
       const occurredAt = new Date(Date.now() - 3_600_000).toISOString()
