@@ -1,6 +1,5 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import type { AdapterOptions } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import { createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
@@ -18,12 +17,9 @@ import { readConsumerConfig } from './config.ts'
 import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
+import { openPools } from './open-pools.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
-/** After 2 s no caller waits for an answer any more (decisions.md, Track event). */
-const ADMISSION_LIMITS = { maxConnections: 4, statementTimeoutMs: 2_000 }
-const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
-
 const now = () => new Date()
 
 /**
@@ -31,7 +27,7 @@ const now = () => new Date()
  * 2 if its configuration is wrong.
  */
 export async function runConsumer(consumer: Consumer): Promise<void> {
-  const { name, schema, version: serviceVersion, hasOutbox } = consumer
+  const { name, version: serviceVersion, hasOutbox } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
   const logger = createLogger(name, config.logLevel)
   const metrics = createMetrics(name)
@@ -39,12 +35,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const connection = { ...config.kafka, clientId }
   const onFailure = (error: Error): void => service.fail(error)
 
-  const openDb = (purpose: string, limits: Pick<AdapterOptions, 'maxConnections' | 'statementTimeoutMs'> = {}) =>
-    consumer.openDb({ url: config.databaseUrl, schema, applicationName: `${clientId}${purpose}`, ...limits })
-  // Apart, so that slow reads delay no admission, and neither waits for folds.
-  const db = await openDb('')
-  const admissionDb = await openDb(' admission', ADMISSION_LIMITS)
-  const readDb = await openDb(' reads', READ_LIMITS)
+  const { foldDb, admissionDb, readDb } = await openPools(consumer, { ...config, clientId, metrics })
   const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
   const subscriber = config.redisUrl && createRedisSubscriber({ url: config.redisUrl, name: `${name}-awaited`, logger })
   const catalog = createCatalogView(connection, { serviceName: name, logger })
@@ -59,7 +50,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const barrier = createBarrier({ db: admissionDb, logAdmin, hurry, ...own })
   const runner = createProjectionRunner({
     projection,
-    db,
+    db: foldDb,
     connection,
     catalog,
     logger,
@@ -74,7 +65,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const server = createInternalServer({
     ...config.internalServer,
     routes: consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }),
-    ...consumerHealth({ runner, catalog, db }),
+    ...consumerHealth({ runner, catalog, db: foldDb }),
     metrics,
     logger,
   })
@@ -82,7 +73,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const service = runService({
     logger,
     parts: [
-      ...[db, admissionDb, readDb].map((one) => ({
+      ...[foldDb, admissionDb, readDb].map((one) => ({
         name: 'database',
         start: () => Promise.resolve(),
         stop: () => one.$disconnect(),

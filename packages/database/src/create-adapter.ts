@@ -18,6 +18,15 @@ export interface AdapterOptions {
   readonly silentConnectionMs?: number
   /** An idle connection was lost. Nothing failed: the next query opens another. */
   readonly onConnectionLost?: (error: Error) => void
+  /** Called when the connections' pool exists. Its counts change by themselves: for metrics. */
+  readonly onPool?: (pool: ConnectionPool) => void
+}
+
+/** A pool's connections, and the statements that wait for one. */
+export interface ConnectionPool {
+  readonly totalCount: number
+  readonly idleCount: number
+  readonly waitingCount: number
 }
 
 /** A commit is one statement. */
@@ -35,8 +44,8 @@ const SILENT_CONNECTION_MS = 12_000
  */
 export function createAdapter(options: AdapterOptions): PrismaPg {
   const { schema, applicationName, maxConnections = 5, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
-  const { silentConnectionMs = SILENT_CONNECTION_MS } = options
-  return new PrismaPg(
+  const { silentConnectionMs = SILENT_CONNECTION_MS, onPool } = options
+  const adapter = new PrismaPg(
     {
       ...sessionOf(options.url, schema),
       application_name: applicationName,
@@ -52,6 +61,13 @@ export function createAdapter(options: AdapterOptions): PrismaPg {
     },
     { schema, onPoolError: options.onConnectionLost ?? (() => {}), statementNameGenerator: ({ sql }) => nameOf(sql) },
   )
+  const connect = adapter.connect.bind(adapter)
+  adapter.connect = async () => {
+    const connected = await connect()
+    onPool?.(connected.underlyingDriver())
+    return connected
+  }
+  return adapter
 }
 
 /** With a name a connection prepares a statement once. There are as many texts as the code has; values stand apart. */

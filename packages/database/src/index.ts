@@ -1,5 +1,5 @@
 export { applyMigrations, type MigrationsOptions } from './apply-migrations.ts'
-export { type AdapterOptions, createAdapter } from './create-adapter.ts'
+export { type AdapterOptions, type ConnectionPool, createAdapter } from './create-adapter.ts'
 export type { ColumnsOf } from './column-types.ts'
 export { isConnectionFailure, isRetryable, sqlStateOf } from './database-errors.ts'
 export { defineTable, type NewRow, type RowOf } from './define-table.ts'

@@ -89,6 +89,22 @@ describe('folding (design.md, who folds a limit grants it)', () => {
   })
 })
 
+/** A dead letter may be tried again at any time, and a partition may be halted for as long (docs/decisions/0013). */
+describe('a record of a month that is long over', () => {
+  it('counts its user once in that month, as a replay does', async () => {
+    const place = newPlace()
+    const ofAda = () => identifyRequested({ ...place, userName: 'ada' })
+    await ledger.fold([ofAda()])
+    const inAYear = new Date('2027-11-02T10:00:00.000Z')
+    await ledger.fold([identifyRequested({ ...place, userName: 'ada', received: inAYear.toISOString() })])
+    await reserve(ledger.prisma, [event(place, 9)], NOW) // so that a tick is due
+    await ledger.tick(inAYear)
+    await ledger.fold([ofAda(), identifyRequested({ ...place, userName: 'bob' })])
+    const november = await readUsage(ledger.prisma, { ...place, month: '2026-11' }, new Set())
+    expect(november.monthlyActiveUsers).toBe(2)
+  })
+})
+
 const isRefused = (verdict: ReserveVerdict) => verdict === 'held' || verdict === 'exhausted'
 
 async function fiveTimes(act: () => Promise<unknown>): Promise<void> {
