@@ -140,7 +140,7 @@ function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): 
     ['not', z.strictObject({ not: tree })],
     ...leaves,
   ]
-  return tree as z.ZodType<unknown> as z.ZodType<Tree<Leaf>, Tree<Leaf>>
+  return tree as z.ZodType as z.ZodType<Tree<Leaf>, Tree<Leaf>>
 }
 
 /** What an audience or a segment asks of a user (forms.md, Conditions). */

@@ -4,6 +4,7 @@ import { callerOf } from './call.ts'
 /** The contract, matched forms; decisions.md, Track event: formsQueued and message; and the visit that returns a form. */
 export function describeForms(): void {
   const { identify, track, visit, sdkTrack, readUser } = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
+  const order = (properties?: unknown) => track({ userName: 'orders', eventName: 'Ordered', properties })
   const none = { formsQueued: 0, triggersEvaluated: true, message: 'Event recorded.' }
 
   describe('matched forms are queued for the next visit', () => {
@@ -53,7 +54,6 @@ export function describeForms(): void {
     })
 
     it('a trigger may ask for properties of its event', async () => {
-      const order = (properties?: unknown) => track({ userName: 'orders', eventName: 'Ordered', properties })
       await identify({ userName: 'orders' })
       for (const properties of [undefined, {}, { cart: { total: 99.99 } }, { cart: { total: '100' } }, { total: 100 }])
         expect((await order(properties)).body).toMatchObject(none)

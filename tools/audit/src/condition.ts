@@ -7,9 +7,9 @@ export type Tree<Leaf> =
   | { readonly not: Tree<Leaf> }
   | Leaf
 
-export type Condition = Tree<Leaf>
+export type Condition = Tree<UserLeaf>
 
-type Leaf =
+type UserLeaf =
   | { readonly segment: string }
   | ({ readonly trait: string } & Operators)
   | ({ readonly device: string } & Operators)
@@ -57,7 +57,7 @@ export interface Decided<Leaf> {
 }
 
 /** Evaluates the whole tree each time: slow, and simple. */
-export function decide(condition: Condition, moment: Moment): Decided<Leaf> {
+export function decide(condition: Condition, moment: Moment): Decided<UserLeaf> {
   return decideTree(condition, (leaf) => {
     const actual = actualOf(leaf, moment)
     return { holds: isMet(leaf, actual, moment.at), actual }
@@ -94,7 +94,7 @@ function decideBy<Leaf extends object>(
   return decided
 }
 
-function actualOf(leaf: Leaf, moment: Moment): Value | undefined {
+function actualOf(leaf: UserLeaf, moment: Moment): Value | undefined {
   if ('segment' in leaf) return isMember(leaf.segment, moment)
   if ('event' in leaf) return countOf(leaf, moment)
   if ('trait' in leaf) return moment.traits.get(leaf.trait)
@@ -114,7 +114,7 @@ function isMember(id: string, moment: Moment): boolean {
   return isIn
 }
 
-function isMet(leaf: Leaf, actual: Value | undefined, now: number): boolean {
+function isMet(leaf: UserLeaf, actual: Value | undefined, now: number): boolean {
   if ('segment' in leaf) return actual === true
   if (!('country' in leaf)) return compare(actual, leaf, now)
   return compare(actual, typeof leaf.country === 'string' ? { is: leaf.country } : leaf.country, now)

@@ -8,6 +8,8 @@ import { compilePropertyCondition, propertyAt } from './property-conditions.ts'
 const find = (where: PropertyCondition, properties?: Record<string, unknown>) =>
   compilePropertyCondition(where)(properties, NOW)
 
+const listOf = (length: number) => ({ list: Array.from({ length }, () => 1) })
+
 describe('the value at a path (forms.md, What a trigger asks of properties)', () => {
   const properties: Record<string, unknown> = JSON.parse(`{
     "total": 120.5, "coupon": null, "tags": ["a", 1, null], "items": [{ "sku": "A-1" }],
@@ -44,7 +46,6 @@ describe('the value at a path (forms.md, What a trigger asks of properties)', ()
 
   it('is missing if there are no properties, or the list is longer than that of a trait', () => {
     expect(propertyAt(undefined, 'total')).toBeUndefined()
-    const listOf = (length: number) => ({ list: Array.from({ length }, () => 1) })
     expect(propertyAt(listOf(100), 'list')).toHaveLength(100)
     expect(propertyAt(listOf(101), 'list')).toBeUndefined()
   })
