@@ -19,7 +19,7 @@ const count = z.number().int().min(0).max(MAX_COUNT, COUNT_TOO_HIGH)
 const oneOperator = (keys: readonly string[]) => (leaf: object) =>
   keys.filter((key) => Object.hasOwn(leaf, key) && (leaf as Record<string, unknown>)[key] !== undefined).length === 1
 
-const TRAIT_OPERATORS = [
+const VALUE_OPERATORS = [
   'is',
   'isNot',
   'in',
@@ -34,25 +34,33 @@ const TRAIT_OPERATORS = [
   'before',
   'after',
 ] as const
+const valueOperators = {
+  is: scalar.optional(),
+  isNot: scalar.optional(),
+  in: z.array(scalar).min(1).optional(),
+  notIn: z.array(scalar).min(1).optional(),
+  contains: z.string().optional(),
+  startsWith: z.string().optional(),
+  exists: z.boolean().optional(),
+  atLeast: z.number().optional(),
+  atMost: z.number().optional(),
+  moreThan: z.number().optional(),
+  lessThan: z.number().optional(),
+  before: dateOperand.optional(),
+  after: dateOperand.optional(),
+}
+const needsOneOperator = { message: `needs exactly one of ${VALUE_OPERATORS.join(', ')}` }
+
 export const TraitLeaf = z
-  .strictObject({
-    trait: z.string().min(1),
-    is: scalar.optional(),
-    isNot: scalar.optional(),
-    in: z.array(scalar).min(1).optional(),
-    notIn: z.array(scalar).min(1).optional(),
-    contains: z.string().optional(),
-    startsWith: z.string().optional(),
-    exists: z.boolean().optional(),
-    atLeast: z.number().optional(),
-    atMost: z.number().optional(),
-    moreThan: z.number().optional(),
-    lessThan: z.number().optional(),
-    before: dateOperand.optional(),
-    after: dateOperand.optional(),
-  })
-  .refine(oneOperator(TRAIT_OPERATORS), { message: `needs exactly one of ${TRAIT_OPERATORS.join(', ')}` })
+  .strictObject({ trait: z.string().min(1), ...valueOperators })
+  .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
 export type TraitLeaf = z.infer<typeof TraitLeaf>
+
+/** `property`: a path into the properties of an event, such as `cart.total` (forms.md, What a trigger asks of properties). */
+export const PropertyLeaf = z
+  .strictObject({ property: z.string().min(1), ...valueOperators })
+  .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
+export type PropertyLeaf = z.infer<typeof PropertyLeaf>
 
 const FACT_OPERATORS = ['is', 'isNot', 'in', 'notIn', 'exists'] as const
 export const DeviceLeaf = z
@@ -103,41 +111,53 @@ export type SegmentLeaf = z.infer<typeof SegmentLeaf>
 export const ConditionLeaf = z.union([TraitLeaf, DeviceLeaf, CountryLeaf, EventLeaf, SegmentLeaf])
 export type ConditionLeaf = z.infer<typeof ConditionLeaf>
 
-/** A tree of `all`, `any`, `not` over leaves (forms.md, Conditions). */
-export type Condition =
-  | { readonly all: readonly Condition[] }
-  | { readonly any: readonly Condition[] }
-  | { readonly not: Condition }
-  | ConditionLeaf
-
-const BRANCHES: readonly [string, () => z.ZodType<Condition>][] = [
-  ['all', () => z.strictObject({ all: z.array(Condition) })],
-  ['any', () => z.strictObject({ any: z.array(Condition) })],
-  ['not', () => z.strictObject({ not: Condition })],
-  ['trait', () => TraitLeaf],
-  ['device', () => DeviceLeaf],
-  ['country', () => CountryLeaf],
-  ['event', () => EventLeaf],
-  ['segment', () => SegmentLeaf],
-]
+/** `all`, `any` and `not` over leaves. */
+export type Tree<Leaf> =
+  | { readonly all: readonly Tree<Leaf>[] }
+  | { readonly any: readonly Tree<Leaf>[] }
+  | { readonly not: Tree<Leaf> }
+  | Leaf
 
 /** Chooses the branch by its key first. So an error names the leaf that was meant, not every kind of leaf. */
-export const Condition: z.ZodType<Condition> = z.unknown().transform((input, context): Condition => {
-  const keys = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.keys(input) : []
-  const branch = BRANCHES.find(([key]) => keys.includes(key))
-  if (!branch) {
-    context.addIssue({
-      code: 'custom',
-      message: `must be one of ${BRANCHES.map(([key]) => key).join(', ')}`,
-    })
-    return z.NEVER
-  }
-  const parsed = branch[1]().safeParse(input)
-  if (parsed.success) return parsed.data
-  // Issues keep their path, so that an error can name the exact place of an unknown member.
-  context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
-  return z.NEVER
-})
+function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): z.ZodType<Tree<Leaf>, Tree<Leaf>> {
+  const tree = z.unknown().check((context) => {
+    const { value: input, issues } = context
+    const keys = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.keys(input) : []
+    const [, branch] = branches.find(([key]) => keys.includes(key)) ?? []
+    if (!branch) {
+      const message = `must be one of ${branches.map(([key]) => key).join(', ')}`
+      issues.push({ code: 'custom', input, message, continue: false })
+      return
+    }
+    const parsed = branch.safeParse(input)
+    if (parsed.success) return
+    // Issues keep their path, so that an error can name the exact place of an unknown member.
+    issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
+  })
+  const branches: readonly (readonly [string, z.ZodType])[] = [
+    ['all', z.strictObject({ all: z.array(tree) })],
+    ['any', z.strictObject({ any: z.array(tree) })],
+    ['not', z.strictObject({ not: tree })],
+    ...leaves,
+  ]
+  return tree as z.ZodType as z.ZodType<Tree<Leaf>, Tree<Leaf>>
+}
+
+/** What an audience or a segment asks of a user (forms.md, Conditions). */
+export type Condition = Tree<ConditionLeaf>
+export const Condition = treeOf<ConditionLeaf>([
+  ['trait', TraitLeaf],
+  ['device', DeviceLeaf],
+  ['country', CountryLeaf],
+  ['event', EventLeaf],
+  ['segment', SegmentLeaf],
+])
+
+/** What a trigger asks of the properties of its event (forms.md, What a trigger asks of properties). */
+export type PropertyCondition = Tree<PropertyLeaf>
+export const PropertyCondition = treeOf<PropertyLeaf>([['property', PropertyLeaf]]).describe(
+  '`all`, `any` and `not` over conditions on properties such as `{ property: total, atLeast: 100 }`.',
+)
 
 /** A condition that holds for nobody. */
 export const NEVER: Condition = { any: [] }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConditionLeaf } from './condition.ts'
+import { ConditionLeaf, PropertyLeaf } from './condition.ts'
 import { Frequency, Trigger } from './organization-config.ts'
 import { Instant, SlugId, Uuid } from './primitives.ts'
 import { QueuedForm } from './queue-row.ts'
@@ -8,6 +8,7 @@ import { TraitValue } from './traits.ts'
 /** Why a form did, or did not, reach a user: what each gate compared, and what became of it (forms.md, Gates). */
 
 export const GateReason = z.enum([
+  'properties-differ',
   'not-live',
   'not-in-audience',
   'sampled-out',
@@ -22,8 +23,18 @@ function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, c
   return z.strictObject({ gate: z.literal(name), passed: z.boolean(), compared: z.strictObject(compared) })
 }
 
-/** What a gate compared, and whether it passed. Gates stand in the order of forms.md. */
+/**
+ * What a gate compared, and whether it passed. Gates stand in the order of forms.md. Only a trigger with `where` has the
+ * gate of that name.
+ */
 export const GateOutcome = z.discriminatedUnion('gate', [
+  gate('where', {
+    leaf: PropertyLeaf.nullable().describe(
+      "The condition on the event's properties that decided; null: there is none.",
+    ),
+    negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
+    actual: TraitValue.optional().describe('What the event had there; absent: nothing that can be compared.'),
+  }),
   gate('live', {
     enabled: z.boolean(),
     startsAt: Instant.nullable(),

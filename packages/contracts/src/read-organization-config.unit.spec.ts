@@ -73,6 +73,10 @@ describe('a configuration of a later version', () => {
     ['a member of a member', { ...NPS, frequency: { repeat: 'once', perDevice: true } }],
     ['an operator in its audience', { ...NPS, audience: { all: [{ trait: 'plan', matches: '^p' }] } }],
     ['a kind of leaf in its audience', { ...NPS, audience: { not: { cohort: 'beta' } } }],
+    ['a member of a trigger', { ...NPS, triggers: [{ event: 'checkout', whenever: { property: 'total', is: 1 } }] }],
+    ['an operator on a property', { ...NPS, triggers: [{ event: 'checkout', where: { property: 'total', near: 1 } }] }],
+    ['a leaf in a trigger', { ...NPS, triggers: [{ event: 'checkout', where: { any: [{ trait: 'plan', is: 1 }] } }] }],
+    ['properties of counted events', { ...NPS, triggers: [{ event: 'a', count: 2, where: { property: 'b', is: 1 } }] }],
     ['a kind of trigger', { ...NPS, triggers: [{ event: 'checkout' }, { webhook: 'crm' }] }],
   ])('has a form with %s that is unknown: it is never queued, and nothing of it is cancelled', (_name, form) => {
     const { project, notUnderstood } = read({ forms: [form, { id: 'csat' }] })

@@ -144,7 +144,8 @@ export function createGroupMember(
       if (assignment !== current) return
       advance()
       payload.resolveOffset((part.nextOffset - 1n).toString())
-      if (signal.aborted) await commits.flush()
+      // Somebody waits for a note, and behind the next fetch it would wait as long as that does.
+      if (signal.aborted || options.commitNote) await commits.flush()
       await payload.heartbeat()
     }
   }

@@ -12,7 +12,8 @@ export interface OffsetCommits {
   readonly discard: () => void
 }
 
-const commitAfterMs = 250
+/** A commit is a write of the broker's: four a second would cost an idle stack more than its folds. */
+const COMMIT_AFTER_MS = 5_000
 
 /**
  * Commits offsets to Kafka, for lag dashboards only: the real checkpoints live with the rows. So nothing waits for a
@@ -43,7 +44,7 @@ export function createOffsetCommits(logger: Logger, noteOf?: () => string): Offs
     note: (topic, partition, nextOffset, commitOffsets) => {
       commit = commitOffsets
       noted.set(`${topic}/${partition}`, { topic, partition, offset: nextOffset.toString() })
-      timer ??= setTimeout(() => void flush(), commitAfterMs)
+      timer ??= setTimeout(() => void flush(), COMMIT_AFTER_MS)
     },
     flush,
     discard: () => noted.clear(),

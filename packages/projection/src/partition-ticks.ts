@@ -22,11 +22,17 @@ export interface PartitionTicksOptions<Fact, Draft> {
   readonly signal: AbortSignal
 }
 
+/** Records that are fetched say where the log ends, too. Only a partition that fetches nothing needs to be told. */
+const ROUNDS_PER_LOOK_AT_END = 5
+
 /** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
 export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
   const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onRound, signal } = options
   const ticking = new Map<OwnedPartition, Promise<void>>()
+  let round = 0
+
   const runRound = async (): Promise<void> => {
+    round += 1
     for (const topic of projection.topics) await tickTopic(topic).catch((error: unknown) => onRoundFailed(topic, error))
     onRound()
   }
@@ -34,19 +40,20 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
   /** The instant is taken before the log's end is read, so that everything in the log by then is folded first. */
   const tickTopic = async (topic: string): Promise<void> => {
     const instant = now()
+    const ofTopic = owned().filter((one) => one.topic === topic)
+    const partitions = ofTopic.map(({ partition }) => partition)
+    const due = await findDue(topic, partitions, instant)
+    for (const one of ofTopic) if (!due.has(one.partition)) one.noticeTicks()
+    const isLookDue = round % ROUNDS_PER_LOOK_AT_END === 0 && partitions.length > 0
+    if (due.size === 0 && !isLookDue) return
     const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
       throw new LogUnavailableError({ cause })
     })
-    const ofTopic = owned().flatMap((one) => {
-      const end = one.topic === topic ? marks.get(one.partition)?.high : undefined
-      return end === undefined ? [] : { one, end }
-    })
-    for (const { one, end } of ofTopic) one.noticeEnd(end)
-    const partitions = ofTopic.map(({ one }) => one.partition)
-    const due = await findDue(topic, partitions, instant)
-    for (const { one, end } of ofTopic) {
-      if (!due.has(one.partition)) one.noticeTicks()
-      else if (!ticking.has(one)) beginTick(one, instant, end)
+    for (const one of ofTopic) {
+      const end = marks.get(one.partition)?.high
+      if (end === undefined) continue
+      one.noticeEnd(end)
+      if (due.has(one.partition) && !ticking.has(one)) beginTick(one, instant, end)
     }
   }
 

@@ -57,6 +57,28 @@ describe('why a form did, or did not, reach a user', () => {
     })
   })
 
+  it('is also about an event whose properties are not as the trigger asks', async () => {
+    const where = { property: 'total', atLeast: 100 }
+    const large = { ...nps, triggers: [{ event: 'Checkout Completed', where }] }
+    const context = contextOf([large])
+    const events = [{ total: 40 }, { total: 100 }].map((properties, n) =>
+      eventTracked({ ...forAda, received: at(n * SECOND), properties }),
+    )
+    await given.fold(context, identifyRequested(forAda), ...events.slice(0, 1))
+    expect((await readForms(given.prisma, ada))?.forms).toMatchObject([
+      {
+        decision: 'not-queued',
+        reason: 'properties-differ',
+        trigger: { event: 'Checkout Completed', where },
+        gates: [{ gate: 'where', passed: false, compared: { leaf: where, negated: false, actual: 40 } }],
+      },
+    ])
+    await given.fold(context, ...events.slice(1))
+    expect((await readForms(given.prisma, ada))?.forms).toMatchObject([
+      { decision: 'queued', trigger: large.triggers[0] },
+    ])
+  })
+
   it('follows the next record, and an event that no form reacts to leaves it alone', async () => {
     await given.fold(contextOf([nps]), identifyRequested(forAda), eventTracked(forAda))
     const again = eventTracked({ ...forAda, received: at(SECOND) })

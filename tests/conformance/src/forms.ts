@@ -4,6 +4,7 @@ import { callerOf } from './call.ts'
 /** The contract, matched forms; decisions.md, Track event: formsQueued and message; and the visit that returns a form. */
 export function describeForms(): void {
   const { identify, track, visit, sdkTrack, readUser } = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
+  const order = (properties?: unknown) => track({ userName: 'orders', eventName: 'Ordered', properties })
   const none = { formsQueued: 0, triggersEvaluated: true, message: 'Event recorded.' }
 
   describe('matched forms are queued for the next visit', () => {
@@ -50,6 +51,15 @@ export function describeForms(): void {
     it('an event to which no form reacts queues none', async () => {
       await identify({ userName: 'none' })
       expect((await track({ userName: 'none', eventName: 'Nothing Reacts' })).body).toMatchObject(none)
+    })
+
+    it('a trigger may ask for properties of its event', async () => {
+      await identify({ userName: 'orders' })
+      for (const properties of [undefined, {}, { cart: { total: 99.99 } }, { cart: { total: '100' } }, { total: 100 }])
+        expect((await order(properties)).body).toMatchObject(none)
+      // The project does not keep `phone`: no trigger can see it.
+      expect((await order({ cart: { total: 100 }, phone: '1' })).body).toMatchObject({ formsQueued: 1 })
+      expect((await visit({ userName: 'orders' })).body).toMatchObject({ nextFeedbackId: 'large-order' })
     })
 
     it('an old event queues none, but counts in the window of the next event', async () => {

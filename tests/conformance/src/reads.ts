@@ -105,6 +105,21 @@ export function describeReads(): void {
       return (body['forms'] as { formId: string; gates: object[] }[]).find((form) => form.formId === formId)
     }
 
+    it('shows which property of the event was not as the trigger asks', async () => {
+      await forms.identify({ userName: 'why/where' })
+      const order = { userName: 'why/where', eventName: 'Ordered', properties: { cart: { total: 40 } } }
+      const { requestId } = (await forms.track(order)).body
+      const leaf = { property: 'cart.total', atLeast: 100 }
+      const where = { all: [leaf, { not: { property: 'phone', exists: true } }] }
+      expect(await decisionOn('why/where', 'large-order')).toMatchObject({
+        decision: 'not-queued',
+        reason: 'properties-differ',
+        requestId,
+        trigger: { event: 'ordered', where },
+        gates: [{ gate: 'where', passed: false, compared: { leaf, negated: false, actual: 40 } }],
+      })
+    })
+
     it('shows the decision on the last event, with its record id, and the queue', async () => {
       const { userId } = (await forms.identify({ userName: 'why/forms' })).body
       const { requestId } = (await forms.track({ userName: 'why/forms', eventName: 'One Form' })).body

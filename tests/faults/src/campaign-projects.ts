@@ -40,6 +40,12 @@ const FORMS = [
     sample: 80,
     expiresAfter: '10s',
   },
+  {
+    id: 'large-order',
+    triggers: [{ event: 'checkout_completed', where: { property: 'cart.total', atLeast: 50 } }],
+    frequency: { repeat: 'always' },
+    expiresAfter: '20s',
+  },
   { id: 'this-session', triggers: [{ event: 'page_viewed', since: 'session' }], delay: '1h' },
   { id: 'back-again', triggers: [{ visit: {} }, { firstSeen: { after: '1m' } }], sample: 50, delay: '1h' },
 ]

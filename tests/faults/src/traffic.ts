@@ -64,7 +64,9 @@ function randomRequest(random: Random): Request {
   const isSdk = kind % 2 === 1
   const keyed = random.between(0, 4) === 0 ? { idempotencyKey: randomUUID() } : {}
   if (kind >= 5) {
-    const body = { userName, eventName: random.oneOf(EVENTS) }
+    const eventName = random.oneOf(EVENTS)
+    const properties = kind >= 8 && { properties: { cart: { total: random.between(0, 99) } } }
+    const body = { userName, eventName, ...properties }
     return { route: isSdk ? '/v2/sdk/track-event' : '/v2/admin/track-event', body, ...keyed }
   }
   const body = { userName, userAttributes: randomTraits(random) }

@@ -1,20 +1,22 @@
 import type { Scalar, Value } from './facts.ts'
 
 /** A tree of conditions as the workspace file writes it (docs/spec/forms.md, Conditions). */
-export type Condition =
-  | { readonly all: readonly Condition[] }
-  | { readonly any: readonly Condition[] }
-  | { readonly not: Condition }
+export type Tree<Leaf> =
+  | { readonly all: readonly Tree<Leaf>[] }
+  | { readonly any: readonly Tree<Leaf>[] }
+  | { readonly not: Tree<Leaf> }
   | Leaf
 
-type Leaf =
+export type Condition = Tree<UserLeaf>
+
+type UserLeaf =
   | { readonly segment: string }
   | ({ readonly trait: string } & Operators)
   | ({ readonly device: string } & Operators)
   | { readonly country: string | Operators }
   | ({ readonly event: string; readonly within?: string } & Operators)
 
-interface Operators {
+export interface Operators {
   readonly is?: Scalar
   readonly isNot?: Scalar
   readonly in?: readonly Scalar[]
@@ -43,27 +45,35 @@ export interface Moment {
   readonly segments: ReadonlyMap<string, Condition>
 }
 
-/** Whether a condition holds, and what decided it, as the gate `audience` shows it (contracts, form-decisions.ts). */
-export interface Decided {
+/** Whether a condition holds, and what decided it, as a gate shows it (contracts, form-decisions.ts). */
+export interface Decided<Leaf> {
   readonly holds: boolean
   /** Of an `all` the first that fails, of an `any` the first that holds, otherwise the last. Null: there is none. */
-  readonly leaf: Condition | null
+  readonly leaf: Leaf | null
   /** The leaf is under an odd number of `not`. */
   readonly negated: boolean
-  /** What the user had there. */
+  /** What the user, or the event, had there. */
   readonly actual?: Value | undefined
 }
 
 /** Evaluates the whole tree each time: slow, and simple. */
-export function decide(condition: Condition, moment: Moment): Decided {
-  if ('all' in condition) return decideBy(false, condition.all, moment)
-  if ('any' in condition) return decideBy(true, condition.any, moment)
-  if ('not' in condition) {
-    const inner = decide(condition.not, moment)
-    return { ...inner, holds: !inner.holds, negated: !inner.negated }
-  }
-  const actual = actualOf(condition, moment)
-  return { holds: isMet(condition, actual, moment.at), leaf: condition, negated: false, actual }
+export function decide(condition: Condition, moment: Moment): Decided<UserLeaf> {
+  return decideTree(condition, (leaf) => {
+    const actual = actualOf(leaf, moment)
+    return { holds: isMet(leaf, actual, moment.at), actual }
+  })
+}
+
+/** `isMetBy` is called with leaves. */
+export function decideTree<Leaf extends object>(
+  tree: Tree<Leaf>,
+  isMetBy: (leaf: Leaf) => Pick<Decided<Leaf>, 'holds' | 'actual'>,
+): Decided<Leaf> {
+  if ('all' in tree) return decideBy(false, tree.all, isMetBy)
+  if ('any' in tree) return decideBy(true, tree.any, isMetBy)
+  if (!('not' in tree)) return { ...isMetBy(tree), leaf: tree, negated: false }
+  const inner = decideTree(tree.not, isMetBy)
+  return { ...inner, holds: !inner.holds, negated: !inner.negated }
 }
 
 export function holds(condition: Condition, moment: Moment): boolean {
@@ -71,16 +81,20 @@ export function holds(condition: Condition, moment: Moment): boolean {
 }
 
 /** The first part that holds, or fails, decides. */
-function decideBy(isHolding: boolean, parts: readonly Condition[], moment: Moment): Decided {
-  let decided: Decided = { holds: !isHolding, leaf: null, negated: false }
+function decideBy<Leaf extends object>(
+  isHolding: boolean,
+  parts: readonly Tree<Leaf>[],
+  isMetBy: (leaf: Leaf) => Pick<Decided<Leaf>, 'holds' | 'actual'>,
+): Decided<Leaf> {
+  let decided: Decided<Leaf> = { holds: !isHolding, leaf: null, negated: false }
   for (const part of parts) {
-    decided = decide(part, moment)
+    decided = decideTree(part, isMetBy)
     if (decided.holds === isHolding) return decided
   }
   return decided
 }
 
-function actualOf(leaf: Leaf, moment: Moment): Value | undefined {
+function actualOf(leaf: UserLeaf, moment: Moment): Value | undefined {
   if ('segment' in leaf) return isMember(leaf.segment, moment)
   if ('event' in leaf) return countOf(leaf, moment)
   if ('trait' in leaf) return moment.traits.get(leaf.trait)
@@ -100,7 +114,7 @@ function isMember(id: string, moment: Moment): boolean {
   return isIn
 }
 
-function isMet(leaf: Leaf, actual: Value | undefined, now: number): boolean {
+function isMet(leaf: UserLeaf, actual: Value | undefined, now: number): boolean {
   if ('segment' in leaf) return actual === true
   if (!('country' in leaf)) return compare(actual, leaf, now)
   return compare(actual, typeof leaf.country === 'string' ? { is: leaf.country } : leaf.country, now)
@@ -113,7 +127,7 @@ function countOf({ event, within }: { readonly event: string; readonly within?: 
 }
 
 /** A value of the wrong type counts as missing. A missing one fails all but `isNot`, `notIn` and `exists: false`. */
-function compare(value: Value | undefined, operators: Operators, now: number): boolean {
+export function compare(value: Value | undefined, operators: Operators, now: number): boolean {
   if (operators.is !== undefined) return value === operators.is
   if (operators.isNot !== undefined) return value !== operators.isNot
   if (operators.in) return operators.in.some((one) => one === value)

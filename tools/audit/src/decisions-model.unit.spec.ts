@@ -104,6 +104,22 @@ describe('the last decision', () => {
     ])
   })
 
+  it('says which property was not as its trigger asks', async () => {
+    const leaf = { property: 'cart.total', atLeast: 100 }
+    const trigger = { event: 'Searched', where: { not: { not: leaf } } }
+    const form = { triggers: [{ visit: {} }, trigger, { event: 'Searched', where: { property: 'b', is: 1 } }] }
+    const records = [track(0, { properties: { cart: { total: 40 } } })]
+    const row = (compared: object, outcome = 'properties-differ') => {
+      const details = JSON.stringify({ trigger, gates: [{ gate: 'where', passed: false, compared }] })
+      return { decisions: [{ ...decision({ minutes: 0, outcome }), details }] }
+    }
+    const found = (decisions: object) => differences({ form, records, ...decisions }, { minutes: 0 })
+    expect(await found(row({ leaf, negated: false, actual: 40 }))).toEqual([])
+    expect(await found(row({ leaf, negated: false, actual: 41 }))).toEqual(otherGate('where'))
+    expect(await found(row({ leaf, negated: false, actual: 40 }, 'not-live'))).toEqual(['outcome'])
+    expect(await found({ decisions: [] })).toEqual(['missing'])
+  })
+
   it('is by a revision that decides so', async () => {
     const catalog = [revision(1, -60, [nps()]), revision(2, -50, [nps({ enabled: false })])]
     const live = { enabled: false }

@@ -1,4 +1,5 @@
 import { type Condition, msOf, slugOf } from './condition.ts'
+import type { Where } from './where.ts'
 
 /** A form as the workspace file writes it (docs/spec/forms.md, A form), as far as the audit needs it. */
 export interface FormInFile {
@@ -21,6 +22,7 @@ export interface TriggerInFile {
   readonly count?: number
   readonly within?: string
   readonly since?: 'session'
+  readonly where?: Where
   readonly firstSeen?: { readonly after: string }
   readonly visit?: object
 }

@@ -77,7 +77,7 @@ export const AT_VISIT: readonly GateName[] = ['live', 'audience', 'cooldown']
 export interface GatesThen {
   /** Of that gate. Undefined: none refuses. */
   readonly reason: string | undefined
-  readonly gates: readonly { readonly gate: GateName; readonly passed: boolean; readonly compared: object }[]
+  readonly gates: readonly { readonly gate: GateName | 'where'; readonly passed: boolean; readonly compared: object }[]
 }
 
 export function checkGates(names: readonly GateName[], candidate: Candidate, queue: QueueThen): GatesThen {

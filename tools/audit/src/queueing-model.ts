@@ -4,14 +4,14 @@ import { createDecisionsModel, type PossibleDecision } from './decisions-model.t
 import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import type { TriggerInFile } from './form-rules.ts'
-import { checkGates, type GatesThen, TO_QUEUE } from './gates.ts'
+import { checkGates, type GatesThen, type QueueThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
 import { createOffers } from './offers.ts'
 import { type PossibleRevisions, possibleRevisionsIn, type Run } from './possible-revisions.ts'
 import { createQueueHistory, type QueuesThen } from './queue-history.ts'
 import { createRevisionWait, type Verdict } from './revision-wait.ts'
 import { recordRefOf, type Snapshot } from './snapshot.ts'
-import { type ActivityThen, isEvaluated, triggerOf } from './triggers.ts'
+import { type ActivityThen, isEvaluated, type Triggered, triggeredBy } from './triggers.ts'
 
 /** Pairs of a record and a form that the record triggered or queued. */
 export interface QueueingCounts {
@@ -160,14 +160,21 @@ function evaluate(
   project: ProjectOfRevision | undefined,
 ): Evaluated | undefined {
   const form = project?.forms.get(formId)
-  const trigger = form && triggerOf(form, fact, activity)
-  if (!project || !trigger) return undefined
+  const triggered = form && triggeredBy(form, fact, activity)
+  if (!project || !triggered) return undefined
   const candidate = { form, project, userId: fact.userId, now: Date.parse(fact.received), activity }
-  const certain = checkGates(TO_QUEUE, candidate, queues.certain)
-  const possible = queues.possible.map((queue) =>
-    queue === queues.certain ? certain : checkGates(TO_QUEUE, candidate, queue),
-  )
-  return { trigger: trigger.inFile, certain, possible }
+  const check = (queue: QueueThen) => withWhere(triggered, () => checkGates(TO_QUEUE, candidate, queue))
+  const certain = check(queues.certain)
+  const possible = queues.possible.map((queue) => (queue === queues.certain ? certain : check(queue)))
+  return { trigger: triggered.trigger.inFile, certain, possible }
+}
+
+/** Of a trigger that asks for properties, these are the first gate (docs/spec/forms.md, Gates). */
+function withWhere({ where }: Triggered, checkOthers: () => GatesThen): GatesThen {
+  if (!where) return checkOthers()
+  const { holds: passed, ...compared } = where
+  const { reason, gates } = passed ? checkOthers() : { reason: 'properties-differ', gates: [] }
+  return { reason, gates: [{ gate: 'where', passed, compared }, ...gates] }
 }
 
 function verdictOf(form: Evaluated | undefined): Verdict {

@@ -1,6 +1,7 @@
 import type { Tracked, UserFact } from './facts.ts'
 import type { FormRule, TriggerRule } from './form-rules.ts'
 import type { Moment } from './condition.ts'
+import { decideWhere } from './where.ts'
 
 /** A user's activity at a record, the record included. */
 export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
@@ -23,9 +24,25 @@ export function isEvaluated(fact: UserFact): boolean {
   return fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
 }
 
-/** The first trigger of a form that matches. Any one is enough. */
-export function triggerOf({ triggers }: FormRule, fact: UserFact, activity: ActivityThen): TriggerRule | undefined {
-  return triggers.find((trigger) => isMatched(trigger, fact, activity))
+/** A trigger that matches, and what its `where` found in the event, if it has one. */
+export interface Triggered {
+  readonly trigger: TriggerRule
+  readonly where: ReturnType<typeof decideWhere> | undefined
+}
+
+/**
+ * The first trigger of a form that matches: any one is enough. If all that match have a `where` that does not hold, the
+ * first of them.
+ */
+export function triggeredBy({ triggers }: FormRule, fact: UserFact, activity: ActivityThen): Triggered | undefined {
+  const matching = triggers
+    .filter((trigger) => isMatched(trigger, fact, activity))
+    .map((trigger) => ({ trigger, where: whereOf(trigger, fact) }))
+  return matching.find(({ where }) => where?.holds !== false) ?? matching[0]
+}
+
+function whereOf({ inFile: { where } }: TriggerRule, fact: UserFact): Triggered['where'] {
+  return where && fact.type === 'EventTracked' ? decideWhere(where, fact) : undefined
 }
 
 function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen): boolean {

@@ -1,4 +1,4 @@
-import { Form, ProjectConfig, type UserFact } from '@nextvisit/contracts'
+import { type EventTracked, Form, ProjectConfig, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import * as fc from 'fast-check'
 import type { History } from './audit-history.ts'
@@ -37,6 +37,14 @@ const track: fc.Arbitrary<Step> = fc
     eventName: fc.constantFrom('checkout', 'search'),
     source: fc.constantFrom('sdk' as const, 'admin' as const),
     age: fc.constantFrom(0, 0, 0, 5 * 60 * SECOND, 20 * 60 * SECOND),
+    properties: fc.constantFrom<EventTracked['properties'][]>(
+      undefined,
+      { total: 100 },
+      { total: '100', 'cart.total': 40 },
+      { total: 1, tags: ['new', 1] },
+      { cart: { total: 150, items: [{}] }, at: '2026-11-02T10:00:00Z' },
+      JSON.parse('{"__proto__":{"total":100},"tags":[{}],"total":null}'),
+    ),
   })
   .map(({ age, skew: ahead, ...said }) => (told) => {
     const received = at(told.now + ahead)
@@ -89,6 +97,22 @@ const TRIGGERS = {
   'on-searching': [{ event: 'search', count: 2, within: '1h' }],
   'in-session': [{ event: 'checkout', count: 2, since: 'session' }],
   welcome: [{ visit: {} }, { firstSeen: { after: '20m' } }],
+  'on-large-checkout': [
+    {
+      event: 'checkout',
+      where: {
+        any: [
+          { property: 'total', atLeast: 100 },
+          { property: 'tags', contains: 'new' },
+        ],
+      },
+    },
+    {
+      event: 'checkout',
+      where: { all: [{ property: 'cart.total', exists: true }, { not: { property: 'at', before: '-1m' } }] },
+    },
+    { event: 'search', where: { property: '__proto__.total', isNot: 100 } },
+  ],
 } as const
 const formIds = Object.keys(TRIGGERS) as (keyof typeof TRIGGERS)[]
 

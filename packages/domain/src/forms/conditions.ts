@@ -8,28 +8,16 @@ import {
   type TraitValue,
 } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
+import { compileTree, type Finder, type IsMember } from './condition-tree.ts'
 import { countWithin, type UserState } from './user-state.ts'
 
 /** The part of a user's state that conditions look at. */
 export type ConditionState = Pick<UserState, 'traits' | 'device' | 'events'>
 
-/** Whether the user is in a segment, by its id: see `SegmentIndex.membersAt`. */
-export type IsMember = (segmentId: string) => boolean
-
 /** A condition made ready: whether it holds on a user's state at an instant (ms). */
 export type Predicate = (user: ConditionState, now: number, isMember: IsMember) => boolean
 
-/** Whether a condition holds, and what decided that, as the outcome of the gate `audience` shows it. */
-export interface Finding {
-  readonly holds: boolean
-  /** Of an `all` the first that fails, of an `any` the first that holds, else the last; null where there is none. */
-  readonly leaf: ConditionLeaf | null
-  /** The leaf stands under an odd number of `not`: it must not hold. */
-  readonly negated: boolean
-  /** What the user had there: a value, a count of events, membership of the segment; absent: nothing. */
-  readonly actual: TraitValue | undefined
-}
-export type Finder = (user: ConditionState, now: number, isMember: IsMember) => Finding
+type ConditionFinder = Finder<ConditionState, ConditionLeaf>
 
 /** A tree of `all`, `any`, `not` over leaves as one predicate (forms.md, Conditions). */
 export function compileCondition(condition: Condition): Predicate {
@@ -38,50 +26,27 @@ export function compileCondition(condition: Condition): Predicate {
 }
 
 /** The same, with what decided. */
-export function compileFinder(condition: Condition): Finder {
-  if ('all' in condition) return untilOne(false, condition.all)
-  if ('any' in condition) return untilOne(true, condition.any)
-  if ('not' in condition) {
-    const find = compileFinder(condition.not)
-    return (user, now, isMember) => {
-      const { holds, leaf, negated, actual } = find(user, now, isMember)
-      return { holds: !holds, leaf, negated: !negated, actual }
-    }
-  }
-  if ('segment' in condition) {
-    return leafFinder(condition, (_user, _now, isMember) => isMember(condition.segment), isTrue)
-  }
-  if ('event' in condition) return eventFinder(condition, eventSlug(condition.event))
-  if ('country' in condition) {
-    const { country } = condition
-    const test = membershipTest(typeof country === 'string' ? { is: country } : country) ?? never
-    return leafFinder(condition, (user) => user.device.$countryCode, test)
-  }
-  if ('device' in condition) {
-    return leafFinder(condition, (user) => user.device[condition.device], membershipTest(condition) ?? never)
-  }
-  return leafFinder(condition, (user) => user.traits.get(condition.trait), traitTest(condition))
+export function compileFinder(condition: Condition): ConditionFinder {
+  return compileTree(condition, compileLeaf)
 }
 
-/** Goes through the parts until one of them holds, or fails: it decides. Without parts, none does. */
-function untilOne(holds: boolean, conditions: readonly Condition[]): Finder {
-  const parts = conditions.map(compileFinder)
-  const none: Finding = { holds: !holds, leaf: null, negated: false, actual: undefined }
-  return (user, now, isMember) => {
-    let finding = none
-    for (const find of parts) {
-      finding = find(user, now, isMember)
-      if (finding.holds === holds) return finding
-    }
-    return finding
+function compileLeaf(leaf: ConditionLeaf): ConditionFinder {
+  if ('segment' in leaf) return leafFinder(leaf, (_user, _now, isMember) => isMember(leaf.segment), isTrue)
+  if ('event' in leaf) return eventFinder(leaf, eventSlug(leaf.event))
+  if ('country' in leaf) {
+    const { country } = leaf
+    const test = membershipTest(typeof country === 'string' ? { is: country } : country) ?? never
+    return leafFinder(leaf, (user) => user.device.$countryCode, test)
   }
+  if ('device' in leaf) return leafFinder(leaf, (user) => user.device[leaf.device], membershipTest(leaf) ?? never)
+  return leafFinder(leaf, (user) => user.traits.get(leaf.trait), valueTest(leaf))
 }
 
 function leafFinder(
   leaf: ConditionLeaf,
   valueOf: (user: ConditionState, now: number, isMember: IsMember) => TraitValue | undefined,
   test: Test,
-): Finder {
+): ConditionFinder {
   return (user, now, isMember) => {
     const actual = valueOf(user, now, isMember)
     return { holds: test(actual, now), leaf, negated: false, actual }
@@ -120,8 +85,8 @@ function isAmong(wanted: readonly TraitScalar[]): Test {
   return (value) => values.has(value)
 }
 
-/** A value of the wrong type is as good as missing. */
-function traitTest(leaf: TraitLeaf): Test {
+/** What a trait, or a property of an event, must be. A value of the wrong type is as good as missing. */
+export function valueTest(leaf: Omit<TraitLeaf, 'trait'>): Test {
   const { contains, startsWith, atLeast, atMost, moreThan, lessThan, before, after } = leaf
   if (contains !== undefined) {
     return (value) => (typeof value === 'string' || Array.isArray(value)) && value.includes(contains)
@@ -170,7 +135,7 @@ export function parseTraitDate(text: TraitValue | undefined): number | undefined
   return Number.isNaN(at) ? undefined : at
 }
 
-function eventFinder(leaf: EventLeaf, slug: string): Finder {
+function eventFinder(leaf: EventLeaf, slug: string): ConditionFinder {
   const windowMs = leaf.within === undefined ? undefined : durationMs(leaf.within)
   return leafFinder(
     leaf,

@@ -1,14 +1,14 @@
 import type { GateOutcome, GateReason, Trigger } from '@nextvisit/contracts'
-import type { FormIndex } from './form-index.ts'
-import { checkGates } from './gates.ts'
+import type { CompiledForm, FormIndex } from './form-index.ts'
+import { type Checked, checkGates } from './gates.ts'
 import type { AdmittedForm } from './queue.ts'
-import type { TriggerContext } from './triggers.ts'
+import type { CompiledTrigger, TriggerContext } from './triggers.ts'
 import type { UserState } from './user-state.ts'
 
 /** What became of one form whose trigger matched. */
 export type FormDecision = {
   readonly formId: string
-  /** The first of its triggers that matched. */
+  /** The first of its triggers that matched; if none did only because of `where`, the first of these. */
   readonly trigger: Trigger
   /** Each gate up to the first that fails. */
   readonly gates: readonly GateOutcome[]
@@ -24,10 +24,12 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
   const { received } = context
   const isMember = index.segments.membersAt(user, received.ms)
   return candidates.flatMap((form): FormDecision | [] => {
-    const trigger = form.triggers.find(({ matches }) => matches(user, context))
-    if (!trigger) return []
-    const { outcomes: gates, reason } = checkGates(form.gates.toQueue, user, received, isMember)
-    const common = { formId: form.id, trigger: trigger.source, gates }
+    const matched = matchedTrigger(form, user, context)
+    if (!matched) return []
+    const { trigger, where } = matched
+    const { outcomes, reason } =
+      where?.passed === false ? NOT_CHECKED : checkGates(form.gates.toQueue, user, received, isMember)
+    const common = { formId: form.id, trigger: trigger.source, gates: where ? [where, ...outcomes] : outcomes }
     if (reason) return { outcome: 'refused', ...common, reason }
     return {
       outcome: 'queued',
@@ -37,4 +39,29 @@ export function evaluateForms(index: FormIndex, user: UserState, context: Trigge
       expiresAt: form.expiresAfterMs === undefined ? undefined : received.ms + form.expiresAfterMs,
     }
   })
+}
+
+/** No gate looks at the user if the event is not as the trigger asks. */
+const NOT_CHECKED: Checked = { outcomes: [], reason: 'properties-differ' }
+
+interface MatchedTrigger {
+  readonly trigger: CompiledTrigger
+  /** Of a trigger that asks for properties. */
+  readonly where: GateOutcome | undefined
+}
+
+/** The first trigger that matches. If only `where` stands against each, the first of these: then a decision says so. */
+function matchedTrigger(
+  { triggers }: CompiledForm,
+  user: UserState,
+  context: TriggerContext,
+): MatchedTrigger | undefined {
+  let refused: MatchedTrigger | undefined
+  for (const trigger of triggers) {
+    if (!trigger.matches(user, context)) continue
+    const where = trigger.checkWhere?.(context)
+    if (where?.passed !== false) return { trigger, where }
+    refused ??= { trigger, where }
+  }
+  return refused
 }

@@ -10,7 +10,8 @@ import {
   type GateReason,
   type ProjectConfig,
 } from '@nextvisit/contracts'
-import { compileFinder, type IsMember } from './conditions.ts'
+import type { IsMember } from './condition-tree.ts'
+import { compileFinder } from './conditions.ts'
 import type { Moment } from './moment.ts'
 import { type Queue, stateAt } from './queue.ts'
 import { leavesOf } from './segments.ts'
@@ -38,9 +39,13 @@ export interface FormGates {
   readonly live: Gate
 }
 
+/** The others look at the user; `where` looks at the event, and belongs to a trigger (`compileTrigger`). */
+type FormGateName = Exclude<GateName, 'where'>
+const FORM_GATE_NAMES = GATE_NAMES.filter((name): name is FormGateName => name !== 'where')
+
 export function compileGates(form: Form, project: ProjectConfig): FormGates {
   // To add a gate: its outcome in the contract, a function here, and a member of this object.
-  const gates: Readonly<Record<GateName, Gate>> = {
+  const gates: Readonly<Record<FormGateName, Gate>> = {
     live: live(form),
     audience: audience(form),
     sample: sample(form),
@@ -49,7 +54,7 @@ export function compileGates(form: Form, project: ProjectConfig): FormGates {
     slot: slot(form),
   }
   return {
-    toQueue: GATE_NAMES.map((name) => gates[name]),
+    toQueue: FORM_GATE_NAMES.map((name) => gates[name]),
     atVisit: [gates.live, gates.audience, gates.cooldown],
     live: gates.live,
   }

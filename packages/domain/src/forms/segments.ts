@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Condition, ConditionLeaf, ProjectConfig, Segment } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { type Clock, compileClock, stopped } from './condition-clock.ts'
-import { compileCondition, type ConditionState, type IsMember, type Predicate } from './conditions.ts'
+import type { IsMember } from './condition-tree.ts'
+import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
 
 /** A segment made ready for evaluation. */
 export interface CompiledSegment {

@@ -1,6 +1,15 @@
-import { durationMs, type EventTracked, type IdentifyRequested, type KeyKind, type Trigger } from '@nextvisit/contracts'
+import {
+  durationMs,
+  type EventTracked,
+  type GateOutcome,
+  type IdentifyRequested,
+  type KeyKind,
+  type PropertyCondition,
+  type Trigger,
+} from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { type Moment, momentOf } from './moment.ts'
+import { compilePropertyCondition, type Properties } from './property-conditions.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
 /** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */
@@ -11,12 +20,13 @@ export type TriggerContext = { readonly received: Moment } & (
       readonly source: KeyKind
       /** Ms since the epoch. */
       readonly occurredAt: number
+      readonly properties?: Properties
     }
   | { readonly kind: 'visit'; readonly startsSession: boolean }
 )
 
-export function eventContextOf({ slug, source, received, occurredAt }: EventTracked): TriggerContext {
-  return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt) }
+export function eventContextOf({ slug, source, received, occurredAt, properties }: EventTracked): TriggerContext {
+  return { kind: 'event', slug, source, received: momentOf(received), occurredAt: Date.parse(occurredAt), properties }
 }
 
 /** `startsSession`: as `foldIdentify` says of this visit. */
@@ -31,8 +41,10 @@ export interface CompiledTrigger {
   /** Which tracked events can set it off: those of one slug, every one, or none. */
   readonly events: { readonly slug: string } | 'every' | 'none'
   readonly onVisits: boolean
-  /** `user` is the state after the record. */
+  /** Apart from `where`. `user` is the state after the record. */
   readonly matches: (user: UserState, context: TriggerContext) => boolean
+  /** Whether the event's properties are as the trigger asks; undefined: it does not ask. */
+  readonly checkWhere?: ((context: TriggerContext) => GateOutcome) | undefined
 }
 
 /** (forms.md, A form: triggers) */
@@ -55,7 +67,23 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
     }
   }
   const slug = eventSlug(trigger.event)
-  return { source: trigger, events: { slug }, onVisits: false, matches: eventMatches(slug, trigger) }
+  return {
+    source: trigger,
+    events: { slug },
+    onVisits: false,
+    matches: eventMatches(slug, trigger),
+    checkWhere: trigger.where && whereGate(trigger.where),
+  }
+}
+
+/** (forms.md, Gates) */
+function whereGate(where: PropertyCondition): CompiledTrigger['checkWhere'] {
+  const find = compilePropertyCondition(where)
+  return (context) => {
+    const properties = context.kind === 'event' ? context.properties : undefined
+    const { holds, leaf, negated, actual } = find(properties, context.received.ms)
+    return { gate: 'where', passed: holds, compared: { leaf, negated, actual } }
+  }
 }
 
 /** With both `within` and `since`, each count must be reached. */

@@ -38,6 +38,14 @@ describe("a project's first form", () => {
     expect(simulate(always, { userFacts })).toEqual({ queued: 3, refusals: { 'already-waiting': 1 } })
   })
 
+  it('reacts to events whose properties are as its trigger asks', () => {
+    const triggers = [{ event: 'checkout', where: { property: 'total', atLeast: 100 } }]
+    const totals = [40, 100, undefined, 120]
+    const userFacts = totals.map((total, hour) => ({ ...checkout(hour), ...(total && { properties: { total } }) }))
+    const refusals = { 'properties-differ': 2, 'already-waiting': 1 }
+    expect(simulate({ ...always, triggers }, { userFacts })).toEqual({ queued: 1, refusals })
+  })
+
   it('starts the cooldown at the visit that shows it', () => {
     const userFacts = [checkout(1), seen(2), checkout(3), checkout(26)]
     expect(simulate(always, { userFacts }, '1d')).toEqual({ queued: 2, refusals: { 'cooling-down': 1 } })

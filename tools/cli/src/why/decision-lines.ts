@@ -4,25 +4,26 @@ import {
   GATE_NAMES,
   type GateName,
   type GateOutcome,
+  type PropertyCondition,
+  type PropertyLeaf,
   type QueuedForm,
+  type TraitValue,
   type Trigger,
 } from '@nextvisit/contracts'
 import { styled } from '../output.ts'
 
+type AnyLeaf = ConditionLeaf | PropertyLeaf
 type Compared<Gate extends GateName> = Extract<GateOutcome, { gate: Gate }>['compared']
 
 /** What a gate compared, in words. A gate that only a newer evaluator knows shows its members as they are. */
 const SENTENCES: { readonly [Gate in GateName]: (compared: Compared<Gate>) => string } = {
+  where: ({ leaf, negated, actual }) => conditionInWords(leaf, negated, `the event has ${valueInWords(actual)}`),
   live: ({ enabled, startsAt, endsAt, now }) =>
     inOrder(
       [enabled ? 'enabled' : 'disabled', startsAt && `from ${startsAt}`, endsAt && `until ${endsAt}`, `at ${now}`],
       ', ',
     ),
-  audience: ({ leaf, negated, actual }) => {
-    if (!leaf) return 'no condition decides'
-    const had = actual === undefined ? 'nothing' : JSON.stringify(actual)
-    return `${negated ? 'not: ' : ''}${leafInWords(leaf)}; the user has ${had}`
-  },
+  audience: ({ leaf, negated, actual }) => conditionInWords(leaf, negated, `the user has ${valueInWords(actual)}`),
   sample: ({ bucket, threshold }) =>
     bucket === null ? 'everybody' : `drew ${bucket} of 10000; in below ${threshold} (${threshold / 100} %)`,
   repeat: ({ rule, timesQueued, lastShownAt }) =>
@@ -69,8 +70,16 @@ function comparedInWords({ gate, compared }: GateOutcome): string {
   )
 }
 
+function conditionInWords(leaf: AnyLeaf | null, negated: boolean, had: string): string {
+  return leaf ? `${negated ? 'not: ' : ''}${leafInWords(leaf)}; ${had}` : 'no condition decides'
+}
+
+function valueInWords(value: TraitValue | undefined): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value)
+}
+
 /** `{ trait: plan, is: pro }` → `trait plan is "pro"`. */
-function leafInWords(leaf: ConditionLeaf): string {
+function leafInWords(leaf: AnyLeaf): string {
   return Object.entries(leaf)
     .map(([key, value], index) => {
       if (index === 0 && typeof value === 'string') return `${key} ${value}`
@@ -87,11 +96,24 @@ function isOperators(value: unknown): value is ConditionLeaf {
 function triggerInWords(trigger: Trigger): string {
   if ('visit' in trigger) return 'visit'
   if ('firstSeen' in trigger) return `first seen ${trigger.firstSeen.after} before, or more`
-  const { event, count, within, since } = trigger
+  const { event, count, within, since, where } = trigger
   return inOrder(
-    [`event ${event}`, count && times(count), within && `within ${within}`, since && `in one ${since}`],
+    [
+      `event ${event}`,
+      count && times(count),
+      within && `within ${within}`,
+      since && `in one ${since}`,
+      where && `where ${treeInWords(where)}`,
+    ],
     ' ',
   )
+}
+
+/** `{ all: [{ property: total, atLeast: 100 }, …] }` → `all (property total atLeast 100, …)`. */
+function treeInWords(tree: PropertyCondition): string {
+  if ('all' in tree) return `all (${tree.all.map(treeInWords).join(', ')})`
+  if ('any' in tree) return `any (${tree.any.map(treeInWords).join(', ')})`
+  return 'not' in tree ? `not (${treeInWords(tree.not)})` : leafInWords(tree)
 }
 
 /** `{ every: 30d }` → `every 30d`. */

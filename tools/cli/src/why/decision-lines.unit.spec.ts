@@ -35,6 +35,19 @@ describe('a decision in words', () => {
     ])
   })
 
+  it('shows which property of the event was not as asked', () => {
+    const leaf = { property: 'cart.total', atLeast: 100 }
+    const where = { any: [leaf, { not: { property: 'currency', is: 'EUR' } }] }
+    const gates: GateOutcome[] = [{ gate: 'where', passed: false, compared: { leaf, negated: false, actual: 40 } }]
+    const refused = { decision: 'not-queued', reason: 'properties-differ', gates } as const
+    expect(decisionLines(decision({ ...refused, trigger: { event: 'checkout', where } }), 'ada')).toEqual([
+      'nps was not queued for ada: properties-differ',
+      `  at ${AT}, by record r-1 (event checkout where any (property cart.total atLeast 100, not (property currency is "EUR"))), under revision 3`,
+      '  ✗ where     property cart.total atLeast 100; the event has 40',
+      '  - not looked at: live, audience, sample, repeat, cooldown, slot',
+    ])
+  })
+
   it('shows all six where it was queued', () => {
     const gates: GateOutcome[] = [
       live,

@@ -185,6 +185,26 @@ describe('a workspace file', () => {
       /^6 .*triggers\[0\]: must be one of event, firstSeen, visit$/,
     ],
     ['a trigger with a typo', form('triggers: [{ event: x, cuont: 2 }]'), /^6 .*triggers\[0\]\.cuont: is not a member/],
+    [
+      'a typo in what a trigger asks',
+      form('triggers: [{ event: x, where: { all: [{ property: total, atLaest: 100 }] } }]'),
+      /^6 .*triggers\[0\]\.where\.all\[0\]\.atLaest: is not a member/,
+    ],
+    [
+      'two operators on a property',
+      form('triggers: [{ event: x, where: { property: a, is: 1, in: [1] } }]'),
+      /^6 .*triggers\[0\]\.where: needs exactly one of is, isNot/,
+    ],
+    [
+      'a trigger that asks for a trait',
+      form('triggers: [{ event: x, where: { trait: plan, is: pro } }]'),
+      /^6 .*triggers\[0\]\.where: must be one of all, any, not, property$/,
+    ],
+    [
+      'a trigger that counts by properties',
+      form('triggers: [{ event: x, count: 2, where: { property: a, is: 1 } }]'),
+      /^6 .*triggers\[0\]\.where: cannot be combined with count, within or since/,
+    ],
     ['an event without a slug', form('triggers: [{ event: "!!!" }]'), /^6 .*event: must have a letter or a digit$/],
     ['a system event', form('triggers: [{ event: "form:shown" }]'), /^6 .*names a system event/],
     ['a bad duration', form('delay: 2 hours'), /^6 .*delay: must be a duration such as/],

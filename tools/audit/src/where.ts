@@ -1,0 +1,33 @@
+import { compare, type Decided, decideTree, type Operators, type Tree } from './condition.ts'
+import type { Scalar, Tracked, Value } from './facts.ts'
+
+type PropertyLeaf = { readonly property: string } & Operators
+
+/** What a trigger asks of the properties of its event (docs/spec/forms.md, What a trigger asks of properties). */
+export type Where = Tree<PropertyLeaf>
+
+export function decideWhere(where: Where, { properties, received }: Tracked): Decided<PropertyLeaf> {
+  return decideTree(where, (leaf) => {
+    const actual = comparable(atPath(properties, leaf.property.split('.')))
+    return { holds: compare(actual, leaf, Date.parse(received)), actual }
+  })
+}
+
+/** A member with the name of the whole path counts before one that is nested. */
+function atPath(value: unknown, [first = '', ...others]: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const members = new Map<string, unknown>(Object.entries(value))
+  const whole = [first, ...others].join('.')
+  if (members.has(whole) || others.length === 0) return members.get(whole)
+  return atPath(members.get(first), others)
+}
+
+/** What a trait can be: a scalar, or at most 100 of them. Everything else counts as missing. */
+function comparable(value: unknown): Value | undefined {
+  if (isScalar(value)) return value
+  return Array.isArray(value) && value.length <= 100 && value.every(isScalar) ? value : undefined
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return value === null || (value !== undefined && typeof value !== 'object')
+}
