@@ -15,7 +15,6 @@ import {
   visit,
 } from '../test/form-records.ts'
 import { createCatalog } from './catalog.ts'
-import type { FormFact } from './facts.ts'
 
 /** Revision 1 has `nps` and `old`, revision 2 only `nps`, changed, and revision 3 has `nps` disabled. */
 const old = nps({ id: 'old', frequency: { repeat: 'always' }, priority: 3, expiresAfter: '5m' })
@@ -65,6 +64,9 @@ const oldDecision = { ...decision, formId: 'old', recordId: idOf(80), decidedAt:
 const audited = (catalog: readonly object[], special: Partial<History> = {}) =>
   auditHistory({ ...story, forms: [...story.forms, cancelled], catalog, isAtRest: true, ...special })
 
+const rowAsOf = (minutes: number) => [queueRow(last, { asOf: at(minutes) })]
+const ofOther = (minutes: number) => queued(minutes, { formId: 'other', catalogRevision: 2 })
+
 async function kindsOf(special: Partial<History>) {
   const { findings } = await audited(compacted, special)
   return findings.map(({ kind }) => kind)
@@ -79,7 +81,6 @@ describe('a catalog that was compacted', () => {
   it('still shows what the revisions that are left do not allow', async () => {
     const refused = queued(100, { catalogRevision: 3 })
     expect(await kindsOf({ forms: [...story.forms, cancelled, refused] })).toEqual(['form-events: refused'])
-    const rowAsOf = (minutes: number) => [queueRow(last, { asOf: at(minutes) })]
     expect(await kindsOf({ forms: story.forms, queue: rowAsOf(92) })).toContain('forms.queue: overdue')
     expect(await kindsOf({ forms: story.forms, queue: rowAsOf(90.5) })).not.toContain('forms.queue: overdue')
   })
@@ -99,12 +100,8 @@ describe('a catalog that was compacted', () => {
     const one = queued(40, { catalogRevision: 2 })
     const ended = over(one, 'FormCancelled', 60)
     const records = [track(40), track(70), track(71)]
-    const [first, second] = [40, 71].map((minutes) => queued(minutes, { formId: 'other', catalogRevision: 2 }))
-    const { findings } = await auditHistory({
-      catalog,
-      records,
-      forms: [one, first, ended, over(first, 'FormCancelled', 60), second] as FormFact[],
-    })
+    const forms = [one, ofOther(40), ended, over(ofOther(40), 'FormCancelled', 60), ofOther(71)]
+    const { findings } = await auditHistory({ catalog, records, forms })
     expect(findings.map(({ kind, examples }) => [kind, examples])).toEqual([])
   })
 

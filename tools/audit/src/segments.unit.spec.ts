@@ -59,9 +59,8 @@ it('wants at rest that time and the latest definitions were followed', async () 
 })
 
 it('leaves open who is in a segment by a revision that was compacted away', async () => {
-  const of = (revision: number) => kindsOf({ revision, segments: [] })
-  expect(await of(2)).toEqual(['users.segment_members: missing'])
-  expect(await of(0)).toEqual([])
+  expect(await kindsOf({ revision: 2, segments: [] })).toEqual(['users.segment_members: missing'])
+  expect(await kindsOf({ revision: 0, segments: [] })).toEqual([])
 })
 
 it('wants nobody in a segment who was never computed', async () => {
