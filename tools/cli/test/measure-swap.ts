@@ -1,5 +1,5 @@
 /**
- * `node tools/cli/test/measure-swap.ts DATABASE_URL [USERS]`: how long folds wait for a swap of the user projector, where the
+ * `npx -y pnpm benchmark:swap DATABASE_URL [USERS]`: how long folds wait for a swap of the user projector, where the
  * live rows of every user say something else about when their segments were computed, and 1,000 users change at the last
  * moment. The role must be allowed to create databases; the measurement makes one and drops it.
  */
@@ -11,7 +11,11 @@ import { shadowOf } from '../src/replay/shadow-schema.ts'
 
 const PARTITIONS = 12
 const CHANGED = 1_000
-const [adminUrl = '', count = '1000000'] = process.argv.slice(2)
+const [adminUrl, count = '1000000'] = process.argv.slice(2)
+if (adminUrl === undefined || !/^[1-9]\d*$/.test(count)) {
+  console.error('Usage: npx -y pnpm benchmark:swap DATABASE_URL [USERS]')
+  process.exit(2)
+}
 const { schema: live, migrations, tables: roles } = consumerNamed('user-projector')
 const rebuilt = shadowOf(live)
 
