@@ -60,6 +60,8 @@ export interface Reply {
 }
 
 export interface Recorded {
+  /** The record's value as it stands in the log. */
+  readonly text: string
   readonly fact: UserFact
   readonly partition: number
   readonly key: string
@@ -242,8 +244,9 @@ async function readRecords(
     from,
     (batch) => {
       for (const { value, key, partition, headers } of batch.records) {
-        const fact = UserFact.parse(JSON.parse(value?.toString() ?? ''))
-        records.push({ fact, partition, key: key?.toString() ?? '', headers })
+        const text = value?.toString() ?? ''
+        const fact = UserFact.parse(JSON.parse(text))
+        records.push({ fact, text, partition, key: key?.toString() ?? '', headers })
       }
     },
     { until: 'end' },

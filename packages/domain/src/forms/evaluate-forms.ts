@@ -8,7 +8,7 @@ import type { UserState } from './user-state.ts'
 /** What became of one form whose trigger matched. */
 export type FormDecision = {
   readonly formId: string
-  /** The first of its triggers that matched; if none did only because of `where`, the first of these. */
+  /** The first of its triggers that matched. If `where` refused every one that matched, the first of them. */
   readonly trigger: Trigger
   /** Each gate up to the first that fails. */
   readonly gates: readonly GateOutcome[]
@@ -50,7 +50,7 @@ interface MatchedTrigger {
   readonly where: GateOutcome | undefined
 }
 
-/** The first trigger that matches. If only `where` stands against each, the first of these: then a decision says so. */
+/** The first trigger that matches. If `where` refuses every one that matches, the first of them: the decision says why. */
 function matchedTrigger(
   { triggers }: CompiledForm,
   user: UserState,

@@ -44,7 +44,7 @@ export interface CompiledTrigger {
   /** Apart from `where`. `user` is the state after the record. */
   readonly matches: (user: UserState, context: TriggerContext) => boolean
   /** Whether the event's properties are as the trigger asks; undefined: it does not ask. */
-  readonly checkWhere?: ((context: TriggerContext) => GateOutcome) | undefined
+  readonly checkWhere: ((context: TriggerContext) => GateOutcome) | undefined
 }
 
 /** (forms.md, A form: triggers) */
@@ -55,6 +55,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       events: 'none',
       onVisits: true,
       matches: (_user, context) => context.kind === 'visit' && context.startsSession,
+      checkWhere: undefined,
     }
   }
   if ('firstSeen' in trigger) {
@@ -64,6 +65,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       events: 'every',
       onVisits: true,
       matches: ({ firstSeenAt }, { received }) => firstSeenAt !== undefined && received.ms - firstSeenAt >= afterMs,
+      checkWhere: undefined,
     }
   }
   const slug = eventSlug(trigger.event)

@@ -14,8 +14,8 @@ export type AdmitEvent = ReturnType<typeof createAdmitEvent>
  */
 export function createAdmitEvent({ knownUsers, metering, traitRegistry }: AdmissionParts) {
   return async (request: CheckedRequest, body: TrackBody, place: RecordPlace): Promise<Admission<EventTracked>> => {
-    const { properties, ...said } = body
-    const { slug } = said
+    // Not the signature: whoever reads the log could speak for the user with it.
+    const { userName, eventName, slug, occurredAt, evaluateTriggers, properties } = body
     const deadlineAt = request.admissionDeadlineAt
     const common = commonFields(request, place)
     const recordRef = recordRefOf(request, place)
@@ -64,7 +64,11 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
       fact: {
         type: 'EventTracked',
         ...common,
-        ...said,
+        userName,
+        eventName,
+        slug,
+        occurredAt,
+        evaluateTriggers,
         newEvent,
         metered,
         unchecked,

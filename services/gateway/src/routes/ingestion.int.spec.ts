@@ -99,6 +99,16 @@ describe('identify and track on a real log, with every service away', () => {
     )
   })
 
+  it('keeps the signature of a user out of the log', async () => {
+    const userSignature = 'ab'.repeat(32)
+    await gateway.identify({ userName: 'bob', userSignature })
+    const answer = await gateway.track({ userName: 'bob', eventName: 'Checkout Completed', userSignature })
+    expect(answer.status).toBe(202)
+    const texts = (await gateway.records()).map(({ text }) => text)
+    expect(texts.join()).toContain(answer.body['requestId'])
+    expect(texts.join()).not.toContain(userSignature)
+  })
+
   it('finds the user right after the identify response (decisions.md, Identify), on another gateway too', async () => {
     const other = await startGateway({ besides: gateway })
     await gateway.identify({ userName: 'carol' })
