@@ -16,7 +16,7 @@ async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, value
 
 function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]) {
   const logger = createLogger('spec', 'silent')
-  return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0 })
+  return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, gatherMs: 0 })
 }
 
 /** The broker behind a proxy that can lose answers. */
@@ -72,6 +72,20 @@ describe('the outbox', () => {
     await givenDrain(db, log.publisher).drain()
     expect(await readOut(log)).toEqual(values)
     expect(await readLeft(db)).toEqual([])
+  })
+
+  it('lets no partition wait for one whose rows are refused', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const refused = ['x'.repeat(2_000), ...numbers(150)]
+    await givenOutbox(db, log, 0, refused)
+    await givenOutbox(db, log, 1, ['a', 'b'])
+    const narrow = createPublisher(log.connection, { maxQueuedBytes: 1_000 })
+    await narrow.start()
+    onTestFinished(() => narrow.stop(1_000))
+    await givenDrain(db, narrow, [0, 1]).drain()
+    expect(await readOut(log)).toEqual(['a', 'b'])
+    expect(await readLeft(db)).toEqual(refused)
   })
 
   it('publishes nothing behind a row whose outcome is not known', async () => {

@@ -15,6 +15,7 @@ export interface OutboxDrainOptions {
   readonly owned: () => readonly number[]
   /** The partition of a topic that a key belongs to. */
   readonly partitionOf: (topic: string, key: string) => Promise<number>
+  readonly gatherMs: number
 }
 
 /** Publishes what commits put into the outbox. */
@@ -24,46 +25,57 @@ export interface OutboxDrain {
    * rejects. One drain at a time: calls that come meanwhile share the next one.
    */
   readonly drain: () => Promise<void>
-  /** Resolves once all requested drains have ended. */
+  /** Drains after `gatherMs`, together with what comes until then: no caller waits for it. */
+  readonly drainSoon: () => void
+  /** Resolves once all requested drains have ended; what would be drained soon is left to the next owner. */
   readonly finished: () => Promise<void>
 }
 
-export function createOutboxDrain({ db, publisher, logger, owned, partitionOf }: OutboxDrainOptions): OutboxDrain {
+export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
+  const { db, publisher, logger, owned, partitionOf, gatherMs } = options
+  let timer: NodeJS.Timeout | undefined
   let underWay: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
 
-  /** One partition after the other: two at once could share a request of the publisher and lose their order. */
-  const drainOwned = async (): Promise<void> => {
-    for (const partition of await findUndrained(db, owned())) await drainPartition(partition)
-  }
-
   /**
-   * Publishes a partition's rows in sequence order and deletes those that are in the log: at least once, with stable ids by
-   * which duplicates are dropped. Ends at the first row that was not published. The next drain begins there.
+   * Publishes rows in sequence order and deletes those that are in the log: at least once, with stable ids by which
+   * duplicates are dropped. Of a partition it ends at the first row that was not published. The next drain begins there.
    */
-  const drainPartition = async (partition: number): Promise<void> => {
+  const drainOwned = async (): Promise<void> => {
     for (;;) {
-      const rows = await readRows(db, partition)
-      const outcomes = await publishInOrder(await Promise.all(rows.map(asRecord)))
-      const failed = outcomes.findIndex(({ outcome }) => outcome !== 'published')
-      await deleteRows(db, failed === -1 ? rows : rows.slice(0, failed))
-      if (failed !== -1) logger.warn({ partition, outcome: outcomes[failed]?.outcome }, 'The outbox waits for the log')
-      if (failed !== -1 || !mayLeaveOthers(rows)) return
+      const rows = await readRows(db, owned())
+      if (rows.length === 0) return
+      const { published, failed } = await publishInOrder(rows)
+      await deleteRows(db, published)
+      for (const [partition, outcome] of failed) logger.warn({ partition, outcome }, 'The outbox waits for the log')
+      if (failed.size > 0 || !mayLeaveOthers(rows)) return
     }
   }
 
   /** The publisher may refuse one record and accept the next one, which is smaller: nothing behind a refused one is published. */
-  const publishInOrder = async (records: readonly RecordToPublish[]): Promise<readonly PublishOutcome[]> => {
+  const publishInOrder = async (rows: readonly StoredRow[]) => {
+    const records = await Promise.all(rows.map(asRecord))
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
-    const outcomes: Promise<PublishOutcome>[] = []
-    for (const record of records) {
+    const refused = new Set<number>()
+    const publishing = new Map<StoredRow, Promise<PublishOutcome>>()
+    for (const [index, row] of rows.entries()) {
+      const record = records[index]
+      if (!record || refused.has(row.partition)) continue
       const outcome = publisher.publish(record, deadlineAt)
-      outcomes.push(outcome)
+      publishing.set(row, outcome)
       // A refusal is there at once. Others wait for the request, which all records of this turn of the event loop join.
       const refusal = await Promise.race([outcome, Promise.resolve(undefined)])
-      if (refusal && refusal.outcome !== 'published') break
+      if (refusal && refusal.outcome !== 'published') refused.add(row.partition)
     }
-    return Promise.all(outcomes)
+    const published: StoredRow[] = []
+    const failed = new Map<number, PublishOutcome['outcome']>()
+    for (const [row, outcome] of publishing) {
+      const result = (await outcome).outcome
+      if (failed.has(row.partition)) continue
+      if (result === 'published') published.push(row)
+      else failed.set(row.partition, result)
+    }
+    return { published, failed }
   }
 
   const asRecord = async ({ topic, key, value, headers }: OutboxRow): Promise<RecordToPublish> => {
@@ -79,27 +91,42 @@ export function createOutboxDrain({ db, publisher, logger, owned, partitionOf }:
     return next
   }
 
-  return { drain, finished: () => next ?? underWay }
+  const endTimer = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+  }
+
+  const drainSoon = (): void => {
+    timer ??= setTimeout(() => {
+      endTimer()
+      void drain()
+    }, gatherMs)
+  }
+
+  const finished = (): Promise<void> => {
+    endTimer()
+    return next ?? underWay
+  }
+
+  return { drain, drainSoon, finished }
 }
 
 type StoredRow = OutboxRow & { readonly sequence: bigint }
 
-/** Partitions, of those given, that have something to publish. */
-async function findUndrained(db: Db, partitions: readonly number[]): Promise<number[]> {
-  const rows = await db.$queryRaw<{ partition: number }[]>(sql`
-    SELECT partition FROM unnest(${partitions}::int[]) AS owned (partition)
-    WHERE EXISTS (SELECT FROM outbox WHERE outbox.partition = owned.partition)`)
-  return rows.map((row) => row.partition)
-}
-
-function readRows(db: Db, partition: number): Promise<StoredRow[]> {
+/** The first rows of these partitions, of each as many: one whose rows are refused must not stand before the others. */
+function readRows(db: Db, partitions: readonly number[]): Promise<StoredRow[]> {
   return db.$queryRaw<StoredRow[]>(sql`
-    SELECT sequence, topic, key, value, headers FROM (
-      SELECT *, sum(octet_length(value)) OVER (ORDER BY sequence) - octet_length(value) AS bytes_before FROM (
-        SELECT * FROM outbox WHERE partition = ${partition} ORDER BY sequence LIMIT ${ROWS_PER_REQUEST}
-      ) AS first_rows
+    SELECT sequence, partition, topic, key, value, headers FROM (
+      SELECT *, sum(octet_length(value)) OVER (ORDER BY place, partition) - octet_length(value) AS bytes_before FROM (
+        SELECT first_rows.*, row_number() OVER (PARTITION BY first_rows.partition ORDER BY sequence) AS place
+        FROM unnest(${partitions}::int[]) AS owned (partition)
+        CROSS JOIN LATERAL (
+          SELECT * FROM outbox WHERE outbox.partition = owned.partition ORDER BY sequence LIMIT ${ROWS_PER_REQUEST}
+        ) AS first_rows
+        ORDER BY place, partition LIMIT ${ROWS_PER_REQUEST}
+      ) AS placed
     ) AS sized
-    WHERE bytes_before < ${BYTES_PER_REQUEST} ORDER BY sequence`)
+    WHERE bytes_before < ${BYTES_PER_REQUEST} ORDER BY place, partition`)
 }
 
 /** Whether the limits of a request may have left rows behind. Those that come later have a drain of their own. */

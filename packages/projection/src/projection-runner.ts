@@ -72,7 +72,7 @@ export interface ProjectionRunner {
  */
 export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
   const { projection, db, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
-  const { groupId = `nextvisit.${projection.name}`, tickEveryMs = 1_000 } = options
+  const { groupId = `nextvisit.${projection.name}`, tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
   const progress = () => owned().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)
@@ -92,17 +92,17 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     onAfterFailed: (error) => logger.warn({ err: error }, 'The work after a commit failed; continuing'),
     onCommitted: ({ records, outboxRows }) => {
       if (records > 0) metrics.batchRecords.observe(records)
-      if (outboxRows > 0) drainOutbox()
+      if (outboxRows > 0) outbox?.drainSoon()
     },
   })
   const owning = { common, readMarks, partitionCounts, metrics, signal }
   const { positions, begin, owned, find } = createAssignments({ ...options, ...owning })
-  const gathering = createGathering(options.gatherMs ?? GATHER_MS)
+  const gathering = createGathering(gatherMs)
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
-  const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf })
-  const drainOutbox = (): void => void outbox?.drain()
+  const outbox =
+    publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf, gatherMs })
 
   const consumer = createRecordConsumer(
     connection,
@@ -138,7 +138,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     logger,
     signal,
     everyMs: tickEveryMs,
-    onRound: drainOutbox,
+    onRound: () => void outbox?.drain(),
   })
 
   return {
