@@ -33,7 +33,9 @@ export const GateOutcome = z.discriminatedUnion('gate', [
       "The condition on the event's properties that decided; null: there is none.",
     ),
     negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
-    actual: TraitValue.optional().describe('What the event had there; absent: nothing that can be compared.'),
+    actual: TraitValue.optional().describe(
+      'What the event had there, at most 20 values of 100 characters; absent: nothing that can be compared.',
+    ),
   }),
   gate('live', {
     enabled: z.boolean(),

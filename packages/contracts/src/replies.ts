@@ -32,6 +32,9 @@ export const AwaitedRecord = z.object({
   topic: z.string(),
   partition: z.number().int(),
   /** In JSON as text. */
-  offset: z.coerce.bigint(),
+  offset: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .transform(BigInt),
 })
 export type AwaitedRecord = z.infer<typeof AwaitedRecord>

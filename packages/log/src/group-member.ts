@@ -240,7 +240,7 @@ export function createGroupMember(
   return { join, leave, assigned: () => assignment?.partitions ?? new Map<string, readonly number[]>() }
 }
 
-/** All of a fetch is held in memory. Some thousand records: more would not make a commit cheaper. */
+/** Some thousand records: more would not make a commit cheaper. A batch that is parked is held beside the next fetch. */
 const MAX_FETCH_BYTES = 2 * 1024 * 1024
 
 function createConsumer(

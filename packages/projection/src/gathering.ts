@@ -21,16 +21,21 @@ export interface Gathering {
   readonly reassign: () => void
 }
 
+/** What was not fetched so long after it was to be had is of a partition that cannot be read, and nothing waits for that. */
+const WANTED_FOR_MS = 1_000
+
 /**
  * A batch is folded at once, and the next fetch comes some time later: records gather in the log, and one fetch brings them
- * all. The consumer fetches nothing before every batch of the last fetch is handled, so nothing gathers while a partition
- * is behind the log's end, nor while a record of a fetched partition is awaited that the last fetch did not bring.
+ * all. The consumer fetches nothing before every batch of the last fetch is handled (or parked, after half a second). So
+ * nothing gathers while a partition that is ready to go on is behind the log's end, or has a record that somebody awaits.
  */
 export function createGathering(gatherMs: number): Gathering {
-  /** The next offset of each partition, and whether that is behind the log's end. */
-  const read = new Map<string, { readonly next: bigint; readonly isBehind: boolean }>()
-  /** The last offset that somebody waits for, where it was not fetched yet. */
-  const awaited = new Map<string, bigint>()
+  /** The next offset of each partition. */
+  const read = new Map<string, bigint>()
+  /** Partitions whose batch is not folded yet; a halted one stays here. */
+  const folding = new Set<string>()
+  /** The last offset that is worth a fetch now, and since when, where it was not fetched yet. */
+  const wanted = new Map<string, { readonly offset: bigint; readonly sinceMs: number }>()
   let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
 
   /** The end of the time that is running, or that begins now. */
@@ -47,33 +52,48 @@ export function createGathering(gatherMs: number): Gathering {
     return over
   }
 
-  const mayGather = (): boolean => awaited.size === 0 && ![...read.values()].some(({ isBehind }) => isBehind)
-
-  const notice = ({ topic, partition, nextOffset, highWatermark }: FetchedBatch): void => {
-    const name = nameOf(topic, partition)
-    read.set(name, { next: nextOffset, isBehind: nextOffset < highWatermark })
-    if ((awaited.get(name) ?? -1n) < nextOffset) awaited.delete(name)
+  const mayGather = (): boolean => {
+    const oldestMs = performance.now() - WANTED_FOR_MS
+    return ![...wanted].some(([name, { sinceMs }]) => sinceMs > oldestMs && !folding.has(name))
   }
+
+  const want = (name: string, offset: bigint): void => {
+    const before = wanted.get(name)?.offset ?? -1n
+    wanted.set(name, { offset: before > offset ? before : offset, sinceMs: performance.now() })
+  }
+
+  const notice = (name: string, { nextOffset, highWatermark }: FetchedBatch): void => {
+    read.set(name, nextOffset)
+    if ((wanted.get(name)?.offset ?? -1n) < nextOffset) wanted.delete(name)
+    if (nextOffset < highWatermark) want(name, highWatermark - 1n)
+  }
+
   const hurry = (): void => running?.end()
 
   return {
     handle: async (one, batch) => {
-      notice(batch)
+      const name = nameOf(batch.topic, batch.partition)
+      notice(name, batch)
       const over = untilGathered()
-      await one.handle(batch)
+      folding.add(name)
+      try {
+        await one.handle(batch)
+      } finally {
+        folding.delete(name)
+      }
       if (mayGather()) await over
       else hurry()
     },
     hurry,
     hurryTo: ({ topic, partition, offset }) => {
       const name = nameOf(topic, partition)
-      if (offset < (read.get(name)?.next ?? 0n)) return
-      awaited.set(name, offset)
+      if (offset < (read.get(name) ?? 0n)) return
+      want(name, offset)
       hurry()
     },
     reassign: () => {
       read.clear()
-      awaited.clear()
+      wanted.clear()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FetchedBatch } from '@nextvisit/log'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createGathering, type Gathering } from './gathering.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 
@@ -67,6 +67,25 @@ describe('gathering', () => {
     expect(await gathers(gathering, gathering.handle(one, batchOf({ partition: 1, offset: 1n })))).toBe(true)
   })
 
+  it('goes on beside a partition that is halted, behind its end and awaited', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    const halted = { handle: () => new Promise<void>(() => {}) } as unknown as OwnedPartition
+    void gathering.handle(halted, batchOf({ partition: 1, behind: 5n }))
+    gathering.hurryTo({ topic, partition: 1, offset: 3n })
+    gathering.hurry()
+    expect(await gathers(gathering, gathering.handle(one, batchOf()))).toBe(true)
+  })
+
+  it('goes on after a second in which a record was not fetched: its partition cannot be read', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const gathering = createGathering(FOR_EVER_MS)
+    gathering.hurryTo({ topic, partition: 1, offset: 9_999_999n })
+    expect(await mayFetch(gathering.handle(one, batchOf()))).toBe(true)
+    vi.advanceTimersByTime(1_000)
+    expect(await gathers(gathering, gathering.handle(one, batchOf({ offset: 1n })))).toBe(true)
+  })
+
   it('does not wait for partitions that others own now', async () => {
     const gathering = createGathering(FOR_EVER_MS)
     await gathering.handle(one, batchOf({ partition: 1, behind: 1n }))
@@ -90,6 +109,14 @@ describe('a record that a caller waits for', () => {
     expect(await mayFetch(gathering.handle(one, batchOf({ partition: 1 })))).toBe(true)
     expect(await mayFetch(gathering.handle(one, batchOf()))).toBe(true)
     expect(await gathers(gathering, gathering.handle(one, batchOf({ offset: 1n })))).toBe(true)
+  })
+
+  it('is the last one that was named, in whatever order the names come', async () => {
+    const gathering = createGathering(FOR_EVER_MS)
+    gathering.hurryTo({ topic, partition: 0, offset: 2n })
+    gathering.hurryTo({ topic, partition: 0, offset: 1n })
+    expect(await mayFetch(gathering.handle(one, batchOf({ offset: 1n })))).toBe(true)
+    expect(await gathers(gathering, gathering.handle(one, batchOf({ offset: 2n })))).toBe(true)
   })
 
   it('hurries nothing where it was fetched before its name came', async () => {

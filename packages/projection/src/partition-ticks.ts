@@ -29,6 +29,8 @@ const ROUNDS_PER_LOOK_AT_END = 5
 export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
   const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onRound, signal } = options
   const ticking = new Map<OwnedPartition, Promise<void>>()
+  /** Topics whose end could not be read. */
+  const endUnknown = new Set<string>()
   let round = 0
 
   const runRound = async (): Promise<void> => {
@@ -43,18 +45,24 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     const ofTopic = owned().filter((one) => one.topic === topic)
     const partitions = ofTopic.map(({ partition }) => partition)
     const due = await findDue(topic, partitions, instant)
-    for (const one of ofTopic) if (!due.has(one.partition)) one.noticeTicks()
-    const isLookDue = round % ROUNDS_PER_LOOK_AT_END === 0 && partitions.length > 0
-    if (due.size === 0 && !isLookDue) return
+    const isLookDue = round % ROUNDS_PER_LOOK_AT_END === 0 || endUnknown.has(topic)
+    const marks = due.size > 0 || isLookDue ? await lookAtEnd(topic) : undefined
+    for (const one of ofTopic) {
+      const end = marks?.get(one.partition)?.high
+      if (end !== undefined) one.noticeEnd(end)
+      if (!due.has(one.partition)) one.noticeTicks()
+      else if (end !== undefined && !ticking.has(one)) beginTick(one, instant, end)
+    }
+  }
+
+  /** After a failure the next round looks again, so that what is not known for a minute is reported. */
+  const lookAtEnd = async (topic: string) => {
+    endUnknown.add(topic)
     const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
       throw new LogUnavailableError({ cause })
     })
-    for (const one of ofTopic) {
-      const end = marks.get(one.partition)?.high
-      if (end === undefined) continue
-      one.noticeEnd(end)
-      if (due.has(one.partition) && !ticking.has(one)) beginTick(one, instant, end)
-    }
+    endUnknown.delete(topic)
+    return marks
   }
 
   /** Which of these partitions have something to do: few queries, however many partitions are owned. */
@@ -76,10 +84,10 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     )
   }
 
-  /** Without knowing what is due, no partition of the topic can be ticked. */
+  /** Without knowing what is due, and where the log ends, no partition of the topic can be ticked. */
   const onRoundFailed = (topic: string, err: unknown): void => {
     if (signal.aborted) return
-    logger.warn({ err, topic }, 'Cannot see what is due; ticks wait')
+    logger.warn({ err, topic }, 'Cannot see what is due, or where the log ends; ticks wait')
     for (const one of owned()) if (one.topic === topic) one.noticeTicks(err)
   }
 

@@ -60,9 +60,9 @@ export interface ProjectionRunner {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
   readonly progress: () => readonly PartitionProgress[]
-  /** Somebody waits for records that gather: this process folds them now. */
+  /** Somebody waits for records that gather: this process fetches and folds them now. */
   readonly hurry: () => void
-  /** A caller waits for what follows the fold of this record: whichever process owns its partition folds it now. */
+  /** A caller waits for what follows the fold of this record: the process that owns its partition fetches it now. */
   readonly hurryTo: (record: AwaitedRecord) => void
 }
 

@@ -1,7 +1,9 @@
 import { type Db, sql } from '@nextvisit/database'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { givenScrape } from '@nextvisit/service-kit/test/given-scrape.ts'
-import { expect, describe, it } from 'vitest'
+import { createFaultProxy, listOffsetsApiKey } from '@nextvisit/testing'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, describe, it, onTestFinished } from 'vitest'
 import { givenEvents, givenLog, type GivenLog, partitionOf } from '../test/given-log.ts'
 import { givenRunner } from '../test/given-runner.ts'
 import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
@@ -31,7 +33,7 @@ async function given(log: GivenLog, own: Partial<ReturnType<typeof createVisitsP
 
 /** Those that `nextvisit status` shows: an alarm ends when the checkpoint passes its offset. */
 const alarmsIn = (db: Db) =>
-  db.$queryRaw(sql`
+  db.$queryRaw<{ kind: string; code: string }[]>(sql`
     SELECT partition, kind, code FROM partition_alarms JOIN checkpoints USING (projection, topic, partition)
     WHERE next_offset <= "offset"`)
 
@@ -83,5 +85,26 @@ describe('a partition that makes no progress (design.md: tried again for ever, b
     isFailing = false
     await expect.poll(() => alarmsIn(db), SOON).toEqual([])
     expect(await failing()).toBe(0)
+  })
+
+  it('is reported where nobody can see whether records wait, although nothing is due', async () => {
+    const log = await givenLog()
+    const [host = '', port] = (log.connection.brokers[0] ?? '').split(':')
+    const proxy = createFaultProxy({ host, port: Number(port) })
+    await proxy.start()
+    onTestFinished(() => proxy.stop())
+    const proxied = { ...log, connection: { ...log.connection, addressFor: proxy.addressFor } }
+    const { db, passMinute } = await given(proxied, { tick: async () => [], due: async () => [] })
+    await log.publish(givenEvents(1, () => 'ada'))
+    await expect.poll(() => countVisits(db), SOON).toBe(1)
+    const codes = async () => (await alarmsIn(db)).map(({ kind, code }) => `${kind} ${code}`)
+
+    proxy.onResponse(({ apiKey }) => (apiKey === listOffsetsApiKey ? { cutAfterBytes: 4 } : 'pass'))
+    await sleep(2_000)
+    expect(await codes()).toEqual([])
+    passMinute()
+    await expect.poll(codes, SOON).toContain('ticks LOG_UNAVAILABLE')
+    proxy.onResponse(() => 'pass')
+    await expect.poll(codes, SOON).toEqual([])
   })
 })

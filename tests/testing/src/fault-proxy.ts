@@ -32,6 +32,7 @@ export interface FaultProxy {
 
 export const produceApiKey = 0
 export const fetchApiKey = 1
+export const listOffsetsApiKey = 2
 const metadataApiKey = 3
 
 export interface FaultProxyOptions {

@@ -42,6 +42,7 @@ const track: fc.Arbitrary<Step> = fc
       { total: 100 },
       { total: '100', 'cart.total': 40 },
       { total: 1, tags: ['new', 1] },
+      { total: 1, tags: ['new', ...Array.from({ length: 30 }, () => '😀'.repeat(130))] },
       { cart: { total: 150, items: [{}] }, at: '2026-11-02T10:00:00Z' },
       JSON.parse('{"__proto__":{"total":100},"tags":[{}],"total":null}'),
     ),

@@ -1,6 +1,7 @@
 import type { EventTracked, PropertyCondition, PropertyLeaf, TraitScalar, TraitValue } from '@nextvisit/contracts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { BODY_LIMITS } from '../bodies/body-rules.ts'
+import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { compileTree, type Finding, type IsMember } from './condition-tree.ts'
 import { valueTest } from './conditions.ts'
 
@@ -48,4 +49,22 @@ function isTraitValue(value: unknown): value is TraitValue {
 
 function isScalar(value: unknown): value is TraitScalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+const EXCERPT = { characters: 100, items: 20 }
+
+/**
+ * What a decision keeps of a value: the first 100 characters of a text, the first 20 values of a list. An event may bring 32 KB,
+ * and each form whose trigger asks for it has a decision of its own (forms.md, What a trigger asks of properties).
+ */
+export function excerptOf(value: TraitValue | undefined): TraitValue | undefined {
+  if (value === undefined) return value
+  return isScalar(value) ? cut(value) : value.slice(0, EXCERPT.items).map(cut)
+}
+
+function cut(value: TraitScalar): TraitScalar {
+  if (typeof value !== 'string' || !isLongerThan(value, EXCERPT.characters)) return value
+  // By code points: half a character is no text that Postgres takes.
+  const beginning = [...value.slice(0, 2 * EXCERPT.characters)].slice(0, EXCERPT.characters)
+  return `${beginning.join('')}…`
 }

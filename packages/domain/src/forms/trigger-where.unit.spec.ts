@@ -1,4 +1,4 @@
-import type { Trigger } from '@nextvisit/contracts'
+import type { PropertyCondition, Trigger } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { DAY, eventContext, formIndex, NOW, userState, visitContext } from '../../test/form-fixtures.ts'
 import { evaluateForms } from './evaluate-forms.ts'
@@ -42,6 +42,22 @@ describe('a trigger that asks for properties (forms.md)', () => {
         gates: [whereOf(LARGE.where, actual)],
       },
     ])
+  })
+
+  it('keeps of a long value only its beginning, whole characters of it', () => {
+    const where = { property: 'note', contains: 'x' } satisfies PropertyCondition
+    const noted = (note: unknown) => decide([{ event: 'checkout', where }], { note })[0]?.gates[0]
+    const long = '😀'.repeat(101)
+    expect(noted(long)).toEqual(whereOf(where, `${'😀'.repeat(100)}…`))
+    expect(noted('y'.repeat(100))).toEqual(whereOf(where, 'y'.repeat(100)))
+    const list = Array.from({ length: 21 }, () => long)
+    expect(noted(list)).toEqual(
+      whereOf(
+        where,
+        Array.from({ length: 20 }, () => `${'😀'.repeat(100)}…`),
+      ),
+    )
+    expect(noted(`${'y'.repeat(200)}x`)).toMatchObject({ passed: true })
   })
 
   it('is one of several: the first that matches in all counts, and the first if none does', () => {

@@ -9,7 +9,7 @@ import {
 } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 import { type Moment, momentOf } from './moment.ts'
-import { compilePropertyCondition, type Properties } from './property-conditions.ts'
+import { compilePropertyCondition, excerptOf, type Properties } from './property-conditions.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
 /** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */
@@ -84,7 +84,7 @@ function whereGate(where: PropertyCondition): CompiledTrigger['checkWhere'] {
   return (context) => {
     const properties = context.kind === 'event' ? context.properties : undefined
     const { holds, leaf, negated, actual } = find(properties, context.received.ms)
-    return { gate: 'where', passed: holds, compared: { leaf, negated, actual } }
+    return { gate: 'where', passed: holds, compared: { leaf, negated, actual: excerptOf(actual) } }
   }
 }
 

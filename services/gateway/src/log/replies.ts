@@ -28,6 +28,7 @@ export function createReplies(options: RepliesOptions) {
   const waiting = new Map<string, (reply: EvaluatorReply | 'later') => void>()
   const breaker = createBreaker('form-trigger-evaluator (replies)', watch)
   let isUp = false
+  let isSilent = false
 
   async function listen(): Promise<void> {
     try {
@@ -41,7 +42,13 @@ export function createReplies(options: RepliesOptions) {
   /** The evaluator fetches the record now. Not waited for: if this is lost, the reply comes a quarter of a second later. */
   function announce({ partition, offset }: PlaceInLog): void {
     const message = JSON.stringify({ topic, partition, offset: offset.toString() })
-    redis.publish(AWAITED_RECORDS_CHANNEL, message).catch(() => undefined)
+    redis.publish(AWAITED_RECORDS_CHANNEL, message).then(
+      () => (isSilent = false),
+      (err: unknown) => {
+        if (!isSilent) watch.logger.warn({ err }, 'Cannot say which records callers wait for: replies come later')
+        isSilent = true
+      },
+    )
   }
 
   subscriber.on('ready', () => void listen())
