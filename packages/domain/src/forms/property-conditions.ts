@@ -65,6 +65,6 @@ export function excerptOf(value: TraitValue | undefined): TraitValue | undefined
 function cut(value: TraitScalar): TraitScalar {
   if (typeof value !== 'string' || !isLongerThan(value, EXCERPT.characters)) return value
   // By code points: half a character is no text that Postgres takes.
-  const beginning = [...value.slice(0, 2 * EXCERPT.characters)].slice(0, EXCERPT.characters)
+  const beginning = Array.from(value.slice(0, 2 * EXCERPT.characters)).slice(0, EXCERPT.characters)
   return `${beginning.join('')}…`
 }
