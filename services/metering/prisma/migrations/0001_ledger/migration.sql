@@ -164,19 +164,20 @@ $$;
 -- time; to delete that reservation under no lock would be a deadlock with the reserve that comes next.
 CREATE FUNCTION release_room(record_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  locked counters[];
+  -- As JSON: a replay replaces the table, and with it the type of its rows.
+  locked jsonb;
 BEGIN
-  locked := ARRAY(
-    SELECT counters FROM counters
+  SELECT jsonb_agg(to_jsonb(known)) INTO locked FROM (
+    SELECT organization, project, kind, month FROM counters
     WHERE (organization, project, kind, month) IN
       (SELECT organization, project, kind, month FROM reservations WHERE holders && record_ids)
     ORDER BY organization, project, kind, month
     FOR UPDATE
-  );
+  ) AS known;
 
   WITH gone AS (
     DELETE FROM reservations AS held
-    USING unnest(locked) AS counter
+    USING jsonb_to_recordset(locked) AS counter (organization text, project text, kind text, month text)
     WHERE (held.organization, held.project, held.kind, held.month)
         = (counter.organization, counter.project, counter.kind, counter.month)
       AND held.holders && record_ids AND held.holders <@ record_ids AND NOT held.may_have_landed
@@ -189,7 +190,7 @@ BEGIN
 
   UPDATE reservations AS held
   SET holders = ARRAY(SELECT unnest(held.holders) EXCEPT SELECT unnest(record_ids))
-  FROM unnest(locked) AS counter
+  FROM jsonb_to_recordset(locked) AS counter (organization text, project text, kind text, month text)
   WHERE (held.organization, held.project, held.kind, held.month)
       = (counter.organization, counter.project, counter.kind, counter.month)
     AND held.holders && record_ids;
