@@ -88,7 +88,7 @@ describe('the audit of a stack after traffic', { timeout: 120_000 }, () => {
       'form-trigger-evaluator',
       'SELECT DISTINCT form_id AS id FROM queue ORDER BY form_id',
     )
-    const all = ['always', 'back-again', 'once', 'reader', 'short-lived', 'this-session']
+    const all = ['always', 'back-again', 'large-order', 'once', 'reader', 'short-lived', 'this-session']
     expect(forms.map(({ id }) => id)).toEqual(all)
     expect(queueing.decided).toBeGreaterThan(100)
     expect(queueing.undecided).toBeLessThan(queueing.decided / 10)
