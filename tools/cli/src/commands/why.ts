@@ -20,7 +20,7 @@ export function whyCommand(): Command {
       'after',
       `
 Shows the last decision on each form and its state in the user's queue. It includes everything that was answered before.
-Reads FORM_TRIGGER_EVALUATOR_URLS and INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. Shows trait values.
+Reads FORM_TRIGGER_EVALUATOR_URLS and INTERNAL_TOKEN, and KAFKA_BROKERS for the workspace. Shows values of traits and properties.
 Exits with 0 whether the form reached the user or not, 1 if there is no such user or a part is unavailable, 2 if the arguments are wrong.
 
 Example:

@@ -17,7 +17,9 @@ const ABSENT = '-'
 export function printDryRun({ records, unreadable, users, period, projects }: DryRun): void {
   const from = new Date(period.from).toISOString()
   const to = new Date(period.to).toISOString()
-  print(`${records} records of ${users} users read; evaluated is what was received from ${from} to ${to}.`)
+  print(
+    `${records} records of ${users} ${users === 1 ? 'user' : 'users'} read; evaluated is what was received from ${from} to ${to}.`,
+  )
   if (unreadable > 0) print(styled('yellow', `${unreadable} records could not be read, as in every consumer.`))
   for (const project of projects) {
     print()

@@ -78,11 +78,14 @@ function valueInWords(value: TraitValue | undefined): string {
   return value === undefined ? 'nothing' : JSON.stringify(value)
 }
 
-/** `{ trait: plan, is: pro }` → `trait plan is "pro"`. */
+const SUBJECTS = new Set(['trait', 'event', 'property', 'device', 'country', 'segment'])
+
+/** `{ trait: plan, is: pro }` → `trait plan is "pro"`, in whatever order Postgres keeps the members. */
 function leafInWords(leaf: AnyLeaf): string {
   return Object.entries(leaf)
-    .map(([key, value], index) => {
-      if (index === 0 && typeof value === 'string') return `${key} ${value}`
+    .toSorted(([one], [other]) => Number(SUBJECTS.has(other)) - Number(SUBJECTS.has(one)))
+    .map(([key, value]) => {
+      if (SUBJECTS.has(key) && typeof value === 'string') return `${key} ${value}`
       return `${key} ${isOperators(value) ? leafInWords(value) : JSON.stringify(value)}`
     })
     .join(' ')

@@ -37,7 +37,7 @@ describe('a decision in words', () => {
 
   it('shows which property of the event was not as asked', () => {
     const leaf = { property: 'cart.total', atLeast: 100 }
-    const where = { any: [leaf, { not: { property: 'currency', is: 'EUR' } }] }
+    const where = { any: [{ atLeast: 100, property: 'cart.total' }, { not: { property: 'currency', is: 'EUR' } }] }
     const gates: GateOutcome[] = [{ gate: 'where', passed: false, compared: { leaf, negated: false, actual: 40 } }]
     const refused = { decision: 'not-queued', reason: 'properties-differ', gates } as const
     expect(decisionLines(decision({ ...refused, trigger: { event: 'checkout', where } }), 'ada')).toEqual([
