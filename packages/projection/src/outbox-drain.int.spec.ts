@@ -1,10 +1,10 @@
 import { type Db, sql } from '@nextvisit/database'
-import { createLogReader, createPublisher, type LogConnection, type Publisher } from '@nextvisit/log'
+import { createLogReader, createPublisher, type Publisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
-import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
+import { produceApiKey } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { executeAll } from './execute-all.ts'
-import { givenLog, type GivenLog } from '../test/given-log.ts'
+import { givenFaultProxy, givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
 import { outboxStatements } from './outbox.ts'
@@ -17,15 +17,6 @@ async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, value
 function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]) {
   const logger = createLogger('spec', 'silent')
   return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, gatherMs: 0 })
-}
-
-/** The broker behind a proxy that can lose answers. */
-async function givenFaultProxy(connection: LogConnection) {
-  const [host = '', port] = (connection.brokers[0] ?? '').split(':')
-  const proxy = createFaultProxy({ host, port: Number(port) })
-  await proxy.start()
-  onTestFinished(() => proxy.stop())
-  return { proxy, connection: { ...connection, addressFor: proxy.addressFor } }
 }
 
 async function readOut({ topic, connection }: GivenLog): Promise<string[]> {

@@ -54,13 +54,12 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
 
   /** The publisher may refuse one record and accept the next one, which is smaller: nothing behind a refused one is published. */
   const publishInOrder = async (rows: readonly StoredRow[]) => {
-    const records = await Promise.all(rows.map(asRecord))
+    const records = await Promise.all(rows.map(async (row) => [row, await asRecord(row)] as const))
     const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
     const refused = new Set<number>()
     const publishing = new Map<StoredRow, Promise<PublishOutcome>>()
-    for (const [index, row] of rows.entries()) {
-      const record = records[index]
-      if (!record || refused.has(row.partition)) continue
+    for (const [row, record] of records) {
+      if (refused.has(row.partition)) continue
       const outcome = publisher.publish(record, deadlineAt)
       publishing.set(row, outcome)
       // A refusal is there at once. Others wait for the request, which all records of this turn of the event loop join.

@@ -1,10 +1,10 @@
 import { type Db, sql } from '@nextvisit/database'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { givenScrape } from '@nextvisit/service-kit/test/given-scrape.ts'
-import { createFaultProxy, listOffsetsApiKey } from '@nextvisit/testing'
+import { listOffsetsApiKey } from '@nextvisit/testing'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, describe, it, onTestFinished } from 'vitest'
-import { givenEvents, givenLog, type GivenLog, partitionOf } from '../test/given-log.ts'
+import { expect, describe, it } from 'vitest'
+import { givenEvents, givenFaultProxy, givenLog, type GivenLog, partitionOf } from '../test/given-log.ts'
 import { givenRunner } from '../test/given-runner.ts'
 import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
@@ -89,12 +89,8 @@ describe('a partition that makes no progress (design.md: tried again for ever, b
 
   it('is reported where nobody can see whether records wait, although nothing is due', async () => {
     const log = await givenLog()
-    const [host = '', port] = (log.connection.brokers[0] ?? '').split(':')
-    const proxy = createFaultProxy({ host, port: Number(port) })
-    await proxy.start()
-    onTestFinished(() => proxy.stop())
-    const proxied = { ...log, connection: { ...log.connection, addressFor: proxy.addressFor } }
-    const { db, passMinute } = await given(proxied, { tick: async () => [], due: async () => [] })
+    const { proxy, connection } = await givenFaultProxy(log.connection)
+    const { db, passMinute } = await given({ ...log, connection }, { tick: async () => [], due: async () => [] })
     await log.publish(givenEvents(1, () => 'ada'))
     await expect.poll(() => countVisits(db), SOON).toBe(1)
     const codes = async () => (await alarmsIn(db)).map(({ kind, code }) => `${kind} ${code}`)

@@ -3,10 +3,9 @@ import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher } from '@nextvisit/log'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { givenScrape } from '@nextvisit/service-kit/test/given-scrape.ts'
-import { createFaultProxy } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { givenFreezablePostgres } from '../test/freezable-postgres.ts'
-import { givenEvents, givenLog, type GivenLog } from '../test/given-log.ts'
+import { givenEvents, givenFaultProxy, givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenRunner } from '../test/given-runner.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createSchemaGauges } from './schema-gauges.ts'
@@ -14,12 +13,9 @@ import { createSchemaGauges } from './schema-gauges.ts'
 const SOON = { timeout: 30_000 }
 
 /** A publisher whose broker can be cut off. */
-async function givenCutPublisher({ connection }: GivenLog) {
-  const [host = '', port] = (connection.brokers[0] ?? '').split(':')
-  const proxy = createFaultProxy({ host, port: Number(port) })
-  await proxy.start()
-  onTestFinished(() => proxy.stop())
-  const publisher = createPublisher({ ...connection, addressFor: proxy.addressFor })
+async function givenCutPublisher(log: GivenLog) {
+  const { proxy, connection } = await givenFaultProxy(log.connection)
+  const publisher = createPublisher(connection)
   await publisher.start()
   onTestFinished(() => publisher.stop(1_000))
   return { publisher, proxy }

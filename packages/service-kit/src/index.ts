@@ -19,6 +19,7 @@ export {
   type RedisConnection,
   type RedisConnectionOptions,
 } from './create-redis.ts'
+export { hearChannel, type HearChannelOptions } from './hear-channel.ts'
 export { ConfigError, InternalCallError, ListenError } from './errors.ts'
 export {
   type CallOptions,

@@ -1,5 +1,11 @@
 import { AWAITED_RECORDS_CHANNEL, type AwaitedRecord, EvaluatorReply, replyChannel, TOPICS } from '@nextvisit/contracts'
-import { type BreakerWatch, createBreaker, type RedisConnection, remainingMs } from '@nextvisit/service-kit'
+import {
+  type BreakerWatch,
+  createBreaker,
+  hearChannel,
+  type RedisConnection,
+  remainingMs,
+} from '@nextvisit/service-kit'
 
 export interface RepliesOptions extends BreakerWatch {
   readonly redis: RedisConnection['client']
@@ -30,15 +36,6 @@ export function createReplies(options: RepliesOptions) {
   let isUp = false
   let isSilent = false
 
-  async function listen(): Promise<void> {
-    try {
-      await subscriber.subscribe(channel)
-      isUp = true
-    } catch (err) {
-      watch.logger.warn({ err }, 'Cannot subscribe to replies: answering without them')
-    }
-  }
-
   /** The evaluator fetches the record now. Not waited for: if this is lost, the reply comes a quarter of a second later. */
   function announce({ partition, offset }: PlaceInLog): void {
     const message = JSON.stringify({ topic, partition, offset: offset.toString() })
@@ -51,14 +48,17 @@ export function createReplies(options: RepliesOptions) {
     )
   }
 
-  subscriber.on('ready', () => void listen())
+  hearChannel(subscriber, {
+    channel,
+    schema: EvaluatorReply,
+    onMessage: (reply) => waiting.get(reply.recordId)?.(reply),
+    onSubscribed: () => (isUp = true),
+    warning: 'Cannot subscribe to replies: answering without them',
+    logger: watch.logger,
+  })
   subscriber.on('close', () => {
     isUp = false
     for (const resolve of waiting.values()) resolve('later')
-  })
-  subscriber.on('message', (from, text) => {
-    const reply = from === channel ? parseReply(text) : undefined
-    if (reply) waiting.get(reply.recordId)?.(reply)
   })
 
   return {
@@ -96,13 +96,5 @@ export function createReplies(options: RepliesOptions) {
         },
       }
     },
-  }
-}
-
-function parseReply(text: string): EvaluatorReply | undefined {
-  try {
-    return EvaluatorReply.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
   }
 }
