@@ -55,7 +55,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   let ends: readonly (() => void)[] | undefined
 
   const visits = createVisits({
-    body: JSON.stringify({ ...user, userAttributes: traits && { $set: traits }, $deviceInfo: deviceInfo }),
+    body: toJson({ ...user, userAttributes: traits && { $set: traits }, $deviceInfo: deviceInfo }),
     send,
     store,
     pauses,
@@ -115,5 +115,14 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
       forms.stop()
       ends?.forEach((end) => end())
     },
+  }
+}
+
+/** Empty where there is no JSON, because of a circle or a bigint: the gateway refuses that, and says why. */
+function toJson(value: object): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return ''
   }
 }

@@ -22,7 +22,7 @@ export interface VisitAnswer {
   readonly message: 'ok'
   readonly userId: string
   /** The form to show. {@link Nextvisit.onForm} gets it, too. */
-  readonly nextFeedbackId?: string
+  readonly nextFeedbackId?: string | undefined
   readonly pingAgainIn: number
   readonly pingOnNextPageVisit: boolean
   readonly onPageDelay: number

@@ -21,10 +21,9 @@ export type Send = <Answer>(sending: Sending) => Promise<Attempt<Answer>>
 
 /** `host` is the gateway's URL, such as `https://nextvisit.example.com`. */
 export function createSend(host: string, apiKey: string): Send {
-  const base = host.replace(/\/+$/, '')
   return async ({ route, body, key, keepalive }) => {
     try {
-      const response = await fetch(`${base}/v2/sdk/${route}`, {
+      const response = await fetch(`${host.replace(/\/+$/, '')}/v2/sdk/${route}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-Api-Key': apiKey, 'Idempotency-Key': key },
         body,

@@ -101,11 +101,8 @@ export function describeBrowser(): void {
         await context.route('**/config.json', async (route) =>
           route.fulfill({ json: { ...(await (await route.fetch()).json()), key: 'nv_sdk_P_wrong' } }),
         )
-        expect(await (await open()).run('nextvisit.visit()')).toEqual({
-          outcome: 'refused',
-          status: 401,
-          message: 'Invalid or missing API key',
-        })
+        const refused = { outcome: 'refused', status: 401, message: 'Invalid or missing API key' }
+        expect(await (await open()).run('nextvisit.visit()')).toEqual(refused)
       })
     })
 
@@ -256,6 +253,18 @@ export function describeBrowser(): void {
           await context.unroute(TRACK)
         }
         await shopPage.run(`${last}; location.href = 'about:blank'`)
+        await expect.poll(() => purchases('NEXT_PAGE'), { timeout: 10_000 }).toBe(1)
+      })
+
+      it('of a user who is not known yet are sent by the next page if this one is closed', async () => {
+        const { open, context } = await profileOf('NEXT_PAGE')
+        await context.route(VISIT, (route) => route.abort())
+        const shopPage = await open(false)
+        const tracked = shopPage.run('nextvisit.track("Checkout Completed")')
+        await shopPage.run('nextvisit.close()')
+        expect(await tracked).toEqual({ outcome: 'unanswered', reason: 'closed' })
+        await context.unroute(VISIT)
+        await shopPage.page.reload()
         await expect.poll(() => purchases('NEXT_PAGE'), { timeout: 10_000 }).toBe(1)
       })
 

@@ -34,11 +34,7 @@ export function describePublishedPackage({ folder, maxGzippedBytes }: PublishedP
 
     it('has no complaint of publint', async () => {
       const bytes = await readFile(tarball)
-      const { messages, pkg } = await publint({
-        pkgDir: folder,
-        pack: { tarball: new Uint8Array(bytes).buffer },
-        strict: true,
-      })
+      const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true })
       expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
     })
 

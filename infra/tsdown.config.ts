@@ -1,6 +1,6 @@
 import { defineConfig } from 'tsdown'
 
-/** How the packages for customers are built: `tsdown --config ../../tsdown.config.ts` in a package's folder. */
+/** How the packages for customers are built: `tsdown --config ../../infra/tsdown.config.ts` in a package's folder. */
 export default defineConfig({
   cwd: process.cwd(),
   entry: ['src/index.ts'],
