@@ -174,25 +174,6 @@ describe('everything at once', () => {
     }
   })
 
-  it('never deadlocks when units that records share are released, folded and reserved again, many at a time', async () => {
-    for (let round = 0; round < 20; round += 1) {
-      const place = newPlace()
-      const userNames = Array.from({ length: 20 }, (_, user) => `user-${user}`)
-      const ask = () => userNames.toSorted(() => Math.random() - 0.5).map((userName) => mau(place, 1_000, userName))
-      const released = ask()
-      await reserve(ledger.prisma, [...ask(), ...released], NOW)
-      await Promise.all([
-        ledger.fold(userNames.map((userName) => identifyRequested({ ...place, userName }))),
-        release(
-          ledger.prisma,
-          released.map(({ recordId }) => recordId),
-        ),
-        reserve(ledger.prisma, ask(), NOW),
-      ])
-      expect(await ledger.counterOf(place, 'mau')).toEqual({ count: userNames.length, pending: 0, reservations: 0 })
-    }
-  })
-
   it('keeps every sum exact, never passes a limit and never deadlocks', async () => {
     const fates = fc.array(fc.constantFrom('publish', 'release', 'lose', 'repeat'), { minLength: 20, maxLength: 60 })
     await fc.assert(

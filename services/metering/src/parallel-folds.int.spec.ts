@@ -1,8 +1,9 @@
-import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
 import { executeAll } from '@nextvisit/projection'
 import { describe, expect, it } from 'vitest'
 import { event, givenLedger, mau, newPlace, NOW, type Place, statementsFor } from '../test/given-ledger.ts'
-import { reserve } from './ledger.ts'
+import { release, reserve } from './ledger.ts'
 import { readUsage } from './queries.ts'
 
 const ledger = givenLedger()
@@ -62,7 +63,7 @@ describe('a unit that is asked for again', () => {
     const other = await ledger.begin()
     await executeAll(other.prisma, statementsFor([identified]))
     const verdicts = reserve(ledger.prisma, [mau(place, 1, 'ada'), mau(place, 1, 'bob')], NOW)
-    await ledger.untilOneWaits()
+    await ledger.untilWaiting(1)
     await other.commit()
     expect(await verdicts).toEqual(['counted', 'exhausted'])
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...SETTLED })
@@ -75,9 +76,29 @@ describe('a unit that is asked for again', () => {
     const other = await ledger.begin()
     expect(await reserve(other.prisma, [mau(place, 1, 'ada')], NOW)).toEqual(['granted'])
     const folded = ledger.fold([identified])
-    await ledger.untilOneWaits()
+    await ledger.untilWaiting(1)
     await other.commit()
     await folded
     expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...SETTLED })
+  })
+
+  it.each(['released', 'asked for'])('does not deadlock with its fold when several are %s again', async (act) => {
+    const place = newPlace()
+    const userNames = Array.from({ length: 12 }, (_, user) => `user-${user}`)
+    const descending = userNames.toSorted((one, two) => (userIdFixture(one) < userIdFixture(two) ? 1 : -1))
+    for (const userName of descending) await reserve(ledger.prisma, [mau(place, 9, userName)], NOW)
+    const again = descending.map((userName) => mau(place, 9, userName))
+    await reserve(ledger.prisma, again, NOW)
+    const other = await ledger.begin()
+    const second = userIdFixture(descending.at(-2) ?? '')
+    await other.prisma.$executeRaw(sql`SELECT FROM reservations WHERE unit = ${second}::uuid FOR UPDATE`)
+    const folded = ledger.fold(descending.map((userName) => identifyRequested({ ...place, userName })))
+    await ledger.untilWaiting(1)
+    const recordIds = again.map(({ recordId }) => recordId)
+    const acted = act === 'released' ? release(ledger.prisma, recordIds) : reserve(ledger.prisma, again, NOW)
+    await ledger.untilWaiting(2)
+    await other.commit()
+    await Promise.all([folded, acted])
+    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: userNames.length, ...SETTLED })
   })
 })

@@ -68,20 +68,20 @@ export function givenLedger() {
     return { prisma: other, commit: () => other.$executeRaw(sql`COMMIT`) }
   }
 
-  /** Resolves when a transaction waits for another one. */
-  const untilOneWaits = () =>
+  /** Resolves when so many transactions wait for others. */
+  const untilWaiting = (transactions: number) =>
     expect
       .poll(() =>
         prisma.$queryRaw(sql`
-        SELECT count(*)::int AS waiting FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'`),
+          SELECT count(*)::int AS waiting FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`),
       )
-      .toEqual([{ waiting: 1 }])
+      .toEqual([{ waiting: transactions }])
 
   return {
     connectOnce,
     begin,
-    untilOneWaits,
+    untilWaiting,
     get prisma() {
       return prisma
     },
