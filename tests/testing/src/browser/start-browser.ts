@@ -12,7 +12,7 @@ export async function startBrowser(): Promise<Browser> {
   const chosen = chosenBrowser()
   const onThisMachine = chosen === undefined ? browserOnThisMachine() : chosen
   if (onThisMachine !== undefined && onThisMachine !== 'packaged') {
-    return chromium.launch({ executablePath: onThisMachine }).catch((cause: unknown) => {
+    return chromium.launch({ executablePath: onThisMachine, args: ['--disable-gpu'] }).catch((cause: unknown) => {
       throw new Error(`${onThisMachine} does not start. ${HINT}`, { cause })
     })
   }
