@@ -1,4 +1,12 @@
-import type { EventTracked, PropertyCondition, PropertyLeaf, TraitScalar, TraitValue } from '@nextvisit/contracts'
+import {
+  type EventTracked,
+  isTraitScalar,
+  isTraitValue,
+  type PropertyCondition,
+  type PropertyLeaf,
+  type TraitScalar,
+  type TraitValue,
+} from '@nextvisit/contracts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { BODY_LIMITS } from '../bodies/body-rules.ts'
 import { isLongerThan } from '../bodies/is-longer-than.ts'
@@ -31,7 +39,7 @@ const isInNoSegment: IsMember = () => false
  */
 export function propertyAt(properties: Properties, path: string): TraitValue | undefined {
   const value = valueAt(properties, path)
-  return isTraitValue(value) ? value : undefined
+  return isTraitValue(value) && !isTooLong(value) ? value : undefined
 }
 
 function valueAt(value: unknown, path: string): unknown {
@@ -42,13 +50,8 @@ function valueAt(value: unknown, path: string): unknown {
   return dot !== -1 && Object.hasOwn(value, name) ? valueAt(value[name], path.slice(dot + 1)) : undefined
 }
 
-function isTraitValue(value: unknown): value is TraitValue {
-  if (!Array.isArray(value)) return isScalar(value)
-  return value.length <= BODY_LIMITS.traitItems && value.every(isScalar)
-}
-
-function isScalar(value: unknown): value is TraitScalar {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+function isTooLong(value: TraitValue): boolean {
+  return Array.isArray(value) && value.length > BODY_LIMITS.traitItems
 }
 
 const EXCERPT = { characters: 100, items: 20 }
@@ -59,7 +62,7 @@ const EXCERPT = { characters: 100, items: 20 }
  */
 export function excerptOf(value: TraitValue | undefined): TraitValue | undefined {
   if (value === undefined) return value
-  return isScalar(value) ? cut(value) : value.slice(0, EXCERPT.items).map(cut)
+  return isTraitScalar(value) ? cut(value) : value.slice(0, EXCERPT.items).map(cut)
 }
 
 function cut(value: TraitScalar): TraitScalar {
