@@ -109,6 +109,34 @@ export const TrackEventAnswer = z.strictObject({
   message: z.string().describe('A summary for people.'),
 })
 
+const idempotencyKey = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[\x21-\x7e]+$/)
+  .nullish()
+  .describe(
+    "As the header of the single route. Default: the batch's own key and the position of the item, if it has one.",
+  )
+
+export const IdentifyItem = IdentifyUserBody.extend({ type: z.literal('identify'), idempotencyKey })
+export const TrackItem = TrackEventBody.extend({ type: z.literal('track'), idempotencyKey })
+
+/** `POST /v2/admin/batch`. */
+export const BatchBody = z.object({
+  items: z.array(z.discriminatedUnion('type', [IdentifyItem, TrackItem])).max(1_000),
+})
+
+const status = z.number().int().describe('The status that the single route would have answered.')
+export const IdentifyResult = IdentifyUserAnswer.extend({ status })
+export const TrackResult = TrackEventAnswer.extend({ status })
+
+export const BatchAnswer = z.strictObject({
+  results: z
+    .array(z.union([IdentifyResult, TrackResult, z.lazy(() => ErrorBody)]))
+    .describe('One for each item, in the order of the items.'),
+})
+
 /** `GET /v2/admin/users/{userName}`. */
 export const UserAnswer = z.strictObject({
   ...UserReadModel.shape,

@@ -10,7 +10,7 @@ export interface KeyedRequestParts {
   readonly environment: Environment
   /** The route's pattern. */
   readonly route: string
-  /** Visible ASCII. */
+  /** Visible ASCII, and at most one space. */
   readonly key: string
   /** Hex. */
   readonly bodySha256: string
@@ -18,7 +18,7 @@ export interface KeyedRequestParts {
 
 /**
  * The id of a keyed request's record: the same for a repeat, on any gateway, and another for another project, kind or
- * environment of the API key, route, key or body (decisions.md, Retries). None of the parts holds a space.
+ * environment of the API key, route, key or body (decisions.md, Retries). Only the key may hold a space.
  */
 export function keyedRecordId(parts: KeyedRequestParts): string {
   const { organization, project, kind, environment, route, key, bodySha256 } = parts

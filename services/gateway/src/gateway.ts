@@ -19,10 +19,12 @@ import { createReplies } from './log/replies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import { createSharedRateLimiter } from './rate-limit/shared-rate-limiter.ts'
 import type { CountryOf } from './routes/caller-country.ts'
-import { createIdentifyUser, createVisit } from './routes/identify-user.ts'
+import { createIdentifyRecording, createIdentifyUser, createVisit } from './routes/identify-user.ts'
+import { createPrepareRecord } from './routes/prepare-record.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
+import { createRecordBatch } from './routes/record-batch.ts'
 import { createRecordRequest } from './routes/record-request.ts'
-import { createTrackEvent } from './routes/track-event.ts'
+import { createTrackEvent, createTrackRecording } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
 
@@ -66,21 +68,25 @@ export function createGateway(parts: GatewayParts) {
   const log = createRecordLog({ ...parts, ...watch })
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
-  const recordRequest = createRecordRequest({ keptAnswers, log, replies, onRecorded: metrics.onRecorded })
+  const prepareRecord = createPrepareRecord({ keptAnswers, log, replies, onRecorded: metrics.onRecorded })
+  const recordRequest = createRecordRequest(prepareRecord)
   const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
   const admissionParts = { knownUsers, metering, traitRegistry }
   const admitIdentify = createAdmitIdentify(admissionParts)
   const admitEvent = createAdmitEvent(admissionParts)
   const checkSignature = createCheckSignature(parts.secretKey)
-  const trackParts = { admit: admitEvent, recordRequest, checkSignature }
+  const identify = createIdentifyRecording(admitIdentify)
+  const track = createTrackRecording('admin', admitEvent, checkSignature)
+  const trackFromSdk = createTrackRecording('sdk', admitEvent, checkSignature)
 
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), Date.now())
   const listener = createApp({
     routes: [
-      createIdentifyUser(admitIdentify, recordRequest),
-      createTrackEvent('admin', trackParts),
+      createIdentifyUser(identify, recordRequest),
+      createTrackEvent('admin', track, recordRequest),
+      createRecordBatch({ prepareRecord, identify, track, logger }),
       createVisit({ ...parts, admit: admitIdentify, recordRequest, checkSignature, log }),
-      createTrackEvent('sdk', trackParts),
+      createTrackEvent('sdk', trackFromSdk, recordRequest),
       ...createUserRoutes(userProjector, evaluator),
       ...createProjectRoutes({ metering, traitRegistry, userProjector }),
     ],

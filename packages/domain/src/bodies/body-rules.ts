@@ -14,13 +14,14 @@ export const BODY_LIMITS = {
   propertyKeyLength: 100,
   propertyStringLength: 2_048,
   timezoneLength: 64,
+  batchItems: 1_000,
 } as const
 
 export const TRAIT_OPERATORS = ['$set', '$setOnce', '$increment', '$decrement', '$unset'] as const
 
 const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitStringLength, traitItems, depth } =
   BODY_LIMITS
-const { propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
+const { batchItems, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
 
 /** Every rule for the body of a public route, by name. A rule of several members is a function of the member's name. */
 export const BODY_RULES = {
@@ -33,6 +34,14 @@ export const BODY_RULES = {
     message: `${body} must hold no U+0000 and no lone surrogates in its strings`,
     when: 'A string that could not be stored',
   }),
+
+  // A batch (decisions.md, Batch).
+  items: {
+    message: `items must be an array of at most ${batchItems} items`,
+    when: `items of another type, or more than ${batchItems}`,
+  },
+  item: (member: string) => ({ message: `${member} must be a JSON object`, when: 'An item that is no object' }),
+  itemType: (member: string) => ({ message: `${member} must be identify or track`, when: 'An item of another type' }),
 
   // The user (contract, Track event; decisions.md, Identify).
   noUserName: {

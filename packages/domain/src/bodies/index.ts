@@ -1,3 +1,4 @@
+export * from './batch-body.ts'
 export * from './body-rules.ts'
 export * from './choose-fields.ts'
 export { checkDeviceValue } from './device-info.ts'

@@ -3,27 +3,51 @@ import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { isJsonObject, type JsonObject } from './json-object.ts'
 import { reject, type Rejection } from './rejection.ts'
 
+const BODY = 'The body'
 // Keeps a byte order mark, which JSON.parse then refuses.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export type ParsedJson = { readonly outcome: 'ok'; readonly body: JsonObject } | Rejection
 
 /** The JSON object in a body (decisions.md, Order of checks: JSON). `what` names it in a message. */
-export function parseJson(bytes: Uint8Array, what = 'The body'): ParsedJson {
+export function parseJson(bytes: Uint8Array, what = BODY): ParsedJson {
   const text = decode(bytes)
   if (text === undefined) return reject(BODY_RULES.notUtf8(what))
   // Before JSON.parse: what recurses over a parsed value could overflow the stack.
   if (isDeeperThan(text, BODY_LIMITS.depth)) return reject(BODY_RULES.tooDeep(what))
+  const parsed = parseText(text, what)
+  if (parsed.outcome === 'rejected') return parsed
+  // Past fatal UTF-8 only an escape brings in such a character: look closer only where there is one.
+  if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(parsed.body)) return reject(BODY_RULES.notStorable(what))
+  return parsed
+}
+
+/** The JSON object in a body whose parts are checked one by one, by {@link checkJson}. */
+export function parseUncheckedJson(bytes: Uint8Array): ParsedJson {
+  const text = decode(bytes)
+  return text === undefined ? reject(BODY_RULES.notUtf8(BODY)) : parseText(text, BODY)
+}
+
+/** What {@link parseJson} checks besides, of a part that could have been a body. */
+export function checkJson(part: JsonObject): Rejection | undefined {
+  if (hasMoreLevels(part, BODY_LIMITS.depth)) return reject(BODY_RULES.tooDeep(BODY))
+  return isStorable(part) ? undefined : reject(BODY_RULES.notStorable(BODY))
+}
+
+/** Goes no further down than `levels`, so it can't overflow the stack. */
+function hasMoreLevels(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => hasMoreLevels(inner, levels - 1))
+}
+
+function parseText(text: string, what: string): ParsedJson {
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
     return reject(BODY_RULES.notJson(what))
   }
-  if (!isJsonObject(body)) return reject(BODY_RULES.notAnObject(what))
-  // Past fatal UTF-8 only an escape brings in such a character: look closer only where there is one.
-  if (/\\u(?:0000|[dD][89a-fA-F])/.test(text) && !isStorable(body)) return reject(BODY_RULES.notStorable(what))
-  return { outcome: 'ok', body }
+  return isJsonObject(body) ? { outcome: 'ok', body } : reject(BODY_RULES.notAnObject(what))
 }
 
 function decode(bytes: Uint8Array): string | undefined {

@@ -12,15 +12,16 @@ export interface AdmissionParts {
   readonly traitRegistry: TraitRegistry
 }
 
-/** A fact with every verdict in it, or why the request is refused. */
-export type Admission<Fact> =
-  | {
-      readonly outcome: 'admitted'
-      readonly fact: Fact
-      /** Remembers what an ack proves; gives back what certainly was not published; leaves the unknown to its service. */
-      readonly settle: (published: Published) => Promise<void>
-    }
-  | Refusal
+/** A fact with every verdict in it. */
+export interface Admitted<Fact> {
+  readonly outcome: 'admitted'
+  readonly fact: Fact
+  /** Remembers what an ack proves; gives back what certainly was not published; leaves the unknown to its service. */
+  readonly settle: (published: Published) => Promise<void>
+}
+
+/** An admitted fact, or why the request is refused. */
+export type Admission<Fact> = Admitted<Fact> | Refusal
 
 /** What every admitted fact says of its request. */
 export function commonFields(request: CheckedRequest, place: RecordPlace) {

@@ -22,7 +22,9 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
     const { organization, project } = recordRef
     const unchecked: Unchecked[] = []
 
-    const existence = await knownUsers.check({ organization, project, ...place }, deadlineAt)
+    const isIdentified = (await request.isIdentified) ?? false
+    const user = { organization, project, ...place }
+    const existence = isIdentified ? 'exists' : await knownUsers.check(user, deadlineAt)
     if (existence === 'missing') return refuse(REFUSALS.user)
     if (existence === 'crowded') return refuse(REFUSALS.busy)
     if (existence === 'unchecked') unchecked.push('user')
@@ -42,10 +44,12 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
       if (reserved === 'crowded') return refuse(REFUSALS.busy)
       if (reserved === 'unchecked') unchecked.push('event-limit')
     }
-    // A reservation that was not answered may have been made all the same.
-    const release = async (releaseDeadlineAt?: number) => {
-      if (limit !== undefined) await metering.release(recordRef, releaseDeadlineAt)
-    }
+    // What was not answered may have been reserved or claimed all the same.
+    const release = (releaseDeadlineAt?: number) =>
+      Promise.all([
+        limit === undefined ? undefined : metering.release(recordRef, releaseDeadlineAt),
+        traitRegistry.release(claim, releaseDeadlineAt),
+      ])
 
     // An idempotent request may be a repeat of one that another gateway answered before Redis was emptied.
     const claimed = await traitRegistry.claim(claim, deadlineAt, common.keyed)
@@ -76,7 +80,7 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
       },
       settle: async (published) => {
         if (published === 'published') traitRegistry.remember(claim, [slug])
-        if (published === 'not-published') void Promise.all([release(), traitRegistry.release(claim)])
+        if (published === 'not-published') void release()
       },
     }
   }

@@ -5,8 +5,8 @@ import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { hashApiKey, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
-import type { CheckedRequest, Route } from '../request/route.ts'
+import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
+import { type CheckedRequest, maxBodyBytesOf, type Route } from '../request/route.ts'
 import { createBodyBudget } from './body-budget.ts'
 import type { Answer } from '../request/answer.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
@@ -17,6 +17,7 @@ import { traceParentOf } from './trace-parent.ts'
 import { CORS_HEADERS, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
+const TAKEN = { outcome: 'taken' } as const
 /** Of the requests in flight, as many of one key may have a body that has not arrived completely. */
 const UNFINISHED_SHARE = 1 / 4
 
@@ -86,15 +87,13 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   let inFlight = 0
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {
-    const { route, request, beganAt, headers } = exchange
+    const { route, request, beganAt } = exchange
     const key = keyOf(catalog, request.headers['x-api-key'])
     if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
     if (key.entry.kind !== route.keyKind) return refuse(REFUSALS.kindOfKey(route.keyKind))
 
-    const limit = key.project.config.rateLimits[route.keyKind]
-    const verdict = await rateLimiter.take(key.entry.sha256, limit)
-    Object.assign(headers, rateLimitHeaders(route.keyKind, limit, verdict))
-    if (!verdict.isAllowed) return refuse(REFUSALS.tooFast(limit.perSecond))
+    const limited = await takeTokens(exchange, key)
+    if (limited.outcome === 'refused') return limited
 
     if (route.method === 'GET') return handle(exchange, key)
 
@@ -103,11 +102,20 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     const permit = await permitFor(key, request)
     if (!permit) return refuse(REFUSALS.unfinishedBodies)
     try {
-      const read = await readBody(request, { permit, dueAt: beganAt + BODY_WITHIN_MS })
+      const reading = { permit, maxBytes: maxBodyBytesOf(route), dueAt: beganAt + BODY_WITHIN_MS }
+      const read = await readBody(request, reading)
       return read.outcome === 'ok' ? await handle(exchange, key, read.bytes) : read
     } finally {
       permit.release()
     }
+  }
+
+  /** One token, or what a batch takes. */
+  async function takeTokens({ route, headers }: Exchange, { entry, project }: CatalogKey, batch?: BatchTokens) {
+    const limit = project.config.rateLimits[route.keyKind]
+    const verdict = await rateLimiter.take(entry.sha256, limit, batch)
+    Object.assign(headers, rateLimitHeaders(route.keyKind, limit, verdict))
+    return verdict.isAllowed ? TAKEN : refuse(REFUSALS.tooFast(limit.perSecond))
   }
 
   async function permitFor({ entry: { sha256 } }: CatalogKey, request: IncomingMessage) {
@@ -131,12 +139,13 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
 
   async function handleRead(exchange: Exchange, key: CatalogKey, bytes?: Uint8Array): Promise<Result> {
     const { route, parameters, request, headers, requestId, traceparent } = exchange
-    const parsed = bytes ? parseJson(bytes) : NO_BODY
+    const { parseBody = parseJson } = route
+    const parsed = bytes ? parseBody(bytes) : NO_BODY
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
 
     const idempotent = bytes
       ? idempotentRequestOf({
-          header: request.headers['idempotency-key'],
+          key: request.headers['idempotency-key'],
           route: route.pattern,
           bytes,
           project: key.project,
@@ -155,6 +164,11 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       project: key.project,
       callerAddress: () => callerAddress(request),
       body: parsed.body,
+      takeBatchTokens: (tokens) => {
+        // One was taken before the body was read: of a full bucket, so many are left.
+        const left = key.project.config.rateLimits[route.keyKind].burst - 1
+        return takeTokens(exchange, key, { need: Math.min(tokens, left), owed: Math.max(0, tokens - left) })
+      },
       idempotent,
       parameters,
     })

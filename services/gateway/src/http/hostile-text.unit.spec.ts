@@ -44,7 +44,7 @@ const PARTS: Readonly<
     begins: ['00-', 'cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-'],
   },
   'Idempotency-Key': {
-    read: (header) => idempotentRequestOf({ header, project: shop, apiKey, route: '/', bytes: Buffer.from('{}') }),
+    read: (key) => idempotentRequestOf({ key, project: shop, apiKey, route: '/', bytes: Buffer.from('{}') }),
     begins: ['order'],
   },
   'X-Forwarded-For': {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createGracefulStop, ListenError } from '@nextvisit/service-kit'
 import { saysTooLarge } from './read-body.ts'
-import { errorBody, REFUSALS, type RefusalRule, refuse } from '../request/refusals.ts'
+import { errorBody, MAX_BATCH_BYTES, REFUSALS, type RefusalRule, refuse } from '../request/refusals.ts'
 import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
@@ -49,8 +49,8 @@ export function createHttpServer({ host, port, maxConnections, listener }: HttpS
     server.closeIdleConnections()
   })
   server.on('checkContinue', (request, response) => {
-    // A body that is too large is refused without asking for it.
-    if (!saysTooLarge(request)) response.writeContinue()
+    // A body that is too large for every route is refused without asking for it.
+    if (!saysTooLarge(request, MAX_BATCH_BYTES)) response.writeContinue()
     serve(request, response)
   })
   server.on('checkExpectation', (_request, response) => refuseRequest(response, REFUSALS.expectation))

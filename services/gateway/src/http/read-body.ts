@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { gunzip as gunzipCallback } from 'node:zlib'
 import { remainingMs } from '@nextvisit/service-kit'
 import type { BodyPermit } from './body-budget.ts'
-import { MAX_BODY_BYTES, MAX_BODY_PIECES, REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
+import { MAX_BODY_PIECES, REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 
 /** A body must have arrived so long after its headers. */
 export const BODY_WITHIN_MS = 2_000
@@ -18,23 +18,26 @@ export type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { re
 /** How a body is read: what it may hold, and until when it must have arrived, a `performance.now()` instant. */
 export interface BodyReading {
   readonly permit: BodyPermit
+  /** As sent, and as inflated. */
+  readonly maxBytes: number
   readonly dueAt: number
 }
 
 /** Reads a body, and stops at the limit: by `Content-Length` before reading where there is one. */
 export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<ReadBody> {
-  if (saysTooLarge(request)) return refuse(REFUSALS.tooLarge)
+  const { maxBytes } = reading
+  if (saysTooLarge(request, maxBytes)) return refuse(REFUSALS.tooLarge(maxBytes))
   const body = await collect(request, reading)
   reading.permit.finish()
   if (body.outcome !== 'ok' || encodingOf(request) !== 'gzip') return body
-  const inflated = await inflate(body.bytes)
+  const inflated = await inflate(body.bytes, maxBytes)
   if (inflated.outcome !== 'ok' || reading.permit.take(inflated.bytes.length)) return inflated
   return refuse(REFUSALS.tooManyBytes)
 }
 
 /** Whether a body is over the limit by its `Content-Length`. */
-export function saysTooLarge(request: IncomingMessage): boolean {
-  return Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES
+export function saysTooLarge(request: IncomingMessage, maxBytes: number): boolean {
+  return Number(request.headers['content-length'] ?? 0) > maxBytes
 }
 
 /**
@@ -57,7 +60,7 @@ function encodingOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
   return headers['content-encoding']?.trim().toLowerCase() ?? ''
 }
 
-function collect(request: IncomingMessage, { permit, dueAt }: BodyReading): Promise<ReadBody> {
+function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyReading): Promise<ReadBody> {
   // The caller left while the checks before this waited: its `close` event is over.
   if (request.destroyed) return Promise.resolve({ outcome: 'aborted' })
   return new Promise((resolve) => {
@@ -71,7 +74,7 @@ function collect(request: IncomingMessage, { permit, dueAt }: BodyReading): Prom
     const onData = (chunk: Buffer) => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > MAX_BODY_BYTES) done(refuse(REFUSALS.tooLarge))
+      if (size > maxBytes) done(refuse(REFUSALS.tooLarge(maxBytes)))
       else if (chunks.length > MAX_BODY_PIECES) done(refuse(REFUSALS.tooManyPieces))
       else if (!permit.take(chunk.length)) done(refuse(REFUSALS.tooManyBytes))
     }
@@ -84,12 +87,12 @@ function collect(request: IncomingMessage, { permit, dueAt }: BodyReading): Prom
   })
 }
 
-async function inflate(bytes: Buffer): Promise<ReadBody> {
+async function inflate(bytes: Buffer, maxBytes: number): Promise<ReadBody> {
   try {
-    return { outcome: 'ok', bytes: await gunzip(bytes, { maxOutputLength: MAX_BODY_BYTES }) }
+    return { outcome: 'ok', bytes: await gunzip(bytes, { maxOutputLength: maxBytes }) }
   } catch (error) {
     const isBomb = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-    return isBomb ? refuse(REFUSALS.tooLarge) : refuse(REFUSALS.notGzip)
+    return isBomb ? refuse(REFUSALS.tooLarge(maxBytes)) : refuse(REFUSALS.notGzip)
   }
 }
 

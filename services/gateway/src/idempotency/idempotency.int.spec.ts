@@ -230,7 +230,7 @@ describe('when something fails (decisions.md, Retries)', () => {
     const key = newKey()
     const body = { userName: 'ada', eventName: 'a' }
     const request = idempotentRequestOf({
-      header: key,
+      key,
       project: { organization: gateway.config.id, project: 'shop' },
       apiKey: { kind: 'admin', environment: 'P' },
       route: TRACK,

@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Environment, KeyKind, ProjectRef } from '@nextvisit/contracts'
 import { keyedRecordId } from '@nextvisit/domain'
 
 /** What identifies a request with an `Idempotency-Key` (decisions.md, Retries). */
 export interface IdempotentRequest {
+  /** As the caller gave it. */
+  readonly key: string
   /** Of its record, and the request's own: for one name it differs where the route or the body does. */
   readonly recordId: string
   /** Project, kind and environment of the API key, and key: answers are kept under this. */
@@ -11,29 +13,34 @@ export interface IdempotentRequest {
 }
 
 export interface IdempotentRequestParts {
-  /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. */
-  readonly header: string | string[] | undefined
+  /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. Or a member of a body. */
+  readonly key: unknown
+  /** The position in a batch, of an item that has no key but that of its batch. */
+  readonly position?: number
   readonly project: ProjectRef
   /** The API key that came with it. */
   readonly apiKey: { readonly kind: KeyKind; readonly environment: Environment }
   /** The route's pattern. */
   readonly route: string
   /** The body, inflated. */
-  readonly bytes: Uint8Array
+  readonly bytes: Uint8Array | string
 }
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 
-/** `none`: there is no such header. */
+/** `none`: there is no key. */
 export function idempotentRequestOf(parts: IdempotentRequestParts): IdempotentRequest | 'none' | 'malformed' {
-  const { header: key, route, bytes } = parts
+  const { key, position, route, bytes } = parts
   if (key === undefined) return 'none'
   if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) return 'malformed'
   const { organization, project } = parts.project
   const { kind, environment } = parts.apiKey
-  const bodySha256 = createHash('sha256').update(bytes).digest('hex')
+  const bodySha256 = hash('sha256', bytes)
+  // A caller's own key holds no space, so no two keys can meet.
+  const keyOfItem = position === undefined ? key : `${key} ${position}`
   return {
-    recordId: keyedRecordId({ organization, project, kind, environment, route, key, bodySha256 }),
-    name: `${organization}/${project}/${kind}/${environment}/${key}`,
+    key,
+    recordId: keyedRecordId({ organization, project, kind, environment, route, key: keyOfItem, bodySha256 }),
+    name: `${organization}/${project}/${kind}/${environment}/${keyOfItem}`,
   }
 }

@@ -4,7 +4,7 @@ import { type IdempotentRequest, idempotentRequestOf } from './idempotent-reques
 const project = { organization: 'acme', project: 'shop' }
 const requestWith = (special: Partial<Parameters<typeof idempotentRequestOf>[0]>) =>
   idempotentRequestOf({
-    header: 'order-4711',
+    key: 'order-4711',
     project,
     apiKey: { kind: 'admin', environment: 'P' },
     route: '/v2/admin/track-event',
@@ -15,17 +15,17 @@ const requestWith = (special: Partial<Parameters<typeof idempotentRequestOf>[0]>
 describe('Idempotency-Key (decisions.md, Retries): 1–255 visible ASCII characters', () => {
   it.each(['a', '!', '~', 'x'.repeat(255), '"8e03978e-40d5-43e8-bc93-6894a57f9324"', '__proto__'])(
     'takes %s',
-    (header) => {
-      expect(requestWith({ header })).toMatchObject({ name: `acme/shop/admin/P/${header}` })
+    (key) => {
+      expect(requestWith({ key })).toMatchObject({ name: `acme/shop/admin/P/${key}` })
     },
   )
 
-  it.each(['', ' ', 'a b', 'a\tb', 'x'.repeat(256), 'ä', '\u007f', '\u0000', 'one, two'])('refuses %j', (header) => {
-    expect(requestWith({ header })).toBe('malformed')
+  it.each(['', ' ', 'a b', 'a\tb', 'x'.repeat(256), 'ä', '\u007f', '\u0000', 'one, two'])('refuses %j', (key) => {
+    expect(requestWith({ key })).toBe('malformed')
   })
 
   it('is optional', () => {
-    expect(requestWith({ header: undefined })).toBe('none')
+    expect(requestWith({ key: undefined })).toBe('none')
   })
 })
 
@@ -33,7 +33,11 @@ describe('the record of a keyed request', () => {
   const first = requestWith({}) as IdempotentRequest
 
   it('has the id of project, route, key and SHA-256 of the body', () => {
-    expect(first).toEqual({ recordId: 'b1098d83-24e3-54c4-a2b4-fcb9f1e86c9e', name: 'acme/shop/admin/P/order-4711' })
+    expect(first).toEqual({
+      key: 'order-4711',
+      recordId: 'b1098d83-24e3-54c4-a2b4-fcb9f1e86c9e',
+      name: 'acme/shop/admin/P/order-4711',
+    })
   })
 
   it('is another one for another route or body, under the same name', () => {
@@ -51,6 +55,13 @@ describe('the record of a keyed request', () => {
     const other = requestWith({ apiKey }) as IdempotentRequest
     expect(other.name).not.toBe(first.name)
     expect(other.recordId).not.toBe(first.recordId)
+  })
+
+  it('is another one for each position in a batch', () => {
+    const items = [first, requestWith({ position: 0 }), requestWith({ position: 1 })] as IdempotentRequest[]
+    expect(new Set(items.map(({ recordId }) => recordId)).size).toBe(3)
+    expect(new Set(items.map(({ name }) => name)).size).toBe(3)
+    expect(requestWith({ key: 'order-4711 0' })).toBe('malformed')
   })
 
   it('shares no name with another project', () => {

@@ -7,6 +7,9 @@ export interface ScriptRunner {
   readonly eval: (script: string, keys: number, ...given: (string | number)[]) => Promise<unknown>
 }
 
+/** The request whose answer is kept. */
+export type KeptRequest = Pick<IdempotentRequest, 'recordId' | 'name'>
+
 const KeptAnswer = z.object({ status: z.number(), body: z.looseObject({}) })
 /** What a repeat is answered with. */
 export interface KeptAnswer {
@@ -83,12 +86,12 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
   const lockMs = requestBudgetMs + 1_000
 
   /** Runs a script twice where it fails, which all of these allow: a busy process takes a quick Redis for a slow one. */
-  async function run(script: string, { name }: IdempotentRequest, ...given: (string | number)[]): Promise<unknown> {
+  async function run(script: string, { name }: KeptRequest, ...given: (string | number)[]): Promise<unknown> {
     const evaluate = () => redis.eval(script, 1, `${keyPrefix}answer:${name}`, ...given)
     return evaluate().catch(evaluate)
   }
 
-  function lock(request: IdempotentRequest, holder: string, isRetry: boolean): IdempotencyLock {
+  function lock(request: KeptRequest, holder: string, isRetry: boolean): IdempotencyLock {
     const end = async (script: string, ...given: (string | number)[]) => {
       // A lock that can't be ended expires.
       await run(script, request, holder, ...given).catch(() => undefined)
@@ -104,7 +107,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
 
   return {
     /** Never rejects: without Redis every request gets a lock, and nothing is kept. */
-    begin: async (request: IdempotentRequest | 'none'): Promise<Begun> => {
+    begin: async (request: KeptRequest | 'none'): Promise<Begun> => {
       if (request === 'none') return NOTHING_KEPT
       const holder = randomUUID()
       try {

@@ -3,7 +3,14 @@ import path from 'node:path'
 import { ErrorBody } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { isJsonObject, type JsonObject, parseIdentifyBody, parseTrackBody } from '@nextvisit/domain'
+import {
+  isJsonObject,
+  type JsonObject,
+  parseBatch,
+  parseBatchItem,
+  parseIdentifyBody,
+  parseTrackBody,
+} from '@nextvisit/domain'
 import { ROUTES } from '../request/route.ts'
 import { SCHEMAS } from './components.ts'
 import { parseContent } from './content.ts'
@@ -148,7 +155,7 @@ describe('the document', () => {
   it('has examples of bodies that the gateway takes', () => {
     const outcomes = operations.flatMap(({ operation: { requestBody } }) =>
       Object.values(requestBody?.content ?? {}).flatMap(({ schema, examples = {} }) =>
-        Object.values(examples).map(({ value }) => parse(schema.$ref, isJsonObject(value) ? value : {}).outcome),
+        Object.values(examples).flatMap(({ value }) => outcomesOf(schema.$ref, isJsonObject(value) ? value : {})),
       ),
     )
     expect(outcomes).toEqual(outcomes.map(() => 'ok'))
@@ -186,10 +193,22 @@ describe('operations.yaml', () => {
   })
 })
 
-function parse(reference: string | undefined, body: JsonObject) {
-  return reference?.endsWith('/TrackEventBody')
-    ? parseTrackBody(body, Date.parse('2026-11-02T10:00:00Z'))
-    : parseIdentifyBody(body)
+/** Of a body, or of each item of a batch. */
+function outcomesOf(reference: string | undefined, body: JsonObject): readonly string[] {
+  const isTracked = reference?.endsWith('/TrackEventBody')
+  if (!reference?.endsWith('/BatchBody'))
+    return [isTracked ? parseTrack(body).outcome : parseIdentifyBody(body).outcome]
+  const batch = parseBatch(body)
+  if (batch.outcome === 'rejected') return [batch.outcome]
+  return batch.items.map((one, index) => {
+    const item = parseBatchItem(one, index)
+    if (item.outcome === 'rejected') return item.outcome
+    return item.type === 'track' ? parseTrack(item.body).outcome : parseIdentifyBody(item.body).outcome
+  })
+}
+
+function parseTrack(body: JsonObject) {
+  return parseTrackBody(body, Date.parse('2026-11-02T10:00:00Z'))
 }
 
 function examplesOf({ content = {} }: ResponseObject): readonly unknown[] {

@@ -3,7 +3,7 @@ import { BODY_RULES, type BodyRule } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import { bodyRuleStatus, errorBody, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../request/refusals.ts'
 import { MAX_LIMIT } from '../routes/page-query.ts'
-import type { RouteSignature } from '../request/route.ts'
+import { maxBodyBytesOf, type RouteSignature } from '../request/route.ts'
 import { headerRefs, json } from './components.ts'
 
 /** By the name of its example. */
@@ -52,7 +52,6 @@ const RECORDING_ROUTE: DocumentedRefusals = {
   tooManyPieces: REFUSALS.tooManyPieces,
   tooDeep: answered(BODY_RULES.tooDeep(BODY)),
   notStorable: answered(BODY_RULES.notStorable(BODY)),
-  tooLarge: REFUSALS.tooLarge,
   contentType: REFUSALS.contentType,
   contentEncoding: REFUSALS.contentEncoding,
   unfinishedBodies: REFUSALS.unfinishedBodies,
@@ -73,7 +72,8 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   const { key, busy, noCatalog, notRead } = REFUSALS
   const kindOfKey = REFUSALS.kindOfKey(route.keyKind)
   const ofKey = { key, kindOfKey, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
-  return { ...always, ...ofKey, ...(route.method === 'POST' ? RECORDING_ROUTE : { notRead }) }
+  if (route.method === 'GET') return { ...always, ...ofKey, notRead }
+  return { ...always, ...ofKey, ...RECORDING_ROUTE, tooLarge: REFUSALS.tooLarge(maxBodyBytesOf(route)) }
 }
 
 export const RATE_LIMIT_HEADERS: readonly string[] = ['RateLimit', 'RateLimit-Policy']

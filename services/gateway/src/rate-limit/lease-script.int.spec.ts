@@ -129,7 +129,7 @@ describe('a changed burst', () => {
 /** Gateways that ask for leases of one new bucket. */
 async function givenBucket(limit: RateLimit) {
   const { client, redisKey } = await givenLimiter()
-  const nothing = { ...limit, need: 0, extra: 0, returned: 0, known: 0 }
+  const nothing = { ...limit, need: 0, batches: [], extra: 0, returned: 0, known: 0 }
   const gateway = (name: string) => async (request: Partial<LeaseRequest>) =>
     Lease.parse(await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })))
   return { one: gateway('one'), other: gateway('other'), client }
@@ -166,6 +166,24 @@ describe('the script', () => {
     const { known } = await other({})
     const refilledMs = (await clockMs()) - leasedAt - LEASE_MS
     expect(known).toBeGreaterThanOrEqual(20 - (refilledMs * 50) / 1_000)
+  })
+
+  it('gives a batch all that it needs or nothing, after the requests that wait', async () => {
+    const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 20 })
+    const batches = [12, 9, 3].map((need) => ({ need, owed: 0 }))
+    expect(await one({ need: 4, batches })).toMatchObject({ granted: 4, passed: '101' })
+    expect(await other({ need: 4 })).toMatchObject({ granted: 1 })
+  })
+
+  it('lets a bucket owe what a batch takes besides, until its limit changes', async () => {
+    const limit = { perSecond: HARDLY, burst: 10 }
+    const { one, other } = await givenBucket(limit)
+    expect(await one({ batches: [{ need: 10, owed: 5 }] })).toMatchObject({ passed: '1' })
+    const { known } = await other({})
+    expect(known).toBeGreaterThan(14.9)
+    // Empty, but owing nothing: two more tokens fit into the larger bucket.
+    expect(await other({ burst: 12, need: 5 })).toMatchObject({ granted: 0 })
+    expect(await other({ burst: 9, need: 5 })).toMatchObject({ granted: 0, known: 9 })
   })
 
   it('does not take back tokens after their lease has ended', async () => {

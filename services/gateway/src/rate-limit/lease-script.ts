@@ -1,5 +1,6 @@
 import type { RateLimit } from '@nextvisit/contracts'
 import { z } from 'zod'
+import type { BatchTokens } from './rate-limiter.ts'
 
 /** How long a gateway may use the tokens that it leased, by its own clock and from before it asked. */
 export const LEASE_MS = 200
@@ -35,40 +36,58 @@ level = math.max(mine + others, level - (now - lastEnd) / 1000 * ask.perSecond)
 level = math.max(level, ask.known)
 -- Tokens that come back after their lease ended may have been replaced already.
 level = level - math.min(ask.returned, mine)
--- A bucket is at most empty, also after its burst was lowered.
-level = math.min(level, ask.burst)
+-- A changed limit begins with a bucket that is at most empty.
+if bucket.burst ~= ask.burst then level = math.min(level, ask.burst) end
 
 local free = ask.burst - level
 local granted = math.max(0, math.min(ask.need, math.floor(free + 1e-9)))
+free = free - granted
+local passed, owed = '', 0
+for _, batch in ipairs(ask.batches) do
+  local fits = batch.need <= free + 1e-9
+  if fits then free, owed = free - batch.need, owed + batch.owed end
+  passed = passed .. (fits and '1' or '0')
+end
+free = free - owed
 -- In advance at most half of what is above the middle: a bucket that runs low is given out one by one.
-local advance = math.max(0, math.min(ask.extra, math.floor((free - granted - ask.burst / 2) / 2)))
-level = level + granted + advance
+local advance = math.max(0, math.min(ask.extra, math.floor((free - ask.burst / 2) / 2)))
+level = ask.burst - free + advance
 bucket.holds[ask.gateway] = advance > 0 and { tokens = advance, ends = now + ${HELD_MS} } or nil
 
 local fullInMs = math.min(level / ask.perSecond * 1000 + 1000, 2147483647)
-local changed = cmsgpack.pack({ level = level, at = now, holds = bucket.holds })
+local changed = cmsgpack.pack({ level = level, at = now, burst = ask.burst, holds = bucket.holds })
 redis.call('SET', KEYS[1], changed, 'PX', string.format('%.0f', fullInMs))
-local retryInMs = granted < ask.need and math.ceil(othersEnd - now) or 0
-return cjson.encode({ granted = granted, advance = advance, known = level - others, retryInMs = retryInMs })
+local lacks = granted < ask.need or string.find(passed, '0') ~= nil
+local retryInMs = lacks and math.ceil(othersEnd - now) or 0
+return cjson.encode({ granted = granted, passed = passed, advance = advance, known = level - others, retryInMs = retryInMs })
 `
 
 /**
- * Wants `need` tokens for requests that wait and `extra` in advance; gives back what was not used of the lease before. The
- * bucket's level is at least `known`.
+ * Wants `need` tokens for requests that wait, what each of `batches` takes, and `extra` in advance; gives back what was not
+ * used of the lease before. The bucket's level is at least `known`.
  */
 export interface LeaseRequest extends RateLimit {
   readonly need: number
+  readonly batches: readonly BatchTokens[]
   readonly extra: number
   readonly returned: number
   readonly known: number
 }
 
 /**
- * Gives `granted` of `need`, and `advance` of `extra` for `LEASE_MS`. `known` is the level if other gateways return all that
+ * Gives `granted` of `need`, `passed` (a digit for each batch: 1 or 0), and `advance` of `extra` for `LEASE_MS`. `known` is the level if other gateways return all that
  * they hold, which they will have in `retryInMs`; 0 where it would not help.
  */
 export const Lease = z
   .string()
   .transform((json): unknown => JSON.parse(json))
-  .pipe(z.object({ granted: z.number(), advance: z.number(), known: z.number(), retryInMs: z.number() }))
+  .pipe(
+    z.object({
+      granted: z.number(),
+      passed: z.string(),
+      advance: z.number(),
+      known: z.number(),
+      retryInMs: z.number(),
+    }),
+  )
 export type Lease = z.infer<typeof Lease>

@@ -8,16 +8,25 @@ export interface RateLimitVerdict {
   readonly moreInSeconds: number
 }
 
-/** Token buckets: capacity `burst`, refilled at `perSecond` (decisions.md, Busy and broken). */
-export interface RateLimiter {
-  /** Takes one token from the bucket of a key. The key is named by its hash. Never rejects. */
-  readonly take: (keyHash: string, limit: RateLimit) => Promise<RateLimitVerdict>
+/** What a batch takes at once, or not at all. */
+export interface BatchTokens {
+  /** Must be in the bucket. */
+  readonly need: number
+  /** Taken besides, in it or not: the bucket owes them, and no token comes before it has been refilled by as many. */
+  readonly owed: number
 }
 
-/** The verdict where so many tokens are left. */
-export function verdictOf(isAllowed: boolean, tokens: number, { perSecond }: RateLimit): RateLimitVerdict {
-  const remaining = isAllowed ? Math.floor(tokens) : 0
-  return { isAllowed, remaining, moreInSeconds: wholeSeconds((remaining + 1 - tokens) / perSecond) }
+/** Token buckets: capacity `burst`, refilled at `perSecond` (decisions.md, Busy and broken). */
+export interface RateLimiter {
+  /** Takes one token from the bucket of a key, or what a batch takes. The key is named by its hash. Never rejects. */
+  readonly take: (keyHash: string, limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
+}
+
+/** The verdict where so many tokens are left, less than 0 where the bucket owes some. A refused request needs `need`. */
+export function verdictOf(isAllowed: boolean, tokens: number, { perSecond }: RateLimit, need = 1): RateLimitVerdict {
+  const remaining = isAllowed ? Math.max(0, Math.floor(tokens)) : 0
+  const wanted = isAllowed ? remaining + 1 : need
+  return { isAllowed, remaining, moreInSeconds: wholeSeconds((wanted - tokens) / perSecond) }
 }
 
 /**

@@ -3,7 +3,7 @@ import type { RateLimit } from '@nextvisit/contracts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from '@nextvisit/service-kit'
 import { Lease, LEASE_MS, LEASE_SCRIPT, type LeaseRequest } from './lease-script.ts'
-import { type RateLimiter, type RateLimitVerdict, verdictOf } from './rate-limiter.ts'
+import { type BatchTokens, type RateLimiter, type RateLimitVerdict, verdictOf } from './rate-limiter.ts'
 import { drain, type TokenBucket, tokensIn } from './token-bucket.ts'
 
 export interface SharedRateLimiterOptions {
@@ -25,7 +25,9 @@ const RETRY_AFTER_MS = 250
 /** A request that came during a call waits for the next one, and perhaps for one after other gateways returned tokens. */
 const MAX_CALLS = 3
 
-type Take = (limit: RateLimit) => Promise<RateLimitVerdict>
+type Take = (limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
+/** `hasPassed` once Redis was asked. */
+type WaitingBatch = BatchTokens & { hasPassed?: boolean }
 type AskForLease = (request: LeaseRequest) => Promise<Lease | undefined>
 
 /** Token buckets that all gateways share through Redis (docs/decisions/0011). */
@@ -35,7 +37,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
     max: MAX_KEYS,
     memoMethod: (hash) => createTake(askFor(hash), options.nowMs),
   })
-  return { take: (keyHash, limit) => takes.memo(keyHash)(limit) }
+  return { take: (keyHash, limit, batch) => takes.memo(keyHash)(limit, batch) }
 }
 
 /** Leases of a key: `undefined` while Redis fails or is slow, which is tried again in the background. Never rejects. */
@@ -65,7 +67,7 @@ function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: strin
 
   return (keyHash) => async (request) => {
     if (isAvailable) return ask(keyHash, request)
-    if (nowMs() >= retryAt) void ask(keyHash, { ...request, need: 0, extra: 0 })
+    if (nowMs() >= retryAt) void ask(keyHash, { ...request, need: 0, batches: [], extra: 0 })
     return undefined
   }
 }
@@ -88,22 +90,23 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   let leasedAt = Number.NEGATIVE_INFINITY
   let requests = 0
   let waiting = 0
+  let batches: WaitingBatch[] = []
   let asking: Promise<Lease | undefined> | undefined
 
   function tokens(): number {
     known = drain(known, limit, nowMs())
     return tokensIn(known, limit)
   }
-  function tell(isAllowed: boolean): RateLimitVerdict {
-    return verdictOf(isAllowed, Math.min(limit.burst, tokens() + leased), limit)
+  function tell(isAllowed: boolean, need = 1): RateLimitVerdict {
+    return verdictOf(isAllowed, Math.min(limit.burst, tokens() + leased), limit, need)
   }
   function takeLeased(): RateLimitVerdict {
     leased -= 1
     return tell(true)
   }
-  function takeWithoutRedis(): RateLimitVerdict {
-    if (tokens() < 1) return tell(false)
-    known = { ...known, level: known.level + 1 }
+  function takeWithoutRedis({ need, owed }: BatchTokens): RateLimitVerdict {
+    if (tokens() < need) return tell(false, need)
+    known = { ...known, level: known.level + need + owed }
     return tell(true)
   }
 
@@ -114,7 +117,10 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     known = drain(known, limit, sentAt)
     // As many as come in the time of a lease at the pace since the last call; at most twice as many as came.
     const extra = Math.floor(requests * Math.min(2, LEASE_MS / (sentAt - leasedAt)))
-    const request = { ...limit, need: waiting, extra, returned: leased, known: known.level }
+    const asked = batches
+    const wanted = asked.map(({ need, owed }) => ({ need, owed }))
+    const request = { ...limit, need: waiting, batches: wanted, extra, returned: leased, known: known.level }
+    batches = []
     requests = 0
     leased = 0
     leasedAt = sentAt
@@ -122,6 +128,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     waiting = 0
     asking = undefined
     if (!lease) return undefined
+    asked.forEach((batch, index) => (batch.hasPassed = lease.passed[index] === '1'))
     known = { level: lease.known, atMs: sentAt }
     leased = lease.granted + lease.advance
     const giveBack = () => {
@@ -131,15 +138,40 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     return lease
   }
 
-  return async (current) => {
-    if (current.burst !== limit.burst || current.perSecond !== limit.perSecond) leasedAt = Number.NEGATIVE_INFINITY
+  function changeLimit(current: RateLimit): void {
+    leasedAt = Number.NEGATIVE_INFINITY
     limit = current
+    // A changed limit begins with a bucket that is at most empty.
+    known = { ...known, level: Math.min(known.level, limit.burst) }
+  }
+
+  /** All at once or nothing, and never from a lease: what was leased goes back with the call. */
+  async function takeBatch({ need, owed }: BatchTokens): Promise<RateLimitVerdict> {
+    for (let calls = 0; calls < MAX_CALLS && tokens() + leased >= need; calls += 1) {
+      const batch: WaitingBatch = { need, owed }
+      batches.push(batch)
+      let lease = await (asking ??= ask())
+      // It came too late for a call that was under way.
+      if (lease && batch.hasPassed === undefined) lease = await (asking ??= ask())
+      if (batch.hasPassed) return tell(true)
+      if (!lease) {
+        batches = batches.filter((one) => one !== batch)
+        return takeWithoutRedis(batch)
+      }
+      if (lease.retryInMs > 0) await sleep(lease.retryInMs)
+    }
+    return tell(false, need)
+  }
+
+  return async (current, batch) => {
+    if (current.burst !== limit.burst || current.perSecond !== limit.perSecond) changeLimit(current)
+    if (batch) return takeBatch(batch)
     requests += 1
     if (leased > 0 && nowMs() < leasedAt + LEASE_MS) return takeLeased()
     for (let calls = 0; calls < MAX_CALLS && tokens() >= 1; calls += 1) {
       waiting += 1
       const lease = await (asking ??= ask())
-      if (!lease) return takeWithoutRedis()
+      if (!lease) return takeWithoutRedis({ need: 1, owed: 0 })
       if (leased > 0) return takeLeased()
       if (lease.retryInMs > 0) await sleep(lease.retryInMs)
     }

@@ -4,6 +4,8 @@ import { BODY_RULES, type Rejection } from '@nextvisit/domain'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
 export const MAX_BODY_BYTES = 102_400
+/** The same, of a batch (decisions.md, Batch). */
+export const MAX_BATCH_BYTES = 512_000
 /** Each piece costs some µs, however small it is: 100 KB in chunks of one byte would be 400 ms. */
 export const MAX_BODY_PIECES = 1_024
 
@@ -86,11 +88,11 @@ export const REFUSALS = {
   // The body, before its own rules.
   contentType: { status: 415, message: 'Content-Type must be application/json', when: 'Another type, or none' },
   contentEncoding: { status: 415, message: 'Content-Encoding must be gzip or absent', when: 'Another encoding' },
-  tooLarge: {
+  tooLarge: (maxBytes: number) => ({
     status: 413,
-    message: `The body must be at most ${MAX_BODY_BYTES} bytes`,
-    when: `A body of more than ${MAX_BODY_BYTES.toLocaleString('en')} bytes, inflated`,
-  },
+    message: `The body must be at most ${maxBytes} bytes`,
+    when: `A body of more than ${maxBytes.toLocaleString('en')} bytes, inflated`,
+  }),
   unfinishedBodies: {
     status: 429,
     message: 'Too many requests of this key have not arrived completely: finish them first',

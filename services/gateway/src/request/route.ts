@@ -1,9 +1,9 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { KeyKind } from '@nextvisit/contracts'
-import type { JsonObject } from '@nextvisit/domain'
+import type { JsonObject, ParsedJson } from '@nextvisit/domain'
 import type { IdempotentRequest } from '../idempotency/idempotent-request.ts'
 import type { Answer } from './answer.ts'
-import type { Refusal } from './refusals.ts'
+import { MAX_BATCH_BYTES, MAX_BODY_BYTES, type Refusal } from './refusals.ts'
 
 /** What is known of a route without running it. */
 export interface RouteSignature {
@@ -13,12 +13,19 @@ export interface RouteSignature {
   readonly pattern: string
   /** Which kind of key it takes. Routes for SDK keys answer CORS. */
   readonly keyKind: KeyKind
+  /** Of the body, inflated. Default: {@link MAX_BODY_BYTES}. */
+  readonly maxBodyBytes?: number
+}
+
+export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature): number {
+  return maxBodyBytes
 }
 
 /** Every route that takes a key, by its operation's id: it drives the server, Express and OpenAPI alike. */
 export const ROUTES = {
   identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
   trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
+  recordBatch: { method: 'POST', pattern: '/v2/admin/batch', keyKind: 'admin', maxBodyBytes: MAX_BATCH_BYTES },
   visit: { method: 'POST', pattern: '/v2/sdk/identify-user', keyKind: 'sdk' },
   trackSdkEvent: { method: 'POST', pattern: '/v2/sdk/track-event', keyKind: 'sdk' },
   getUser: { method: 'GET', pattern: '/v2/admin/users/{userName}', keyKind: 'admin' },
@@ -51,6 +58,10 @@ export interface CheckedRequest {
   readonly callerAddress: () => string | undefined
   /** Empty for a route without a body. */
   readonly body: JsonObject
+  /** Of an item of a batch: whether an item before it identifies its user. */
+  readonly isIdentified?: Promise<boolean>
+  /** Takes more tokens of the key's rate limit, all or none: a batch needs one for each of its items. */
+  readonly takeBatchTokens: (tokens: number) => Promise<Refusal | { readonly outcome: 'taken' }>
   /** By its `Idempotency-Key`; `none` without the header. */
   readonly idempotent: IdempotentRequest | 'none' | 'malformed'
   /** What stands for `{name}` in the route's pattern, decoded; and the query. Empty for a route that records. */
@@ -59,6 +70,8 @@ export interface CheckedRequest {
 
 /** A row of the route table with what it does. */
 export interface Route extends RouteSignature {
+  /** Default: `parseJson`. */
+  readonly parseBody?: (bytes: Uint8Array) => ParsedJson
   /** Knows neither Express nor Node's http. */
   readonly handle: (request: CheckedRequest) => Promise<Answer | Refusal>
 }

@@ -6,18 +6,25 @@ import { REFUSALS, refuse } from '../request/refusals.ts'
 import { answer } from '../request/answer.ts'
 import type { RecordLog } from '../log/record-log.ts'
 import { type CountryOf, withCallerCountry } from './caller-country.ts'
-import type { Recorded, Recording, RecordRequest } from './record-request.ts'
+import type { Recorded, Recording } from './prepare-record.ts'
+import type { RecordRequest } from './record-request.ts'
 import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
 import type { CheckSignature } from './user-signature.ts'
 
-/** `POST /v2/admin/identify-user` (contract, Identify user). */
-export function createIdentifyUser(admit: AdmitIdentify, recordRequest: RecordRequest): Route {
-  const recording: Recording<IdentifyBody, IdentifyRequested> = {
+export type IdentifyRecording = Recording<IdentifyBody, IdentifyRequested>
+
+/** How a server identifies a user: alone or in a batch. */
+export function createIdentifyRecording(admit: AdmitIdentify): IdentifyRecording {
+  return {
     parse: ({ body }) => parseIdentifyBody(body),
     mayReact: () => false,
     admit,
     answer: (_request, { fact }) => answer(200, { message: 'ok', userId: fact.userId }),
   }
+}
+
+/** `POST /v2/admin/identify-user` (contract, Identify user). */
+export function createIdentifyUser(recording: IdentifyRecording, recordRequest: RecordRequest): Route {
   return { ...ROUTES.identifyUser, handle: (request) => recordRequest(recording, request) }
 }
 
@@ -34,7 +41,7 @@ export interface VisitParts {
 /** `POST /v2/sdk/identify-user`, the visit: brings back the form to show (decisions.md, Beyond the document). */
 export function createVisit(parts: VisitParts): Route {
   const { admit, recordRequest, checkSignature, countryOf, requestBudgetMs, log, logger } = parts
-  const recording: Recording<IdentifyBody, IdentifyRequested> = {
+  const recording: IdentifyRecording = {
     parse: (request) => {
       const parsed = parseIdentifyBody(request.body)
       if (parsed.outcome === 'rejected') return parsed

@@ -13,7 +13,8 @@ import { answer } from '../request/answer.ts'
 import { createKeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Published } from '../log/record-log.ts'
 import { createReplies, type Replies } from '../log/replies.ts'
-import { createRecordRequest, type Recorded, type Recording } from './record-request.ts'
+import { createPrepareRecord, type Recorded, type Recording } from './prepare-record.ts'
+import { createRecordRequest } from './record-request.ts'
 import type { CheckedRequest } from '../request/route.ts'
 
 const logger = createLogger('test', 'silent')
@@ -68,7 +69,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
     special: Partial<Recording<{ userName: string }, typeof fact>> = {},
   ) {
     let reply: Recorded<typeof fact>['reply'] | 'not awaited' = 'not awaited'
-    const recordRequest = createRecordRequest({
+    const prepareRecord = createPrepareRecord({
       keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
       log: {
         placeOf: (userId) => ({ userId, partition: 0 }),
@@ -87,7 +88,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
       },
       ...special,
     }
-    const result = await recordRequest(recording, request)
+    const result = await createRecordRequest(prepareRecord)(recording, request)
     return { result, reply }
   }
 

@@ -1,104 +1,18 @@
-import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
-import { type Rejection, userIdOf } from '@nextvisit/domain'
-import type { Admission } from '../admission/admission.ts'
-import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
+import type { UserFact } from '@nextvisit/contracts'
 import type { Answer } from '../request/answer.ts'
-import type { KeptAnswers } from '../idempotency/kept-answers.ts'
-import type { Published, RecordLog, RecordPlace } from '../log/record-log.ts'
-import type { Replies, ReplyWaiter } from '../log/replies.ts'
+import type { Refusal } from '../request/refusals.ts'
 import type { CheckedRequest } from '../request/route.ts'
-
-/** What one kind of request adds to {@link RecordRequest}. */
-export interface Recording<Body extends { readonly userName: string }, Fact extends UserFact> {
-  /** The rules of the body. */
-  readonly parse: (request: CheckedRequest) => { readonly outcome: 'ok'; readonly value: Body } | Rejection | Refusal
-  /** Whether a form may react to the record, so that the answer waits for the evaluator's reply. */
-  readonly mayReact: (request: CheckedRequest, body: Body) => boolean
-  /** Policy. */
-  readonly admit: (request: CheckedRequest, body: Body, place: RecordPlace) => Promise<Admission<Fact>>
-  readonly answer: (request: CheckedRequest, recorded: Recorded<Fact>) => Answer
-}
-
-/** A record that is in the log. */
-export interface Recorded<Fact> {
-  readonly fact: Fact
-  readonly place: RecordPlace
-  /** `none`: no form may react. `later`: the reply did not come within the budget, or can't come at the moment. */
-  readonly reply: EvaluatorReply | 'none' | 'later'
-}
-
-export interface RecordRequestParts {
-  readonly keptAnswers: KeptAnswers
-  readonly log: Pick<RecordLog, 'placeOf' | 'publish'>
-  readonly replies: Pick<Replies, 'expect'>
-  /** Called for every record that is in the log, or may be. */
-  readonly onRecorded: (fact: UserFact) => void
-}
+import type { PrepareRecord, Recording } from './prepare-record.ts'
 
 export type RecordRequest = ReturnType<typeof createRecordRequest>
 
-/**
- * Makes a record of a request, and an answer: the second half of decisions.md, *Order of checks*, from the rules of the
- * body on. It knows nothing of HTTP but status codes.
- */
-export function createRecordRequest({ keptAnswers, log, replies, onRecorded }: RecordRequestParts) {
+/** One request, one record: publishes what was prepared at once. */
+export function createRecordRequest(prepare: PrepareRecord) {
   return async <Body extends { readonly userName: string }, Fact extends UserFact>(
     recording: Recording<Body, Fact>,
     request: CheckedRequest,
   ): Promise<Answer | Refusal> => {
-    const { requestId, idempotent, deadlineAt, traceparent } = request
-    const { organization, project } = request.project
-
-    // The rules of the body.
-    const parsed = recording.parse(request)
-    if (parsed.outcome === 'rejected') return refuseBody(parsed)
-    if (parsed.outcome === 'refused') return parsed
-    const body = parsed.value
-
-    // Idempotency-Key.
-    if (idempotent === 'malformed') return refuse(REFUSALS.idempotencyKey)
-    const lock = await keptAnswers.begin(idempotent)
-    if (lock.outcome === 'running') return refuse(REFUSALS.stillRunning)
-    if (lock.outcome === 'taken') return refuse(REFUSALS.keyOfAnother)
-    // Byte for byte: what JSON.stringify once wrote, it writes again after JSON.parse.
-    if (lock.outcome === 'answered')
-      return { outcome: 'answered', ...lock.answer, headers: { 'Idempotent-Replayed': 'true' } }
-
-    let waiter: ReplyWaiter | undefined
-    let published: Published = 'not-published'
-    let answer: Answer | undefined
-    try {
-      const place = log.placeOf(userIdOf(organization, project, body.userName))
-      if (!place) return refuse(REFUSALS.notRecorded)
-
-      const mayReact = recording.mayReact(request, body)
-      // Before the publish: the reply can be faster than the ack.
-      waiter = mayReact ? replies.expect(requestId) : undefined
-
-      // Policy.
-      const admission = await recording.admit(request, body, place)
-      if (admission.outcome === 'refused') return admission
-      const { fact } = admission
-
-      const outcome = await log.publish(fact, place, { deadlineAt, traceparent, replyTo: waiter?.channel })
-      published = outcome.outcome
-      if (published !== 'not-published') onRecorded(fact)
-      await admission.settle(published)
-      // Also where the outcome is unknown: never an acknowledgement for a record that may not be in Kafka.
-      if (outcome.outcome !== 'published') return refuse(REFUSALS.notRecorded)
-
-      const { partition } = place
-      const reply = mayReact
-        ? ((await waiter?.reply({ partition, offset: outcome.offset }, deadlineAt)) ?? 'later')
-        : 'none'
-      answer = recording.answer(request, { fact, place, reply })
-      return answer
-    } finally {
-      waiter?.cancel()
-      // Before the answer goes out: a caller who has it may repeat the request at once.
-      if (answer) await lock.keep(answer)
-      else if (published === 'not-published' && !lock.isRetry) await lock.abandon()
-      else await lock.release()
-    }
+    const prepared = await prepare(recording, request)
+    return prepared.outcome === 'prepared' ? prepared.publish() : prepared
   }
 }

@@ -3,19 +3,20 @@ import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
 import type { AdmitEvent } from '../admission/admit-event.ts'
 import { REFUSALS, refuse } from '../request/refusals.ts'
 import { type Answer, answer } from '../request/answer.ts'
-import type { Recorded, Recording, RecordRequest } from './record-request.ts'
+import type { Recorded, Recording } from './prepare-record.ts'
+import type { RecordRequest } from './record-request.ts'
 import { type Route, ROUTES } from '../request/route.ts'
 import type { CheckSignature } from './user-signature.ts'
 
-export interface TrackEventParts {
-  readonly admit: AdmitEvent
-  readonly recordRequest: RecordRequest
-  readonly checkSignature: CheckSignature
-}
+export type TrackRecording = Recording<TrackBody, EventTracked>
 
-/** `POST /v2/admin/track-event` (contract, Track event) and its twin for SDK keys (decisions.md, Beyond the document). */
-export function createTrackEvent(keyKind: KeyKind, { admit, recordRequest, checkSignature }: TrackEventParts): Route {
-  const recording: Recording<TrackBody, EventTracked> = {
+/** How an event is tracked with this kind of key: alone or in a batch. */
+export function createTrackRecording(
+  keyKind: KeyKind,
+  admit: AdmitEvent,
+  checkSignature: CheckSignature,
+): TrackRecording {
+  return {
     parse: ({ project, body, receivedMs }) => {
       const parsed = parseTrackBody(body, receivedMs)
       if (parsed.outcome === 'rejected' || keyKind === 'admin') return parsed
@@ -25,10 +26,12 @@ export function createTrackEvent(keyKind: KeyKind, { admit, recordRequest, check
     admit,
     answer: (_request, recorded) => trackAnswer(recorded),
   }
-  return {
-    ...(keyKind === 'admin' ? ROUTES.trackEvent : ROUTES.trackSdkEvent),
-    handle: (request) => recordRequest(recording, request),
-  }
+}
+
+/** `POST /v2/admin/track-event` (contract, Track event) and its twin for SDK keys (decisions.md, Beyond the document). */
+export function createTrackEvent(keyKind: KeyKind, recording: TrackRecording, recordRequest: RecordRequest): Route {
+  const signature = keyKind === 'admin' ? ROUTES.trackEvent : ROUTES.trackSdkEvent
+  return { ...signature, handle: (request) => recordRequest(recording, request) }
 }
 
 function trackAnswer({ fact, reply }: Recorded<EventTracked>): Answer {

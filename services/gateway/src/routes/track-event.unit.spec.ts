@@ -4,17 +4,20 @@ import type { KeyKind } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import type { CheckedRequest } from '../request/route.ts'
-import { createTrackEvent, type TrackEventParts } from './track-event.ts'
+import type { RecordRequest } from './record-request.ts'
+import { createTrackEvent, createTrackRecording } from './track-event.ts'
 import { createCheckSignature } from './user-signature.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const signature = createHmac('sha256', 'shared secret').update('ada').digest('hex')
 
 /** Looks at the body only. */
-const recordRequest: TrackEventParts['recordRequest'] = async (recording, request) => {
+const recordRequest: RecordRequest = async (recording, request) => {
   const parsed = recording.parse(request)
   return parsed.outcome === 'refused' ? parsed : { outcome: 'answered', status: 202, body: {} }
 }
+
+const admit = () => Promise.reject(new Error('there is no policy in this spec'))
 
 /** What becomes of a request by this kind of key after its body was looked at. */
 async function track(keyKind: KeyKind, requireUserSignature: boolean, members: object) {
@@ -22,11 +25,8 @@ async function track(keyKind: KeyKind, requireUserSignature: boolean, members: o
   const projects = [{ id: 'shop', requireUserSignature, signingSecret }]
   const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
   const body = { userName: 'ada', eventName: 'Checkout', ...members }
-  const route = createTrackEvent(keyKind, {
-    recordRequest,
-    checkSignature: createCheckSignature(SECRET_KEY),
-    admit: () => Promise.reject(new Error('there is no policy in this spec')),
-  })
+  const recording = createTrackRecording(keyKind, admit, createCheckSignature(SECRET_KEY))
+  const route = createTrackEvent(keyKind, recording, recordRequest)
   const { status } = await route.handle({ project, body, receivedMs: Date.now() } as unknown as CheckedRequest)
   return status
 }

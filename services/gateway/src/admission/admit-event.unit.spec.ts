@@ -1,0 +1,49 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import type { TrackBody } from '@nextvisit/domain'
+import { describe, expect, it } from 'vitest'
+import type { Claimed } from '../clients/trait-registry.ts'
+import type { CheckedRequest } from '../request/route.ts'
+import type { AdmissionParts } from './admission.ts'
+import { createAdmitEvent } from './admit-event.ts'
+
+const [project] = staticCatalog([
+  organizationConfig({ id: 'acme', plan: { eventsPerMonth: 10 }, projects: [{ id: 'shop' }] }),
+]).projects()
+const request = {
+  requestId: 'a record',
+  receivedMs: Date.now(),
+  project,
+  key: { entry: { kind: 'admin', environment: 'P' } },
+} as CheckedRequest
+const body = { userName: 'ada', eventName: 'A', slug: 'a' } as TrackBody
+
+/** What is given back to whom after the trait registry answered a claim so. */
+async function releasedAfter(claimed: Claimed): Promise<readonly string[]> {
+  const released: string[] = []
+  const admit = createAdmitEvent({
+    knownUsers: { check: async () => 'exists' },
+    metering: {
+      reserveEvent: async () => 'granted',
+      release: async ({ recordId }: { readonly recordId: string }) => void released.push(`room of ${recordId}`),
+    },
+    traitRegistry: {
+      claim: async () => claimed,
+      release: async ({ slugs }: { readonly slugs: readonly string[] }) => void released.push(`name ${slugs.join()}`),
+    },
+  } as unknown as AdmissionParts)
+  const admission = await admit(request, body, { userId: 'a user', partition: 0 })
+  expect(admission.outcome).toBe('refused')
+  return released
+}
+
+describe('an event that is refused after it asked for room and a name (decisions.md, Order of checks)', () => {
+  it('gives both back where the answer about the name came too late: it may have been claimed', async () => {
+    expect(await releasedAfter({ outcome: 'crowded' })).toEqual(['room of a record', 'name a'])
+  })
+
+  it('gives both back where there is no room for the name', async () => {
+    const verdicts = new Map([['a', 'no-room' as const]])
+    expect(await releasedAfter({ outcome: 'claimed', verdicts })).toEqual(['room of a record', 'name a'])
+  })
+})
