@@ -10,7 +10,11 @@ describe('the value of a trait', () => {
   it('is checked by hand as its schema describes it', () => {
     const scalar = fc.oneof(fc.double(), fc.integer(), fc.string(), fc.boolean(), fc.constantFrom(null, undefined, 1n))
     const value = fc.oneof(scalar, fc.array(scalar), fc.array(fc.array(scalar)), fc.anything())
-    fc.assert(fc.property(value, (input) => void expect(isTraitValue(input)).toBe(TraitValue.safeParse(input).success)))
+    fc.assert(
+      fc.property(value, (input) => {
+        expect(isTraitValue(input)).toBe(TraitValue.safeParse(input).success)
+      }),
+    )
   })
 
   it.each([

@@ -1,15 +1,12 @@
 import {
   type EventTracked,
-  isTraitScalar,
   isTraitValue,
   type PropertyCondition,
   type PropertyLeaf,
-  type TraitScalar,
   type TraitValue,
 } from '@nextvisit/contracts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { BODY_LIMITS } from '../bodies/body-rules.ts'
-import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { compileTree, type Finding, type IsMember } from './condition-tree.ts'
 import { valueTest } from './conditions.ts'
 
@@ -52,22 +49,4 @@ function valueAt(value: unknown, path: string): unknown {
 
 function isTooLong(value: TraitValue): boolean {
   return Array.isArray(value) && value.length > BODY_LIMITS.traitItems
-}
-
-const EXCERPT = { characters: 100, items: 20 }
-
-/**
- * What a decision keeps of a value: the first 100 characters of a text, the first 20 values of a list. An event may bring 32 KB,
- * and each form whose trigger asks for it has a decision of its own (forms.md, What a trigger asks of properties).
- */
-export function excerptOf(value: TraitValue | undefined): TraitValue | undefined {
-  if (value === undefined) return value
-  return isTraitScalar(value) ? cut(value) : value.slice(0, EXCERPT.items).map(cut)
-}
-
-function cut(value: TraitScalar): TraitScalar {
-  if (typeof value !== 'string' || !isLongerThan(value, EXCERPT.characters)) return value
-  // By code points: half a character is no text that Postgres takes.
-  const beginning = Array.from(value.slice(0, 2 * EXCERPT.characters)).slice(0, EXCERPT.characters)
-  return `${beginning.join('')}…`
 }
