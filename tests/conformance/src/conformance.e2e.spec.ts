@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { describeBodies } from './bodies.ts'
+import { describeBrowser } from './browser.ts'
 import { describeChanges } from './changes.ts'
 import { describeDeviceInfo } from './device-info.ts'
 import { describeEventLimits } from './event-limits.ts'
@@ -45,6 +46,7 @@ describeSegments()
 describeIsolation()
 describeChanges()
 describeMainJob()
+describeBrowser()
 // These kill the gateway.
 describeIdempotency()
 describeLostAnswer()
