@@ -121,7 +121,8 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     holder: string,
     handleBody: (bytes: Uint8Array) => Promise<Result>,
   ): Promise<Result> {
-    if (!isJson(request)) return refuse(REFUSALS.contentType)
+    // Libraries of Segment's API that compress name no type, or a wrong one.
+    if (!route.keyIn && !isJson(request)) return refuse(REFUSALS.contentType)
     if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
     const permit = await permitFor(holder, request)
     if (!permit) return refuse(REFUSALS.unfinishedBodies)

@@ -53,7 +53,6 @@ const RECORDING_ROUTE: DocumentedRefusals = {
   tooManyPieces: REFUSALS.tooManyPieces,
   tooDeep: answered(BODY_RULES.tooDeep(BODY)),
   notStorable: answered(BODY_RULES.notStorable(BODY)),
-  contentType: REFUSALS.contentType,
   contentEncoding: REFUSALS.contentEncoding,
   unfinishedBodies: REFUSALS.unfinishedBodies,
   bodyTooSlow: REFUSALS.bodyTooSlow,
@@ -74,7 +73,10 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   const kindOfKey = REFUSALS.kindOfKey(route.keyKind)
   const ofKey = { key, kindOfKey, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
   if (route.method === 'GET') return { ...always, ...ofKey, notRead }
-  return { ...always, ...ofKey, ...RECORDING_ROUTE, tooLarge: REFUSALS.tooLarge(maxBodyBytesOf(route)) }
+  const { contentType } = REFUSALS
+  const ofType: DocumentedRefusals = route.keyIn ? {} : { contentType }
+  const tooLarge = REFUSALS.tooLarge(maxBodyBytesOf(route))
+  return { ...always, ...ofKey, ...RECORDING_ROUTE, ...ofType, tooLarge }
 }
 
 export const RATE_LIMIT_HEADERS: readonly string[] = ['RateLimit', 'RateLimit-Policy']

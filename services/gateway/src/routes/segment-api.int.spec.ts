@@ -189,6 +189,13 @@ describe('Segment’s API (decisions.md, Segment’s API)', () => {
     expect(await typesOf(gateway, user)).toHaveLength(5)
   })
 
+  it('takes a body of any Content-Type: libraries that compress name a wrong one', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip' }
+    const keyed = { ...headers, authorization: basic(`${gateway.keys.admin}:`) }
+    const answer = await gateway.call('POST', '/v1/batch', keyed, gzipSync(JSON.stringify({ batch: manyUsers(2) })))
+    expect(answer.body).toEqual({ success: true, rejected: [] })
+  })
+
   describe('the write key', () => {
     const json = { 'content-type': 'application/json' }
     const call = (content: string | Buffer, headers: Record<string, string> = {}) =>

@@ -1,0 +1,31 @@
+import { Analytics } from '@segment/analytics-node'
+import { userIdOf } from '@nextvisit/domain'
+import { expect, it } from 'vitest'
+import { givenGateway } from '../../test/given-gateway.ts'
+
+it('Segment’s own library works with this host: what it calls delivered is in the log once, in its order', async () => {
+  const gateway = await givenGateway({})
+  const analytics = new Analytics({ writeKey: gateway.keys.admin, host: `http://127.0.0.1:${gateway.port}` })
+  const failed: unknown[] = []
+  analytics.on('error', (error) => failed.push(error))
+  const names = Array.from({ length: 40 }, (_, index) => `step ${index}`)
+
+  analytics.identify({
+    userId: 'ada',
+    traits: { plan: 'pro', shop: { seats: 3 } },
+    context: { timezone: 'Europe/Berlin' },
+  })
+  for (const [index, event] of names.entries()) analytics.track({ userId: 'ada', event, properties: { index } })
+  analytics.page({ userId: 'ada', name: 'Home' })
+  analytics.track({ anonymousId: 'nobody', event: 'seen' })
+  await analytics.closeAndFlush()
+
+  expect(failed).toEqual([])
+  const userId = userIdOf(gateway.config.id, 'shop', 'ada')
+  const [first, ...events] = (await gateway.records()).flatMap(({ fact }) => (fact.userId === userId ? [fact] : []))
+  expect(first).toMatchObject({
+    operations: { set: { plan: 'pro', 'shop.seats': 3 } },
+    device: { $timezone: 'Europe/Berlin' },
+  })
+  expect(events.map((fact) => (fact.type === 'EventTracked' ? fact.eventName : fact.type))).toEqual(names)
+})
