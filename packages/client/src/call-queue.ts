@@ -63,7 +63,10 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
       waiting = waiting.filter((call) => !batch.has(call))
       void send([...batch])
     }
-    const nextTry = waiting.reduce((first, { sendFrom }) => (sendFrom > now ? Math.min(first, sendFrom) : first), Infinity)
+    const nextTry = waiting.reduce(
+      (first, { sendFrom }) => (sendFrom > now ? Math.min(first, sendFrom) : first),
+      Infinity,
+    )
     if (nextTry < Infinity) wakeIn(nextTry - now)
   }
 
@@ -122,7 +125,12 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
     const [first] = unsent
     if (!first) return
     const message = `${unsent.length} of ${calls.length} calls had no answer`
-    throw new NextvisitError('UNSENT', message, unsent.map(({ item }) => item), first.lastFailure)
+    throw new NextvisitError(
+      'UNSENT',
+      message,
+      unsent.map(({ item }) => item),
+      first.lastFailure,
+    )
   }
 
   async function flushWithin(withinMs: number | undefined): Promise<void> {

@@ -40,7 +40,8 @@ export interface Nextvisit {
 /** Opens nothing: the first call does. Throws if the key or the host can't be right. */
 export function createNextvisit(options: NextvisitOptions): Nextvisit {
   const { key, host, deadlineMs = 30_000, maxQueued = 10_000, maxBatchDelayMs = 10, onUnsent } = options
-  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) throw new TypeError('key must be an admin key, nv_admin_…')
+  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
+    throw new TypeError('key must be an admin key, nv_admin_…')
   if (!/^https?:$/.test(new URL(host).protocol)) throw new TypeError('host must be a URL that begins with http')
   const sendRequest = createSendRequest(host, key)
   const queue = createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDelayMs })

@@ -1,4 +1,4 @@
-import { NextvisitError } from './nextvisit-error.ts'
+import { unanswered } from './nextvisit-error.ts'
 import { ANSWER_WITHIN_MS, type AnswerBody, type SendRequest } from './request.ts'
 import { retryDelayMs } from './retry.ts'
 
@@ -12,7 +12,7 @@ export async function getUser(sendRequest: SendRequest, userName: string, deadli
     if (attempt.outcome === 'answered') return { ...attempt.body, status: attempt.status }
     const pauseMs = retryDelayMs(failures, attempt.retryAfterMs, Math.random())
     if (performance.now() + pauseMs >= dueAt)
-      throw new NextvisitError('UNANSWERED', `There was no answer within ${deadlineMs} ms`, [], attempt.cause)
+      throw unanswered(`There was no answer within ${deadlineMs} ms`, [], attempt.cause)
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }

@@ -30,3 +30,13 @@ export class NextvisitError extends Error {
     this.items = items
   }
 }
+
+/** `lastFailure`: why the latest try had no answer, if there was one. */
+export function unanswered(
+  message: string,
+  items: readonly CallItem[],
+  lastFailure: Error | undefined,
+): NextvisitError {
+  const why = lastFailure ? `. The latest try: ${lastFailure.message}` : ''
+  return new NextvisitError('UNANSWERED', message + why, items, lastFailure)
+}

@@ -43,7 +43,7 @@ export function createSendRequest(host: string, key: string): SendRequest {
       })
       return attemptOf(response, await response.text())
     } catch (error) {
-      return { outcome: 'failed', retryAfterMs: 0, cause: asError(error) }
+      return { outcome: 'failed', retryAfterMs: 0, cause: failureOf(error) }
     } finally {
       clearTimeout(timer)
     }
@@ -69,6 +69,9 @@ function parseObject(text: string): AnswerBody | undefined {
   }
 }
 
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
+/** Says why: what `fetch` throws says it only in its cause. */
+function failureOf(error: unknown): Error {
+  const reason = (error instanceof Error && error.cause) || error
+  const { code, message } = reason as { readonly code?: unknown; readonly message?: unknown }
+  return new Error(`No answer: ${String(code ?? message)}`, { cause: error })
 }

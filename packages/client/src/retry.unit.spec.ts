@@ -15,7 +15,16 @@ describe('a retry', () => {
 
   it('reads Retry-After as seconds or as a date', () => {
     const now = Date.parse('2026-11-02T10:00:00Z')
-    const headers = ['2', '0.5', 'Mon, 02 Nov 2026 10:00:03 GMT', 'Mon, 02 Nov 2026 09:00:00 GMT', '-1', 'soon', '', null]
+    const headers = [
+      '2',
+      '0.5',
+      'Mon, 02 Nov 2026 10:00:03 GMT',
+      'Mon, 02 Nov 2026 09:00:00 GMT',
+      '-1',
+      'soon',
+      '',
+      null,
+    ]
     expect(headers.map((header) => parseRetryAfter(header, now))).toEqual([2_000, 500, 3_000, 0, 0, 0, 0, 0])
   })
 

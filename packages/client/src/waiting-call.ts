@@ -1,4 +1,4 @@
-import { type CallItem, NextvisitError } from './nextvisit-error.ts'
+import { type CallItem, NextvisitError, unanswered } from './nextvisit-error.ts'
 import type { AnswerBody } from './request.ts'
 import type { IdentifyCall, TrackCall } from './results.ts'
 
@@ -54,8 +54,7 @@ export function waitForAnswer(written: WrittenCall, deadlineMs: number, onSettle
     answered,
     isSettled: () => isSettled,
     answer: (result) => settle(() => resolve(result)),
-    fail: (message) =>
-      settle(() => reject(new NextvisitError('UNANSWERED', message, [written.item], call.lastFailure))),
+    fail: (message) => settle(() => reject(unanswered(message, [written.item], call.lastFailure))),
     attempts: 0,
     sendFrom: 0,
   }

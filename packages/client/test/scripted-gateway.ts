@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
@@ -34,20 +34,26 @@ export type Script = (request: ArrivedRequest, count: number) => ScriptedAnswer 
 export async function givenScriptedGateway(script: Script) {
   const requests: ArrivedRequest[] = []
   let open = 0
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     open += 1
     response.on('close', () => (open -= 1))
+    void answerRequest(request, response)
+  })
+  const answerRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request).catch(() => '')
     const { items = [] } = (body === '' ? {} : JSON.parse(body)) as { readonly items?: readonly ArrivedItem[] }
     const { url: path = '', headers } = request
     const arrived = { path, headers, bytes: Buffer.byteLength(body), items, at: performance.now() }
     const answer = await script(arrived, requests.push(arrived) - 1)
     if (answer === 'hang') return
-    if (answer === 'cut') return void response.destroy()
+    if (answer === 'cut') {
+      response.destroy()
+      return
+    }
     const { status, headers: answerHeaders, body: answerBody = '' } = 'status' in answer ? answer : batchAnswer(answer)
     response.writeHead(status, answerHeaders)
     response.end(typeof answerBody === 'string' ? answerBody : JSON.stringify(answerBody))
-  })
+  }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.close()

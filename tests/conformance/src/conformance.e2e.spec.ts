@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { describeBodies } from './bodies.ts'
+import { describeServerPackage } from './server-package.ts'
 import { describeChanges } from './changes.ts'
 import { describeDeviceInfo } from './device-info.ts'
 import { describeEventLimits } from './event-limits.ts'
@@ -48,3 +49,5 @@ describeMainJob()
 // These kill the gateway.
 describeIdempotency()
 describeLostAnswer()
+// This also stops Kafka for seconds.
+describeServerPackage()
