@@ -1,7 +1,7 @@
 import { MAX_BATCH_BYTES, MAX_BATCH_ITEMS, TOO_LARGE } from './batch-limits.ts'
 import { judgeResults } from './judge-results.ts'
 import { type CallItem, NextvisitError } from './nextvisit-error.ts'
-import { ANSWER_WITHIN_MS, type AnswerBody, type SendRequest } from './request.ts'
+import { ANSWER_WITHIN_MS, type AnswerBody, type FailedAttempt, type SendRequest } from './request.ts'
 import type { IdentifyCall, TrackCall } from './results.ts'
 import { retryDelayMs } from './retry.ts'
 import { batchBody, ENVELOPE_BYTES, takeBatch } from './take-batch.ts'
@@ -78,20 +78,24 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
     const attempt = await sendRequest({ path: '/v2/admin/batch', body, withinMs: ANSWER_WITHIN_MS, controller })
     requests.delete(controller)
     for (const { item } of batch) busyUsers.delete(item.userName)
-    if (attempt.outcome === 'failed') sendAgainLater(batch, attempt.cause, attempt.retryAfterMs)
+    if (attempt.outcome === 'failed') sendAgainLater(batch, attempt)
     else if (attempt.status === 413 && batch.length > 1) halve(batch, body)
     else if (attempt.status === 200) settle(batch, attempt.body)
     else for (const call of batch) call.answer(attempt.body)
     sendBatches()
   }
 
-  /** Nothing of the batch was answered: the next request, of whatever calls, waits. */
-  function sendAgainLater(batch: readonly WaitingCall[], cause: Error, retryAfterMs = 0): void {
+  /** Nothing was answered: the next request, of whatever calls, waits. */
+  function pause(retryAfterMs: number): void {
     const now = performance.now()
     // Requests that were under way together fail together.
     if (now >= pausedUntil) failures += 1
     pausedUntil = Math.max(pausedUntil, now + retryDelayMs(failures, retryAfterMs, Math.random()))
-    for (const call of batch) call.lastFailure = cause
+  }
+
+  function sendAgainLater(batch: readonly WaitingCall[], failed: FailedAttempt): void {
+    pause(failed.retryAfterMs)
+    for (const call of batch) noteFailure(call, failed)
     waiting = [...batch, ...waiting]
   }
 
@@ -103,16 +107,15 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
 
   function settle(batch: readonly WaitingCall[], body: AnswerBody): void {
     const judged = judgeResults(batch, body)
-    const unanswered = judged.find(({ outcome }) => outcome !== 'again') ? undefined : judged[0]
-    if (unanswered?.outcome === 'again') return sendAgainLater(batch, unanswered.cause)
-    failures = 0
+    if (judged.every(({ outcome }) => outcome === 'again')) pause(0)
+    else failures = 0
     for (const judgement of judged) {
       const { call } = judgement
       if (judgement.outcome === 'answered') call.answer(judgement.result)
       if (judgement.outcome !== 'again') continue
       call.attempts += 1
       call.sendFrom = performance.now() + retryDelayMs(call.attempts, 0, Math.random())
-      call.lastFailure = judgement.cause
+      noteFailure(call, judgement)
     }
     waiting = [...batch, ...waiting]
   }
@@ -164,4 +167,9 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
     flush,
     close: (withinMs) => (closing ??= flushWithin(withinMs)),
   }
+}
+
+function noteFailure(call: WaitingCall, { cause, mayBeRunning }: Pick<FailedAttempt, 'cause' | 'mayBeRunning'>): void {
+  call.lastFailure = cause
+  call.mayBeRunning = mayBeRunning
 }

@@ -146,12 +146,44 @@ describe('a batch that got no answer', () => {
     expect(requests.slice(tried).every(({ bytes }) => bytes <= limit)).toBe(true)
   })
 
-  it('rejects its calls at the deadline, with what is needed to call again', async () => {
-    const { nextvisit } = await givenClient(() => refusal(503, 'Down'), { deadlineMs: 300 })
+  it('rejects its calls at the deadline, with what is needed to call again, and sends them no more', async () => {
+    let isDown = true
+    const { nextvisit, requests } = await givenClient(
+      ({ items }) => (isDown ? refusal(503, 'Down') : recorded(items)),
+      { deadlineMs: 500 },
+    )
     const error = await failureOf(nextvisit.track(track('ada')))
     expect(error).toMatchObject({ code: 'UNANSWERED', retryable: true, cause: { message: 'HTTP 503: Down' } })
-    expect(error.message).toContain('within 300 ms. The latest try: HTTP 503: Down')
+    expect(error.message).toContain('within 500 ms. The latest try: HTTP 503: Down')
     expect(error.items).toEqual([{ ...track('ada'), type: 'track', idempotencyKey: expect.any(String) }])
+    isDown = false
+    const call = () => nextvisit.track(track('grace')).catch(() => undefined)
+    while ((await call()) === undefined);
+    expect(requests.at(-1)?.items.map(({ userName }) => userName)).toEqual(['grace'])
+  })
+
+  it('is followed by one request, which finds out whether the gateway answers again', async () => {
+    const { nextvisit, requests } = await givenClient(async ({ items }, count) => {
+      if (count < 3) return 'cut'
+      if (count === 3) await sleep(200)
+      return count === 3 && requests.length > 4 ? refusal(400, 'There was another') : recorded(items)
+    })
+    const calls = Array.from({ length: 2_500 }, (_, index) => nextvisit.track(track(`user ${index}`)))
+    expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([202]))
+  })
+
+  it('makes new calls wait, also where it was each item that got none', async () => {
+    const { nextvisit, requests } = await givenClient(({ items }) => items.map(() => refused(503)), {
+      maxBatchDelayMs: 0,
+      deadlineMs: 300,
+    })
+    const calls: Promise<unknown>[] = []
+    for (let user = 0; user < 20; user += 1) {
+      calls.push(failureOf(nextvisit.track(track(`user ${user}`))))
+      await sleep(10)
+    }
+    await Promise.all(calls)
+    expect(requests.length).toBeLessThan(10)
   })
 })
 
@@ -202,6 +234,17 @@ describe('an item that got no answer', () => {
 })
 
 describe('the calls of one user', () => {
+  it.each([
+    ['a request without an answer', 'cut' as const],
+    ['409', [refused(409), refused(409), refused(409)]],
+  ])('are sent one by one after %s: the gateway may still be at work on some of them', async (_, answer) => {
+    const { nextvisit, requests } = await givenClient(firstThenTakes(answer))
+    const calls = ['ada', 'ada', 'grace'].map((userName) => nextvisit.track(track(userName)))
+    await Promise.all(calls)
+    const [first = [], ...later] = requests.map(({ items }) => keysOf(items))
+    expect(later).toEqual([[first[0], first[2]], [first[1]]])
+  })
+
   it('are not in two requests at the same time, those of others are', async () => {
     const { nextvisit, requests } = await givenClient(async ({ items }) => {
       if (items.some(({ eventName }) => eventName === 'slow')) await sleep(300)

@@ -5,8 +5,8 @@ import type { WaitingCall } from './waiting-call.ts'
 /** What became of a call in a batch. */
 export type Judgement<Call> =
   | { readonly outcome: 'answered'; readonly call: Call; readonly result: AnswerBody }
-  /** It has no answer yet. */
-  | { readonly outcome: 'again'; readonly call: Call; readonly cause: Error }
+  /** It has no answer yet. `mayBeRunning`: the gateway may still be at work on it. */
+  | { readonly outcome: 'again'; readonly call: Call; readonly cause: Error; readonly mayBeRunning: boolean }
   /** It was refused, but perhaps only because a call of the same user before it was not recorded yet. */
   | { readonly outcome: 'behind'; readonly call: Call }
 
@@ -26,7 +26,8 @@ export function judgeResults<Call extends Pick<WaitingCall, 'item'>>(
     const result: unknown = Array.isArray(results) ? results[index] : undefined
     if (!isItemResult(result) || isRetryable(result.status)) {
       unansweredUsers.add(userName)
-      return { outcome: 'again', call, cause: new Error(`The item's result: ${JSON.stringify(result)}`) }
+      const mayBeRunning = !isItemResult(result) || result.status === 409
+      return { outcome: 'again', call, mayBeRunning, cause: new Error(`The item's result: ${JSON.stringify(result)}`) }
     }
     if (result.status >= 400 && unansweredUsers.has(userName)) return { outcome: 'behind', call }
     return { outcome: 'answered', call, result }

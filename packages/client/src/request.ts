@@ -15,10 +15,20 @@ export interface RequestOptions {
   readonly controller: AbortController
 }
 
-/** One try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. */
+/**
+ * One try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. `mayBeRunning`: the
+ * gateway may still be at work on it.
+ */
 export type Attempt =
   | { readonly outcome: 'answered'; readonly status: number; readonly body: AnswerBody }
-  | { readonly outcome: 'failed'; readonly retryAfterMs: number; readonly cause: Error }
+  | FailedAttempt
+
+export interface FailedAttempt {
+  readonly outcome: 'failed'
+  readonly retryAfterMs: number
+  readonly mayBeRunning: boolean
+  readonly cause: Error
+}
 
 /** A JSON object. */
 export type AnswerBody = Readonly<Record<string, unknown>>
@@ -43,7 +53,7 @@ export function createSendRequest(host: string, key: string): SendRequest {
       })
       return attemptOf(response, await response.text())
     } catch (error) {
-      return { outcome: 'failed', retryAfterMs: 0, cause: failureOf(error) }
+      return { outcome: 'failed', retryAfterMs: 0, mayBeRunning: true, cause: failureOf(error) }
     } finally {
       clearTimeout(timer)
     }
@@ -57,7 +67,8 @@ function attemptOf({ status, headers }: Response, text: string): Attempt {
   if (body && (status === 200 || (isRefusal && !isRetryable(status)))) return { outcome: 'answered', status, body }
   if (status === 413) return { outcome: 'answered', status, body: { ...TOO_LARGE } }
   const cause = new Error(`HTTP ${status}: ${isRefusal ? String(body['message']) : 'this is no answer of Nextvisit'}`)
-  return { outcome: 'failed', retryAfterMs: parseRetryAfter(headers.get('retry-after'), Date.now()), cause }
+  const retryAfterMs = parseRetryAfter(headers.get('retry-after'), Date.now())
+  return { outcome: 'failed', retryAfterMs, mayBeRunning: !isRefusal, cause }
 }
 
 function parseObject(text: string): AnswerBody | undefined {

@@ -1,7 +1,7 @@
 import { MAX_BATCH_ITEMS } from './batch-limits.ts'
 import type { WaitingCall } from './waiting-call.ts'
 
-type Candidate = Pick<WaitingCall, 'item' | 'bytes' | 'sendFrom'>
+type Candidate = Pick<WaitingCall, 'item' | 'bytes' | 'sendFrom' | 'mayBeRunning'>
 
 /** Of a batch without items. */
 export const ENVELOPE_BYTES = '{"items":[]}'.length
@@ -41,6 +41,8 @@ export function takeBatch<Call extends Candidate>(
     const isFull = batch.length === MAX_BATCH_ITEMS || bytes + call.bytes > maxBytes
     if (isFull && batch.length > 0) break
     batch.push(call)
+    // Answered 409, it would be overtaken by those behind it that the gateway is not at work on.
+    if (call.mayBeRunning) heldUsers.add(userName)
     bytes += call.bytes + 1
   }
   return batch

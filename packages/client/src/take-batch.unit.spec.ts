@@ -6,6 +6,7 @@ import { writeCall } from './waiting-call.ts'
 const call = (userName: string, { pad = '', sendFrom = 0 } = {}) => ({
   ...writeCall('track', { userName, eventName: 'a', properties: { pad } }),
   sendFrom,
+  mayBeRunning: false,
 })
 const rules = { maxBytes: 512_000, busyUsers: new Set<unknown>(), now: 0 }
 const usersIn = (batch: readonly { readonly item: CallItem }[]) => batch.map(({ item }) => item.userName)
