@@ -92,7 +92,7 @@ function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
 }
 
 /**
- * One commit at a time, so that none waits for rows that partitions share, such as a project's counters. One Postgres
+ * One commit at a time, so that none waits for rows that partitions share, such as a project's new names. One Postgres
  * process writes as fast as this process reads.
  */
 function committingInTurn(db: Db): Db {

@@ -16,15 +16,15 @@ export const metering = defineConsumer({
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: () => meteringProjection,
 
-  // Reservations and the `pending` units that belong to them are promises to gateways. They are not in the log.
+  // Reservations, and the numbers of them, are promises to gateways. They are not in the log.
   tables: {
     counters: {
-      folded: (table) => `SELECT organization, project, kind, month, count FROM ${table} WHERE count > 0`,
-      carry: (live, rebuilt) => `
-        INSERT INTO ${rebuilt} (organization, project, kind, month, pending)
-        SELECT organization, project, kind, month, pending FROM ${live}
-        ON CONFLICT (organization, project, kind, month) DO UPDATE SET pending = excluded.pending`,
+      folded: (table) => `SELECT organization, project, kind, month, partition, count FROM ${table}`,
+      // Only folds change it, and each of them writes the rebuilt row, too.
+      carriedColumn: { column: 'fulfilled', when: 'own.fulfilled <> theirs.fulfilled' },
+      notCompared: 'fulfilled: it goes by reservations. The live one is kept.',
     },
+    reserved_room: 'carried',
     reservations: 'carried',
     mau_members: 'fold',
     usage: 'fold',

@@ -5,7 +5,7 @@ import { mauMembers, reservations } from './tables.ts'
 /** A reservation that nobody folded or released for so long is dropped. */
 export const RESERVATION_LIFETIME_MS = 60_000
 
-/** Names a row of `counters`: the organization's events of a month (`project` is ''), or a project's active users. */
+/** Names a number under a limit: the organization's events of a month (`project` is ''), or a project's active users. */
 export interface CounterKey extends ProjectRef {
   readonly kind: 'event' | 'mau'
   readonly month: string
@@ -14,6 +14,11 @@ export interface CounterKey extends ProjectRef {
 /** A unit of a counter: a record's id for an event, a user's id for an active user. */
 export interface Unit extends CounterKey {
   readonly unit: string
+}
+
+/** A unit whose record is folded, and the record's partition. */
+export interface FoldedUnit extends Unit {
+  readonly partition: number
 }
 
 /** Whose limits: event tracking is the organization's, active users are each project's own (decisions.md, Track event). */
@@ -56,50 +61,63 @@ export async function findUnfolded(db: Db, partitions: readonly number[], deadli
 }
 
 /**
- * Drops a partition's reservations of `deadline` and before. Their counters are locked first, in key order (see the
- * migration); no reservation that old is made in between.
+ * Drops a partition's reservations of `deadline` and before. The rows of their counters in `reserved_room` are locked
+ * first, in key order (see the migration); no reservation that old is made in between.
  */
 export function dropUnfolded(partition: number, deadline: Date): Statement[] {
   const unfolded = unfoldedIn(sql`${partition}::int`, deadline)
   const lockCounters = sql`
-    SELECT FROM counters
+    SELECT FROM reserved_room
     WHERE (organization, project, kind, month) IN
       (SELECT organization, project, kind, month FROM reservations WHERE ${unfolded})
     ORDER BY organization, project, kind, month
     FOR UPDATE`
-  return [lockCounters, lowerPending(sql`DELETE FROM reservations WHERE ${unfolded}`)]
+  const drop = sql`
+    WITH gone AS (
+      ${reservations.deleteWhere(unfolded)}
+      RETURNING reservations.organization, reservations.project, reservations.kind, reservations.month
+    )
+    UPDATE reserved_room AS room SET units = room.units - less.units
+    FROM (SELECT organization, project, kind, month, count(*) AS units FROM gone GROUP BY 1, 2, 3, 4) AS less
+    WHERE (room.organization, room.project, room.kind, room.month)
+        = (less.organization, less.project, less.kind, less.month)`
+  return [lockCounters, drop]
 }
 
 function unfoldedIn(partition: Statement, deadline: Date): Statement {
   return sql`reservations.partition = ${partition} AND reserved_at <= ${deadline.toISOString()}::timestamptz`
 }
 
-/** Makes users members of their month. Users who were not yet raise its counter. */
-export function countMembers(users: readonly Unit[]): Statement[] {
+/** Makes users members of their month, and counts those who were not yet. The rows of their counters are there. */
+export function countMembers(users: readonly FoldedUnit[]): Statement[] {
   return mauMembers.insertMissing(users.map(({ unit, ...counter }) => ({ ...counter, userId: unit }))).map(
     (insertion) => sql`
-      WITH joined AS (${insertion} RETURNING organization, project, month)
-      UPDATE counters SET count = count + more.users
-      FROM (SELECT organization, project, month, count(*) AS users FROM joined GROUP BY 1, 2, 3) AS more
-      WHERE (counters.organization, counters.project, counters.kind, counters.month)
-          = (more.organization, more.project, 'mau', more.month)`,
+      WITH joined AS (${insertion} RETURNING organization, project, 'mau' AS kind, month, user_id AS unit)
+      UPDATE counters SET count = counters.count + more.units FROM ${sumOf(sql`joined`, users)}`,
   )
 }
 
-/** Deletes the reservations of units that are folded now. */
-export function settle(units: readonly Unit[]): Statement[] {
-  return reservations.deleteByKeys(units).map(lowerPending)
+/** Deletes the reservations of units that are folded now. The rows of their counters are there. */
+export function fulfil(units: readonly FoldedUnit[]): Statement[] {
+  return reservations.deleteByKeys(units).map(
+    (deletion) => sql`
+      WITH gone AS (
+        ${deletion}
+        RETURNING reservations.organization, reservations.project, reservations.kind, reservations.month, reservations.unit
+      )
+      UPDATE counters SET fulfilled = counters.fulfilled + more.units FROM ${sumOf(sql`gone`, units)}`,
+  )
 }
 
-/** Runs a deletion of reservations and takes what it deleted off the counters. */
-function lowerPending(deletion: Statement): Statement {
-  return sql`
-    WITH gone AS (
-      ${deletion}
-      RETURNING reservations.organization, reservations.project, reservations.kind, reservations.month
-    )
-    UPDATE counters SET pending = pending - less.units
-    FROM (SELECT organization, project, kind, month, count(*) AS units FROM gone GROUP BY 1, 2, 3, 4) AS less
-    WHERE (counters.organization, counters.project, counters.kind, counters.month)
-        = (less.organization, less.project, less.kind, less.month)`
+/** `more`: how many units of a table each counter has in each partition, joined to `counters`. */
+function sumOf(table: Statement, units: readonly FoldedUnit[]): Statement {
+  const partitionOf = new Map(units.map(({ unit, partition }) => [unit, partition]))
+  return sql`(
+      SELECT organization, project, kind, month, home.partition, count(*) AS units
+      FROM ${table} JOIN unnest(${[...partitionOf.keys()]}::uuid[], ${[...partitionOf.values()]}::int[])
+        AS home (unit, partition) USING (unit)
+      GROUP BY 1, 2, 3, 4, 5
+    ) AS more
+    WHERE (counters.organization, counters.project, counters.kind, counters.month, counters.partition)
+        = (more.organization, more.project, more.kind, more.month, more.partition)`
 }

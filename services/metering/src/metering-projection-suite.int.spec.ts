@@ -21,12 +21,14 @@ describeProjection(metering, {
     visit({ userName: 'bob', keyed: true }),
   ],
   readRows: async (db: Db) => [
-    await db.$queryRaw(sql`SELECT to_jsonb(c) AS row FROM counters AS c ORDER BY organization, project, kind, month`),
+    await db.$queryRaw(
+      sql`SELECT to_jsonb(c) AS row FROM counters AS c ORDER BY organization, project, kind, month, partition`,
+    ),
     await db.$queryRaw(
       sql`SELECT to_jsonb(m) AS row FROM mau_members AS m ORDER BY organization, project, month, user_id`,
     ),
     await db.$queryRaw(
-      sql`SELECT to_jsonb(u) AS row FROM usage AS u ORDER BY organization, project, month, environment`,
+      sql`SELECT to_jsonb(u) AS row FROM usage AS u ORDER BY organization, project, month, environment, partition`,
     ),
     await db.$queryRaw(
       sql`SELECT to_jsonb(n) AS row FROM unique_names AS n ORDER BY organization, project, kind, slug`,

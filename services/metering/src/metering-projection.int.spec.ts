@@ -111,17 +111,29 @@ async function fiveTimes(act: () => Promise<unknown>): Promise<void> {
   for (let time = 0; time < 5; time += 1) await act()
 }
 
+/** Users who are all in different partitions. */
+const PARTITIONS = 5
+
+async function tickAll(instant: Date): Promise<void> {
+  for (let partition = 0; partition < PARTITIONS; partition += 1) await ledger.tick(instant, partition)
+}
+
 /** What one caller does with its record, as the gateway would. */
 async function liveOneRecord(place: Place, limit: number, fate: 'publish' | 'release' | 'lose' | 'repeat') {
-  const tracked = eventTracked({ ...place })
-  const identified = identifyRequested({ ...place, userName: `user-${Math.floor(Math.random() * 5)}` })
-  const asked = [event(place, limit, tracked.id), mau(place, limit, identified.userName, identified.id)]
+  const partition = Math.floor(Math.random() * PARTITIONS)
+  const userName = `user-${partition}`
+  const tracked = eventTracked({ ...place, userName })
+  const identified = identifyRequested({ ...place, userName })
+  const asked = [event(place, limit, tracked.id), mau(place, limit, userName, identified.id)].map((one) => ({
+    ...one,
+    partition,
+  }))
   const [forEvent, forUser] = (await reserve(ledger.prisma, asked, NOW)) as [ReserveVerdict, ReserveVerdict]
   if (fate === 'repeat') await reserve(ledger.prisma, asked, NOW)
   if (fate === 'release') await release(ledger.prisma, [tracked.id, identified.id])
   if (fate !== 'publish' && fate !== 'repeat') return []
   const landed = [...(isRefused(forEvent) ? [] : [tracked]), ...(isRefused(forUser) ? [] : [identified])]
-  await ledger.fold(landed)
+  await ledger.fold(landed, partition)
   return landed
 }
 
@@ -136,10 +148,10 @@ describe('everything at once', () => {
         reserve(ledger.prisma, [...shuffled().map((place) => event(place, 1_000)), first], NOW),
         ledger.fold(shuffled().map((place) => eventTracked({ ...place }))),
         release(ledger.prisma, [first.recordId]),
-        ledger.fold([
-          eventTracked({ ...known, id: first.recordId }),
-          ...fresh.map((place) => eventTracked({ ...place })),
-        ]),
+        ledger.fold(
+          [eventTracked({ ...known, id: first.recordId }), ...fresh.map((place) => eventTracked({ ...place }))],
+          1,
+        ),
         reserve(ledger.prisma, [first, ...shuffled().map((place) => event(place, 1_000))], NOW),
       ])
       for (const place of fresh) expect(await ledger.counterOf(place, 'event')).toMatchObject({ count: 2, pending: 2 })
@@ -169,7 +181,7 @@ describe('everything at once', () => {
         const places = [newPlace(), newPlace()] as const
         const landed = await Promise.all([
           ...lives.map((fate, index) => liveOneRecord(places[index % 2] as Place, limit, fate as 'publish')),
-          ledger.tick(later(59_000)).then(() => []),
+          tickAll(later(59_000)).then(() => []),
         ])
         for (const place of places) {
           const own = landed.flat().filter((fact) => fact.organization === place.organization)
@@ -184,7 +196,7 @@ describe('everything at once', () => {
           expect(eventCounter.count + eventCounter.pending).toBeLessThanOrEqual(limit)
           expect(mauCounter.count + mauCounter.pending).toBeLessThanOrEqual(limit)
         }
-        await ledger.tick(later(60_000))
+        await tickAll(later(60_000))
         for (const place of places) {
           expect(await ledger.counterOf(place, 'event')).toMatchObject({ pending: 0, reservations: 0 })
           expect(await ledger.counterOf(place, 'mau')).toMatchObject({ pending: 0, reservations: 0 })

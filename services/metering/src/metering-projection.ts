@@ -3,32 +3,31 @@ import { type NewRow, sql } from '@nextvisit/database'
 import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import {
-  type CounterKey,
   countMembers,
   counterOf,
   dropUnfolded,
   findUnfolded,
+  type FoldedUnit,
+  fulfil,
   monthOf,
   RESERVATION_LIFETIME_MS,
-  settle,
-  type Unit,
 } from './ledger.ts'
 import { counters, uniqueNames, usage } from './tables.ts'
 
 /** What a batch adds. Rows of the same key are merged when they are written. */
 export interface MeteringDraft {
   /** Every counter that the batch may touch, with what metered events add to it. */
-  readonly counted: (CounterKey & { readonly count: number })[]
-  readonly eventUnits: Unit[]
-  readonly memberUnits: Unit[]
+  readonly counted: NewRow<typeof counters>[]
+  readonly eventUnits: FoldedUnit[]
+  readonly memberUnits: FoldedUnit[]
   readonly used: NewRow<typeof usage>[]
   readonly names: NewRow<typeof uniqueNames>[]
 }
 
 /**
- * The ledger behind the limits. Folding a record deletes its reservation, lowers `pending` and raises `count` in the
- * transaction that moves the checkpoint, so nothing is counted twice or lost. Counters are shared by all partitions:
- * everything here adds, nothing is read first.
+ * The ledger behind the limits. Folding a record deletes its reservation and raises `count` and `fulfilled` in the
+ * transaction that moves the checkpoint, so nothing is counted twice or lost. Counters are rows of a partition: folds of
+ * two partitions wait for each other only where both bring in the same new name.
  */
 export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   name: 'metering',
@@ -38,17 +37,17 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
   empty: () => ({ counted: [], eventUnits: [], memberUnits: [], used: [], names: [] }),
 
-  evolve: (draft, { fact }) => {
-    if (fact.type === 'EventTracked') foldEvent(draft, fact)
-    if (fact.type === 'IdentifyRequested') foldIdentify(draft, fact)
+  evolve: (draft, { fact, partition }) => {
+    if (fact.type === 'EventTracked') foldEvent(draft, fact, partition)
+    if (fact.type === 'IdentifyRequested') foldIdentify(draft, fact, partition)
     return draft
   },
 
-  // The counters come first, in one pass: their rows are the locks of the reservations below.
+  // The counters come first: the next two statements change their rows.
   save: ({ counted, eventUnits, memberUnits, used, names }) => [
     ...counters.upsert(counted),
     ...countMembers(memberUnits),
-    ...settle([...eventUnits, ...memberUnits]),
+    ...fulfil([...eventUnits, ...memberUnits]),
     ...usage.upsert(used),
     ...uniqueNames.upsert(names, { where: IS_NEW_NAME }),
   ],
@@ -75,20 +74,20 @@ function deadlineAt(instant: Date): Date {
  * Counts toward the organization's limit only where the gateway said so; an event is never an active user. Of imported
  * events only the names count: they are registered, and take room (decisions.md, Import).
  */
-function foldEvent(draft: MeteringDraft, fact: EventTracked): void {
+function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number): void {
   const { organization, project, environment, received, slug, id } = fact
   const month = monthOf(received)
   draft.names.push({ organization, project, kind: 'event', slug, firstMonth: month })
   if (fact.imported) return
-  draft.used.push({ organization, project, month, environment, events: 1, identifies: 0, visits: 0 })
+  draft.used.push({ organization, project, month, environment, partition, events: 1, identifies: 0, visits: 0 })
   if (!fact.metered) return
-  const counter = counterOf('event', fact, month)
+  const counter = { ...counterOf('event', fact, month), partition }
   draft.counted.push({ ...counter, count: 1 })
   draft.eventUnits.push({ ...counter, unit: id })
 }
 
 /** A user counts once a project and month, with either key, in both environments (decisions.md, Identify). */
-function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested): void {
+function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: number): void {
   const { organization, project, environment, received, userId } = fact
   const month = monthOf(received)
   for (const slug of customTraitSlugs(fact.operations)) {
@@ -96,8 +95,8 @@ function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested): void {
   }
   if (fact.imported) return
   const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
-  draft.used.push({ organization, project, month, environment, events: 0, identifies, visits })
-  const counter = counterOf('mau', fact, month)
+  draft.used.push({ organization, project, month, environment, partition, events: 0, identifies, visits })
+  const counter = { ...counterOf('mau', fact, month), partition }
   draft.counted.push({ ...counter, count: 0 })
   draft.memberUnits.push({ ...counter, unit: userId })
 }

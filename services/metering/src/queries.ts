@@ -12,8 +12,9 @@ export async function readUsage(
   disabledTraits: ReadonlySet<string>,
 ): Promise<UsageAnswer> {
   const countOf = async (kind: 'event' | 'mau') => {
-    const counter = await prisma.counter.findFirst({ where: counterOf(kind, { organization, project }, month) })
-    return Number(counter?.count ?? 0)
+    const where = counterOf(kind, { organization, project }, month)
+    const { _sum } = await prisma.counter.aggregate({ _sum: { count: true }, where })
+    return Number(_sum.count ?? 0)
   }
   const inUse = { organization, project, firstMonth: { lte: month } }
   const [events, monthlyActiveUsers, uniqueEvents, uniqueTraits] = await Promise.all([

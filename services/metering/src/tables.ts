@@ -1,15 +1,16 @@
 import { type ColumnsOf, defineTable } from '@nextvisit/database'
 import type { Counter, MauMember, Reservation, UniqueName, Usage } from '../generated/prisma/client.ts'
 
-// All partitions write these rows, so everything adds, and nothing is read first.
+// Only a partition's owner writes the rows of `counters`, `usage` and `mau_members`: users belong to one partition. Everything
+// adds, and nothing is read first.
 
 const PROJECT = { organization: 'text', project: 'text' } as const
 const COUNTER = { ...PROJECT, kind: 'text', month: 'text' } as const
 
 export const counters = defineTable(
   'counters',
-  { ...COUNTER, count: 'bigint' } satisfies ColumnsOf<Omit<Counter, 'pending'>>,
-  ['organization', 'project', 'kind', 'month'],
+  { ...COUNTER, partition: 'int', count: 'bigint' } satisfies ColumnsOf<Omit<Counter, 'fulfilled'>>,
+  ['organization', 'project', 'kind', 'month', 'partition'],
   { count: 'add' },
 )
 
@@ -34,11 +35,12 @@ export const usage = defineTable(
     ...PROJECT,
     month: 'text',
     environment: 'text',
+    partition: 'int',
     events: 'bigint',
     identifies: 'bigint',
     visits: 'bigint',
   } satisfies ColumnsOf<Usage>,
-  ['organization', 'project', 'month', 'environment'],
+  ['organization', 'project', 'month', 'environment', 'partition'],
   { events: 'add', identifies: 'add', visits: 'add' },
 )
 

@@ -2,62 +2,86 @@ import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { createAdapter } from '@nextvisit/database'
+import { createAdapter, sql } from '@nextvisit/database'
 import { executeAll } from '@nextvisit/projection'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
-import { afterAll, beforeAll, inject } from 'vitest'
+import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { metering } from '../src/consumer.ts'
 import { meteringProjection } from '../src/metering-projection.ts'
 
 export const RECEIVED = '2026-11-02T10:00:00.000Z'
 export const NOW = new Date(RECEIVED)
-const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
+const context = { catalog: staticCatalog([]), isRebuild: false }
 
 /** Metering's tables for the tests of a file, and what its projection does to them. */
 export function givenLedger() {
   let database: TestDatabase
   let prisma: PrismaClient
+  const connect = (maxConnections: number) => {
+    const options = { url: database.url, schema: 'metering', applicationName: 'spec', maxConnections }
+    return new PrismaClient({ adapter: createAdapter(options) })
+  }
   beforeAll(async () => {
     database = await createTestDatabase(inject('databaseUrl'), metering)
-    const adapter = createAdapter({ url: database.url, schema: 'metering', applicationName: 'spec', maxConnections: 8 })
-    prisma = new PrismaClient({ adapter })
+    prisma = connect(8)
   })
   afterAll(async () => {
     await prisma?.$disconnect()
     await database?.drop()
   })
 
-  async function fold(facts: readonly UserFact[]): Promise<void> {
-    const draft = facts.reduce(
-      (before, fact) =>
-        meteringProjection.evolve(
-          before,
-          { fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: NOW.getTime() },
-          context,
-        ),
-      meteringProjection.empty(),
-    )
-    await executeAll(prisma, meteringProjection.save(draft))
+  async function fold(facts: readonly UserFact[], partition = 0): Promise<void> {
+    await executeAll(prisma, statementsFor(facts, partition))
   }
 
   const isDue = async (partition: number, instant: Date) =>
     (await meteringProjection.due?.(prisma, instant, { ...context, partitions: [partition, 7] }))?.includes(partition)
 
   /** As the core does it: only where something is due. */
-  async function tick(instant: Date): Promise<void> {
-    if (!(await isDue(context.partition, instant))) return
-    const statements = await meteringProjection.tick?.(prisma, instant, context)
+  async function tick(instant: Date, partition = 0): Promise<void> {
+    if (!(await isDue(partition, instant))) return
+    const statements = await meteringProjection.tick?.(prisma, instant, { ...context, partition })
     await executeAll(prisma, statements ?? [])
   }
 
   async function counterOf({ organization }: Place, kind: 'event' | 'mau') {
-    const row = await prisma.counter.findFirst({ where: { organization, kind } })
-    const reservations = await prisma.reservation.count({ where: { organization, kind } })
-    return { count: Number(row?.count ?? 0), pending: Number(row?.pending ?? 0), reservations }
+    const where = { organization, kind }
+    const folded = await prisma.counter.aggregate({ _sum: { count: true, fulfilled: true }, where })
+    const reserved = await prisma.reservedRoom.aggregate({ _sum: { units: true }, where })
+    const reservations = await prisma.reservation.count({ where })
+    const pending = Number(reserved._sum.units ?? 0) - Number(folded._sum.fulfilled ?? 0)
+    return { count: Number(folded._sum.count ?? 0), pending, reservations }
   }
 
+  /** Another process: one connection, until the test ends. */
+  function connectOnce(): PrismaClient {
+    const other = connect(1)
+    onTestFinished(() => other.$disconnect())
+    return other
+  }
+
+  /** A transaction of another process. It stays open until it is committed. */
+  async function begin() {
+    const other = connectOnce()
+    await other.$executeRaw(sql`BEGIN`)
+    return { prisma: other, commit: () => other.$executeRaw(sql`COMMIT`) }
+  }
+
+  /** Resolves when so many transactions wait for others. */
+  const untilWaiting = (transactions: number) =>
+    expect
+      .poll(() =>
+        prisma.$queryRaw(sql`
+          SELECT count(*)::int AS waiting FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`),
+      )
+      .toEqual([{ waiting: transactions }])
+
   return {
+    connectOnce,
+    begin,
+    untilWaiting,
     get prisma() {
       return prisma
     },
@@ -66,6 +90,20 @@ export function givenLedger() {
     tick,
     counterOf,
   }
+}
+
+/** What a commit writes for these facts, all of one partition. */
+export function statementsFor(facts: readonly UserFact[], partition = 0) {
+  const draft = facts.reduce(
+    (before, fact) =>
+      meteringProjection.evolve(
+        before,
+        { fact, topic: 'user-events', partition, offset: 0n, timestampMs: NOW.getTime() },
+        context,
+      ),
+    meteringProjection.empty(),
+  )
+  return meteringProjection.save(draft)
 }
 
 /** Each test has an organization of its own, so none sees another's counters. */

@@ -19,6 +19,7 @@ export const traitRegistry = defineConsumer({
   // Claims, the rows that lock them, and how far ticks have looked are not in the log.
   tables: {
     definitions: 'fold',
+    definition_counts: 'fold',
     projects: 'carried',
     claims: 'carried',
     tick_marks: 'carried',

@@ -27,8 +27,8 @@ async function givenNamesWithoutStatistics(): Promise<void> {
   await prisma.$executeRaw(sql`ALTER TABLE definitions SET (autovacuum_enabled = false)`)
   await prisma.$executeRaw(sql`ALTER TABLE claims SET (autovacuum_enabled = false)`)
   await prisma.$executeRaw(sql`
-    INSERT INTO definitions (organization, project, kind, slug, name, first_seen_at, first_record_id, last_seen_at, count)
-    SELECT 'acme', 'shop', 'event', 'known_' || nth, 'Known', now(), gen_random_uuid(), now(), 1
+    INSERT INTO definitions (organization, project, kind, slug, name, first_seen_at, first_record_id)
+    SELECT 'acme', 'shop', 'event', 'known_' || nth, 'Known', now(), gen_random_uuid()
     FROM generate_series(1, ${DEFINITIONS}::int) AS nth`)
   await prisma.$executeRaw(sql`
     INSERT INTO claims (organization, project, kind, slug, record_id, partition, asked_at, holders, may_have_landed)

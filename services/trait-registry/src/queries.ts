@@ -1,17 +1,34 @@
 import type { DefinitionsAnswer, DefinitionsQuery } from '@nextvisit/contracts'
+import { type Db, empty, sql } from '@nextvisit/database'
 import type { z } from 'zod'
-import type { PrismaClient } from '../generated/prisma/client.ts'
+
+interface DefinitionRow {
+  readonly slug: string
+  readonly name: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+  readonly count: bigint
+}
 
 /** A page of definitions by slug, in the order of its bytes. Ask for `after: next` to get the page after it. */
 export async function readDefinitions(
-  prisma: PrismaClient,
+  db: Pick<Db, '$queryRaw'>,
   { kind, organization, project, limit, after }: DefinitionsQuery,
 ): Promise<z.infer<typeof DefinitionsAnswer>> {
-  const rows = await prisma.definition.findMany({
-    where: { organization, project, kind, ...(after === undefined ? {} : { slug: { gt: after } }) },
-    orderBy: { slug: 'asc' },
-    take: limit + 1,
-  })
+  const rows = await db.$queryRaw<DefinitionRow[]>(sql`
+    SELECT slug, name, first_seen_at AS "firstSeenAt", counted.last_seen_at AS "lastSeenAt", counted.count
+    FROM (
+      SELECT * FROM definitions
+      WHERE organization = ${organization} AND project = ${project} AND kind = ${kind}
+        ${after === undefined ? empty : sql`AND slug > ${after}`}
+      ORDER BY slug LIMIT ${limit + 1}
+    ) AS definition
+    CROSS JOIN LATERAL (
+      SELECT sum(count)::bigint AS count, max(last_seen_at) AS last_seen_at FROM definition_counts AS c
+      WHERE (c.organization, c.project, c.kind, c.slug)
+          = (definition.organization, definition.project, definition.kind, definition.slug)
+    ) AS counted
+    ORDER BY slug`)
   const page = rows.slice(0, limit)
   return {
     definitions: page.map(({ slug, name, firstSeenAt, lastSeenAt, count }) => ({

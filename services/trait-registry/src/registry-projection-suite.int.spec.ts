@@ -19,6 +19,9 @@ describeProjection(traitRegistry, {
     eventTracked({ eventName: 'Opened', keyed: true }),
     eventTracked({ eventName: 'Signed-Up', received: '2026-11-02T09:00:00.000Z' }),
   ],
-  readRows: (db: Db) =>
-    db.$queryRaw(sql`SELECT to_jsonb(d) AS row FROM definitions AS d ORDER BY organization, project, kind, slug`),
+  readRows: async (db: Db) => [
+    await db.$queryRaw(sql`SELECT to_jsonb(d) AS row FROM definitions AS d ORDER BY organization, project, kind, slug`),
+    await db.$queryRaw(sql`
+      SELECT to_jsonb(c) AS row FROM definition_counts AS c ORDER BY organization, project, kind, slug, partition`),
+  ],
 })

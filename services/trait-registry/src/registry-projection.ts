@@ -1,12 +1,12 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import type { NewRow } from '@nextvisit/database'
+import { type NewRow, sql } from '@nextvisit/database'
 import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
-import { claims, definitions } from './tables.ts'
+import { claims, definitionCounts, definitions } from './tables.ts'
 
 /** What a batch adds: a row for each name of each record. Rows of the same name are merged when they are written. */
-export type RegistryDraft = NewRow<typeof definitions>[]
+export type RegistryDraft = (NewRow<typeof definitions> & NewRow<typeof definitionCounts>)[]
 
 export interface RegistryProjectionOptions {
   /** Of `user-events`: a claim is dropped only when every partition is folded past its lifetime. */
@@ -15,7 +15,8 @@ export interface RegistryProjectionOptions {
 
 /**
  * The definitions of traits and events. Folding any record that carries a name registers it and ends its claim, whatever
- * verdict that record got. Rows are shared by all partitions: everything here adds, nothing is read first.
+ * verdict that record got. Definitions are shared by all partitions, and written only where they change; what changes with
+ * each record is a row of its partition. So folds wait for each other only where two bring in a new name at once.
  */
 export function createRegistryProjection(options: RegistryProjectionOptions): Projection<UserFact, RegistryDraft> {
   return {
@@ -25,20 +26,26 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     idempotencyOf: idempotentRecordOf,
     empty: () => [],
 
-    evolve: (draft, { fact }) => {
+    evolve: (draft, { fact, partition }) => {
       if (fact.type === 'EventTracked') {
-        draft.push(rowOf(fact, { kind: 'event', slug: fact.slug, name: fact.eventName, isNew: fact.newEvent }))
+        const { slug, eventName: name, newEvent: isNew } = fact
+        draft.push(rowOf(fact, partition, { kind: 'event', slug, name, isNew }))
       }
       if (fact.type === 'IdentifyRequested') {
         for (const slug of customTraitSlugs(fact.operations)) {
-          draft.push(rowOf(fact, { kind: 'trait', slug, name: slug, isNew: fact.registeredTraits.includes(slug) }))
+          const isNew = fact.registeredTraits.includes(slug)
+          draft.push(rowOf(fact, partition, { kind: 'trait', slug, name: slug, isNew }))
         }
       }
       return draft
     },
 
     // Names that are registered now need no claim any more, whoever held it.
-    save: (draft) => [...definitions.upsert(draft), ...claims.deleteByKeys(draft)],
+    save: (draft) => [
+      ...definitions.upsert(draft, { where: CHANGES_DEFINITION }),
+      ...definitionCounts.upsert(draft),
+      ...claims.deleteByKeys(draft),
+    ],
 
     due: async (db, instant, { partitions }) => {
       const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
@@ -50,6 +57,18 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
   }
 }
 
+/**
+ * Nearly all records carry names that earlier records have registered. What is compared only becomes less with time: a row
+ * that changes nothing now never will.
+ */
+const CHANGES_DEFINITION = sql`NOT EXISTS (
+  SELECT FROM definitions AS before
+  WHERE (before.organization, before.project, before.kind, before.slug)
+      = (given.organization, given.project, given.kind, given.slug)
+    AND (before.first_seen_at, before.first_record_id) <= (given.first_seen_at, given.first_record_id)
+    AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
+)`
+
 interface CarriedName {
   readonly kind: 'trait' | 'event'
   readonly slug: string
@@ -60,8 +79,9 @@ interface CarriedName {
 
 function rowOf(
   { organization, project, received, id }: EventTracked | IdentifyRequested,
+  partition: number,
   { isNew, ...name }: CarriedName,
 ): RegistryDraft[number] {
-  const seen = { firstSeenAt: received, firstRecordId: id, lastSeenAt: received }
-  return { organization, project, ...name, ...seen, count: 1, registeredBy: isNew ? id : null }
+  const first = { firstSeenAt: received, firstRecordId: id, registeredBy: isNew ? id : null }
+  return { organization, project, ...name, ...first, partition, count: 1, lastSeenAt: received }
 }

@@ -1,13 +1,12 @@
 import { type ColumnsOf, defineTable } from '@nextvisit/database'
-import type { Claim, Definition, TickMark } from '../generated/prisma/client.ts'
-
-// All partitions write these rows, so everything adds, and nothing is read first.
+import type { Claim, Definition, DefinitionCount, TickMark } from '../generated/prisma/client.ts'
 
 const NAME = { organization: 'text', project: 'text', kind: 'text', slug: 'text' } as const
 
 /** The earliest record by (received, id) names a definition. */
 const OF_EARLIEST = { leastBy: ['firstSeenAt', 'firstRecordId'] } as const
 
+/** Shared by all partitions: an upsert adds, and nothing is read first. */
 export const definitions = defineTable(
   'definitions',
   {
@@ -15,8 +14,6 @@ export const definitions = defineTable(
     name: 'text',
     firstSeenAt: 'timestamptz',
     firstRecordId: 'uuid',
-    lastSeenAt: 'timestamptz',
-    count: 'bigint',
     registeredBy: 'uuid?',
   } satisfies ColumnsOf<Definition>,
   ['organization', 'project', 'kind', 'slug'],
@@ -24,11 +21,17 @@ export const definitions = defineTable(
     name: OF_EARLIEST,
     firstSeenAt: OF_EARLIEST,
     firstRecordId: OF_EARLIEST,
-    lastSeenAt: 'greatest',
-    count: 'add',
     // There are several where a publish succeeded but was not acknowledged. Any of them will do.
     registeredBy: 'least',
   },
+)
+
+/** Each row is of one partition. */
+export const definitionCounts = defineTable(
+  'definition_counts',
+  { ...NAME, partition: 'int', count: 'bigint', lastSeenAt: 'timestamptz' } satisfies ColumnsOf<DefinitionCount>,
+  ['organization', 'project', 'kind', 'slug', 'partition'],
+  { count: 'add', lastSeenAt: 'greatest' },
 )
 
 /** By key only: the SQL function `claim_names` writes the rest. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import { describeBodies } from './bodies.ts'
-import { describeServerPackage } from './server-package.ts'
+import { describeBrowser } from './browser.ts'
 import { describeChanges } from './changes.ts'
 import { describeDeviceInfo } from './device-info.ts'
 import { describeEventLimits } from './event-limits.ts'
@@ -19,6 +19,7 @@ import { describeReads } from './reads.ts'
 import { describeRoutes } from './routes.ts'
 import { describeSdkRoutes } from './sdk-routes.ts'
 import { describeSegments } from './segments.ts'
+import { describeServerPackage } from './server-package.ts'
 import { describeTrackBody } from './track-body.ts'
 import { describeTrackPolicy } from './track-policy.ts'
 import { describeUserLimits } from './user-limits.ts'
@@ -46,6 +47,7 @@ describeSegments()
 describeIsolation()
 describeChanges()
 describeMainJob()
+describeBrowser()
 // These kill the gateway.
 describeIdempotency()
 describeLostAnswer()

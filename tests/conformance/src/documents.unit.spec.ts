@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = path.resolve(import.meta.dirname, '../../..')
-const FOLDERS = ['packages', 'services', 'tools', 'tests', 'infra', 'docs']
+const FOLDERS = ['packages', 'services', 'tools', 'tests', 'examples', 'infra', 'docs']
 /** A path such as `services/<name>/src/main.ts` anywhere in the text. An API path does not match: it has a / before it. */
 const PATH = new RegExp(String.raw`(?<![\w/.@<>-])(?:${FOLDERS.join('|')})/[\w.<>*{},/@-]*[\w>*}/]`, 'g')
 const LINK = /\]\((?!\w+:|#)([^)#\s]+)/g

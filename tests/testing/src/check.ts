@@ -17,6 +17,7 @@ const CHECKS: readonly { readonly name: string; readonly command: readonly [stri
   { name: 'Format', command: [tool('biome'), 'format'] },
   { name: 'Lint', command: [tool('oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'Types', command: [tool('tsc'), '--noEmit', '-p', 'tsconfig.base.json'] },
+  { name: 'Types of the web', command: [tool('tsc'), '--noEmit', '-p', 'packages/web'] },
 ]
 
 async function passes({ name, command: [file, ...args] }: (typeof CHECKS)[number]): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import path from 'node:path'
 
 /** Where specs get Kafka, Postgres and Redis. `auto`: containers if an engine has the images, else processes on this machine. */
 export type TestParts = 'auto' | 'docker' | 'local'
@@ -55,12 +56,34 @@ export interface Campaign {
 export function readCampaign(usualRuns: number): Campaign {
   const runs = Number(given('NEXTVISIT_PROPERTY_RUNS') ?? usualRuns)
   const seed = given('NEXTVISIT_PROPERTY_SEED')
-  const path = given('NEXTVISIT_PROPERTY_PATH')
+  const pathOfFailure = given('NEXTVISIT_PROPERTY_PATH')
   const replayPath = given('NEXTVISIT_PROPERTY_REPLAY_PATH')
   return {
     runs,
     withinMs: Math.max(60_000, runs * 10_000),
-    replay: { ...(seed ? { seed: Number(seed) } : {}), ...(path ? { path } : {}) },
+    replay: { ...(seed ? { seed: Number(seed) } : {}), ...(pathOfFailure ? { path: pathOfFailure } : {}) },
     replayCommands: replayPath ? { replayPath } : {},
   }
+}
+
+/** `NEXTVISIT_TEST_BROWSER`: the path of a Chromium, or `packaged` for the one of an npm package. */
+export function chosenBrowser(): string | undefined {
+  return given('NEXTVISIT_TEST_BROWSER')
+}
+
+/** The first Chromium or Chrome that is installed in the usual places. */
+export function browserOnThisMachine(): string | undefined {
+  const names = ['chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser']
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter)
+  const candidates = [
+    ...names.flatMap((name) => folders.map((folder) => path.join(folder, name))),
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+    '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  ]
+  return candidates.find((file) => existsSync(file))
+}
+
+/** This process' environment, for a program that also needs the shared libraries of a folder. */
+export function libraryEnvironment(folder: string): Record<string, string> {
+  return { ...process.env, LD_LIBRARY_PATH: folder } as Record<string, string>
 }

@@ -85,23 +85,30 @@ export function createMeteringModel(): Model {
         expected: counted,
         // A counter at 0 may have a row or not.
         rows: snapshot.rows<CounterRow>(
-          'SELECT organization, project, kind, month, count FROM counters WHERE count <> 0',
+          `SELECT organization, project, kind, month, sum(count)::bigint AS count
+           FROM counters GROUP BY organization, project, kind, month HAVING sum(count) <> 0`,
         ),
         keyOf: counterKey,
         findings,
       })
-      // Reservations are not folded from the log, but each of them is in its counter.
-      for await (const row of snapshot.rows<CounterRow & { readonly pending: number; readonly reserved: number }>(`
-        SELECT organization, project, kind, month, pending, count(unit) AS reserved
-        FROM counters LEFT JOIN reservations USING (organization, project, kind, month)
-        GROUP BY organization, project, kind, month, pending HAVING pending <> count(unit)`)) {
-        findings.add('metering.counters: pending', counterKey(row), `${row.pending} instead of ${row.reserved}`)
+      // Reservations are not folded from the log, but those that were made and have not ended are there.
+      for await (const row of snapshot.rows<CounterRow & { readonly reserved: number; readonly found: number }>(`
+        SELECT organization, project, kind, month, sum(reserved)::bigint AS reserved, sum(found)::bigint AS found
+        FROM (
+          SELECT organization, project, kind, month, units AS reserved, 0 AS found FROM reserved_room
+          UNION ALL SELECT organization, project, kind, month, -fulfilled, 0 FROM counters
+          UNION ALL SELECT organization, project, kind, month, 0, 1 FROM reservations
+        ) AS unit
+        GROUP BY organization, project, kind, month HAVING sum(reserved) <> sum(found)`)) {
+        findings.add('metering.reserved_room: units', counterKey(row), `${row.reserved} instead of ${row.found}`)
       }
       await compareRows({
         table: 'metering.usage',
         expected: usage,
         rows: snapshot.rows<RowOfMonth & { readonly environment: string }>(
-          'SELECT organization, project, month, environment, events, identifies, visits FROM usage',
+          `SELECT organization, project, month, environment,
+             sum(events)::bigint AS events, sum(identifies)::bigint AS identifies, sum(visits)::bigint AS visits
+           FROM usage GROUP BY organization, project, month, environment`,
         ),
         keyOf: ({ organization, project, month, environment }) => `${organization}/${project}/${month}/${environment}`,
         findings,

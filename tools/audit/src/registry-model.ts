@@ -18,7 +18,7 @@ interface DefinitionRow extends ProjectRef {
   readonly slug: string
 }
 
-/** `definitions` of the trait registry: every name that a record carried, whatever its verdict. */
+/** `definitions` of the trait registry, with the sums of `definition_counts`: every name that a record carried, whatever its verdict. */
 export function createRegistryModel(): Model {
   const definitions = new Map<string, Definition>()
 
@@ -58,8 +58,12 @@ export function createRegistryModel(): Model {
         expected: definitions,
         rows: snapshot.rows<DefinitionRow>(
           `SELECT organization, project, kind, slug, name, first_seen_at AS "firstSeenAt",
-             first_record_id AS "firstRecordId", last_seen_at AS "lastSeenAt", count, registered_by AS "registeredBy"
-           FROM definitions`,
+             first_record_id AS "firstRecordId", registered_by AS "registeredBy",
+             "lastSeenAt", count
+           FROM definitions FULL JOIN (
+             SELECT organization, project, kind, slug, max(last_seen_at) AS "lastSeenAt", sum(count)::bigint AS count
+             FROM definition_counts GROUP BY organization, project, kind, slug
+           ) AS counted USING (organization, project, kind, slug)`,
         ),
         keyOf: ({ organization, project, kind, slug }) => `${organization}/${project}/${kind}/${slug}`,
         findings,

@@ -1,3 +1,4 @@
+export { cached } from './cached.ts'
 export { dockerAnswers } from './docker.ts'
 export * from './errors.ts'
 export { freePort } from './free-port.ts'

@@ -26,7 +26,8 @@ function reservationOf(recordId: string): Reservation {
 
 async function readLedger(db: Db) {
   const [counter] = await db.$queryRaw<{ count: bigint; pending: bigint }[]>(sql`
-    SELECT count, pending FROM counters WHERE kind = 'event'`)
+    SELECT sum(count)::bigint AS count, (SELECT sum(units) FROM reserved_room)::bigint - sum(fulfilled)::bigint AS pending
+    FROM counters WHERE kind = 'event'`)
   const units = await db.$queryRaw<{ unit: string }[]>(sql`SELECT unit FROM reservations ORDER BY unit`)
   return { count: Number(counter?.count), pending: Number(counter?.pending), units: units.map(({ unit }) => unit) }
 }

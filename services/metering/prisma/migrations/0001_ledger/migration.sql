@@ -1,17 +1,39 @@
--- One number under a limit: the organization's events of a month (project '') or a project's active users of a month.
--- count: folded from records. pending: units that admission has reserved, one for each row in `reservations`.
+-- A counter is one number under a limit: the organization's events of a month (project '') or a project's active users of
+-- a month. What is used of it is the sum of three numbers, which never write the same row:
 --
--- The row is also the lock of its reservations: a transaction locks the counter before it adds or deletes a reservation.
--- Counters are locked in key order and in one pass, including counters that do not exist yet: INSERT … ORDER BY …
--- ON CONFLICT DO UPDATE. (To insert the missing ones first and then lock the others would be two passes.) So fold,
--- reserve, release and tick never deadlock.
+--   sum(counters.count) + reserved_room.units - sum(counters.fulfilled)
+--
+-- The last two are the reservations that are still there. Folding a reserved record adds one to `count` and one to
+-- `fulfilled`: the sum stays the same.
+
+-- What is folded of a counter, by partition. Only the partition's owner writes it, so folds of two partitions never wait
+-- for each other, and no fold waits for a grant.
 CREATE TABLE counters (
   organization text NOT NULL,
   project      text NOT NULL,
   kind         text NOT NULL CHECK (kind IN ('event', 'mau')),
   month        text NOT NULL,
-  count        bigint NOT NULL DEFAULT 0 CHECK (count >= 0),
-  pending      bigint NOT NULL DEFAULT 0 CHECK (pending >= 0),
+  partition    int NOT NULL,
+  -- Folded from records.
+  count        bigint NOT NULL CHECK (count >= 0),
+  -- Reservations that ended because their record was folded.
+  fulfilled    bigint NOT NULL DEFAULT 0 CHECK (fulfilled >= 0),
+  PRIMARY KEY (organization, project, kind, month, partition)
+);
+
+-- How many units of a counter were ever reserved, without those that were given back or dropped.
+--
+-- The row is also the lock of grants, releases and ticks; folds never touch it. A transaction locks it before it adds a
+-- reservation, or deletes one whose record is not folded. Rows are locked in key order and in one pass, including those
+-- that do not exist yet: INSERT … ORDER BY … ON CONFLICT DO UPDATE. (To insert the missing ones first and then lock the
+-- others would be two passes.) Then the reservations are locked, in key order, too. A fold locks only reservations, in the
+-- same order. So fold, reserve, release and tick never deadlock.
+CREATE TABLE reserved_room (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  kind         text NOT NULL CHECK (kind IN ('event', 'mau')),
+  month        text NOT NULL,
+  units        bigint NOT NULL DEFAULT 0 CHECK (units >= 0),
   PRIMARY KEY (organization, project, kind, month)
 );
 
@@ -46,19 +68,21 @@ CREATE TABLE mau_members (
   PRIMARY KEY (organization, project, month, user_id)
 );
 
--- A project's usage in a month, by environment, metered or not. No limit depends on it.
+-- A project's usage in a month, by environment, metered or not, and by partition, as for `counters`. No limit depends on it.
 CREATE TABLE usage (
   organization text NOT NULL,
   project      text NOT NULL,
   month        text NOT NULL,
   environment  text NOT NULL CHECK (environment IN ('P', 'T')),
+  partition    int NOT NULL,
   events       bigint NOT NULL,
   identifies   bigint NOT NULL,
   visits       bigint NOT NULL,
-  PRIMARY KEY (organization, project, month, environment)
+  PRIMARY KEY (organization, project, month, environment, partition)
 );
 
--- Names that a project uses, and the first month in which it used them.
+-- Names that a project uses, and the first month in which it used them. All partitions share the rows, and a row is written
+-- only by the first records of its name. Only where two partitions fold a new name at once, one fold waits for the other.
 CREATE TABLE unique_names (
   organization text NOT NULL,
   project      text NOT NULL,
@@ -79,16 +103,32 @@ CREATE TABLE unique_names (
 --   'room'       there is room, but this was a dry run: it reserves nothing
 -- Asking again changes no verdict except 'held'.
 --
--- Room is least(requested, limit - count - pending), under the counters' locks. Questions of one batch may differ in their
--- limit, when a plan has just changed. A refused question then still takes a place before the next ones: the batch may
--- refuse too many, never too few.
+-- Room is what the limit leaves of the counter. It is read by one statement, so from one snapshot: a fold that moves a unit
+-- from `reserved` to `count` meanwhile is seen whole or not at all, and does not change the sum. The locks are taken by
+-- statements before it: what they waited for is in the snapshot. Reservations that are asked for again are locked, too.
+-- Otherwise a fold could end one after the snapshot, and this function would insert it again without counting it. A unit
+-- that was published unchecked may be folded at the moment it is granted here. Then it is counted and reserved, until the
+-- record that it was granted for is folded, or a tick drops it: for that time there is too little room, never too much.
+--
+-- Questions of one batch may differ in their limit, when a plan has just changed. A refused question then still takes a
+-- place before the next ones: the batch may refuse too many, never too few.
 CREATE FUNCTION reserve_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO counters AS known (organization, project, kind, month)
+  INSERT INTO reserved_room AS known (organization, project, kind, month)
   SELECT DISTINCT q.organization, q.project, q.kind, q.month
   FROM jsonb_to_recordset(questions) AS q (organization text, project text, kind text, month text)
   ORDER BY 1, 2, 3, 4
-  ON CONFLICT (organization, project, kind, month) DO UPDATE SET pending = known.pending;
+  ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = known.units;
+
+  PERFORM FROM reservations AS held
+  WHERE (held.organization, held.project, held.kind, held.month, held.unit) IN (
+    SELECT q.organization, q.project, q.kind, q.month, q.unit
+    FROM jsonb_to_recordset(questions)
+      AS q (organization text, project text, kind text, month text, unit uuid, dry_run boolean)
+    WHERE NOT q.dry_run
+  )
+  ORDER BY held.organization, held.project, held.kind, held.month, held.unit
+  FOR UPDATE;
 
   RETURN QUERY
   WITH asked AS (
@@ -107,6 +147,16 @@ BEGIN
     LEFT JOIN idempotent_records AS first
       ON first.record_id = q.record_id AND first.received > asked_at - interval '24 hours'
   ),
+  used AS MATERIALIZED (
+    SELECT room.organization, room.project, room.kind, room.month, folded.count, room.units - folded.fulfilled AS reserved
+    FROM (SELECT DISTINCT asked.organization, asked.project, asked.kind, asked.month FROM asked) AS counter
+    JOIN reserved_room AS room USING (organization, project, kind, month)
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(c.count), 0)::bigint AS count, coalesce(sum(c.fulfilled), 0)::bigint AS fulfilled
+      FROM counters AS c
+      WHERE (c.organization, c.project, c.kind, c.month) = (room.organization, room.project, room.kind, room.month)
+    ) AS folded
+  ),
   fresh AS (
     SELECT DISTINCT ON (organization, project, kind, month, unit) *
     FROM asked
@@ -120,13 +170,13 @@ BEGIN
   granted AS (
     SELECT ranked.*
     FROM ranked
-    JOIN counters USING (organization, project, kind, month)
-    WHERE counters.count + counters.pending + ranked.rank <= ranked."limit"
+    JOIN used USING (organization, project, kind, month)
+    WHERE used.count + used.reserved + ranked.rank <= ranked."limit"
   ),
   raised AS (
-    UPDATE counters SET pending = counters.pending + more.units
+    UPDATE reserved_room AS room SET units = room.units + more.units
     FROM (SELECT organization, project, kind, month, count(*) AS units FROM granted GROUP BY 1, 2, 3, 4) AS more
-    WHERE (counters.organization, counters.project, counters.kind, counters.month)
+    WHERE (room.organization, room.project, room.kind, room.month)
         = (more.organization, more.project, more.kind, more.month)
   ),
   holding AS (
@@ -147,12 +197,12 @@ BEGIN
   SELECT CASE
     WHEN asked.is_counted THEN 'counted'
     WHEN holding.unit IS NOT NULL THEN 'granted'
-    WHEN counters.count >= asked."limit" THEN 'exhausted'
-    WHEN asked.dry_run AND counters.count + counters.pending < asked."limit" THEN 'room'
+    WHEN used.count >= asked."limit" THEN 'exhausted'
+    WHEN asked.dry_run AND used.count + used.reserved < asked."limit" THEN 'room'
     ELSE 'held'
   END
   FROM asked
-  JOIN counters USING (organization, project, kind, month)
+  JOIN used USING (organization, project, kind, month)
   LEFT JOIN holding USING (organization, project, kind, month, unit)
   ORDER BY asked.position;
 END
@@ -165,34 +215,40 @@ $$;
 CREATE FUNCTION release_room(record_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   -- As JSON: a replay replaces the table, and with it the type of its rows.
-  locked jsonb;
+  counters_locked jsonb;
 BEGIN
-  SELECT jsonb_agg(to_jsonb(known)) INTO locked FROM (
-    SELECT organization, project, kind, month FROM counters
+  SELECT jsonb_agg(to_jsonb(known)) INTO counters_locked FROM (
+    SELECT organization, project, kind, month FROM reserved_room
     WHERE (organization, project, kind, month) IN
       (SELECT organization, project, kind, month FROM reservations WHERE holders && record_ids)
     ORDER BY organization, project, kind, month
     FOR UPDATE
   ) AS known;
 
-  WITH gone AS (
-    DELETE FROM reservations AS held
-    USING jsonb_to_recordset(locked) AS counter (organization text, project text, kind text, month text)
-    WHERE (held.organization, held.project, held.kind, held.month)
-        = (counter.organization, counter.project, counter.kind, counter.month)
-      AND held.holders && record_ids AND held.holders <@ record_ids AND NOT held.may_have_landed
+  WITH locked AS MATERIALIZED (
+    SELECT held.*, held.holders <@ record_ids AND NOT held.may_have_landed AS is_free
+    FROM reservations AS held
+    JOIN jsonb_to_recordset(counters_locked) AS counter (organization text, project text, kind text, month text)
+      USING (organization, project, kind, month)
+    WHERE held.holders && record_ids
+    ORDER BY held.organization, held.project, held.kind, held.month, held.unit
+    FOR UPDATE OF held
+  ),
+  gone AS (
+    DELETE FROM reservations AS held USING locked
+    WHERE (held.organization, held.project, held.kind, held.month, held.unit)
+        = (locked.organization, locked.project, locked.kind, locked.month, locked.unit) AND locked.is_free
     RETURNING held.organization, held.project, held.kind, held.month
+  ),
+  kept AS (
+    UPDATE reservations AS held SET holders = ARRAY(SELECT unnest(held.holders) EXCEPT SELECT unnest(record_ids))
+    FROM locked
+    WHERE (held.organization, held.project, held.kind, held.month, held.unit)
+        = (locked.organization, locked.project, locked.kind, locked.month, locked.unit) AND NOT locked.is_free
   )
-  UPDATE counters SET pending = counters.pending - less.units
+  UPDATE reserved_room AS room SET units = room.units - less.units
   FROM (SELECT organization, project, kind, month, count(*) AS units FROM gone GROUP BY 1, 2, 3, 4) AS less
-  WHERE (counters.organization, counters.project, counters.kind, counters.month)
+  WHERE (room.organization, room.project, room.kind, room.month)
       = (less.organization, less.project, less.kind, less.month);
-
-  UPDATE reservations AS held
-  SET holders = ARRAY(SELECT unnest(held.holders) EXCEPT SELECT unnest(record_ids))
-  FROM jsonb_to_recordset(locked) AS counter (organization text, project text, kind text, month text)
-  WHERE (held.organization, held.project, held.kind, held.month)
-      = (counter.organization, counter.project, counter.kind, counter.month)
-    AND held.holders && record_ids;
 END
 $$;

@@ -5,7 +5,8 @@ CREATE TABLE projects (
   PRIMARY KEY (organization, project)
 );
 
--- Traits and events that records of a project have carried. All partitions share the rows, so folds only add.
+-- Traits and events that records of a project have carried. All partitions share the rows, and folds write one only where
+-- it changes: at the first records of a name. So folds wait for each other only where two bring in a new name at once.
 CREATE TABLE definitions (
   organization    text NOT NULL,
   project         text NOT NULL,
@@ -15,11 +16,21 @@ CREATE TABLE definitions (
   name            text NOT NULL,
   first_seen_at   timestamptz(3) NOT NULL,
   first_record_id uuid NOT NULL,
-  last_seen_at    timestamptz(3) NOT NULL,
-  count           bigint NOT NULL,
   -- The record that got the verdict 'new'. Its duplicates get 'new' again after it is folded.
   registered_by   uuid,
   PRIMARY KEY (organization, project, kind, slug)
+);
+
+-- How often records of a partition have carried a name, and when last. Only the partition's owner writes the row.
+CREATE TABLE definition_counts (
+  organization text NOT NULL,
+  project      text NOT NULL,
+  kind         text NOT NULL CHECK (kind IN ('trait', 'event')),
+  slug         text COLLATE "C" NOT NULL,
+  partition    int NOT NULL,
+  count        bigint NOT NULL,
+  last_seen_at timestamptz(3) NOT NULL,
+  PRIMARY KEY (organization, project, kind, slug, partition)
 );
 
 -- Names that a request is about to register, until a record that carries them is folded.
@@ -137,7 +148,7 @@ $$;
 -- a verdict for each slug: 'registered', 'claimed', 'new' or 'no-room'. Asking again changes no verdict: a duplicate of an
 -- idempotent record that is folded gets 'new' again for a name that this record has registered.
 --
--- Locks, always in this order: projects by key, in one pass, then claims by key. Folds lock definitions by key, then
+-- Locks, always in this order: projects by key, in one pass, then claims by key. Folds lock new definitions by key, then
 -- claims by key; ticks and releases lock only claims, by key. Definitions are read here, never locked. So nothing
 -- deadlocks, and no fold waits for a project. A claim whose row is locked stays. A claim that is gone was folded, and every
 -- later statement sees its definition, or was released, and its name is free. A name that was folded without a claim of its

@@ -1,0 +1,35 @@
+import { createNextvisit } from '@nextvisit/web'
+
+const { host, key } = await (await fetch('/config.json')).json()
+// In your application: the user who is signed in, and the signature that your server made for them.
+const userName = new URLSearchParams(location.search).get('user') ?? 'ada'
+
+const nextvisit = createNextvisit({ host, key, userName, traits: { plan: 'pro' } })
+nextvisit.onForm(({ feedbackId }) => {
+  console.info(`Form ${feedbackId}`)
+  document.querySelector('dialog code').textContent = feedbackId
+  document.querySelector('dialog').showModal()
+})
+void nextvisit.visit()
+
+async function buy() {
+  const result = await nextvisit.track('Checkout Completed', { total: 120.5 })
+  document.querySelector('output').textContent =
+    result.outcome === 'answered' ? result.answer.message : JSON.stringify(result)
+}
+document.querySelector('button').addEventListener('click', () => void buy())
+
+// A single-page application: links change the URL, not the page.
+const showPage = () => (document.querySelector('h1').textContent = location.pathname === '/' ? 'Home' : 'Basket')
+for (const link of document.querySelectorAll('a')) {
+  link.addEventListener('click', (event) => {
+    event.preventDefault()
+    history.pushState(null, '', link.getAttribute('href') + location.search)
+    showPage()
+  })
+}
+addEventListener('popstate', showPage)
+showPage()
+
+// For the console.
+globalThis.nextvisit = nextvisit

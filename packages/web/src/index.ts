@@ -1,0 +1,10 @@
+export {
+  createNextvisit,
+  type Nextvisit,
+  type NextvisitOptions,
+  type TraitScalar,
+  type TraitValue,
+} from './create-nextvisit.ts'
+export type { Properties, Property } from './events.ts'
+export type { Form, FormHandler } from './forms.ts'
+export type { Result, TrackAnswer, UnansweredReason, VisitAnswer } from './result.ts'

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { isRetryable, retryDelayMs } from './retry.ts'
+
+describe('a request is sent again', () => {
+  it.each([408, 409, 429, 500, 502, 503, 504])('after %i', (status) => expect(isRetryable(status)).toBe(true))
+  it.each([200, 202, 400, 401, 402, 403, 404, 413, 415, 422])('not after %i', (status) =>
+    expect(isRetryable(status)).toBe(false),
+  )
+})
+
+describe('the pause before it', () => {
+  it.each([
+    [1, 500, 1_000],
+    [2, 1_000, 2_000],
+    [5, 8_000, 16_000],
+    [7, 30_000, 60_000],
+    [2_000, 30_000, 60_000],
+  ])('after failure %i is between %i and %i ms', (failures, shortest, longest) => {
+    expect(retryDelayMs(failures, 0, 0)).toBe(shortest)
+    expect(retryDelayMs(failures, 0, 1)).toBe(longest)
+  })
+
+  it('is never shorter than Retry-After, and not the same for every page that was refused at once', () => {
+    expect(retryDelayMs(1, 7_000, 0)).toBe(7_000)
+    expect(retryDelayMs(1, 7_000, 0.5)).toBe(7_250)
+  })
+})

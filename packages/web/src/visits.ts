@@ -1,0 +1,105 @@
+import type { Pauses } from './pauses.ts'
+import { createRequestKey } from './request-key.ts'
+import type { Attempt, Result, VisitAnswer } from './result.ts'
+import { retryDelayMs } from './retry.ts'
+import { isDue, type Schedule, scheduleAfter } from './schedule.ts'
+import type { Send } from './send.ts'
+import type { Store } from './store.ts'
+
+/** The key of a visit that was sent and whose answer did not arrive. */
+const UNANSWERED = 'visit'
+const MAX_ATTEMPTS = 5
+/** Of `setTimeout`. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export interface VisitParts {
+  /** JSON. */
+  readonly body: string
+  readonly send: Send
+  readonly store: Store
+  readonly pauses: Pauses
+  /** Names the lock that the tabs of one user share. */
+  readonly lockName: string
+  readonly isClosed: () => boolean
+  readonly onAnswer: (visitKey: string, answer: VisitAnswer) => void
+}
+
+export interface Visits {
+  /** Asks now; joins a visit that is under way. Never rejects. */
+  readonly visit: () => Promise<Result<VisitAnswer>>
+  /** Asks if the schedule says so and somebody sees the page. */
+  readonly visitIfDue: (isNextPage?: boolean) => void
+  /** When the gateway has answered a visit of this page, or refused it. */
+  readonly settled: Promise<void>
+  readonly stop: () => void
+}
+
+export function createVisits(parts: VisitParts): Visits {
+  const { body, send, store, pauses, lockName, isClosed, onAnswer } = parts
+  let schedule: Schedule = { dueAtMs: Infinity, onNextPage: false }
+  let underWay: Promise<Result<VisitAnswer>> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+
+  async function ask(): Promise<Result<VisitAnswer>> {
+    const key = createRequestKey()
+    for (let failures = 1; ; failures += 1) {
+      const attempt = await alone(lockName, () => tryOnce(key))
+      if (attempt.outcome !== 'failed') return attempt
+      if (failures < MAX_ATTEMPTS) await pauses.pause(retryDelayMs(failures, attempt.retryAfterMs, Math.random()))
+      if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
+      if (failures === MAX_ATTEMPTS) return { outcome: 'unanswered', reason: 'unreachable' }
+    }
+  }
+
+  /**
+   * Repeats a visit first that an earlier page sent and did not hear the answer of: it may have brought a form, which the
+   * gateway counts as delivered. The gateway keeps the answer under the visit's key.
+   */
+  async function tryOnce(key: string): Promise<Attempt<VisitAnswer>> {
+    const left = store.get(UNANSWERED)
+    if (left !== undefined && left !== key) {
+      const attempt = await sendVisit(left, true)
+      if (attempt.outcome === 'failed') return attempt
+    }
+    // If the key can't be kept, the request must end with the page: then the form is not counted as delivered.
+    return sendVisit(key, store.set(UNANSWERED, key))
+  }
+
+  async function sendVisit(key: string, keepalive: boolean): Promise<Attempt<VisitAnswer>> {
+    const attempt = await send<VisitAnswer>({ route: 'identify-user', body, key, keepalive })
+    if (attempt.outcome === 'answered') onAnswer(key, attempt.answer)
+    if (attempt.outcome !== 'failed') store.take(UNANSWERED)
+    return attempt
+  }
+
+  function visit(): Promise<Result<VisitAnswer>> {
+    underWay ??= ask().then((result) => {
+      underWay = undefined
+      if (result.outcome !== 'unanswered') settle()
+      if (isClosed()) return result
+      const nowMs = Date.now()
+      schedule = scheduleAfter(result, nowMs)
+      clearTimeout(timer)
+      timer = setTimeout(visitIfDue, Math.min(schedule.dueAtMs - nowMs, LONGEST_TIMER_MS))
+      return result
+    })
+    return underWay
+  }
+
+  function visitIfDue(isNextPage = false): void {
+    if (document.visibilityState !== 'hidden' && isDue(schedule, Date.now(), isNextPage)) void visit()
+  }
+
+  return { visit, visitIfDue, settled, stop: () => clearTimeout(timer) }
+}
+
+/** Runs one request at a time in all tabs: what another tab waits for is not taken for unanswered. */
+function alone<T>(lockName: string, run: () => Promise<T>): Promise<T> {
+  try {
+    // There are no locks without https, and in pages that have no storage.
+    return navigator.locks.request(lockName, run).catch(run)
+  } catch {
+    return run()
+  }
+}

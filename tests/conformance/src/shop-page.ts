@@ -1,0 +1,130 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { type Browser, type BrowserContext, type Page, startBrowser } from '@nextvisit/testing/browser'
+import { eventually, keyNamed } from '@nextvisit/testing/black-box'
+import { product } from './product.ts'
+
+const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
+/** The route of a visit. */
+export const VISIT = '**/v2/sdk/identify-user'
+export const TRACK = '**/v2/sdk/track-event'
+
+/** A page of the example application, with what happened on it. */
+export interface ShopPage {
+  readonly page: Page
+  /** Shown since the page was opened, also before a reload. */
+  readonly forms: readonly string[]
+  /** Sent since the page was opened, also before a reload: the path's last part. */
+  readonly requests: readonly string[]
+  /** Runs code in the page as soon as it is loaded; `nextvisit` is what the application uses. */
+  readonly run: (code: string) => Promise<unknown>
+  /** Lets time pass in the page: its timers and its clock. */
+  readonly pass: (ms: number) => Promise<void>
+}
+
+export interface Shop {
+  /** A profile of its own in the browser, such as another person's machine, whose pages use this project. */
+  readonly newProfile: (project: 'NEXT_PAGE' | 'DELAYED', userName: string) => Promise<ShopProfile>
+  readonly stop: () => Promise<void>
+}
+
+export interface ShopProfile {
+  readonly context: BrowserContext
+  /** Opens the application. Resolves when its first visit has been answered, unless `waits` is false. */
+  readonly open: (waits?: boolean) => Promise<ShopPage>
+  /** What went wrong in a page and was not caught. */
+  readonly errors: readonly Error[]
+}
+
+/** Builds the package, serves the example application (examples/web), and starts a browser. */
+export async function startShop(): Promise<Shop> {
+  const [browser, example] = await Promise.all([startBrowser(), startExample()])
+  return {
+    newProfile: (project, userName) => newProfile(browser, example.url, project, userName),
+    stop: async () => {
+      await browser.close()
+      await example.stop()
+    },
+  }
+}
+
+async function startExample(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  await promisify(execFile)('npm', ['run', 'build'], { cwd: path.join(CHECKOUT, 'packages/web') })
+  const child = spawn(process.execPath, [path.join(CHECKOUT, 'examples/web/src/serve.ts')], {
+    env: { PORT: '0', NEXTVISIT_URL: product().gatewayUrl, NEXTVISIT_SDK_KEY: keyNamed('NEXT_PAGE_SDK_P') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  return {
+    url: /http\S+/.exec(line.toString())?.[0] ?? '',
+    stop: async () => {
+      child.kill()
+      await once(child, 'close')
+    },
+  }
+}
+
+async function newProfile(browser: Browser, url: string, project: string, userName: string): Promise<ShopProfile> {
+  const context = await browser.newContext()
+  // Time passes as usual until a test moves it.
+  await context.clock.install()
+  const config = { host: product().gatewayUrl, key: keyNamed(`${project}_SDK_P`) }
+  await context.route('**/config.json', (route) => route.fulfill({ json: config }))
+  const errors: Error[] = []
+  context.on('weberror', (error) => errors.push(error.error()))
+  return {
+    context,
+    errors,
+    open: async (waits = true) => {
+      const shopPage = watch(await context.newPage())
+      await shopPage.page.goto(`${url}/?user=${userName}`)
+      if (waits) await shopPage.run('nextvisit.visit()')
+      return shopPage
+    },
+  }
+}
+
+function watch(page: Page): ShopPage {
+  const forms: string[] = []
+  const requests: string[] = []
+  page.on('console', (message) => {
+    const [, form] = /^Form (.*)$/.exec(message.text()) ?? []
+    if (form !== undefined) forms.push(form)
+  })
+  page.on('request', (request) => {
+    const [, route] = /\/v2\/sdk\/(.*)$/.exec(request.url()) ?? []
+    if (route !== undefined && request.method() === 'POST') requests.push(route)
+  })
+  return {
+    page,
+    forms,
+    requests,
+    run: async (code) => {
+      await page.waitForFunction('globalThis.nextvisit')
+      return page.evaluate(code)
+    },
+    pass: (ms) => page.clock.fastForward(ms),
+  }
+}
+
+/** The forms that a page has shown, of which there is at least one. */
+export function shownBy({ forms }: ShopPage): Promise<readonly string[]> {
+  return eventually(
+    async () => forms,
+    () => forms.length > 0,
+    10_000,
+    20,
+  )
+}
+
+export function visitsOf({ requests }: ShopPage): number {
+  return requests.filter((route) => route === 'identify-user').length
+}
+
+/** Code that shows or hides the page, as another tab in front of it would. */
+export function see(state: 'visible' | 'hidden'): string {
+  return `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))`
+}
