@@ -322,6 +322,7 @@ describe('close', () => {
     const error = await failureOf(nextvisit.close({ withinMs: 50 }))
     expect(error).toMatchObject({ code: 'UNSENT', message: '1500 of 1500 calls had no answer' })
     expect(error.items).toHaveLength(1_500)
+    expect(await failureOf(nextvisit.close())).toBe(error)
     expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(['UNANSWERED']))
     while (open() > 0) await sleep(5)
   })

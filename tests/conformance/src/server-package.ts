@@ -91,10 +91,11 @@ export function describeServerPackage(): void {
       timeout: 180_000,
     }, async () => {
       const [closing, next] = [await givenClient(), await givenClient()]
-      expect(await closing.identify({ userName: 'ada' })).toMatchObject({ status: 200 })
+      const users = Array.from({ length: 250 }, (_, index) => `late-${index}`)
+      await Promise.all(users.map((userName) => closing.identify({ userName })))
       product().kill('kafka', 'SIGSTOP')
-      const calls = Array.from({ length: 1_000 }, (_, step) =>
-        closing.track({ userName: 'ada', eventName: 'Step', properties: { step } }),
+      const calls = [0, 1, 2, 3].flatMap((step) =>
+        users.map((userName) => closing.track({ userName, eventName: 'Step', properties: { step } })),
       )
       const closed = closing.close({ withinMs: 1_000 })
       const { items } = (await closed.catch((error: unknown) => error)) as { readonly items: readonly CallItem[] }
@@ -105,9 +106,9 @@ export function describeServerPackage(): void {
       await sleep(2_500)
       product().kill('kafka', 'SIGCONT')
       const ids = idsIn(await Promise.all(again))
-      const events = (await loggedEvents('shop')).filter(({ userName }) => userName === 'ada')
+      const events = (await loggedEvents('shop')).filter(({ userName }) => userName.startsWith('late-'))
       expect(recordIds(events)).toEqual(ids)
-      expect(stepsOf(events, 'ada')).toEqual(calls.map((_, step) => step))
+      for (const userName of users) expect(stepsOf(events, userName)).toEqual([0, 1, 2, 3])
       await next.close()
     })
 
