@@ -1,4 +1,4 @@
-import type { NotUnderstood, OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
+import type { KeyEntry, NotUnderstood, OrganizationConfig, ProjectConfig } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
 import type { CatalogKey, CatalogProblem, CatalogProject, CatalogView } from './catalog-view.ts'
 import type { CatalogRecord } from './read-catalog-record.ts'
@@ -69,7 +69,9 @@ function readFrom({ organization, revision, config, notUnderstood }: ReadRecord)
 }
 
 function withKeysOf(held: HeldOrganization, { organization, revision, keys, reason }: UnreadableRecord): Content {
-  const projects = held.config?.projects.map((project) => ({ ...project, keys: [...(keys.get(project.id) ?? [])] }))
+  // Without a revision it may be older than the record at hand, and name keys that were revoked since.
+  const valid = revision === undefined ? new Map<string, readonly KeyEntry[]>() : keys
+  const projects = held.config?.projects.map((project) => ({ ...project, keys: [...(valid.get(project.id) ?? [])] }))
   return {
     latestRevision: revision ?? held.latestRevision,
     revision: held.revision,

@@ -6,6 +6,7 @@ import type { CatalogRecord } from './read-catalog-record.ts'
 import { staticCatalog } from './static-catalog.ts'
 
 const HASH = 'a'.repeat(64)
+const revoked = 'e'.repeat(64)
 
 type Configured = Extract<CatalogRecord, { outcome: 'read' }>
 
@@ -139,9 +140,10 @@ describe('the catalog', () => {
       const { keyByHash, revision } = fold(
         configured('acme', 1, withKey('backend')),
         configured('other', 1, withKey('their', other)),
-        unreadable('acme'),
+        unreadable('acme', undefined, shop(keyOf(HASH), keyOf(revoked))),
       )
       expect(keyByHash(HASH)).toBeUndefined()
+      expect(keyByHash(revoked)).toBeUndefined()
       expect(keyByHash(other)?.project.organization).toBe('other')
       expect(revision('acme')).toBe(1)
     })

@@ -137,6 +137,51 @@ export const BatchAnswer = z.strictObject({
     .describe('One for each item, in the order of the items.'),
 })
 
+const segmentTime = z.string().nullish()
+const segmentCommon = {
+  userId: z
+    .union([z.string(), z.number()])
+    .nullish()
+    .describe('Becomes userName. Without one, the message is ignored.'),
+  anonymousId: z.unknown().optional().describe('A message with nothing but this is accepted and ignored.'),
+  messageId: z
+    .unknown()
+    .optional()
+    .describe('Any text or number. A message that comes again within 24 hours is recorded once.'),
+  timestamp: segmentTime.describe('ISO 8601 with a time zone, corrected by sentAt against our clock. Default: now.'),
+  sentAt: segmentTime.describe("When the request was sent, by its caller's clock."),
+  context: z.unknown().optional().describe('Of it: locale, timezone, os, app, device. They become device facts.'),
+  writeKey: z.unknown().optional().describe('The admin key, where no header has it.'),
+}
+
+/** One message of Segment's API. Members that are not listed are ignored. */
+export const SegmentMessage = z.looseObject({
+  ...segmentCommon,
+  type: z.unknown().optional().describe("In a batch: identify, track, page, screen, group or alias. Else the route's."),
+  traits: z.unknown().optional().describe('Of an identify. Nested objects become traits with dots in their names.'),
+  event: z.unknown().optional().describe('Of a track: becomes eventName.'),
+  properties: z.unknown().optional().describe('Of a track.'),
+})
+
+/** `POST /v1/batch`. */
+export const SegmentBatch = z.looseObject({
+  batch: z.array(z.unknown()).max(2_500).describe('Messages, each of at most 32,768 bytes.'),
+  sentAt: segmentTime,
+  writeKey: z.unknown().optional(),
+})
+
+export const SegmentAnswer = z.strictObject({
+  success: z.literal(true),
+  rejected: z.array(
+    z.strictObject({
+      index: z.number().int().describe('The position in the batch.'),
+      messageId: z.string().optional(),
+      status: z.number().int().describe('What the message would have been answered alone.'),
+      message: z.string(),
+    }),
+  ),
+})
+
 /** `GET /v2/admin/users/{userName}`. */
 export const UserAnswer = z.strictObject({
   ...UserReadModel.shape,

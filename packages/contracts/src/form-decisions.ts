@@ -46,7 +46,9 @@ export const GateOutcome = z.discriminatedUnion('gate', [
   gate('audience', {
     leaf: ConditionLeaf.nullable().describe('The condition that decided; null: there is none, the form is for all.'),
     negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
-    actual: TraitValue.optional().describe('What the user had there: a value, a count, a membership; absent: nothing.'),
+    actual: TraitValue.optional().describe(
+      'What the user had there: a value (at most 20 values of 100 characters), a count, a membership; absent: nothing.',
+    ),
   }),
   gate('sample', {
     bucket: z.number().int().nullable().describe('What was drawn, 0 to 9,999; null: nobody is left out.'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DeviceFacts } from './device-info.ts'
 import { Instant, Month, SlugId, Uuid } from './primitives.ts'
 import { WaitingForm } from './queue-row.ts'
-import { slugMap, TraitValue } from './traits.ts'
+import { slugMap, traitMap } from './traits.ts'
 
 /**
  * What services ask each other over HTTP on their internal ports: JSON, never published, `Authorization: Bearer` with a
@@ -132,11 +132,15 @@ export const LookUpUsersAnswer = z.object({ users: z.array(Existence) })
 /** Events of one user that an answer shows; a project may have many more names. */
 export const MAX_EVENTS_SHOWN = 1_000
 
+const EventSummary = z.object({ count: z.number().int(), firstAt: Instant, lastAt: Instant })
+type EventSummary = z.infer<typeof EventSummary>
+const isEventSummary = (input: unknown): input is EventSummary => EventSummary.safeParse(input).success
+
 /** The user projector's read model of one user. */
 export const UserReadModel = z.object({
   userId: Uuid,
   userName: z.string(),
-  traits: slugMap(TraitValue),
+  traits: traitMap(),
   droppedTraitOperations: z
     .number()
     .int()
@@ -149,7 +153,7 @@ export const UserReadModel = z.object({
   firstSeenAt: Instant,
   lastSeenAt: Instant,
   /** By slug, at most {@link MAX_EVENTS_SHOWN}. */
-  events: slugMap(z.object({ count: z.number().int(), firstAt: Instant, lastAt: Instant })),
+  events: slugMap(EventSummary, isEventSummary),
   moreEvents: z
     .literal(true)
     .optional()

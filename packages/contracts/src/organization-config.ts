@@ -110,6 +110,12 @@ export const SdkSettings = z.strictObject({
   onPageDelaySeconds: z.number().min(0).default(0),
 })
 
+/** Of Segment's API (decisions.md, Segment's API). Absent: the defaults. */
+export const SegmentApiSettings = z.strictObject({
+  /** Whether an event of an unknown user identifies them first. */
+  createUsers: z.boolean().default(true),
+})
+
 const projectCommon = {
   id: SlugId,
   /** Whether an SDK key may add new trait slugs (event names) to the project. */
@@ -120,6 +126,7 @@ const projectCommon = {
   requireUserSignature: z.boolean().default(false),
   formCooldown: Duration.default('0s'),
   sdk: SdkSettings.prefault({}),
+  segment: SegmentApiSettings.optional(),
   rateLimits: z
     .strictObject({ admin: RateLimit.default(DEFAULT_RATE_LIMIT), sdk: RateLimit.default(DEFAULT_RATE_LIMIT) })
     .prefault({}),

@@ -11,6 +11,7 @@ import {
   RateLimit,
   SdkSettings,
   Segment,
+  SegmentApiSettings,
   SlugSwitch,
 } from './organization-config.ts'
 import { SlugId } from './primitives.ts'
@@ -46,6 +47,7 @@ const ReadProject = z.object({
     .default([...DEFAULT_ALLOWED_FIELDS])
     .transform((fields) => fields.filter(isKnownField)),
   sdk: z.object(SdkSettings.shape).prefault({}),
+  segment: z.object(SegmentApiSettings.shape).optional(),
   rateLimits: z.object({ admin: ReadRateLimit, sdk: ReadRateLimit }).prefault({}),
   traits: ReadSwitches,
   events: ReadSwitches,

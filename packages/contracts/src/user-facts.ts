@@ -77,7 +77,7 @@ export const EventTracked = z.object({
   evaluateTriggers: z
     .boolean()
     .describe('Not older than 15 minutes when it was received, so it may trigger forms. This is never decided again.'),
-  properties: slugMap(z.unknown())
+  properties: slugMap(z.unknown(), (_input): _input is unknown => true)
     .optional()
     .describe('What the caller says about the event, as given, but for `filteredFields`. Absent: nothing was given.'),
   filteredFields: z

@@ -36,7 +36,7 @@ export function parseOccurredAt(text: string, receivedMs: number, maxAgeMs = MAX
 }
 
 /** Milliseconds since the epoch, or undefined for another format or a day that does not exist. `Date.parse` accepts too much. */
-function instantOf(text: string): number | undefined {
+export function instantOf(text: string): number | undefined {
   const match = DATE_TIME.exec(text)
   if (!match) return undefined
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match

@@ -37,6 +37,48 @@ export function createBarrier({ db, logAdmin, projection, topic, pollEveryMs = 1
   }
 }
 
+export interface CatchUpParts {
+  readonly barrier: Barrier
+  readonly countPartitions: () => Promise<number>
+}
+
+export interface CatchUpOptions {
+  /** Of the caller: see `CallContext`. */
+  readonly signal: AbortSignal
+  /** A `performance.now()` instant. */
+  readonly deadlineAt: number
+  /** The longest wait. Default: until shortly before the deadline. */
+  readonly withinMs?: number
+}
+
+/** Of the caller's time, what is left for the answer. */
+const KEPT_FOR_ANSWER_MS = 100
+
+/**
+ * Whether these partitions are folded up to the log's end as it was at the call, within the time. False also where that
+ * cannot be found out. Rejects only for a caller who is gone.
+ */
+export async function catchUp(
+  { barrier, countPartitions }: CatchUpParts,
+  partitionsOf: (count: number) => readonly number[],
+  options: CatchUpOptions,
+): Promise<boolean> {
+  try {
+    await barrier(partitionsOf(await countPartitions()), waitSignal(options))
+    return true
+  } catch (error) {
+    if (options.signal.aborted) throw error
+    return false
+  }
+}
+
+/** Aborted when the caller is gone, or when the wait has to end so that the answer comes in time. */
+export function waitSignal({ signal, deadlineAt, withinMs = Infinity }: CatchUpOptions): AbortSignal {
+  // A timeout of a part of a millisecond is an error.
+  const leftMs = Math.max(0, Math.floor(deadlineAt - performance.now() - KEPT_FOR_ANSWER_MS))
+  return AbortSignal.any([signal, AbortSignal.timeout(Math.min(withinMs, leftMs))])
+}
+
 /** A caller may leave long before a call to a frozen Kafka or Postgres times out. */
 async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()

@@ -68,6 +68,27 @@ describe.each([1, 10])('the ledger of idempotent records, in batches of %i', (ba
     )
     expect(kept.map((row) => row.record_id)).toEqual(facts.slice(1).map(({ id }) => id))
   })
+
+  it('prunes a quiet weekend over many commits, the oldest first: one alone would take too long', async () => {
+    const { db } = await givenVisitsDatabase()
+    const fold = await givenVisitsFold(db)
+    await db.$executeRaw(sql`
+      INSERT INTO idempotent_records
+      SELECT gen_random_uuid(), 0, ${new Date(RECEIVED_MS).toISOString()}::timestamptz + second * interval '1 second'
+      FROM generate_series(1, 1000) AS second`)
+    const countOld = async () => {
+      const rows = await db.$queryRaw<{ old: bigint; first: Date | null }[]>(sql`
+        SELECT count(*) AS old, min(received) AS first FROM idempotent_records
+        WHERE received < ${new Date(RECEIVED_MS + DAY_MS).toISOString()}::timestamptz`)
+      return rows[0]
+    }
+    const facts = Array.from({ length: 10 }, () => duplicatesAfter(7 * DAY_MS)).flat()
+    const [first, ...others] = batchesOf(factsAsRecords(facts), 1)
+    await fold.fold(first!)
+    expect(await countOld()).toEqual({ old: 900n, first: new Date(RECEIVED_MS + 101_000) })
+    for (const batch of others) await fold.fold(batch)
+    expect(await countOld()).toEqual({ old: 0n, first: null })
+  })
 })
 
 describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchRecords) => {

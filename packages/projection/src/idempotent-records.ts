@@ -65,24 +65,40 @@ export function insertIdempotentRecords(seen: readonly SeenRecord[]): Statement[
   )
 }
 
+/** Rows that a commit deletes of a partition: more than it adds, so that they become fewer. */
+const PRUNED_FOR_EACH = 2
+const PRUNED_AT_LEAST = 100
+
 /**
- * Deletes the rows of these partitions that no duplicate can match any more. They are kept for twice the window, for
- * gateways whose clocks differ. `table` has the columns `partition` and `received`.
+ * Deletes rows of these partitions that no duplicate can match any more, the oldest first. They are kept for twice the window,
+ * for gateways whose clocks differ. After a quiet time a whole day is too old: a commit takes only a part of it, so that it
+ * ends in time. `table` has the columns `record_id`, `partition` and `received`.
  */
 export function pruneOldRecords(
   table: 'idempotent_records' | 'idempotent_outcomes',
   seen: readonly { readonly partition: number; readonly receivedMs: number }[],
 ): Statement[] {
-  const earliest = new Map<number, number>()
+  const earliest = new Map<number, { receivedMs: number; rows: number }>()
   for (const { partition, receivedMs } of seen) {
-    if (receivedMs < (earliest.get(partition) ?? Infinity)) earliest.set(partition, receivedMs)
+    const one = earliest.get(partition) ?? { receivedMs, rows: 0 }
+    earliest.set(partition, { receivedMs: Math.min(one.receivedMs, receivedMs), rows: one.rows + 1 })
   }
-  if (earliest.size === 0) return []
-  const before = Array.from(earliest.values(), (receivedMs) => instantOf(receivedMs - 2 * DUPLICATE_WINDOW_MS))
+  const pruned = Array.from(earliest, ([partition, { receivedMs, rows }]) => ({
+    partition,
+    before: instantOf(receivedMs - 2 * DUPLICATE_WINDOW_MS),
+    limit: Math.max(PRUNED_AT_LEAST, PRUNED_FOR_EACH * rows),
+  })).filter(({ before }) => before !== 'infinity')
+  if (pruned.length === 0) return []
+  const column = <Name extends keyof (typeof pruned)[number]>(name: Name) => pruned.map((one) => one[name])
   return [
-    sql`DELETE FROM ${raw(table)} AS kept
-      USING unnest(${[...earliest.keys()]}::int[], ${before}::timestamptz[]) AS pruned (partition, before)
-      WHERE kept.partition = pruned.partition AND kept.received < pruned.before`,
+    sql`DELETE FROM ${raw(table)} WHERE record_id IN (
+      SELECT old.record_id
+      FROM unnest(${column('partition')}::int[], ${column('before')}::timestamptz[], ${column('limit')}::int[])
+        AS pruned (partition, before, rows),
+      LATERAL (
+        SELECT record_id FROM ${raw(table)} AS kept
+        WHERE kept.partition = pruned.partition AND kept.received < pruned.before
+        ORDER BY kept.received LIMIT pruned.rows) AS old)`,
   ]
 }
 

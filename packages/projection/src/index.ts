@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-export { type Barrier, createBarrier } from './barrier.ts'
+export { type Barrier, catchUp, createBarrier, waitSignal } from './barrier.ts'
 export * from './errors.ts'
 export { executeAll } from './execute-all.ts'
 export { isDuplicate, pruneOldRecords } from './idempotent-records.ts'

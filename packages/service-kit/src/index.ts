@@ -10,7 +10,7 @@ export {
   serviceAddresses,
 } from './config-pieces.ts'
 export { type Asked, type BatchedCall, type BatchedCallOptions, createBatchedCall } from './create-batched-call.ts'
-export { type BreakerWatch, createBreaker } from './create-breaker.ts'
+export { type Breaker, type BreakerWatch, createBreaker } from './create-breaker.ts'
 export { createGracefulStop } from './create-graceful-stop.ts'
 export { createLogger } from './create-logger.ts'
 export {
@@ -28,7 +28,15 @@ export {
   type InternalClient,
   type InternalClientOptions,
 } from './internal-client.ts'
-export { type CallContext, type InternalRoute, internalRoute, type NotFound, notFound } from './internal-route.ts'
+export {
+  type Behind,
+  behind,
+  type CallContext,
+  type InternalRoute,
+  internalRoute,
+  type NotFound,
+  notFound,
+} from './internal-route.ts'
 export {
   createInternalServer,
   type Health,

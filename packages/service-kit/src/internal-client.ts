@@ -21,6 +21,8 @@ export interface CallOptions {
 export type CallOutcome<Answer> =
   | { readonly outcome: 'answered'; readonly answer: Answer }
   | { readonly outcome: 'not-found' }
+  /** What was asked for is not folded yet. The other service works. */
+  | { readonly outcome: 'behind' }
   /** Unreachable, too slow, or an invalid answer. The other service may still have done the work. */
   | { readonly outcome: 'unavailable'; readonly cause: Error }
 
@@ -134,6 +136,7 @@ function readRefusal(status: number | undefined, answer: unknown): CallOutcome<n
   const refusal = Refusal.safeParse(answer)
   // A wrong address answers 404, too, but not with this code.
   if (status === 404 && refusal.data?.error === 'NOT_FOUND') return { outcome: 'not-found' }
+  if (status === 503 && refusal.data?.error === 'BEHIND') return { outcome: 'behind' }
   return unavailable(
     new InternalCallError(`The service answered ${status}: ${refusal.data?.message ?? 'no reason given'}`),
   )

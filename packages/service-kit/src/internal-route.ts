@@ -19,11 +19,26 @@ export function isNotFound(answer: unknown): answer is NotFound {
   return answer === NOT_FOUND
 }
 
+const BEHIND = Symbol('behind')
+export type Behind = typeof BEHIND
+
+/**
+ * What a handler returns where the rows that it would read from are behind the log: 503 for the caller. The service works,
+ * so it is no failure for a breaker: other partitions' rows may be up to date.
+ */
+export function behind(): Behind {
+  return BEHIND
+}
+
+export function isBehind(answer: unknown): answer is Behind {
+  return answer === BEHIND
+}
+
 /** A call that other services may make: see {@link internalRoute}. */
 export interface InternalRoute {
   readonly path: string
   readonly schema: ZodType
-  readonly handle: (body: unknown, context: CallContext) => Promise<object | NotFound>
+  readonly handle: (body: unknown, context: CallContext) => Promise<object | NotFound | Behind>
 }
 
 /**
@@ -33,7 +48,7 @@ export interface InternalRoute {
 export function internalRoute<Body>(
   path: string,
   schema: ZodType<Body>,
-  handle: (body: Body, context: CallContext) => Promise<object | NotFound>,
+  handle: (body: Body, context: CallContext) => Promise<object | NotFound | Behind>,
 ): InternalRoute {
   return { path, schema, handle: (body, context) => handle(body as Body, context) }
 }

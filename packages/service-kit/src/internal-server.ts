@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createGracefulStop } from './create-graceful-stop.ts'
 import { ListenError } from './errors.ts'
-import { type InternalRoute, isNotFound } from './internal-route.ts'
+import { type InternalRoute, isBehind, isNotFound } from './internal-route.ts'
 
 export type Health =
   | {
@@ -125,6 +125,7 @@ function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
     try {
       const answer = await route.handle(body.data, { signal: abort.signal, deadlineAt })
       if (isNotFound(answer)) refuse(response, 404, 'NOT_FOUND', 'There is nothing by that name.')
+      else if (isBehind(answer)) refuse(response, 503, 'BEHIND', 'What was asked for is not folded yet; ask again.')
       else response.json(answer)
     } catch (err) {
       const isPassing = abort.signal.aborted || isRetryable(err)

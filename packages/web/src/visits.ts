@@ -39,7 +39,9 @@ export function createVisits(parts: VisitParts): Visits {
   let schedule: Schedule = { dueAtMs: Infinity, onNextPage: false }
   let underWay: Promise<Result<VisitAnswer>> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
-  const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+  let settle!: () => void
+  // `Promise.withResolvers` is not in Node 20, and pages are rendered there.
+  const settled = new Promise<void>((resolve) => (settle = resolve))
 
   async function ask(): Promise<Result<VisitAnswer>> {
     const key = createRequestKey()

@@ -2,7 +2,8 @@ import path from 'node:path'
 import { defineConsumer } from '@nextvisit/consumer'
 import { INTERNAL_ROUTES, UserQuery } from '@nextvisit/contracts'
 import { partitionForKey } from '@nextvisit/log'
-import { internalRoute, notFound } from '@nextvisit/service-kit'
+import { catchUp } from '@nextvisit/projection'
+import { behind, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { createQueueProjection } from './queue-projection.ts'
@@ -46,12 +47,13 @@ export const formTriggerEvaluator = defineConsumer({
     idempotent_outcomes: 'carried',
   },
 
-  routes: ({ readDb, barrier, countPartitions }) => [
-    internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(readDb, query)),
-    internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, { signal }) => {
-      // An older decision would be a wrong answer, so a barrier that fails is an error.
-      await barrier([partitionForKey(query.userId, await countPartitions())], signal)
-      return (await readForms(readDb, query)) ?? notFound()
+  routes: (parts) => [
+    internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(parts.readDb, query)),
+    internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, context) => {
+      const partitionsOf = (count: number) => [partitionForKey(query.userId, count)]
+      // An older decision would be a wrong answer.
+      if (!(await catchUp(parts, partitionsOf, context))) return behind()
+      return (await readForms(parts.readDb, query)) ?? notFound()
     }),
   ],
 })

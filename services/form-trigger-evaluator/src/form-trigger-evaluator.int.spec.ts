@@ -9,7 +9,7 @@ import {
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
 import { createBarrier, createProjectionRunner, type ProjectionRunner } from '@nextvisit/projection'
-import { createLogger, createRedis, type RedisConnection } from '@nextvisit/service-kit'
+import { behind, createLogger, createRedis, type RedisConnection } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
@@ -121,16 +121,15 @@ describe('who asks why, of an event that was just answered', () => {
   const ofAda = identifyRequested()
   const user = { organization: ofAda.organization, project: ofAda.project, userId: ofAda.userId }
 
-  function askWhy(withinMs: number): Promise<FormsReadModel> {
+  function askWhy(withinMs: number): Promise<unknown> {
     return withLogAdmin(connection, async (logAdmin) => {
       const barrier = createBarrier({ db: prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
       const routes = formTriggerEvaluator.routes({ ...routeParts, db: prisma, readDb: prisma, barrier })
       const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
-      const answer = await route?.handle(user, {
+      return route?.handle(user, {
         signal: AbortSignal.timeout(withinMs),
         deadlineAt: performance.now() + withinMs,
       })
-      return FormsReadModel.parse(answer)
     })
   }
 
@@ -138,13 +137,14 @@ describe('who asks why, of an event that was just answered', () => {
     for (let time = 0; time < 5; time += 1) {
       const tracked = eventTracked({ received: new Date().toISOString() })
       await publish(tracked)
-      expect((await askWhy(30_000)).forms).toMatchObject([{ formId: 'nps', requestId: tracked.id }])
+      const { forms } = FormsReadModel.parse(await askWhy(30_000))
+      expect(forms).toMatchObject([{ formId: 'nps', requestId: tracked.id }])
     }
   })
 
   it('gets no answer while the evaluator is behind, rather than an old one', async () => {
     await runner.stop()
     await publish(eventTracked({ received: new Date().toISOString() }))
-    await expect(askWhy(500)).rejects.toThrow('timeout')
+    expect(await askWhy(500)).toBe(behind())
   })
 })

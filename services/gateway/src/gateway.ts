@@ -1,4 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
+import { userIdOf } from '@nextvisit/domain'
 import type { LogConnection, Publisher } from '@nextvisit/log'
 import type { Logger, RedisConnection } from '@nextvisit/service-kit'
 import { createAdmitEvent } from './admission/admit-event.ts'
@@ -24,6 +25,7 @@ import { createPrepareRecord } from './routes/prepare-record.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
 import { createRecordBatch } from './routes/record-batch.ts'
 import { createRecordRequest } from './routes/record-request.ts'
+import { createSegmentApi, type SegmentApiParts } from './routes/segment-api.ts'
 import { createTrackEvent, createTrackRecording } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
@@ -77,14 +79,23 @@ export function createGateway(parts: GatewayParts) {
   const checkSignature = createCheckSignature(parts.secretKey)
   const identify = createIdentifyRecording(admitIdentify)
   const track = createTrackRecording('admin', admitEvent, checkSignature)
+  const itemParts = { prepareRecord, identify, track, logger }
   const trackFromSdk = createTrackRecording('sdk', admitEvent, checkSignature)
+
+  const isMissing: SegmentApiParts['isMissing'] = async ({ project: of, admissionDeadlineAt }, userName) => {
+    const { organization, project } = of
+    const place = log.placeOf(userIdOf(organization, project, userName))
+    if (!place) return false
+    return (await knownUsers.check({ organization, project, ...place }, admissionDeadlineAt)) === 'missing'
+  }
 
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), Date.now())
   const listener = createApp({
     routes: [
       createIdentifyUser(identify, recordRequest),
       createTrackEvent('admin', track, recordRequest),
-      createRecordBatch({ prepareRecord, identify, track, logger }),
+      createRecordBatch(itemParts),
+      ...createSegmentApi({ ...itemParts, isMissing, onLeftOut: metrics.onLeftOut }),
       createVisit({ ...parts, admit: admitIdentify, recordRequest, checkSignature, log }),
       createTrackEvent('sdk', trackFromSdk, recordRequest),
       ...createUserRoutes(userProjector, evaluator),

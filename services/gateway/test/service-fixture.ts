@@ -11,7 +11,7 @@ import {
   UsageQuery,
   UserQuery,
 } from '@nextvisit/contracts'
-import { createInternalServer, createLogger, internalRoute, type NotFound } from '@nextvisit/service-kit'
+import { type Behind, createInternalServer, createLogger, internalRoute, type NotFound } from '@nextvisit/service-kit'
 import { Registry } from 'prom-client'
 import { z } from 'zod'
 import { TEST_TOKEN } from './gateway-fixture.ts'
@@ -32,7 +32,9 @@ const BODIES = {
 } as const
 type Path = keyof typeof BODIES
 
-export type ServiceAnswers = { [P in Path]?: (body: z.infer<(typeof BODIES)[P]>) => Promise<object | NotFound> }
+export type ServiceAnswers = {
+  [P in Path]?: (body: z.infer<(typeof BODIES)[P]>) => Promise<object | NotFound | Behind>
+}
 
 /** A real internal server that speaks internal-api as a service does, with answers that a test chooses. */
 export async function startService(answers: ServiceAnswers) {
@@ -41,7 +43,7 @@ export async function startService(answers: ServiceAnswers) {
     internalRoute(path, z.unknown(), async (body) => {
       const schema: z.ZodType = BODIES[path as Path]
       calls.push({ path, body })
-      return (answer as (body: unknown) => Promise<object | NotFound>)(schema.parse(body))
+      return (answer as (body: unknown) => Promise<object | NotFound | Behind>)(schema.parse(body))
     }),
   )
   const server = createInternalServer({

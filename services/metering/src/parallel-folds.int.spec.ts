@@ -8,7 +8,7 @@ import { readUsage } from './queries.ts'
 
 const ledger = givenLedger()
 const usageOf = (place: Place) => readUsage(ledger.prisma, { ...place, month: '2026-11' }, new Set())
-const SETTLED = { pending: 0, reservations: 0 }
+const NOTHING_RESERVED = { pending: 0, reservations: 0 }
 
 /** Whoever waits for a lock for 2 s fails (`lock_timeout`). */
 describe('a fold', () => {
@@ -66,7 +66,7 @@ describe('a unit that is asked for again', () => {
     await ledger.untilWaiting(1)
     await other.commit()
     expect(await verdicts).toEqual(['counted', 'exhausted'])
-    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...SETTLED })
+    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...NOTHING_RESERVED })
   })
 
   it('keeps its fold waiting for that one question, and is ended then', async () => {
@@ -79,7 +79,7 @@ describe('a unit that is asked for again', () => {
     await ledger.untilWaiting(1)
     await other.commit()
     await folded
-    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...SETTLED })
+    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 1, ...NOTHING_RESERVED })
   })
 
   it.each(['released', 'asked for'])('does not deadlock with its fold when several are %s again', async (act) => {
@@ -99,6 +99,6 @@ describe('a unit that is asked for again', () => {
     await ledger.untilWaiting(2)
     await other.commit()
     await Promise.all([folded, acted])
-    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: userNames.length, ...SETTLED })
+    expect(await ledger.counterOf(place, 'mau')).toEqual({ count: userNames.length, ...NOTHING_RESERVED })
   })
 })

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { defineConsumer, type RouteParts } from '@nextvisit/consumer'
+import { defineConsumer } from '@nextvisit/consumer'
 import {
   INTERNAL_ROUTES,
   LookUpUsersRequest,
@@ -7,17 +7,19 @@ import {
   SegmentsQuery,
   UserQuery,
 } from '@nextvisit/contracts'
-import type { Db } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
-import { Counter, internalRoute, notFound } from '@nextvisit/service-kit'
+import { catchUp } from '@nextvisit/projection'
+import { behind, type CallContext, Counter, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
-import { BehindError } from './errors.ts'
 import { lookUpUsers } from './look-up-users.ts'
 import { readSegmentMembers, readSegments, readUser } from './queries.ts'
 import { createUserProjection } from './user-projection.ts'
 
-/** Enough for records that are on their way. The rest of the caller's 2 s is for the answer. */
+/**
+ * Enough for records that are on their way. After that, an answer without the latest records is better than none. The rest
+ * of the caller's 2 s is for the answer.
+ */
 const READ_BARRIER_WITHIN_MS = 1_000
 
 /** Folds users with their traits, device facts, events and segments. */
@@ -88,47 +90,29 @@ export const userProjector = defineConsumer({
 
   routes: (parts) => {
     const { db, readDb, barrier } = parts
+    const waitFor = (partitionsOf: (count: number) => readonly number[], context: CallContext) =>
+      catchUp(parts, partitionsOf, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
     return [
       internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, context) => ({
         users: await lookUpUsers(db, barrier, users, context),
       })),
-      internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, { signal }) => {
-        const isCaughtUp = await catchUp(parts, (count) => [partitionForKey(query.userId, count)], signal)
+      internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, context) => {
+        const isCaughtUp = await waitFor((count) => [partitionForKey(query.userId, count)], context)
         const user = await readUser(readDb, query)
         // Without the latest records a user may be there all the same.
-        if (!user && !isCaughtUp) throw new BehindError()
-        return user ?? notFound()
+        return user ?? (isCaughtUp ? notFound() : behind())
       }),
-      internalRoute(INTERNAL_ROUTES.readSegments, SegmentsQuery, async (query, { signal }) => {
-        await catchUp(parts, everyPartition, signal)
+      internalRoute(INTERNAL_ROUTES.readSegments, SegmentsQuery, async (query, context) => {
+        await waitFor(everyPartition, context)
         return readSegments(readDb, query)
       }),
-      internalRoute(INTERNAL_ROUTES.readSegmentMembers, SegmentMembersQuery, async (query, { signal }) => {
-        await catchUp(parts, everyPartition, signal)
+      internalRoute(INTERNAL_ROUTES.readSegmentMembers, SegmentMembersQuery, async (query, context) => {
+        await waitFor(everyPartition, context)
         return readSegmentMembers(readDb, query)
       }),
     ]
   },
 })
-
-/**
- * Waits for what was answered before, but not for long: an answer without the latest records is better than none. Resolves
- * with whether they are there.
- */
-async function catchUp(
-  { barrier, countPartitions }: Pick<RouteParts<Db>, 'barrier' | 'countPartitions'>,
-  partitionsOf: (count: number) => readonly number[],
-  signal: AbortSignal,
-): Promise<boolean> {
-  const within = AbortSignal.any([signal, AbortSignal.timeout(READ_BARRIER_WITHIN_MS)])
-  try {
-    await barrier(partitionsOf(await countPartitions()), within)
-    return true
-  } catch (error) {
-    if (signal.aborted) throw error
-    return false
-  }
-}
 
 function everyPartition(count: number): readonly number[] {
   return Array.from({ length: count }, (_, partition) => partition)

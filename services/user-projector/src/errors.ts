@@ -16,14 +16,3 @@ export class CatalogBehindError extends Error {
     )
   }
 }
-
-/** A user was not found in rows that are behind the log. They may have been identified all the same. */
-export class BehindError extends Error {
-  override readonly name = 'BehindError'
-  readonly code = 'BEHIND_THE_LOG'
-  readonly retryable = true
-
-  constructor() {
-    super('This user is not known yet, and the partition is not folded to the end of the log. Ask again.')
-  }
-}

@@ -1,13 +1,11 @@
 import type { Existence, UserLookUp } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
-import type { Barrier } from '@nextvisit/projection'
+import { type Barrier, waitSignal } from '@nextvisit/projection'
 import type { CallContext } from '@nextvisit/service-kit'
 import { readExistence } from './queries.ts'
 
 /** Enough for a partition that is folded as usual. Admission has a second, and other questions wait meanwhile. */
 const BARRIER_WITHIN_MS = 500
-/** Of the caller's time, what is left for the answer. */
-const KEPT_FOR_ANSWER_MS = 100
 
 /**
  * For each user, in order, whether they exist as of the question. Users are never deleted, so only those not found need the
@@ -17,12 +15,11 @@ export async function lookUpUsers(
   db: Db,
   barrier: Barrier,
   users: readonly UserLookUp[],
-  { signal, deadlineAt }: CallContext,
+  context: CallContext,
 ): Promise<Existence[]> {
   const existed = await readExistence(db, users)
   const notFound = users.filter((_user, index) => !existed[index])
-  const leftMs = Math.max(0, deadlineAt - performance.now() - KEPT_FOR_ANSWER_MS)
-  const within = AbortSignal.any([signal, AbortSignal.timeout(Math.min(BARRIER_WITHIN_MS, leftMs))])
+  const within = waitSignal({ ...context, withinMs: BARRIER_WITHIN_MS })
   const folded = await foldedOf(new Set(notFound.map(({ partition }) => partition)), barrier, within)
   const exists = folded.size > 0 ? await readExistence(db, users) : existed
   return users.map(({ partition }, index) => {

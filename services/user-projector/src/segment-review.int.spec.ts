@@ -8,6 +8,8 @@ const NOW = '2026-11-02T10:00:00.000Z'
 const ORGANIZATIONS = Array.from({ length: 2_000 }, (_, nth) => `org-${nth}`)
 /** One for each set of segments that its users were computed with, dead versions of them included. */
 const ROWS_OF_AN_ORGANIZATION = 4
+/** By a tick that computes its users again. */
+const TIMES_READ = 8
 const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
 const free = { id: 'free', where: { trait: 'plan', is: 'free' } }
 
@@ -43,7 +45,7 @@ function givenCatalog() {
 }
 
 describe("the look for users whose segments are not the catalog's (design.md: the cost of a tick follows what is due)", () => {
-  it('reads a partition once, then only the organizations that changed', async () => {
+  it('reads a partition once, then only the organizations that changed, and so does their tick', async () => {
     const { catalog, change } = givenCatalog()
     const turn = { catalog }
     await given.fold(turn, ...ORGANIZATIONS.map((organization) => identifyRequested({ organization, received: NOW })))
@@ -56,7 +58,10 @@ describe("the look for users whose segments are not the catalog's (design.md: th
     expect(await look(false)).toBe(0)
     change('org-7')
     expect(await look(true)).toBeLessThanOrEqual(ROWS_OF_AN_ORGANIZATION)
-    await given.tick(turn, NOW)
+    const tick = () => given.tick(turn, NOW)
+    const read = await countRowsRead(given.prisma, ['segment_progress', 'segment_counts'], tick)
+    expect(read).toBeLessThanOrEqual(TIMES_READ * ROWS_OF_AN_ORGANIZATION)
+    expect(await given.prisma.segmentProgress.count({ where: { users: 0 } })).toBe(0)
     expect(await look(false)).toBeLessThanOrEqual(ROWS_OF_AN_ORGANIZATION)
     expect(await look(false)).toBe(0)
   })

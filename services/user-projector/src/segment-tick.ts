@@ -1,4 +1,5 @@
 import type { CatalogReview } from '@nextvisit/catalog'
+import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
 import { settledAt } from '@nextvisit/domain'
 import { type DueContext, MAX_BYTES_A_COMMIT, type TickContext } from '@nextvisit/projection'
@@ -6,7 +7,7 @@ import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
 import { loadFollowed, type UserRow } from './load-draft.ts'
 import { type ComputedUsers, findOtherUsers, projectKeyOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
-import { users } from './tables.ts'
+import { segmentCounts, segmentProgress, users } from './tables.ts'
 
 /** Of each kind, and fewer where their traits are long. The rest waits for the next tick. */
 const MAX_USERS_A_TICK = 1_000
@@ -56,7 +57,7 @@ export async function tickSegments(
     }
   }
   const statements = saveDraft(draft)
-  return old.length > 0 ? [...statements, ...dropEmptyCounts(partition)] : statements
+  return old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements
 }
 
 /** Some of them may be stale: a user who is due does not wait because of that. */
@@ -98,9 +99,14 @@ function changesUntil(asOf: Date, ahead: readonly ComputedUsers[]): Sql {
   )`
 }
 
-function dropEmptyCounts(partition: number): readonly Statement[] {
+/** What was counted of users before they were computed again: only in their projects can a count have become 0. */
+function dropEmptyCounts(partition: number, recomputed: readonly ProjectRef[]): readonly Statement[] {
+  const projects = [...new Map(recomputed.map((user) => [projectKeyOf(user), user])).values()]
+  const ofTheirs = sql`partition = ${partition} AND (organization, project) IN (
+    SELECT organization, project FROM ${users.source('recomputed', projects, ['organization', 'project'])}
+  )`
   return [
-    sql`DELETE FROM segment_counts WHERE partition = ${partition} AND members = 0`,
-    sql`DELETE FROM segment_progress WHERE partition = ${partition} AND users = 0`,
+    segmentCounts.deleteWhere(sql`${ofTheirs} AND members = 0`),
+    segmentProgress.deleteWhere(sql`${ofTheirs} AND users = 0`),
   ]
 }

@@ -60,7 +60,7 @@ export interface Decided<Leaf> {
 export function decide(condition: Condition, moment: Moment): Decided<UserLeaf> {
   return decideTree(condition, (leaf) => {
     const actual = actualOf(leaf, moment)
-    return { holds: isMet(leaf, actual, moment.at), actual }
+    return { holds: isMet(leaf, actual, moment.at), actual: kept(actual) }
   })
 }
 
@@ -185,4 +185,15 @@ export function slugOf(event: string): string {
       .toLowerCase()
       .match(/[\p{L}\p{Nd}]+/gu) ?? []
   return words.join('_')
+}
+
+/** A decision keeps the first 20 values of a list, and of each text the first 100 characters. */
+export function kept(value: Value | undefined): Value | undefined {
+  if (Array.isArray(value)) return value.slice(0, 20).map(shortened)
+  return value === undefined ? undefined : shortened(value as Scalar)
+}
+
+function shortened(value: Scalar): Scalar {
+  const characters = typeof value === 'string' ? Array.from(value) : []
+  return characters.length > 100 ? `${characters.slice(0, 100).join('')}…` : value
 }

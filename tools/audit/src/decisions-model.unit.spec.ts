@@ -187,6 +187,20 @@ describe('the last decision', () => {
     expect(await differences({ form: { audience }, records }, refused({ actual: 'x' }))).toEqual(otherGate('audience'))
   })
 
+  it('expects an excerpt of a long value', async () => {
+    const tags = Array.from({ length: 21 }, () => 'x'.repeat(101))
+    const leaf = { trait: 'tags', contains: 'vip' }
+    const refused = (actual: unknown): Decided => ({
+      minutes: 1,
+      outcome: 'not-in-audience',
+      by: 'audience',
+      compared: { audience: { leaf, negated: false, actual } },
+    })
+    const given = { form: { audience: leaf }, records: [identify(0, { tags }), track(1)] }
+    expect(await differences(given, refused(tags.slice(0, 20).map(() => `${'x'.repeat(100)}…`)))).toEqual([])
+    expect(await differences(given, refused(tags))).toEqual(otherGate('audience'))
+  })
+
   it('goes by an offer, if one may have been open', async () => {
     const survey = { id: 'survey', triggers: [{ event: 'Other' }] }
     const catalog = [revision(1, -60, [nps({ frequency: { repeat: 'always' } }), survey], '1h')]

@@ -1,4 +1,4 @@
-import { compare, type Decided, decideTree, type Operators, type Tree } from './condition.ts'
+import { compare, type Decided, decideTree, kept, type Operators, type Tree } from './condition.ts'
 import type { Scalar, Tracked, Value } from './facts.ts'
 
 type PropertyLeaf = { readonly property: string } & Operators
@@ -26,17 +26,6 @@ function atPath(value: unknown, [first = '', ...others]: readonly string[]): unk
 function comparable(value: unknown): Value | undefined {
   if (isScalar(value)) return value
   return Array.isArray(value) && value.length <= 100 && value.every(isScalar) ? value : undefined
-}
-
-/** A decision keeps the first 20 values of a list, and of each text the first 100 characters. */
-function kept(value: Value | undefined): Value | undefined {
-  if (Array.isArray(value)) return value.slice(0, 20).map(shortened)
-  return value === undefined ? undefined : shortened(value as Scalar)
-}
-
-function shortened(value: Scalar): Scalar {
-  const characters = typeof value === 'string' ? Array.from(value) : []
-  return characters.length > 100 ? `${characters.slice(0, 100).join('')}…` : value
 }
 
 function isScalar(value: unknown): value is Scalar {

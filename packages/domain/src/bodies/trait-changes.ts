@@ -124,7 +124,8 @@ function checkSlug(where: string, slug: string): Rejection | undefined {
 
 type RuleOfMember = (member: string) => BodyRule
 
-function brokenByValue(value: unknown): RuleOfMember | undefined {
+/** The rule that a value of a trait breaks, if any. */
+export function brokenByValue(value: unknown): RuleOfMember | undefined {
   if (!Array.isArray(value)) return brokenByScalar(value)
   if (value.length > BODY_LIMITS.traitItems) return BODY_RULES.traitArray
   for (const item of value as readonly unknown[]) {

@@ -105,6 +105,15 @@ describe('what each gate compared (forms.md, Gates)', () => {
   })
 })
 
+it('a decision keeps an excerpt of a long value: 150 visits may decide on 40 forms in one commit', () => {
+  const user = { traits: new Map([['tags', Array.from({ length: 100 }, () => 'é'.repeat(500))]]) }
+  const outcomes = outcomesOf({ audience: { trait: 'tags', contains: 'vip' } }, user)
+  expect(outcomes.find(({ gate }) => gate === 'audience')).toMatchObject({
+    passed: false,
+    compared: { actual: Array.from({ length: 20 }, () => `${'é'.repeat(100)}…`) },
+  })
+})
+
 describe('which condition of an audience decided', () => {
   const pro: Condition = { trait: 'plan', is: 'pro' }
   const paid: Condition = { trait: 'paid', atLeast: 10 }

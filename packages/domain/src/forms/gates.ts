@@ -12,6 +12,7 @@ import {
 } from '@nextvisit/contracts'
 import type { IsMember } from './condition-tree.ts'
 import { compileFinder } from './conditions.ts'
+import { excerptOf } from './excerpt-of.ts'
 import type { Moment } from './moment.ts'
 import { type Queue, stateAt } from './queue.ts'
 import { leavesOf } from './segments.ts'
@@ -100,7 +101,7 @@ function audience({ audience: condition = EVERYBODY }: Form): Gate {
     asks: leavesOf(condition),
     check: (user, now, isMember) => {
       const { holds, leaf, negated, actual } = find(user, now.ms, isMember)
-      return { gate: 'audience', passed: holds, compared: { leaf, negated, actual } }
+      return { gate: 'audience', passed: holds, compared: { leaf, negated, actual: excerptOf(actual) } }
     },
   }
 }

@@ -1,7 +1,12 @@
-import type { EventTracked, PropertyCondition, PropertyLeaf, TraitScalar, TraitValue } from '@nextvisit/contracts'
+import {
+  type EventTracked,
+  isTraitValue,
+  type PropertyCondition,
+  type PropertyLeaf,
+  type TraitValue,
+} from '@nextvisit/contracts'
 import { isJsonObject } from '../bodies/json-object.ts'
 import { BODY_LIMITS } from '../bodies/body-rules.ts'
-import { isLongerThan } from '../bodies/is-longer-than.ts'
 import { compileTree, type Finding, type IsMember } from './condition-tree.ts'
 import { valueTest } from './conditions.ts'
 
@@ -31,7 +36,7 @@ const isInNoSegment: IsMember = () => false
  */
 export function propertyAt(properties: Properties, path: string): TraitValue | undefined {
   const value = valueAt(properties, path)
-  return isTraitValue(value) ? value : undefined
+  return isTraitValue(value) && !isTooLong(value) ? value : undefined
 }
 
 function valueAt(value: unknown, path: string): unknown {
@@ -42,29 +47,6 @@ function valueAt(value: unknown, path: string): unknown {
   return dot !== -1 && Object.hasOwn(value, name) ? valueAt(value[name], path.slice(dot + 1)) : undefined
 }
 
-function isTraitValue(value: unknown): value is TraitValue {
-  if (!Array.isArray(value)) return isScalar(value)
-  return value.length <= BODY_LIMITS.traitItems && value.every(isScalar)
-}
-
-function isScalar(value: unknown): value is TraitScalar {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
-}
-
-const EXCERPT = { characters: 100, items: 20 }
-
-/**
- * What a decision keeps of a value: the first 100 characters of a text, the first 20 values of a list. An event may bring 32 KB,
- * and each form whose trigger asks for it has a decision of its own (forms.md, What a trigger asks of properties).
- */
-export function excerptOf(value: TraitValue | undefined): TraitValue | undefined {
-  if (value === undefined) return value
-  return isScalar(value) ? cut(value) : value.slice(0, EXCERPT.items).map(cut)
-}
-
-function cut(value: TraitScalar): TraitScalar {
-  if (typeof value !== 'string' || !isLongerThan(value, EXCERPT.characters)) return value
-  // By code points: half a character is no text that Postgres takes.
-  const beginning = Array.from(value.slice(0, 2 * EXCERPT.characters)).slice(0, EXCERPT.characters)
-  return `${beginning.join('')}…`
+function isTooLong(value: TraitValue): boolean {
+  return Array.isArray(value) && value.length > BODY_LIMITS.traitItems
 }

@@ -8,8 +8,9 @@ import {
   type Trigger,
 } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
+import { excerptOf } from './excerpt-of.ts'
 import { type Moment, momentOf } from './moment.ts'
-import { compilePropertyCondition, excerptOf, type Properties } from './property-conditions.ts'
+import { compilePropertyCondition, type Properties } from './property-conditions.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
 /** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */

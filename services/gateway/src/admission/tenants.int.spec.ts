@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { INTERNAL_ROUTES, MAX_CLAIMED_NAMES } from '@nextvisit/contracts'
+import { INTERNAL_ROUTES, MAX_CLAIMED_NAMES, type UserQuery } from '@nextvisit/contracts'
+import { behind } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn } from '../../test/given-services.ts'
 import { givenTenants } from '../../test/given-tenants.ts'
 
-const { lookUpUsers, claim, readUser, readQueue } = INTERNAL_ROUTES
+const { lookUpUsers, claim, readUser, readQueue, readForms } = INTERNAL_ROUTES
 const TRACK = '/v2/admin/track-event'
 const IDENTIFY = '/v2/admin/identify-user'
 const statusesOf = (answers: readonly { status: number }[]) => new Set(answers.map(({ status }) => status))
@@ -77,6 +78,34 @@ describe('reads that are slow', () => {
     for (let read = 0; read < 6; read += 1) expect((await gateway.get('/v2/admin/users/ada')).status).toBe(503)
     expect(await gateway.breakers()).toMatchObject({ 'user-projector (reads)': 1, 'user-projector': 0 })
     expect((await gateway.track({ userName: 'nobody', eventName: 'a' })).status).toBe(404)
+  })
+})
+
+describe('a partition that is halted (decisions.md, Busy and broken)', () => {
+  it('takes the reads of no other user: that rows are behind the log is no failure of the service', async () => {
+    const halted = new Set<string>()
+    const read = async <Answer extends object>({ userId }: UserQuery, answer: Answer) => {
+      // The first who is asked for.
+      if (halted.size === 0) halted.add(userId)
+      return halted.has(userId) ? behind() : answer
+    }
+    const at = '2026-11-02T10:00:00.000Z'
+    const user = { userName: 'ada', traits: {}, country: null, device: {}, firstSeenAt: at, lastSeenAt: at, events: {} }
+    const projector = await givenService({
+      [readUser]: (query) => read(query, { ...user, userId: query.userId, segments: [] }),
+    })
+    const evaluator = await givenService({
+      [readQueue]: async () => ({ waiting: [] }),
+      [readForms]: (query) => read(query, { forms: [], queue: [] }),
+    })
+    const services = { userProjector: projector.url, formTriggerEvaluator: evaluator.url }
+    const gateway = await givenGateway({ services })
+    for (let time = 0; time < 10; time += 1) {
+      expect((await gateway.get('/v2/admin/users/halted')).status).toBe(503)
+      expect((await gateway.get('/v2/admin/users/halted/forms')).status).toBe(503)
+    }
+    expect((await gateway.get('/v2/admin/users/ada')).status).toBe(200)
+    expect((await gateway.get('/v2/admin/users/ada/forms')).status).toBe(200)
   })
 })
 

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
-import { hashApiKey, parseApiKey, parseJson } from '@nextvisit/domain'
+import { hashApiKey, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
@@ -11,6 +11,7 @@ import { createBodyBudget } from './body-budget.ts'
 import type { Answer } from '../request/answer.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
 import type { CallerAddress } from './caller-address.ts'
+import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
 import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
@@ -18,6 +19,8 @@ import { CORS_HEADERS, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 const TAKEN = { outcome: 'taken' } as const
+/** Bodies whose key is still unknown share one part of the memory for bodies. */
+const KEY_IN_BODY = 'key in the body'
 /** Of the requests in flight, as many of one key may have a body that has not arrived completely. */
 const UNFINISHED_SHARE = 1 / 4
 
@@ -87,24 +90,45 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   let inFlight = 0
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {
-    const { route, request, beganAt } = exchange
-    const key = keyOf(catalog, request.headers['x-api-key'])
-    if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
-    if (key.entry.kind !== route.keyKind) return refuse(REFUSALS.kindOfKey(route.keyKind))
-
-    const limited = await takeTokens(exchange, key)
-    if (limited.outcome === 'refused') return limited
-
+    const { route, request } = exchange
+    if (isKeyInBody(route, request)) return withBody(exchange, KEY_IN_BODY, (bytes) => handleKeyInBody(exchange, bytes))
+    const checked = await checkKey(exchange, keyInHeaders(route, request))
+    if (checked.outcome === 'refused') return checked
+    const { key } = checked
     if (route.method === 'GET') return handle(exchange, key)
+    return withBody(exchange, key.entry.sha256, (bytes) => handle(exchange, key, bytes))
+  }
 
+  async function handleKeyInBody(exchange: Exchange, bytes: Uint8Array): Promise<Result> {
+    const named = writeKeyIn(bytes)
+    const checked = await checkKey(exchange, named)
+    return checked.outcome === 'refused' ? checked : handle(exchange, checked.key, bytes, named)
+  }
+
+  /** The key, its kind, and its rate limit. */
+  async function checkKey(exchange: Exchange, named: string | undefined) {
+    const { keyKind } = exchange.route
+    const key = named !== undefined && parseApiKey(named) ? catalog.keyByHash(hashApiKey(named)) : undefined
+    if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
+    if (key.entry.kind !== keyKind) return refuse(REFUSALS.kindOfKey(keyKind))
+    const limited = await takeTokens(exchange, key)
+    return limited.outcome === 'refused' ? limited : ({ outcome: 'known', key } as const)
+  }
+
+  /** `holder`: whose share of the memory for bodies it takes. */
+  async function withBody(
+    { route, request, beganAt }: Exchange,
+    holder: string,
+    handleBody: (bytes: Uint8Array) => Promise<Result>,
+  ): Promise<Result> {
     if (!isJson(request)) return refuse(REFUSALS.contentType)
     if (!hasKnownEncoding(request)) return refuse(REFUSALS.contentEncoding)
-    const permit = await permitFor(key, request)
+    const permit = await permitFor(holder, request)
     if (!permit) return refuse(REFUSALS.unfinishedBodies)
     try {
       const reading = { permit, maxBytes: maxBodyBytesOf(route), dueAt: beganAt + BODY_WITHIN_MS }
       const read = await readBody(request, reading)
-      return read.outcome === 'ok' ? await handle(exchange, key, read.bytes) : read
+      return read.outcome === 'ok' ? await handleBody(read.bytes) : read
     } finally {
       permit.release()
     }
@@ -118,30 +142,44 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     return verdict.isAllowed ? TAKEN : refuse(REFUSALS.tooFast(limit.perSecond))
   }
 
-  async function permitFor({ entry: { sha256 } }: CatalogKey, request: IncomingMessage) {
-    const permit = openBody(sha256, !request.complete)
+  /** One was taken before the body was read: of a full bucket, `left` are left. */
+  async function takeItemTokens(exchange: Exchange, key: CatalogKey, items: number) {
+    const left = key.project.config.rateLimits[exchange.route.keyKind].burst - 1
+    const more = items - 1
+    return more > 0 ? takeTokens(exchange, key, { need: Math.min(more, left), owed: Math.max(0, more - left) }) : TAKEN
+  }
+
+  async function permitFor(holder: string, request: IncomingMessage) {
+    const permit = openBody(holder, !request.complete)
     if (permit) return permit
     // A body that came along with its headers has been parsed after this turn of the event loop.
     await nextTurn()
-    return openBody(sha256, !request.complete)
+    return openBody(holder, !request.complete)
   }
 
   /** Counts a request as in flight only from here on: one whose body is still coming takes nobody's place. */
-  async function handle(exchange: Exchange, key: CatalogKey, bytes?: Uint8Array): Promise<Result> {
+  async function handle(exchange: Exchange, key: CatalogKey, bytes?: Uint8Array, keyInBody?: string): Promise<Result> {
     if (inFlight >= maxInFlight) return refuse(REFUSALS.busy)
     inFlight += 1
     try {
-      return await handleRead(exchange, key, bytes)
+      return await handleRead(exchange, key, bytes, keyInBody)
     } finally {
       inFlight -= 1
     }
   }
 
-  async function handleRead(exchange: Exchange, key: CatalogKey, bytes?: Uint8Array): Promise<Result> {
+  async function handleRead(
+    exchange: Exchange,
+    key: CatalogKey,
+    bytes: Uint8Array | undefined,
+    keyInBody: string | undefined,
+  ): Promise<Result> {
     const { route, parameters, request, headers, requestId, traceparent } = exchange
     const { parseBody = parseJson } = route
     const parsed = bytes ? parseBody(bytes) : NO_BODY
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
+    // It was found in the text, wherever it stood.
+    if (keyInBody !== undefined && memberOf(parsed.body, 'writeKey') !== keyInBody) return refuse(REFUSALS.key)
 
     const idempotent = bytes
       ? idempotentRequestOf({
@@ -164,20 +202,12 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       project: key.project,
       callerAddress: () => callerAddress(request),
       body: parsed.body,
-      takeBatchTokens: (tokens) => {
-        // One was taken before the body was read: of a full bucket, so many are left.
-        const left = key.project.config.rateLimits[route.keyKind].burst - 1
-        return takeTokens(exchange, key, { need: Math.min(tokens, left), owed: Math.max(0, tokens - left) })
-      },
+      header: (name) => [request.headers[name]].flat().at(0),
+      takeItemTokens: (items) => takeItemTokens(exchange, key, items),
       idempotent,
       parameters,
     })
   }
 
   return checkAndHandle
-}
-
-/** The key of a request, unless it is missing, malformed, unknown or revoked. A header that came twice arrives joined, so it is malformed. */
-function keyOf(catalog: CatalogView, header: string | string[] | undefined): CatalogKey | undefined {
-  return typeof header === 'string' && parseApiKey(header) ? catalog.keyByHash(hashApiKey(header)) : undefined
 }

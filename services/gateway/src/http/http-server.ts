@@ -5,11 +5,14 @@ import type { Duplex } from 'node:stream'
 import { createGracefulStop, ListenError } from '@nextvisit/service-kit'
 import { saysTooLarge } from './read-body.ts'
 import { errorBody, MAX_BATCH_BYTES, REFUSALS, type RefusalRule, refuse } from '../request/refusals.ts'
+import { createUnreadAnswers } from './unread-answers.ts'
 import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
 const CLOSE_WITHIN_MS = 5_000
 const MAKE_ROOM_EVERY_MS = 1_000
+const MAX_UNREAD_BYTES = 67_108_864
+const READ_WITHIN_MS = 10_000
 
 export interface HttpServerOptions {
   readonly host: string
@@ -17,13 +20,26 @@ export interface HttpServerOptions {
   readonly port: number
   /** One more is closed at once. */
   readonly maxConnections: number
+  /** Of answers that their callers have not read: over it, the connections that have waited longest are closed. Default 64 MiB. */
+  readonly maxUnreadBytes?: number
+  /** A caller who takes longer to read an answer loses the connection. Default 10 s. */
+  readonly readWithinMs?: number
   readonly listener: RequestListener
 }
 
 /** The public server. */
-export function createHttpServer({ host, port, maxConnections, listener }: HttpServerOptions) {
+export function createHttpServer({
+  host,
+  port,
+  maxConnections,
+  maxUnreadBytes = MAX_UNREAD_BYTES,
+  readWithinMs = READ_WITHIN_MS,
+  listener,
+}: HttpServerOptions) {
+  const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: readWithinMs })
   const serve: RequestListener = (request, response) => {
     track(response)
+    unread.watch(response)
     if (lacksHost(request)) refuseRequest(response, REFUSALS.noHost)
     else listener(request, response)
   }

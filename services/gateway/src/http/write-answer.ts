@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Answer } from '../request/answer.ts'
 import { errorBody, type Refusal } from '../request/refusals.ts'
 import { discardBody } from './read-body.ts'
+import { UNREAD } from './unread-answers.ts'
 
 /** On every answer. */
 export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' } as const
@@ -26,14 +27,16 @@ export function writeAnswer(
   return true
 }
 
-/** Writes a text of the type that its headers say, and drops what is left of the request. */
+/** Writes a text, or its bytes in UTF-8, of the type that its headers say, and drops what is left of the request. */
 export function writeText(
   response: ServerResponse,
   status: number,
-  text: string,
+  text: string | Uint8Array,
   headers: Readonly<Record<string, string>>,
 ): void {
-  response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Length': Buffer.byteLength(text), ...headers })
+  const bytes = Buffer.byteLength(text)
+  response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Length': bytes, ...headers })
   response.end(text)
+  if (response.writableLength > 0) response.emit(UNREAD, bytes)
   discardBody(response.req)
 }

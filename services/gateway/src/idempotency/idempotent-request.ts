@@ -15,8 +15,8 @@ export interface IdempotentRequest {
 export interface IdempotentRequestParts {
   /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. Or a member of a body. */
   readonly key: unknown
-  /** The position in a batch, of an item that has no key but that of its batch. */
-  readonly position?: number
+  /** What tells apart the records of one key: the position in a batch whose key it is, the part of a message. */
+  readonly suffix?: string | number
   readonly project: ProjectRef
   /** The API key that came with it. */
   readonly apiKey: { readonly kind: KeyKind; readonly environment: Environment }
@@ -28,19 +28,23 @@ export interface IdempotentRequestParts {
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 
+export function isIdempotencyKey(text: string): boolean {
+  return VISIBLE_ASCII.test(text)
+}
+
 /** `none`: there is no key. */
 export function idempotentRequestOf(parts: IdempotentRequestParts): IdempotentRequest | 'none' | 'malformed' {
-  const { key, position, route, bytes } = parts
+  const { key, suffix, route, bytes } = parts
   if (key === undefined) return 'none'
-  if (typeof key !== 'string' || !VISIBLE_ASCII.test(key)) return 'malformed'
+  if (typeof key !== 'string' || !isIdempotencyKey(key)) return 'malformed'
   const { organization, project } = parts.project
   const { kind, environment } = parts.apiKey
   const bodySha256 = hash('sha256', bytes)
   // A caller's own key holds no space, so no two keys can meet.
-  const keyOfItem = position === undefined ? key : `${key} ${position}`
+  const keyOfRecord = suffix === undefined ? key : `${key} ${suffix}`
   return {
     key,
-    recordId: keyedRecordId({ organization, project, kind, environment, route, key: keyOfItem, bodySha256 }),
-    name: `${organization}/${project}/${kind}/${environment}/${keyOfItem}`,
+    recordId: keyedRecordId({ organization, project, kind, environment, route, key: keyOfRecord, bodySha256 }),
+    name: `${organization}/${project}/${kind}/${environment}/${keyOfRecord}`,
   }
 }

@@ -58,7 +58,7 @@ describe('the record of a keyed request', () => {
   })
 
   it('is another one for each position in a batch', () => {
-    const items = [first, requestWith({ position: 0 }), requestWith({ position: 1 })] as IdempotentRequest[]
+    const items = [first, requestWith({ suffix: 0 }), requestWith({ suffix: 1 })] as IdempotentRequest[]
     expect(new Set(items.map(({ recordId }) => recordId)).size).toBe(3)
     expect(new Set(items.map(({ name }) => name)).size).toBe(3)
     expect(requestWith({ key: 'order-4711 0' })).toBe('malformed')

@@ -1,5 +1,6 @@
 import { AWAITED_RECORDS_CHANNEL, type AwaitedRecord, EvaluatorReply, replyChannel, TOPICS } from '@nextvisit/contracts'
 import {
+  type Breaker,
   type BreakerWatch,
   createBreaker,
   hearChannel,
@@ -26,13 +27,14 @@ export type ReplyWaiter = NonNullable<ReturnType<Replies['expect']>>
 
 /**
  * The evaluator's replies to this gateway's records, by record id, over one channel of Redis pub/sub. While the evaluator
- * leaves replies unanswered, only one request a second waits for it; the others get `later` at once.
+ * leaves replies of a partition unanswered, only one request a second waits for it there; the others get `later` at once.
  */
 export function createReplies(options: RepliesOptions) {
   const { redis, subscriber, instanceId, topic = TOPICS.userEvents, onReplyAwaited, ...watch } = options
   const channel = replyChannel(instanceId)
   const waiting = new Map<string, (reply: EvaluatorReply | 'later') => void>()
-  const breaker = createBreaker('form-trigger-evaluator (replies)', watch)
+  /** By partition: one that is halted takes the replies of no other. */
+  const breakers = new Map<number, Breaker>()
   let isUp = false
   let isSilent = false
 
@@ -46,6 +48,12 @@ export function createReplies(options: RepliesOptions) {
         isSilent = true
       },
     )
+  }
+
+  function breakerOf(partition: number): Breaker {
+    const breaker = breakers.get(partition) ?? createBreaker(`form-trigger-evaluator (replies, ${partition})`, watch)
+    breakers.set(partition, breaker)
+    return breaker
   }
 
   hearChannel(subscriber, {
@@ -63,7 +71,7 @@ export function createReplies(options: RepliesOptions) {
 
   return {
     isUp: () => isUp,
-    stop: breaker.stop,
+    stop: () => breakers.forEach(({ stop }) => stop()),
     /** Registers a waiter: to be called before the record is published. Undefined while nothing can be received. */
     expect: (recordId: string) => {
       if (!isUp) return undefined
@@ -84,7 +92,7 @@ export function createReplies(options: RepliesOptions) {
             timer = setTimeout(() => resolve('later'), remainingMs(deadlineAt))
             return promise
           }
-          const reply = await breaker.run(action, (result) => result === 'later', 'later')
+          const reply = await breakerOf(place.partition).run(action, (result) => result === 'later', 'later')
           onReplyAwaited(performance.now() - beganAt, reply !== 'later')
           return reply
         },

@@ -34,6 +34,12 @@ export function createGatewayMetrics(registry: Registry) {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
     registers,
   })
+  const leftOut = new Counter({
+    name: 'nextvisit_gateway_segment_left_out_total',
+    help: 'What Segment libraries sent and is not recorded: messages of anonymous users or of types without a meaning here, values that no trait can hold',
+    labelNames: ['reason'],
+    registers,
+  })
   const breakersOpen = new Gauge({
     name: 'nextvisit_gateway_breaker_open',
     help: '1 while calls to this part are refused at once',
@@ -49,6 +55,7 @@ export function createGatewayMetrics(registry: Registry) {
     onRecorded: (fact: UserFact) => {
       for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
     },
+    onLeftOut: (reason: string, count: number) => leftOut.inc({ reason }, count),
     onReplyAwaited: (waitedMs: number, hasCome: boolean) =>
       replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000),
     onBreaker: (breaker: string, isOpen: boolean) => breakersOpen.set({ breaker }, isOpen ? 1 : 0),

@@ -89,7 +89,7 @@ const Content = z.strictObject({
   parameters: z.record(ParameterName, Text),
   headers: z.record(z.string(), Header),
   statuses: z.record(z.string(), Text),
-  keys: z.record(z.enum(['AdminKey', 'SdkKey']), Text),
+  keys: z.record(z.enum(['AdminKey', 'SdkKey', 'WriteKey']), Text),
 })
 export type Content = z.infer<typeof Content>
 

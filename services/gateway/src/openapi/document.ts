@@ -44,7 +44,11 @@ export function createOpenApiDocument(): oas32.OpenAPIObject {
       components: {
         schemas: SCHEMAS,
         headers,
-        securitySchemes: { AdminKey: apiKey(keys.AdminKey), SdkKey: apiKey(keys.SdkKey) },
+        securitySchemes: {
+          AdminKey: apiKey(keys.AdminKey),
+          SdkKey: apiKey(keys.SdkKey),
+          WriteKey: { type: 'http', scheme: 'basic', description: keys.WriteKey },
+        },
       },
     },
     { override: tidySchema },
@@ -82,7 +86,7 @@ function createOperation(
     tags: [tag],
     summary,
     description,
-    security: route ? [{ [route.keyKind === 'admin' ? 'AdminKey' : 'SdkKey']: [] }] : [],
+    security: route ? schemesOf(route).map((scheme) => ({ [scheme]: [] })) : [],
     ...(parameters && { requestParams: parametersOf(content, name, route?.pattern ?? '') }),
     ...(body && { requestBody: { required: true, content: body } }),
     responses: {
@@ -96,9 +100,16 @@ function createOperation(
   }
 }
 
+function schemesOf({ keyKind, keyIn }: RouteSignature): readonly string[] {
+  if (keyKind === 'sdk') return ['SdkKey']
+  return keyIn ? ['WriteKey', 'AdminKey'] : ['AdminKey']
+}
+
 function answerHeaders(route: RouteSignature | undefined): readonly string[] {
   if (!route) return []
-  return route.method === 'POST' ? [...RATE_LIMIT_HEADERS, 'Idempotent-Replayed'] : RATE_LIMIT_HEADERS
+  // The answer to many items is never a repeat as a whole.
+  const mayRepeat = route.method === 'POST' && route.maxBodyBytes === undefined
+  return mayRepeat ? [...RATE_LIMIT_HEADERS, 'Idempotent-Replayed'] : RATE_LIMIT_HEADERS
 }
 
 /** An operation's parameters: those that its pattern names stand in the path. */

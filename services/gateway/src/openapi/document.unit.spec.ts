@@ -9,6 +9,7 @@ import {
   parseBatch,
   parseBatchItem,
   parseIdentifyBody,
+  parseSegmentMessage,
   parseTrackBody,
 } from '@nextvisit/domain'
 import { ROUTES } from '../request/route.ts'
@@ -42,6 +43,7 @@ interface MediaType {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>
 }
 
+const NOW_MS = Date.parse('2026-11-02T10:00:00Z')
 const CONTENT = await readFile(path.join(import.meta.dirname, 'operations.yaml'), 'utf8')
 const document = createOpenApiDocument() as unknown as Document
 const operations = Object.entries(document.paths).flatMap(([where, item]) =>
@@ -121,9 +123,9 @@ describe('the document', () => {
     expect(inPaths.map(({ declared }) => declared)).toEqual(inPaths.map(({ stand }) => stand))
   })
 
-  it('lets every request that records have an Idempotency-Key', () => {
+  it('lets every request that records have an Idempotency-Key, but for Segment’s, whose messages have ids', () => {
     const names = operations
-      .filter(({ operation }) => operation.requestBody)
+      .filter(({ operation }) => operation.requestBody && !operation.tags.includes('Segment'))
       .map(({ operation }) => operation.parameters)
     const key = expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })
     expect(names).toEqual(names.map(() => expect.arrayContaining([key])))
@@ -196,6 +198,7 @@ describe('operations.yaml', () => {
 /** Of a body, or of each item of a batch. */
 function outcomesOf(reference: string | undefined, body: JsonObject): readonly string[] {
   const isTracked = reference?.endsWith('/TrackEventBody')
+  if (reference?.includes('/Segment')) return segmentOutcomesOf(body)
   if (!reference?.endsWith('/BatchBody'))
     return [isTracked ? parseTrack(body).outcome : parseIdentifyBody(body).outcome]
   const batch = parseBatch(body)
@@ -207,8 +210,21 @@ function outcomesOf(reference: string | undefined, body: JsonObject): readonly s
   })
 }
 
+/** Of a message that has no type, as of both that it may be. */
+function segmentOutcomesOf(body: JsonObject): readonly string[] {
+  const messages = Array.isArray(body['batch']) ? (body['batch'] as readonly JsonObject[]) : [body]
+  const clock = { sentAt: body['sentAt'], receivedMs: NOW_MS }
+  return messages.flatMap((message) =>
+    (message['type'] === undefined ? ['identify', 'track'] : [message['type']]).map((type) => {
+      const parsed = parseSegmentMessage(message, type, clock, { allowedFields: new Set() })
+      if (parsed.outcome === 'track') return parseTrack(parsed.track).outcome
+      return parsed.outcome === 'identify' ? parseIdentifyBody(parsed.identify).outcome : parsed.outcome
+    }),
+  )
+}
+
 function parseTrack(body: JsonObject) {
-  return parseTrackBody(body, Date.parse('2026-11-02T10:00:00Z'))
+  return parseTrackBody(body, NOW_MS)
 }
 
 function examplesOf({ content = {} }: ResponseObject): readonly unknown[] {

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 export interface ServedDocument {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Called by each request, not at start. */
-  readonly read: () => Promise<string>
+  /** Called by each request, not at start. Of a large text all answers share the bytes. */
+  readonly read: () => Promise<string | Uint8Array>
 }
 
 /**
@@ -67,10 +67,11 @@ async function readOpenApi(): Promise<string> {
 }
 
 function swaggerUi(file: string, type: string): ServedDocument {
+  let bytes: Uint8Array | undefined
   return {
     path: `/docs/${file}`,
     headers: { ...contentType(type), 'Cache-Control': 'public, max-age=3600' },
-    read: () => readFile(new URL(import.meta.resolve(`swagger-ui-dist/${file}`)), 'utf8'),
+    read: async () => (bytes ??= await readFile(new URL(import.meta.resolve(`swagger-ui-dist/${file}`)))),
   }
 }
 

@@ -1,5 +1,5 @@
 import { DEVICE_FIELD_VALUES, ErrorBody } from '@nextvisit/contracts'
-import { BODY_RULES, type BodyRule } from '@nextvisit/domain'
+import { BODY_RULES, type BodyRule, SEGMENT_RULES } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
 import { bodyRuleStatus, errorBody, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../request/refusals.ts'
 import { MAX_LIMIT } from '../routes/page-query.ts'
@@ -36,6 +36,7 @@ export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> 
   ...Object.entries<RefusalRule | ((...parameters: never[]) => RefusalRule)>(REFUSALS).flatMap(([name, rule]) =>
     typeof rule === 'function' ? [] : [[name, rule] as const],
   ),
+  ['batch', { status: 400, ...SEGMENT_RULES.batch }],
   ['limit', REFUSALS.limit(MAX_LIMIT)],
   ['catalogNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noCatalog])],
   ['logNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noLog])],

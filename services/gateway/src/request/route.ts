@@ -13,6 +13,8 @@ export interface RouteSignature {
   readonly pattern: string
   /** Which kind of key it takes. Routes for SDK keys answer CORS. */
   readonly keyKind: KeyKind
+  /** Where the key stands, if not in `X-Api-Key`: the user of HTTP Basic, or `writeKey` in the body. */
+  readonly keyIn?: 'basic-or-body'
   /** Of the body, inflated. Default: {@link MAX_BODY_BYTES}. */
   readonly maxBodyBytes?: number
 }
@@ -21,11 +23,20 @@ export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature
   return maxBodyBytes
 }
 
+const SEGMENT = { keyKind: 'admin', keyIn: 'basic-or-body', maxBodyBytes: MAX_BATCH_BYTES } as const
+
 /** Every route that takes a key, by its operation's id: it drives the server, Express and OpenAPI alike. */
 export const ROUTES = {
   identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
   trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
   recordBatch: { method: 'POST', pattern: '/v2/admin/batch', keyKind: 'admin', maxBodyBytes: MAX_BATCH_BYTES },
+  segmentIdentify: { method: 'POST', pattern: '/v1/identify', ...SEGMENT },
+  segmentTrack: { method: 'POST', pattern: '/v1/track', ...SEGMENT },
+  segmentBatch: { method: 'POST', pattern: '/v1/batch', ...SEGMENT },
+  segmentPage: { method: 'POST', pattern: '/v1/page', ...SEGMENT },
+  segmentScreen: { method: 'POST', pattern: '/v1/screen', ...SEGMENT },
+  segmentGroup: { method: 'POST', pattern: '/v1/group', ...SEGMENT },
+  segmentAlias: { method: 'POST', pattern: '/v1/alias', ...SEGMENT },
   visit: { method: 'POST', pattern: '/v2/sdk/identify-user', keyKind: 'sdk' },
   trackSdkEvent: { method: 'POST', pattern: '/v2/sdk/track-event', keyKind: 'sdk' },
   getUser: { method: 'GET', pattern: '/v2/admin/users/{userName}', keyKind: 'admin' },
@@ -60,8 +71,10 @@ export interface CheckedRequest {
   readonly body: JsonObject
   /** Of an item of a batch: whether an item before it identifies its user. */
   readonly isIdentified?: Promise<boolean>
-  /** Takes more tokens of the key's rate limit, all or none: a batch needs one for each of its items. */
-  readonly takeBatchTokens: (tokens: number) => Promise<Refusal | { readonly outcome: 'taken' }>
+  /** By its name in lower case; undefined where it is missing or came more than once. */
+  readonly header: (name: string) => string | undefined
+  /** A request of many items takes a token of the key's rate limit for each, all or none: to be called before any is recorded. */
+  readonly takeItemTokens: (items: number) => Promise<Refusal | { readonly outcome: 'taken' }>
   /** By its `Idempotency-Key`; `none` without the header. */
   readonly idempotent: IdempotentRequest | 'none' | 'malformed'
   /** What stands for `{name}` in the route's pattern, decoded; and the query. Empty for a route that records. */

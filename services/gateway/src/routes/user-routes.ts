@@ -19,7 +19,7 @@ export function createUserRoutes(
       readQueue(named.query, request.deadlineAt),
     ])
     if (user.outcome === 'not-found') return refuse(REFUSALS.user)
-    if (user.outcome === 'unavailable' || queue.outcome === 'unavailable') return refuse(REFUSALS.notRead)
+    if (user.outcome !== 'answered' || queue.outcome === 'unavailable') return refuse(REFUSALS.notRead)
     // A segment that the workspace no longer has vanishes at once, not only when its members were computed again.
     const known = new Set(request.project.config.segments.map(({ id }) => id))
     return answer(200, {
@@ -36,7 +36,7 @@ export function createUserRoutes(
     const { query, userName } = named
     const forms = await readForms(query, request.deadlineAt)
     if (forms.outcome === 'not-found') return refuse(REFUSALS.user)
-    if (forms.outcome === 'unavailable') return refuse(REFUSALS.notRead)
+    if (forms.outcome !== 'answered') return refuse(REFUSALS.notRead)
     return answer(200, { userId: query.userId, userName, ...forms.answer })
   }
 

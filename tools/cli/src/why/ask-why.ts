@@ -50,6 +50,12 @@ export async function askWhy(env: Environment, question: WhyQuestion, topic: str
       `${organization}/${project} has no user ${userName}. Names are taken exactly as identify-user was given them.`,
     )
   }
+  if (asked.outcome === 'behind') {
+    throw new CliError(
+      'The form trigger evaluator is behind the log: ask again. nextvisit status shows it.',
+      EXIT.failed,
+    )
+  }
   if (asked.outcome === 'unavailable') {
     const because = asked.cause.message.includes('answered 401')
       ? 'refuses INTERNAL_TOKEN: give it the one that it was started with, or none where a local stack runs here'

@@ -120,32 +120,46 @@ BEGIN
   ORDER BY 1, 2, 3, 4
   ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = known.units;
 
-  PERFORM FROM reservations AS held
-  WHERE (held.organization, held.project, held.kind, held.month, held.unit) IN (
-    SELECT q.organization, q.project, q.kind, q.month, q.unit
+  PERFORM FROM (
+    SELECT DISTINCT q.organization, q.project, q.kind, q.month, q.unit
     FROM jsonb_to_recordset(questions)
       AS q (organization text, project text, kind text, month text, unit uuid, dry_run boolean)
     WHERE NOT q.dry_run
-  )
-  ORDER BY held.organization, held.project, held.kind, held.month, held.unit
-  FOR UPDATE;
+    ORDER BY 1, 2, 3, 4, 5
+  ) AS again
+  CROSS JOIN LATERAL (
+    SELECT FROM reservations AS held
+    WHERE (held.organization, held.project, held.kind, held.month, held.unit)
+        = (again.organization, again.project, again.kind, again.month, again.unit)
+    FOR UPDATE
+  ) AS locked;
 
   RETURN QUERY
   WITH asked AS (
-    SELECT q.*, held.unit IS NOT NULL AS is_held,
-           member.user_id IS NOT NULL OR first.record_id IS NOT NULL AS is_counted
+    -- OFFSET 0: a look-up by key for each question. As joins, these read all reservations where Postgres has no statistics.
+    SELECT q.*,
+           EXISTS (
+             SELECT FROM reservations AS held
+             WHERE (held.organization, held.project, held.kind, held.month, held.unit)
+                 = (q.organization, q.project, q.kind, q.month, q.unit)
+             OFFSET 0
+           ) AS is_held,
+           q.kind = 'mau' AND EXISTS (
+             SELECT FROM mau_members AS member
+             WHERE (member.organization, member.project, member.month, member.user_id)
+                 = (q.organization, q.project, q.month, q.unit)
+             OFFSET 0
+           ) OR EXISTS (
+             SELECT FROM idempotent_records AS first
+             WHERE first.record_id = q.record_id AND first.received > asked_at - interval '24 hours'
+             OFFSET 0
+           ) AS is_counted
     FROM ROWS FROM (
       jsonb_to_recordset(questions) AS (
         organization text, project text, kind text, month text, unit uuid, record_id uuid, partition int, "limit" bigint,
         dry_run boolean
       )
     ) WITH ORDINALITY AS q (organization, project, kind, month, unit, record_id, partition, "limit", dry_run, position)
-    LEFT JOIN reservations AS held USING (organization, project, kind, month, unit)
-    LEFT JOIN mau_members AS member
-      ON q.kind = 'mau' AND (member.organization, member.project, member.month, member.user_id)
-                          = (q.organization, q.project, q.month, q.unit)
-    LEFT JOIN idempotent_records AS first
-      ON first.record_id = q.record_id AND first.received > asked_at - interval '24 hours'
   ),
   used AS MATERIALIZED (
     SELECT room.organization, room.project, room.kind, room.month, folded.count, room.units - folded.fulfilled AS reserved

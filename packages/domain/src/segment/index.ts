@@ -1,0 +1,2 @@
+export * from './segment-message.ts'
+export * from './segment-rules.ts'

@@ -1,0 +1,73 @@
+import type { FieldPolicy } from '../bodies/choose-fields.ts'
+import { isJsonObject, type JsonObject, memberOf } from '../bodies/json-object.ts'
+import { checkJson } from '../bodies/parse-json.ts'
+import { reject, type Rejection } from '../bodies/rejection.ts'
+import { instantOf } from '../occurred-at.ts'
+import { SEGMENT_RULES } from './segment-rules.ts'
+import { deviceInfoOf } from './segment-context.ts'
+import { traitsOf } from './segment-traits.ts'
+
+/** Types that are accepted and have no meaning here. */
+const IGNORED_TYPES: readonly unknown[] = ['page', 'screen', 'group', 'alias']
+
+/** When a request was sent, by its caller's clock, and received, by ours. */
+export interface SegmentClock {
+  readonly sentAt: unknown
+  readonly receivedMs: number
+}
+
+/** A message as the body of a single route. Both members of a track: its user may have to be identified first. */
+export type SegmentMessage =
+  | { readonly outcome: 'identify'; readonly identify: JsonObject; readonly droppedTraits: number }
+  | { readonly outcome: 'track'; readonly track: JsonObject; readonly identify: JsonObject }
+  /** Nothing that Nextvisit keeps: an anonymous user, or a type without a meaning here. */
+  | { readonly outcome: 'ignored'; readonly reason: 'anonymous' | 'type' }
+  | Rejection
+
+/** One message of Segment's HTTP API (decisions.md, Segment's API). `type` is the route's, or the message's own. */
+export function parseSegmentMessage(
+  message: unknown,
+  type: unknown,
+  clock: SegmentClock,
+  project: Pick<FieldPolicy, 'allowedFields'>,
+): SegmentMessage {
+  if (!isJsonObject(message)) return reject(SEGMENT_RULES.message)
+  const rejection = checkJson(message)
+  if (rejection) return rejection
+  if (IGNORED_TYPES.includes(type)) return { outcome: 'ignored', reason: 'type' }
+  if (type !== 'identify' && type !== 'track') return reject(SEGMENT_RULES.type)
+  const userName = userNameOf(memberOf(message, 'userId'))
+  if (userName === undefined) {
+    if (memberOf(message, 'anonymousId') === undefined) return reject(SEGMENT_RULES.user)
+    return { outcome: 'ignored', reason: 'anonymous' }
+  }
+  const identify = { userName, $deviceInfo: deviceInfoOf(memberOf(message, 'context')) }
+  if (type === 'track') return { outcome: 'track', identify, track: trackOf(userName, message, clock) }
+  const { $set, dropped } = traitsOf(memberOf(message, 'traits'), project)
+  return { outcome: 'identify', identify: { ...identify, userAttributes: { $set } }, droppedTraits: dropped }
+}
+
+/** Some libraries send numbers. An empty `userId` is none. */
+function userNameOf(userId: unknown): unknown {
+  if (typeof userId === 'number') return String(userId)
+  return userId === '' ? undefined : userId
+}
+
+function trackOf(userName: unknown, message: JsonObject, clock: SegmentClock): JsonObject {
+  const timestamp = memberOf(message, 'timestamp')
+  return {
+    userName,
+    eventName: memberOf(message, 'event'),
+    properties: memberOf(message, 'properties'),
+    occurredAt: correctedBy(clock, timestamp),
+  }
+}
+
+/** What the caller's clock is ahead or behind is taken off. A time that is no time is left to the rules of the body. */
+function correctedBy({ sentAt, receivedMs }: SegmentClock, timestamp: unknown): unknown {
+  const [timestampMs, sentMs] = [timestamp, sentAt].map((time) =>
+    typeof time === 'string' ? instantOf(time) : undefined,
+  )
+  if (timestampMs === undefined || sentMs === undefined) return timestamp
+  return new Date(timestampMs + receivedMs - sentMs).toISOString()
+}

@@ -1,0 +1,132 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseIdentifyBody } from '../bodies/identify-body.ts'
+import { isJsonObject } from '../bodies/json-object.ts'
+import { parseSegmentMessage } from './segment-message.ts'
+
+const receivedMs = Date.parse('2026-11-02T10:00:00Z')
+const read = (message: unknown, type: unknown = 'identify', sentAt?: string, allowed: readonly string[] = []) =>
+  parseSegmentMessage(message, type, { sentAt, receivedMs }, { allowedFields: new Set(allowed) })
+const timeOf = (timestamp: unknown, sentAt?: string) => {
+  const parsed = read({ userId: 'ada', event: 'a', timestamp }, 'track', sentAt)
+  return parsed.outcome === 'track' ? parsed.track['occurredAt'] : parsed
+}
+
+describe('the traits of a message (decisions.md, Segment’s API)', () => {
+  it('are flattened with dots', () => {
+    const traits = { plan: 'pro', company: { name: 'Acme', address: { city: 'Bonn' }, seats: [1, 'two'] }, gone: null }
+    expect(read({ userId: 'ada', traits })).toMatchObject({
+      identify: {
+        userAttributes: {
+          $set: {
+            plan: 'pro',
+            'company.name': 'Acme',
+            'company.address.city': 'Bonn',
+            'company.seats': [1, 'two'],
+            gone: null,
+          },
+        },
+      },
+      droppedTraits: 0,
+    })
+  })
+
+  it('leave out and count what no trait can hold', () => {
+    const traits = { ok: 1, list: [[1]], objects: [{}], long: 'x'.repeat(501), ['k'.repeat(101)]: 1, '': 1 }
+    expect(read({ userId: 'ada', traits })).toMatchObject({
+      identify: { userAttributes: { $set: { ok: 1 } } },
+      droppedTraits: 5,
+    })
+  })
+
+  it('leave out a personal field that the project does not keep, with everything in it', () => {
+    const message = { userId: 'ada', traits: { address: { city: 'Bonn' } } }
+    expect(read(message)).toMatchObject({ identify: { userAttributes: { $set: {} } }, droppedTraits: 1 })
+    expect(read(message, 'identify', undefined, ['address'])).toMatchObject({
+      identify: { userAttributes: { $set: { 'address.city': 'Bonn' } } },
+    })
+  })
+
+  it('always become operations that an identify takes, as far as there are not too many', () => {
+    fc.assert(
+      fc.property(fc.object({ maxDepth: 3, maxKeys: 4 }), (given) => {
+        const traits: unknown = JSON.parse(JSON.stringify(given))
+        const parsed = read({ userId: 'ada', traits })
+        fc.pre(parsed.outcome === 'identify')
+        const device = isJsonObject(traits) && Object.keys(traits).some((name) => name.startsWith('$'))
+        expect(device || parseIdentifyBody(parsed.outcome === 'identify' ? parsed.identify : {}).outcome === 'ok').toBe(
+          true,
+        )
+      }),
+    )
+  })
+})
+
+describe('the time of an event (decisions.md, Segment’s API)', () => {
+  it('is corrected by how far the caller’s clock is off', () => {
+    expect(timeOf('2026-11-02T11:59:00.500+01:00', '2026-11-02T11:00:00Z')).toBe('2026-11-02T09:59:00.500Z')
+    expect(timeOf('2026-11-02T08:00:00Z', '2026-11-02T09:00:00Z')).toBe('2026-11-02T09:00:00.000Z')
+  })
+
+  it('is as given without a time that it was sent', () => {
+    expect(timeOf('2026-11-02T09:59:00Z')).toBe('2026-11-02T09:59:00Z')
+    expect(timeOf('2026-11-02T09:59:00Z', 'noon')).toBe('2026-11-02T09:59:00Z')
+  })
+
+  it('is left to the rules of an event where it is no time', () => {
+    expect(timeOf('noon', '2026-11-02T10:00:00Z')).toBe('noon')
+    expect(timeOf(5)).toBe(5)
+    expect(timeOf(undefined)).toBe(undefined)
+  })
+})
+
+describe('the user of a message', () => {
+  it.each([
+    [{ userId: 7 }, '7'],
+    [{ userId: 'ada', anonymousId: 'x' }, 'ada'],
+  ])('%j', (message, userName) => {
+    expect(read(message)).toMatchObject({ outcome: 'identify', identify: { userName } })
+  })
+
+  it.each([[{ anonymousId: 'x' }], [{ userId: '', anonymousId: 'x' }], [{ userId: null, anonymousId: 7 }]])(
+    'is ignored where anonymous: %j',
+    (message) => expect(read(message, 'track')).toEqual({ outcome: 'ignored', reason: 'anonymous' }),
+  )
+
+  it('is asked for where there is none', () => {
+    expect(read({ userId: null })).toMatchObject({
+      outcome: 'rejected',
+      message: 'userId or anonymousId must be given',
+    })
+  })
+})
+
+describe('the context of a message', () => {
+  it('becomes device facts, as far as the device table allows', () => {
+    const context = {
+      locale: 'de-DE',
+      timezone: 'Mars/Olympus',
+      os: { name: 'iPadOS', version: '19.1' },
+      app: { name: 'Shop', version: 2 },
+      device: { id: 'd', type: 'ios', name: 'x' },
+      ip: '10.0.0.1',
+    }
+    expect(read({ userId: 'ada', context })).toMatchObject({
+      identify: {
+        $deviceInfo: {
+          $deviceLanguage: 'de-DE',
+          $deviceOs: 'iOS',
+          $deviceOsVersion: '19.1',
+          $app: 'Shop',
+          $deviceId: 'd',
+          $deviceType: 'native',
+        },
+      },
+    })
+    expect(JSON.stringify(read({ userId: 'ada', context }))).not.toContain('10.0.0.1')
+  })
+
+  it.each([[undefined], ['x'], [{ os: 'x', app: null, device: [] }]])('may be anything: %j', (context) => {
+    expect(read({ userId: 'ada', context })).toMatchObject({ identify: { $deviceInfo: {} } })
+  })
+})

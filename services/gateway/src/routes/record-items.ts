@@ -1,0 +1,90 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { memberOf } from '@nextvisit/domain'
+import type { Logger } from '@nextvisit/service-kit'
+import type { Answer } from '../request/answer.ts'
+import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
+import type { CheckedRequest } from '../request/route.ts'
+import type { IdentifyRecording } from './identify-user.ts'
+import type { PreparedRecord, PrepareRecord } from './prepare-record.ts'
+import type { TrackRecording } from './track-event.ts'
+
+export type PreparedItem = PreparedRecord | Answer | Refusal
+/** Prepares a request as the single route of its type would. `publish` may be called more than once. Never rejects. */
+export type Prepare = (type: 'identify' | 'track', request: CheckedRequest) => Promise<PreparedItem>
+/** Prepares one item; called in the order of the items. Never rejects. */
+export type PrepareItem = (item: unknown, position: number) => Promise<PreparedItem>
+
+export interface RecordItemsParts {
+  readonly prepareRecord: PrepareRecord
+  readonly identify: IdentifyRecording
+  readonly track: TrackRecording
+  readonly logger: Logger
+}
+
+/** So many items take about a millisecond: then other requests have their turn. */
+const ITEMS_PER_TURN = 50
+
+/** {@link PrepareRecord} for one of many: what fails is refused alone. */
+export function createPrepare({ prepareRecord, identify, track, logger }: RecordItemsParts): Prepare {
+  return async (type, request) => {
+    const onFailed = (err: unknown) => {
+      const { requestId, traceparent } = request
+      logger.error({ err, requestId, traceparent }, 'An item of a batch failed')
+      return refuse(REFUSALS.broken)
+    }
+    const preparing = type === 'identify' ? prepareRecord(identify, request) : prepareRecord(track, request)
+    const prepared = await preparing.catch(onFailed)
+    if (prepared.outcome !== 'prepared') return prepared
+    let published: Promise<Answer | Refusal> | undefined
+    return { ...prepared, publish: () => (published ??= prepared.publish().catch(onFailed)) }
+  }
+}
+
+/**
+ * {@link Prepare} for the items of one request, in their order: an event finds the user that an item before it identifies,
+ * and items with one key have one result. Kept answers can't say so: all items are under way at the same time.
+ */
+export function createPrepareInOrder(prepare: Prepare): Prepare {
+  /** By userName: whether an item so far identifies the user. */
+  const identified = new Map<unknown, Promise<boolean>>()
+  /** By the name of its key: the first item that has it. */
+  const keyed = new Map<string, { readonly recordId: string; readonly prepared: Promise<PreparedItem> }>()
+
+  const prepareNext: Prepare = (type, request) => {
+    const userName = memberOf(request.body, 'userName')
+    const isIdentified = identified.get(userName)
+    const prepared = prepare(type, isIdentified ? { isIdentified, ...request } : request)
+    if (type === 'identify') identified.set(userName, wouldIdentify(prepared, isIdentified))
+    return prepared
+  }
+
+  return async (type, request) => {
+    const { idempotent } = request
+    if (typeof idempotent !== 'object') return prepareNext(type, request)
+    const { name, recordId } = idempotent
+    const first = keyed.get(name) ?? { recordId, prepared: prepareNext(type, request) }
+    keyed.set(name, first)
+    return first.recordId === recordId ? first.prepared : refuse(REFUSALS.keyOfAnother)
+  }
+}
+
+async function wouldIdentify(prepared: Promise<PreparedItem>, before: Promise<boolean> | undefined): Promise<boolean> {
+  return (await prepared).outcome !== 'refused' || (await before) === true
+}
+
+/**
+ * Records the items of one request. All are prepared at the same time, so their questions to other services go out
+ * together; then all are published, in their order. Results are in the order of the items. Never rejects.
+ */
+export async function recordItems(
+  items: readonly unknown[],
+  prepareItem: PrepareItem,
+): Promise<readonly (Answer | Refusal)[]> {
+  const preparing: Promise<PreparedItem>[] = []
+  for (const [position, item] of items.entries()) {
+    if (position > 0 && position % ITEMS_PER_TURN === 0) await nextTurn()
+    preparing.push(prepareItem(item, position))
+  }
+  const prepared = await Promise.all(preparing)
+  return Promise.all(prepared.map(async (one) => (one.outcome === 'prepared' ? one.publish() : one)))
+}

@@ -1,0 +1,116 @@
+import { isJsonObject, memberOf, parseUncheckedJson, SEGMENT_LIMITS, SEGMENT_RULES } from '@nextvisit/domain'
+import { type Answer, answer } from '../request/answer.ts'
+import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
+import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
+import { createPrepare, recordItems, type RecordItemsParts } from './record-items.ts'
+import { createPrepareSegmentItem, type SegmentItemParts } from './segment-item.ts'
+
+export type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
+
+interface RejectedMessage {
+  /** The position in the batch. */
+  readonly index: number
+  readonly messageId?: string
+  readonly status: number
+  readonly message: string
+}
+
+/** Of one message, in place of its own `type`. */
+const TYPES = {
+  identify: ROUTES.segmentIdentify,
+  track: ROUTES.segmentTrack,
+  page: ROUTES.segmentPage,
+  screen: ROUTES.segmentScreen,
+  group: ROUTES.segmentGroup,
+  alias: ROUTES.segmentAlias,
+} as const
+/** A library sends what was answered so again, all of it. */
+const RETRYABLE: readonly number[] = [409, 500, 503]
+/** How many refused messages are named to a strict caller. */
+const MAX_NAMED = 10
+/** The names of members as Segment has them. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  userName: 'userId',
+  eventName: 'event',
+  occurredAt: 'timestamp',
+  'userAttributes.$set': 'traits',
+  userAttributes: 'traits',
+}
+
+/** Segment's HTTP API, so that its libraries work with another host (decisions.md, Segment's API). */
+export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
+  // Nobody reads how many forms an event queued, so nothing waits for the evaluator.
+  const prepare = createPrepare({ ...parts, track: { ...parts.track, mayReact: () => false } })
+
+  async function record(
+    request: CheckedRequest,
+    messages: readonly unknown[],
+    type?: string,
+  ): Promise<Answer | Refusal> {
+    const taken = await request.takeItemTokens(messages.length)
+    if (taken.outcome === 'refused') return taken
+    const results = await recordItems(messages, createPrepareSegmentItem({ ...parts, prepare }, request, type))
+    return answerOf(messages, results, request.header('x-strict-mode') === '1')
+  }
+
+  const ofOneMessage = Object.entries(TYPES).map(([type, signature]) => ({
+    ...signature,
+    parseBody: parseUncheckedJson,
+    handle: (request: CheckedRequest) => record(request, [request.body], type),
+  }))
+  return [
+    ...ofOneMessage,
+    {
+      ...ROUTES.segmentBatch,
+      parseBody: parseUncheckedJson,
+      handle: async (request) => {
+        const batch = memberOf(request.body, 'batch')
+        if (!Array.isArray(batch) || batch.length > SEGMENT_LIMITS.batchMessages)
+          return refuse({ status: 400, ...SEGMENT_RULES.batch })
+        return record(request, batch)
+      },
+    },
+  ]
+}
+
+/**
+ * A library drops all messages of a request on a 4xx, and sends all again on a 503. So a message that is refused fails none
+ * of the others, and the whole is answered 503 only if no message that was recorded could be recorded twice.
+ */
+function answerOf(
+  messages: readonly unknown[],
+  results: readonly (Answer | Refusal)[],
+  isStrict: boolean,
+): Answer | Refusal {
+  const isRetryable = results.some(({ status }) => RETRYABLE.includes(status))
+  const isRepeatable = results.every(({ outcome }, index) => outcome === 'refused' || hasId(messages[index]))
+  if (isRetryable && isRepeatable) return refuse(REFUSALS.notRecorded)
+  const rejected = results.flatMap((result, index) =>
+    result.outcome === 'refused' ? [rejectedMessage(result, messages[index], index)] : [],
+  )
+  if (isStrict && rejected.length > 0) return refuse({ status: 400, message: strictMessage(rejected) })
+  return answer(200, { success: true, rejected })
+}
+
+function strictMessage(rejected: readonly RejectedMessage[]): string {
+  const named = rejected.slice(0, MAX_NAMED).map(({ index, message }) => `message ${index}: ${message}`)
+  const more = rejected.length > MAX_NAMED ? [`${rejected.length - MAX_NAMED} more`] : []
+  return `Refused: ${[...named, ...more].join('; ')}`
+}
+
+function hasId(message: unknown): boolean {
+  return messageIdOf(message) !== undefined
+}
+
+function messageIdOf(message: unknown): unknown {
+  return isJsonObject(message) ? memberOf(message, 'messageId') : undefined
+}
+
+function rejectedMessage({ status, message }: Refusal, given: unknown, index: number): RejectedMessage {
+  const messageId = messageIdOf(given)
+  const named = message.replace(
+    /^(?:userName|eventName|occurredAt|userAttributes(?:\.\$set)?)\b/,
+    (name) => MEMBERS[name] ?? name,
+  )
+  return { index, ...(typeof messageId === 'string' && { messageId }), status, message: named }
+}

@@ -1,0 +1,128 @@
+import { hash, randomUUIDv7 } from 'node:crypto'
+import {
+  isJsonObject,
+  type JsonObject,
+  memberOf,
+  parseSegmentMessage,
+  SEGMENT_LIMITS,
+  SEGMENT_RULES,
+} from '@nextvisit/domain'
+import { idempotentRequestOf, isIdempotencyKey } from '../idempotency/idempotent-request.ts'
+import { type Answer, answer } from '../request/answer.ts'
+import { type Refusal, refuse, refuseBody } from '../request/refusals.ts'
+import { type CheckedRequest, ROUTES } from '../request/route.ts'
+import { createPrepareInOrder, type Prepare, type PreparedItem, type PrepareItem } from './record-items.ts'
+
+export interface SegmentItemParts {
+  readonly prepare: Prepare
+  /** Whether the user was never identified. False where that is not known. */
+  readonly isMissing: (request: CheckedRequest, userName: string) => Promise<boolean>
+  /** What was accepted and is not recorded: messages, and values of traits. */
+  readonly onLeftOut: (reason: 'anonymous' | 'type' | 'trait', count: number) => void
+}
+
+/** What a message is answered with that leaves no record. */
+const NOTHING_RECORDED = answer(200, {})
+const TOO_LARGE = refuse({ status: 413, ...SEGMENT_RULES.messageBytes })
+
+/** Prepares the messages of one request (decisions.md, Segment's API). `type`: of all of them, or undefined for their own. */
+export function createPrepareSegmentItem(
+  { prepare, isMissing, onLeftOut }: SegmentItemParts,
+  request: CheckedRequest,
+  type: string | undefined,
+): PrepareItem {
+  const prepareInOrder = createPrepareInOrder(prepare)
+  const createUsers = request.project.config.segment?.createUsers ?? true
+  /** By userName: the identify before the user's first event here; undefined where none is needed. */
+  const creating = new Map<unknown, Promise<PreparedItem | undefined>>()
+
+  async function create(identifying: CheckedRequest): Promise<PreparedItem | undefined> {
+    const userName = memberOf(identifying.body, 'userName')
+    const isNew = createUsers && typeof userName === 'string' && (await isMissing(request, userName))
+    return isNew ? prepareInOrder('identify', identifying) : undefined
+  }
+
+  /** An event of an unknown user identifies them first. */
+  async function prepareTrack(tracking: CheckedRequest, identifying: CheckedRequest): Promise<PreparedItem> {
+    const userName = memberOf(tracking.body, 'userName')
+    const created = creating.get(userName) ?? create(identifying)
+    creating.set(userName, created)
+    const user = await created
+    if (user?.outcome === 'refused') return user
+    if (user?.outcome !== 'prepared') return prepareInOrder('track', tracking)
+    const event = await prepareInOrder('track', { ...tracking, isIdentified: Promise.resolve(true) })
+    return { outcome: 'prepared', publish: () => publishBoth(user.publish(), publish(event)) }
+  }
+
+  return async (message) => {
+    const sentAt = memberIn(message, 'sentAt') ?? memberIn(request.body, 'sentAt')
+    const clock = { sentAt, receivedMs: request.receivedMs }
+    const parsed = parseSegmentMessage(message, type ?? memberIn(message, 'type'), clock, request.project)
+    if (parsed.outcome === 'rejected') return refuseBody(parsed)
+    if (parsed.outcome === 'ignored') {
+      onLeftOut(parsed.reason, 1)
+      return NOTHING_RECORDED
+    }
+    const content = contentOf(message as JsonObject)
+    if (Buffer.byteLength(content) > SEGMENT_LIMITS.messageBytes) return TOO_LARGE
+    const requestOf = (body: JsonObject, part: 'message' | 'user') =>
+      messageRequestOf(request, { body, messageId: memberIn(message, 'messageId'), content, part })
+    const identifying = requestOf(parsed.identify, parsed.outcome === 'track' ? 'user' : 'message')
+    if (parsed.outcome === 'track') return prepareTrack(requestOf(parsed.track, 'message'), identifying)
+    onLeftOut('trait', parsed.droppedTraits)
+    creating.set(memberOf(identifying.body, 'userName'), Promise.resolve(undefined))
+    return prepareInOrder('identify', identifying)
+  }
+}
+
+interface MessagePart {
+  readonly body: JsonObject
+  readonly messageId: unknown
+  /** Differs where the message does. */
+  readonly content: string
+  /** The record of the message itself, or of the user whom it creates. */
+  readonly part: 'message' | 'user'
+}
+
+/** A message as a request of its own. Its `messageId` is its `Idempotency-Key`. */
+function messageRequestOf(request: CheckedRequest, { body, messageId, content, part }: MessagePart): CheckedRequest {
+  const idempotent = idempotentRequestOf({
+    key: keyOfMessage(messageId),
+    suffix: part,
+    project: request.project,
+    apiKey: request.key.entry,
+    route: ROUTES.segmentBatch.pattern,
+    bytes: content,
+  })
+  const requestId = typeof idempotent === 'object' ? idempotent.recordId : randomUUIDv7()
+  return { ...request, requestId, idempotent, body }
+}
+
+/** Some libraries send their own forms of ids: any text or number that tells messages apart. */
+function keyOfMessage(messageId: unknown): string | undefined {
+  if (typeof messageId === 'number') return String(messageId)
+  if (typeof messageId !== 'string' || messageId === '') return undefined
+  return isIdempotencyKey(messageId) ? messageId : hash('sha256', messageId)
+}
+
+/** What stays the same when a library sends a message again: `sentAt` does not. */
+function contentOf({ sentAt: _sentAt, writeKey: _key, type: _type, ...content }: JsonObject): string {
+  return JSON.stringify(content)
+}
+
+function memberIn(value: unknown, name: string): unknown {
+  return isJsonObject(value) ? memberOf(value, name) : undefined
+}
+
+async function publish(event: PreparedItem): Promise<Answer | Refusal> {
+  return event.outcome === 'prepared' ? event.publish() : event
+}
+
+/** The event counts only for a user who exists. */
+async function publishBoth(
+  user: Promise<Answer | Refusal>,
+  event: Promise<Answer | Refusal>,
+): Promise<Answer | Refusal> {
+  const [identified, tracked] = await Promise.all([user, event])
+  return identified.outcome === 'refused' ? identified : tracked
+}
