@@ -25,8 +25,7 @@ export interface CallQueue {
 }
 
 /**
- * A user's calls reach the gateway in their order: while a request is under way, or a call waits for its next try, later
- * calls of the same user wait, too.
+ * A user's calls reach the gateway in their order: each waits until the one before it is settled.
  */
 export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDelayMs }: CallQueueParts): CallQueue {
   /** Not under way now; in the order of the calls. */
@@ -95,7 +94,7 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
 
   function sendAgainLater(batch: readonly WaitingCall[], failed: FailedAttempt): void {
     pause(failed.retryAfterMs)
-    for (const call of batch) noteFailure(call, failed)
+    for (const call of batch) call.lastFailure = failed.cause
     waiting = [...batch, ...waiting]
   }
 
@@ -115,7 +114,7 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
       if (judgement.outcome !== 'again') continue
       call.attempts += 1
       call.sendFrom = performance.now() + retryDelayMs(call.attempts, 0, Math.random())
-      noteFailure(call, judgement)
+      call.lastFailure = judgement.cause
     }
     waiting = [...batch, ...waiting]
   }
@@ -167,9 +166,4 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
     flush,
     close: (withinMs) => (closing ??= flushWithin(withinMs)),
   }
-}
-
-function noteFailure(call: WaitingCall, { cause, mayBeRunning }: Pick<FailedAttempt, 'cause' | 'mayBeRunning'>): void {
-  call.lastFailure = cause
-  call.mayBeRunning = mayBeRunning
 }

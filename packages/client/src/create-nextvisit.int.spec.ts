@@ -1,13 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  type ArrivedItem,
-  givenScriptedGateway,
-  recorded,
-  refusal,
-  refused,
-  type Script,
-} from '../test/scripted-gateway.ts'
+import { givenScriptedGateway, recorded, refusal, refused, type Script } from '../test/scripted-gateway.ts'
 import { createNextvisit, type NextvisitOptions } from './create-nextvisit.ts'
 import { NextvisitError } from './nextvisit-error.ts'
 
@@ -43,10 +36,10 @@ describe('calls', () => {
     const results = await Promise.all([
       nextvisit.identify({ userName: 'ada' }),
       nextvisit.track(track('grace')),
-      nextvisit.track(track('ada')),
+      nextvisit.track(track('joan')),
     ])
     expect(results.map(({ status }) => status)).toEqual([200, 404, 202])
-    expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'grace', 'ada']])
+    expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'grace', 'joan']])
     expect(requests[0]?.headers).toMatchObject({
       'x-api-key': 'nv_admin_P_test',
       'user-agent': expect.stringMatching(/^nextvisit-client\/\d+\.\d+\.\d+/),
@@ -57,8 +50,8 @@ describe('calls', () => {
     const { nextvisit, requests } = await givenClient(takes)
     await Promise.all([
       nextvisit.track({ ...track('ada'), idempotencyKey: 'order-1' }),
-      nextvisit.track(track('ada')),
-      nextvisit.track({ ...track('ada'), idempotencyKey: null }),
+      nextvisit.track(track('grace')),
+      nextvisit.track({ ...track('joan'), idempotencyKey: null }),
     ])
     const [given, ...made] = keysOf(requests[0]?.items ?? [])
     expect([given, new Set(made).size]).toEqual(['order-1', 2])
@@ -222,35 +215,22 @@ describe('an item that got no answer', () => {
     expect(requests.map(({ items }) => items.map(({ eventName }) => eventName))).toEqual([
       ['ada 1', 'grace 1'],
       ['grace 2'],
-      ['ada 1', 'ada 2'],
+      ['ada 1'],
+      ['ada 2'],
     ])
-  })
-
-  it('is sent with the calls of its user that were refused behind it', async () => {
-    const { nextvisit, requests } = await givenClient(({ items }, count) =>
-      count === 0 ? [refused(503), refused(404), ...recorded(items.slice(2))] : recorded(items),
-    )
-    const results = await Promise.all([
-      nextvisit.identify({ userName: 'ada' }),
-      nextvisit.track(track('ada')),
-      nextvisit.track(track('grace')),
-    ])
-    expect(results.map(({ status }) => status)).toEqual([200, 202, 202])
-    expect(keysOf(requests[1]?.items ?? [])).toEqual(keysOf(requests[0]?.items.slice(0, 2) ?? []))
   })
 })
 
 describe('the calls of one user', () => {
-  it.each([
-    ['a request without an answer', 'cut' as const],
-    ['409', [refused(409), refused(409), refused(409)]],
-  ])('are sent one by one after %s: the gateway may still be at work on some of them', async (_, answer) => {
-    const { nextvisit, requests } = await givenClient(firstThenTakes(answer))
-    const calls = ['ada', 'ada', 'grace'].map((userName) => nextvisit.track(track(userName)))
+  it('are sent one by one: a call waits for the answer to the one before it', async () => {
+    const { nextvisit, requests } = await givenClient(takes)
+    const calls = [
+      nextvisit.identify({ userName: 'ada' }),
+      nextvisit.track(track('ada')),
+      nextvisit.track(track('grace')),
+    ]
     await Promise.all(calls)
-    const [first, ...later] = requests.map(({ items }) => items)
-    const adas = (items: readonly ArrivedItem[] = []) => keysOf(items.filter(({ userName }) => userName === 'ada'))
-    expect(later.map(adas).filter(({ length }) => length > 0)).toEqual(adas(first).map((key) => [key]))
+    expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'grace'], ['ada']])
   })
 
   it('are not in two requests at the same time, those of others are', async () => {

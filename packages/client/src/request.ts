@@ -15,10 +15,7 @@ export interface RequestOptions {
   readonly controller: AbortController
 }
 
-/**
- * One try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. `mayBeRunning`: the
- * gateway may still be at work on it.
- */
+/** One try of a request. `failed`: the same request may be sent again, no sooner than `retryAfterMs`. */
 export type Attempt =
   | { readonly outcome: 'answered'; readonly status: number; readonly body: AnswerBody }
   | FailedAttempt
@@ -26,7 +23,6 @@ export type Attempt =
 export interface FailedAttempt {
   readonly outcome: 'failed'
   readonly retryAfterMs: number
-  readonly mayBeRunning: boolean
   readonly cause: Error
 }
 
@@ -53,7 +49,7 @@ export function createSendRequest(host: string, key: string): SendRequest {
       })
       return attemptOf(response, await response.text())
     } catch (error) {
-      return { outcome: 'failed', retryAfterMs: 0, mayBeRunning: true, cause: failureOf(error) }
+      return { outcome: 'failed', retryAfterMs: 0, cause: failureOf(error) }
     } finally {
       clearTimeout(timer)
     }
@@ -68,7 +64,7 @@ function attemptOf({ status, headers }: Response, text: string): Attempt {
   if (status === 413) return { outcome: 'answered', status, body: { ...TOO_LARGE } }
   const cause = new Error(`HTTP ${status}: ${isRefusal ? String(body['message']) : 'this is no answer of Nextvisit'}`)
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'), Date.now())
-  return { outcome: 'failed', retryAfterMs, mayBeRunning: !isRefusal, cause }
+  return { outcome: 'failed', retryAfterMs, cause }
 }
 
 function parseObject(text: string): AnswerBody | undefined {

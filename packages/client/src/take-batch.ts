@@ -1,7 +1,7 @@
 import { MAX_BATCH_ITEMS } from './batch-limits.ts'
 import type { WaitingCall } from './waiting-call.ts'
 
-type Candidate = Pick<WaitingCall, 'item' | 'bytes' | 'sendFrom' | 'mayBeRunning'>
+type Candidate = Pick<WaitingCall, 'item' | 'bytes' | 'sendFrom'>
 
 /** Of a batch without items. */
 export const ENVELOPE_BYTES = '{"items":[]}'.length
@@ -21,8 +21,8 @@ export interface BatchRules {
 }
 
 /**
- * The next batch: the first calls, in their order, that may be sent now. A call waits for the calls before it of the same
- * user, so it never overtakes one of them.
+ * The next batch: the first calls, in their order, that may be sent now, one of each user. A call waits until those before
+ * it of the same user have their answers, so it never overtakes one of them.
  */
 export function takeBatch<Call extends Candidate>(
   waiting: readonly Call[],
@@ -41,8 +41,8 @@ export function takeBatch<Call extends Candidate>(
     const isFull = batch.length === MAX_BATCH_ITEMS || bytes + call.bytes > maxBytes
     if (isFull && batch.length > 0) break
     batch.push(call)
-    // Answered 409, it would be overtaken by those behind it that the gateway is not at work on.
-    if (call.mayBeRunning) heldUsers.add(userName)
+    // If the gateway asked to send it again, one behind it in the same batch would overtake it.
+    heldUsers.add(userName)
     bytes += call.bytes + 1
   }
   return batch

@@ -21,8 +21,6 @@ export interface WaitingCall extends WrittenCall {
   attempts: number
   /** Not sent before this `performance.now()` instant. */
   sendFrom: number
-  /** Whether the gateway may still be at work on an earlier try: then it answers 409. */
-  mayBeRunning: boolean
   /** Why the latest try had no answer. */
   lastFailure?: Error
 }
@@ -59,7 +57,6 @@ export function waitForAnswer(written: WrittenCall, deadlineMs: number, onSettle
     fail: (message) => settle(() => reject(unanswered(message, [written.item], call.lastFailure))),
     attempts: 0,
     sendFrom: 0,
-    mayBeRunning: false,
   }
   const timer = setTimeout(() => call.fail(`There was no answer within ${deadlineMs} ms`), deadlineMs)
   return call
