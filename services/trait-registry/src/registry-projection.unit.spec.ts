@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const set = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`trait_${at}`, 1]))
+const at = (second: number) => `2026-11-02T10:00:0${second}.000Z`
 const recorded = (facts: readonly IdentifyRequested[]) =>
   facts.map((fact, at) => ({ fact, topic: 'user-events', partition: 0, offset: BigInt(at), timestampMs: 0 }))
 const context = { catalog: staticCatalog([]), isRebuild: false }
@@ -23,7 +24,6 @@ it('keeps and writes one row a name, however many records carry it', () => {
 
 it('keeps of a name what its earliest record says, whichever comes first', () => {
   const { empty, evolve } = createRegistryProjection({ countPartitions: async () => 1 })
-  const at = (second: number) => `2026-11-02T10:00:0${second}.000Z`
   const records = recorded(
     [3, 1, 2].map((second) =>
       identifyRequested({
