@@ -7,7 +7,7 @@ import { createRegistryProjection } from './registry-projection.ts'
 const set = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`trait_${at}`, 1]))
 const at = (second: number) => `2026-11-02T10:00:0${second}.000Z`
 const recorded = (facts: readonly IdentifyRequested[]) =>
-  facts.map((fact, at) => ({ fact, topic: 'user-events', partition: 0, offset: BigInt(at), timestampMs: 0 }))
+  facts.map((fact, offset) => ({ fact, topic: 'user-events', partition: 0, offset: BigInt(offset), timestampMs: 0 }))
 const context = { catalog: staticCatalog([]), isRebuild: false }
 
 it('keeps and writes one row a name, however many records carry it', () => {
