@@ -4,7 +4,7 @@ import type { PartitionAlarm, PartitionProgress, ProjectionRunner } from '@nextv
 import type { Health } from '@nextvisit/service-kit'
 
 export interface ConsumerHealthOptions {
-  readonly runner: Pick<ProjectionRunner, 'progress'>
+  readonly runner: Pick<ProjectionRunner, 'progress' | 'alarmProblem'>
   readonly catalog: Pick<LiveCatalogView, 'isCurrentWithin' | 'problems'>
   readonly db: Db
 }
@@ -30,7 +30,8 @@ export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): 
         const partitions = hanging.map(({ topic, partition }) => `${topic}/${partition}`).join(', ')
         return { status: 'unavailable', because: `nothing was folded of ${partitions} for a while` }
       }
-      const alarms = progress.flatMap((partition) => partition.alarms.map((alarm) => textOf(partition, alarm)))
+      const ofPartitions = progress.flatMap((partition) => partition.alarms.map((alarm) => textOf(partition, alarm)))
+      const alarms = [...ofPartitions, runner.alarmProblem() ?? []].flat()
       return alarms.length === 0 ? { status: 'available' } : { status: 'available', alarms }
     },
     isReady: async () => {

@@ -17,11 +17,12 @@ const halted = {
 function givenHealth({
   hangsMs = 0,
   alarms = [] as readonly PartitionAlarm[],
+  alarmProblem = undefined as string | undefined,
   isCatalogCurrent = true,
   problems = [] as readonly CatalogProblem[],
 }) {
   return consumerHealth({
-    runner: { progress: () => [{ ...place, stalledMs: 600_000, hangsMs, alarms }] },
+    runner: { alarmProblem: () => alarmProblem, progress: () => [{ ...place, stalledMs: 600_000, hangsMs, alarms }] },
     catalog: { isCurrentWithin: () => isCatalogCurrent, problems: () => problems },
     db: { $queryRaw: async () => [] } as unknown as Db,
   })
@@ -40,6 +41,14 @@ describe('consumerHealth', () => {
     expect(givenHealth({ alarms: [halted] }).isLive()).toEqual({
       status: 'available',
       alarms: ['user-events/3 halted at offset 7: FOLD_FAILED TypeError: x'],
+    })
+  })
+
+  it('says if alarms cannot be written', () => {
+    const alarmProblem = 'alarms cannot be written: permission denied'
+    expect(givenHealth({ alarms: [halted], alarmProblem }).isLive()).toEqual({
+      status: 'available',
+      alarms: ['user-events/3 halted at offset 7: FOLD_FAILED TypeError: x', alarmProblem],
     })
   })
 

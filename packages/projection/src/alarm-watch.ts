@@ -27,14 +27,29 @@ interface Found {
   readonly alarm: PartitionAlarm
 }
 
+export interface AlarmWatch extends Rounds {
+  /** Why alarms are not written at present. */
+  readonly problem: () => string | undefined
+}
+
 /** Keeps the alarms of the owned partitions in Postgres, and passes on which records an operator wants set aside. */
-export function createAlarmWatch({ db, projection, owned, logger, everyMs }: AlarmWatchOptions): Rounds {
+export function createAlarmWatch({ db, projection, owned, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
   /** By {@link nameOf}. */
   const raised = new Map<string, Found & { readonly atMs: number }>()
 
-  /** While Postgres is unavailable, nobody can read alarms there either. */
-  const runRound = (): Promise<void> =>
-    passOnAll().catch((err: unknown) => logger.debug({ err }, 'Cannot write alarms; trying again'))
+  let problem: string | undefined
+
+  /** Says so once: it is tried again every round. */
+  const runRound = async (): Promise<void> => {
+    try {
+      await passOnAll()
+      if (problem !== undefined) logger.info({}, 'Alarms are written again')
+      problem = undefined
+    } catch (err) {
+      if (problem === undefined) logger.warn({ err }, 'Cannot write alarms, so nextvisit status does not show them')
+      problem = `alarms cannot be written: ${err instanceof Error ? err.message : String(err)}`
+    }
+  }
 
   const passOnAll = async (): Promise<void> => {
     const found = owned().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
@@ -75,7 +90,7 @@ export function createAlarmWatch({ db, projection, owned, logger, everyMs }: Ala
     }
   }
 
-  return createRounds(runRound, everyMs)
+  return { ...createRounds(runRound, everyMs), problem: () => problem }
 }
 
 function nameOf({ one, alarm }: Found): string {

@@ -17,4 +17,4 @@ export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOpt
 
 /** The folder of the core's migrations, applied in every service's schema before its own. */
 export const coreMigrations = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
-export { MAX_BYTES_A_COMMIT, requireFits } from './require-fits.ts'
+export { MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, requireFits } from './require-fits.ts'

@@ -60,6 +60,8 @@ export interface ProjectionRunner {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
   readonly progress: () => readonly PartitionProgress[]
+  /** Why alarms are not in Postgres, where `nextvisit status` reads them. */
+  readonly alarmProblem: () => string | undefined
   /** Somebody waits for records that gather: this process fetches and folds them now. */
   readonly hurry: () => void
   /** A caller waits for what follows the fold of this record: the process that owns its partition fetches it now. */
@@ -159,6 +161,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       await logAdmin.disconnect()
     },
     progress,
+    alarmProblem: alarms.problem,
     hurry: gathering.hurry,
     hurryTo: (record) => {
       if (find(record.topic, record.partition)) gathering.hurryTo(record)

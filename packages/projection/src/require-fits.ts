@@ -6,16 +6,27 @@ import { BatchTooLargeError } from './errors.ts'
  */
 export const MAX_BYTES_A_COMMIT = 16 * 1024 * 1024
 
+/** What the counts of one event of one user may take: two names, a slug, and 51 instants. */
+export const MAX_BYTES_AN_EVENT = 1_024
+
+export interface LoadedRows {
+  readonly rows: number
+  readonly maxBytesARow: number
+  /** Rows of users' events beside them, whether or not they are there. */
+  readonly eventRows: number
+}
+
 /**
  * For `load`: throws {@link BatchTooLargeError} where the rows of `records` records are too long for one commit, so that the
  * core folds the batch in parts. One record always fits. `measure` is only called where the rows could be too long.
  */
 export async function requireFits(
   records: number,
-  { rows, maxBytesARow }: { readonly rows: number; readonly maxBytesARow: number },
+  { rows, maxBytesARow, eventRows }: LoadedRows,
   measure: () => Promise<number>,
 ): Promise<void> {
-  if (records === 1 || rows * maxBytesARow <= MAX_BYTES_A_COMMIT) return
-  const bytes = await measure()
+  const eventBytes = eventRows * MAX_BYTES_AN_EVENT
+  if (records === 1 || rows * maxBytesARow + eventBytes <= MAX_BYTES_A_COMMIT) return
+  const bytes = eventBytes > MAX_BYTES_A_COMMIT ? eventBytes : eventBytes + (await measure())
   if (bytes > MAX_BYTES_A_COMMIT) throw new BatchTooLargeError(bytes, MAX_BYTES_A_COMMIT)
 }

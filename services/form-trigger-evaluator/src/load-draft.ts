@@ -17,7 +17,8 @@ interface Stored {
 /**
  * What is known of the users that a batch touches, by one query, however large the batch. Of their events only those that
  * these records can ask for; of their queues only open rows, and rows that these records name. So the cost of a batch does
- * not grow with a user's history. Throws `BatchTooLargeError` where the users' traits are too long for one commit.
+ * not grow with a user's history. Throws `BatchTooLargeError` where the users' traits, or the events, are too
+ * much for one commit.
  */
 export async function loadDraft(
   db: Db,
@@ -27,13 +28,16 @@ export async function loadDraft(
   const draft = emptyDraft()
   for (const { fact, partition } of batch) draft.users.set(userKeyOf(fact), newUser(fact, partition))
   const touched = [...draft.users.values()]
-  const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes }
+  const asking = batch.map(({ fact }) => ({
+    fact,
+    slugs: slugsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)),
+  }))
+  const eventRows = asking.reduce((sum, { slugs }) => sum + slugs.length, 0)
+  const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
   await requireFits(batch.length, size, () => traitBytesOfUsers(db, touched))
   const events = new Map<string, UserEvent>()
-  for (const { fact } of batch) {
-    for (const slug of slugsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog))) {
-      events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
-    }
+  for (const { fact, slugs } of asking) {
+    for (const slug of slugs) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
   }
   const asked = sql`SELECT * FROM ${users.source('asked', touched)}`
   const stored = await readTogether<Stored>(db, asked, {

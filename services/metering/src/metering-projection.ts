@@ -14,14 +14,15 @@ import {
 } from './ledger.ts'
 import { counters, uniqueNames, usage } from './tables.ts'
 
-/** What a batch adds. Rows of the same key are merged when they are written. */
+/** What a batch adds. Rows of the same key are merged when they are written; names, of which a record may carry 250, at once. */
 export interface MeteringDraft {
   /** Every counter that the batch may touch, with what metered events add to it. */
   readonly counted: NewRow<typeof counters>[]
   readonly eventUnits: FoldedUnit[]
   readonly memberUnits: FoldedUnit[]
   readonly used: NewRow<typeof usage>[]
-  readonly names: NewRow<typeof uniqueNames>[]
+  /** By name. */
+  readonly names: Map<string, NewRow<typeof uniqueNames>>
 }
 
 /**
@@ -35,7 +36,7 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   schema: UserFact,
   // Only names count of imported records, and each name counts once anyway.
   idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
-  empty: () => ({ counted: [], eventUnits: [], memberUnits: [], used: [], names: [] }),
+  empty: () => ({ counted: [], eventUnits: [], memberUnits: [], used: [], names: new Map() }),
 
   evolve: (draft, { fact, partition }) => {
     if (fact.type === 'EventTracked') foldEvent(draft, fact, partition)
@@ -49,7 +50,7 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
     ...countMembers(memberUnits),
     ...fulfil([...eventUnits, ...memberUnits]),
     ...usage.upsert(used),
-    ...uniqueNames.upsert(names, { where: IS_NEW_NAME }),
+    ...uniqueNames.upsert([...names.values()], { where: IS_NEW_NAME }),
   ],
 
   due: (db, instant, { partitions }) => findUnfolded(db, partitions, deadlineAt(instant)),
@@ -77,7 +78,7 @@ function deadlineAt(instant: Date): Date {
 function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number): void {
   const { organization, project, environment, received, slug, id } = fact
   const month = monthOf(received)
-  draft.names.push({ organization, project, kind: 'event', slug, firstMonth: month })
+  addName(draft, { organization, project, kind: 'event', slug, firstMonth: month })
   if (fact.imported) return
   draft.used.push({ organization, project, month, environment, partition, events: 1, identifies: 0, visits: 0 })
   if (!fact.metered) return
@@ -91,7 +92,7 @@ function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: 
   const { organization, project, environment, received, userId } = fact
   const month = monthOf(received)
   for (const slug of customTraitSlugs(fact.operations)) {
-    draft.names.push({ organization, project, kind: 'trait', slug, firstMonth: month })
+    addName(draft, { organization, project, kind: 'trait', slug, firstMonth: month })
   }
   if (fact.imported) return
   const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
@@ -99,4 +100,11 @@ function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: 
   const counter = { ...counterOf('mau', fact, month), partition }
   draft.counted.push({ ...counter, count: 0 })
   draft.memberUnits.push({ ...counter, unit: userId })
+}
+
+function addName({ names }: MeteringDraft, row: NewRow<typeof uniqueNames>): void {
+  // Ids have no slash, and the slug is the last part.
+  const key = `${row.organization}/${row.project}/${row.kind}/${row.slug}`
+  const before = names.get(key)
+  if (!before || row.firstMonth < before.firstMonth) names.set(key, row)
 }

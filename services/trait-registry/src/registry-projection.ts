@@ -1,12 +1,26 @@
-import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { type NewRow, sql } from '@nextvisit/database'
+import { type EventTracked, type IdentifyRequested, type ProjectRef, TOPICS, UserFact } from '@nextvisit/contracts'
+import { sql } from '@nextvisit/database'
 import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
 import { claims, definitionCounts, definitions } from './tables.ts'
 
-/** What a batch adds: a row for each name of each record. Rows of the same name are merged when they are written. */
-export type RegistryDraft = (NewRow<typeof definitions> & NewRow<typeof definitionCounts>)[]
+/**
+ * What a batch adds: a row for each name and partition, by both. A record carries up to 250 names, nearly always the same
+ * ones: rows for each record would cost many times what reading the record costs.
+ */
+export type RegistryDraft = Map<string, AddedName>
+
+interface AddedName extends ProjectRef, Pick<CarriedName, 'kind' | 'slug'> {
+  readonly partition: number
+  count: number
+  lastSeenAt: string
+  /** Of the earliest record. */
+  name: string
+  firstSeenAt: string
+  firstRecordId: string
+  registeredBy: string | null
+}
 
 export interface RegistryProjectionOptions {
   /** Of `user-events`: a claim is dropped only when every partition is folded past its lifetime. */
@@ -24,28 +38,31 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     topics: [TOPICS.userEvents],
     schema: UserFact,
     idempotencyOf: idempotentRecordOf,
-    empty: () => [],
+    empty: () => new Map(),
 
     evolve: (draft, { fact, partition }) => {
       if (fact.type === 'EventTracked') {
         const { slug, eventName: name, newEvent: isNew } = fact
-        draft.push(rowOf(fact, partition, { kind: 'event', slug, name, isNew }))
+        addName(draft, fact, partition, { kind: 'event', slug, name, isNew })
       }
       if (fact.type === 'IdentifyRequested') {
+        const registered = new Set(fact.registeredTraits)
         for (const slug of customTraitSlugs(fact.operations)) {
-          const isNew = fact.registeredTraits.includes(slug)
-          draft.push(rowOf(fact, partition, { kind: 'trait', slug, name: slug, isNew }))
+          addName(draft, fact, partition, { kind: 'trait', slug, name: slug, isNew: registered.has(slug) })
         }
       }
       return draft
     },
 
     // Names that are registered now need no claim any more, whoever held it.
-    save: (draft) => [
-      ...definitions.upsert(draft, { where: CHANGES_DEFINITION }),
-      ...definitionCounts.upsert(draft),
-      ...claims.deleteByKeys(draft),
-    ],
+    save: (draft) => {
+      const added = [...draft.values()]
+      return [
+        ...definitions.upsert(added, { where: CHANGES_DEFINITION }),
+        ...definitionCounts.upsert(added),
+        ...claims.deleteByKeys(added),
+      ]
+    },
 
     due: async (db, instant, { partitions }) => {
       const deadline = new Date(instant.getTime() - CLAIM_LIFETIME_MS)
@@ -77,11 +94,42 @@ interface CarriedName {
   readonly isNew: boolean
 }
 
-function rowOf(
+function addName(
+  draft: RegistryDraft,
   { organization, project, received, id }: EventTracked | IdentifyRequested,
   partition: number,
-  { isNew, ...name }: CarriedName,
-): RegistryDraft[number] {
-  const first = { firstSeenAt: received, firstRecordId: id, registeredBy: isNew ? id : null }
-  return { organization, project, ...name, ...first, partition, count: 1, lastSeenAt: received }
+  { kind, slug, name, isNew }: CarriedName,
+): void {
+  // Ids have no slash, and the slug is the last part.
+  const key = `${organization}/${project}/${partition}/${kind}/${slug}`
+  const registeredBy = isNew ? id : null
+  const first = { name, firstSeenAt: received, firstRecordId: id }
+  const before = draft.get(key)
+  if (!before) {
+    draft.set(key, {
+      organization,
+      project,
+      partition,
+      kind,
+      slug,
+      count: 1,
+      lastSeenAt: received,
+      registeredBy,
+      ...first,
+    })
+    return
+  }
+  before.count += 1
+  if (received > before.lastSeenAt) before.lastSeenAt = received
+  if (isEarlier(first, before)) Object.assign(before, first)
+  // Of several any will do; the least, so that a replay finds the same.
+  if (registeredBy !== null && (before.registeredBy === null || registeredBy < before.registeredBy)) {
+    before.registeredBy = registeredBy
+  }
+}
+
+/** By (received, id), as the table decides. */
+function isEarlier(one: Pick<AddedName, 'firstSeenAt' | 'firstRecordId'>, other: typeof one): boolean {
+  if (one.firstSeenAt !== other.firstSeenAt) return one.firstSeenAt < other.firstSeenAt
+  return one.firstRecordId < other.firstRecordId
 }

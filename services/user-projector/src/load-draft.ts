@@ -18,7 +18,7 @@ type EventRow = RowOf<typeof userEvents>
 
 /**
  * What the rows say of the users that a batch touches, as far as the batch may need it: few queries, however many records.
- * Throws `BatchTooLargeError` where the users' traits are too long for one commit.
+ * Throws `BatchTooLargeError` where the users' traits, or the events that their segments count, are too much for one commit.
  */
 export async function loadDraft(
   db: Db,
@@ -42,7 +42,8 @@ export async function loadDraft(
     if (mayChangeSegments(fact, user.segments)) followed.add(user)
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
-  const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes }
+  const counted = [...followed].reduce((slugs, { segments: { index } }) => slugs + index.eventSlugs.size, 0)
+  const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
   await requireFits(batch.length, size, () => traitBytesOfUsers(db, [...profiles]))
   await Promise.all([
     users.selectByKeys(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),

@@ -2,14 +2,14 @@ import type { CatalogReview } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
 import { settledAt } from '@nextvisit/domain'
-import { type DueContext, MAX_BYTES_A_COMMIT, type TickContext } from '@nextvisit/projection'
+import { type DueContext, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, type TickContext } from '@nextvisit/projection'
 import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
 import { loadFollowed, type UserRow } from './load-draft.ts'
-import { type ComputedUsers, findOtherUsers, projectKeyOf } from './project-segments.ts'
+import { type ComputedUsers, findOtherUsers, projectKeyOf, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
 
-/** Of each kind, and fewer where their traits are long. The rest waits for the next tick. */
+/** Of each kind, and fewer where their traits are long or their segments count many events. The rest waits for the next tick. */
 const MAX_USERS_A_TICK = 1_000
 
 /** The partitions, of those given, that have users for {@link tickSegments}: few queries, however many there are. */
@@ -48,7 +48,7 @@ export async function tickSegments(
   const asOf = settledAt(instant)
   const { stale, ahead } = await findOtherUsers(db, review.scopesOf(partition), catalog)
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
-  const draft = await loadFollowed(db, [...changing, ...old], context)
+  const draft = await loadFollowed(db, [...fitting(changing, context), ...fitting(old, context)], context)
   const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))
   for (const user of draft.users.values()) {
     if (isCurrent(user)) letTimePass(user, asOf.getTime())
@@ -58,6 +58,16 @@ export async function tickSegments(
   }
   const statements = saveDraft(draft)
   return old.length > 0 ? [...statements, ...dropEmptyCounts(partition, old)] : statements
+}
+
+/** The first of these users, so many that the events that their segments count fit into one commit; at least one. */
+function fitting(rows: readonly UserRow[], { catalog }: Pick<TickContext, 'catalog'>): readonly UserRow[] {
+  let bytes = 0
+  const end = rows.findIndex((row, at) => {
+    bytes += segmentsOf(catalog, row).index.eventSlugs.size * MAX_BYTES_AN_EVENT
+    return at > 0 && bytes > MAX_BYTES_A_COMMIT
+  })
+  return end === -1 ? rows : rows.slice(0, end)
 }
 
 /** Some of them may be stale: a user who is due does not wait because of that. */

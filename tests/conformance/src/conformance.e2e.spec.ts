@@ -19,6 +19,7 @@ import { describeReads } from './reads.ts'
 import { describeRoutes } from './routes.ts'
 import { describeSdkRoutes } from './sdk-routes.ts'
 import { describeSegments } from './segments.ts'
+import { describeServerPackage } from './server-package.ts'
 import { describeTrackBody } from './track-body.ts'
 import { describeTrackPolicy } from './track-policy.ts'
 import { describeUserLimits } from './user-limits.ts'
@@ -50,3 +51,5 @@ describeBrowser()
 // These kill the gateway.
 describeIdempotency()
 describeLostAnswer()
+// This also stops Kafka for seconds.
+describeServerPackage()

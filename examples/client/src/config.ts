@@ -1,0 +1,19 @@
+export interface ExampleConfig {
+  /** 0: any free port. */
+  readonly port: number
+  /** The gateway's URL. */
+  readonly host: string
+  /** The admin key. */
+  readonly key: string
+}
+
+/** Reads `PORT`, `NEXTVISIT_URL` and `NEXTVISIT_ADMIN_KEY`. */
+export function readConfig(): ExampleConfig {
+  const key = process.env['NEXTVISIT_ADMIN_KEY']
+  if (!key) throw new Error('Set NEXTVISIT_ADMIN_KEY to the admin key that `npx -y pnpm start` prints.')
+  return {
+    port: Number(process.env['PORT'] ?? 3000),
+    host: process.env['NEXTVISIT_URL'] ?? 'http://127.0.0.1:8080',
+    key,
+  }
+}

@@ -1,0 +1,50 @@
+/** A shop's back end. It says who signs up and who buys, and never makes a customer wait for that. */
+import { createServer } from 'node:http'
+import { createNextvisit, type NextvisitError } from '@nextvisit/client'
+import { readConfig } from './config.ts'
+
+const { port, host, key } = readConfig()
+const report = ({ message, items }: NextvisitError) => console.error(`${message}: ${JSON.stringify(items)}`)
+const nextvisit = createNextvisit({ host, key, onUnsent: report })
+
+const pages: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
+  'POST /sign-up': (query) => {
+    const userName = query.get('user') ?? ''
+    void nextvisit.identify({ userName, userAttributes: { $set: { plan: query.get('plan') } } })
+    return { welcome: userName }
+  },
+  'POST /buy': (query) => {
+    const [userName, order] = [query.get('user') ?? '', query.get('order') ?? '']
+    const properties = { order, total: Number(query.get('total')) }
+    // However often the customer's browser repeats this, the order counts once.
+    const idempotencyKey = `order-${order}`
+    void nextvisit.track({ userName, eventName: 'Checkout Completed', properties, idempotencyKey })
+    return { thanksFor: order }
+  },
+  // Here the answer matters, so it is awaited.
+  'GET /orders': async (query) => {
+    await nextvisit.flush()
+    const user = await nextvisit.users.get(query.get('user') ?? '')
+    return user.status === 200 ? { orders: user.events['checkout_completed']?.count ?? 0 } : { unknown: user.message }
+  },
+}
+
+const server = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+  const page = pages[`${request.method} ${pathname}`]
+  response.writeHead(page ? 200 : 404, { 'Content-Type': 'application/json' })
+  void Promise.resolve(page?.(searchParams) ?? {}).then(
+    (answer) => response.end(JSON.stringify(answer)),
+    (error: Error) => response.end(JSON.stringify({ error: error.message })),
+  )
+})
+server.listen(port, '127.0.0.1', () => {
+  const address = server.address()
+  console.log(`The example is at http://127.0.0.1:${typeof address === 'object' ? address?.port : port}`)
+})
+
+/** Takes no more requests, and sends what is left, for at most 10 s. */
+process.once('SIGTERM', () => {
+  server.close()
+  nextvisit.close({ withinMs: 10_000 }).then(() => console.log('Everything is sent'), report)
+})

@@ -1,0 +1,344 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { givenScriptedGateway, recorded, refusal, refused, type Script } from '../test/scripted-gateway.ts'
+import { createNextvisit, type NextvisitOptions } from './create-nextvisit.ts'
+import { NextvisitError } from './nextvisit-error.ts'
+
+async function givenClient(script: Script, options: Partial<NextvisitOptions> = {}) {
+  const { host, requests } = await givenScriptedGateway(script)
+  const nextvisit = createNextvisit({ host, key: 'nv_admin_P_test', ...options })
+  onTestFinished(() => nextvisit.close({ withinMs: 0 }).catch(() => undefined))
+  return { nextvisit, requests }
+}
+
+const track = (userName: string, eventName = 'a') => ({ userName, eventName })
+const keysOf = (items: readonly { readonly idempotencyKey: string }[]) =>
+  items.map(({ idempotencyKey }) => idempotencyKey)
+const takes: Script = ({ items }) => recorded(items)
+const firstThenTakes =
+  (answer: ReturnType<Script>): Script =>
+  ({ items }, count) =>
+    count === 0 ? answer : recorded(items)
+const failureOf = async (promise: Promise<unknown>): Promise<NextvisitError> => {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (error instanceof NextvisitError) return error
+  throw new Error('It did not reject with a NextvisitError', { cause: error })
+}
+
+describe('calls', () => {
+  it('made close together travel as one batch, and each gets its own result', async () => {
+    const { nextvisit, requests } = await givenClient(({ items }) =>
+      recorded(items).map((result, index) => (index === 1 ? refused(404) : result)),
+    )
+    const results = await Promise.all([
+      nextvisit.identify({ userName: 'ada' }),
+      nextvisit.track(track('grace')),
+      nextvisit.track(track('joan')),
+    ])
+    expect(results.map(({ status }) => status)).toEqual([200, 404, 202])
+    expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'grace', 'joan']])
+    expect(requests[0]?.headers).toMatchObject({
+      'x-api-key': 'nv_admin_P_test',
+      'user-agent': expect.stringMatching(/^nextvisit-client\/\d+\.\d+\.\d+/),
+    })
+  })
+
+  it('have an idempotency key each; a given one is kept', async () => {
+    const { nextvisit, requests } = await givenClient(takes)
+    await Promise.all([
+      nextvisit.track({ ...track('ada'), idempotencyKey: 'order-1' }),
+      nextvisit.track(track('grace')),
+      nextvisit.track({ ...track('joan'), idempotencyKey: null }),
+    ])
+    const [given, ...made] = keysOf(requests[0]?.items ?? [])
+    expect([given, new Set(made).size]).toEqual(['order-1', 2])
+    for (const key of made) expect(key).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('are sent as they were when they were made', async () => {
+    const { nextvisit, requests } = await givenClient(takes)
+    const call = { userName: 'ada', eventName: 'a', properties: { total: 1 } }
+    const tracked = nextvisit.track(call)
+    call.properties.total = 2
+    await tracked
+    expect(requests[0]?.items[0]).toMatchObject({ properties: { total: 1 } })
+  })
+
+  it('travel at most 1,000 in a batch, and in at most 512,000 bytes', async () => {
+    const { nextvisit, requests } = await givenClient(takes)
+    const many = Array.from({ length: 2_500 }, (_, index) => nextvisit.track(track(`user ${index}`)))
+    expect(new Set((await Promise.all(many)).map(({ status }) => status))).toEqual(new Set([202]))
+    expect(requests.map(({ items }) => items.length).toSorted((a, b) => a - b)).toEqual([500, 1_000, 1_000])
+    requests.length = 0
+    const pad = 'ü'.repeat(10_000)
+    const large = Array.from({ length: 60 }, (_, index) =>
+      nextvisit.track({ ...track(`user ${index}`), properties: { pad } }),
+    )
+    await Promise.all(large)
+    expect(requests.length).toBe(3)
+    for (const { bytes } of requests) expect(bytes).toBeLessThanOrEqual(512_000)
+  })
+
+  it('that no batch can have are refused with 413 and not sent', async () => {
+    const { nextvisit, requests } = await givenClient(takes)
+    const result = await nextvisit.track({ ...track('ada'), properties: { pad: 'x'.repeat(512_000) } })
+    expect(result).toMatchObject({ status: 413, message: expect.stringContaining('512000 bytes') })
+    expect(requests).toEqual([])
+  })
+
+  it('that are no JSON reject, and harm no other', async () => {
+    const { nextvisit } = await givenClient(takes)
+    const wrong = failureOf(nextvisit.track({ ...track('ada'), properties: { total: 1n } } as never))
+    expect(await nextvisit.track(track('ada'))).toMatchObject({ status: 202 })
+    expect(await wrong).toMatchObject({ code: 'NOT_JSON', retryable: false })
+  })
+
+  it('of which the whole batch is refused get that refusal', async () => {
+    const { nextvisit } = await givenClient(() => refusal(401, 'Invalid or missing API key'))
+    const results = await Promise.all([nextvisit.identify({ userName: 'ada' }), nextvisit.track(track('ada'))])
+    for (const result of results) expect(result).toMatchObject({ status: 401, message: 'Invalid or missing API key' })
+  })
+})
+
+describe('a batch that got no answer', () => {
+  const failures: readonly (readonly [string, ReturnType<Script>])[] = [
+    ['a connection that was cut', 'cut'],
+    ['429', { ...refusal(429), headers: { 'retry-after': '0' } }],
+    ['503', refusal(503)],
+    ['500 without a body', { status: 500 }],
+    ['a page of a proxy', { status: 404, body: '<html>' }],
+    ['another JSON', { status: 200, body: {} }],
+    ['a result too few', []],
+  ]
+  it.each(failures)('is sent again with the same keys, after %s', async (_, answer) => {
+    const { nextvisit, requests } = await givenClient(firstThenTakes(answer))
+    expect(await nextvisit.track(track('ada'))).toMatchObject({ status: 202 })
+    expect(requests).toHaveLength(2)
+    expect(requests[1]?.items).toEqual(requests[0]?.items)
+  })
+
+  it('is not sent again before Retry-After says so, nor is any other', async () => {
+    const { nextvisit, requests } = await givenClient(
+      firstThenTakes({ ...refusal(429), headers: { 'retry-after': '60' } }),
+      { deadlineMs: 500 },
+    )
+    const first = failureOf(nextvisit.track(track('ada')))
+    while (requests.length === 0) await sleep(5)
+    const errors = await Promise.all([first, failureOf(nextvisit.track(track('grace')))])
+    expect(errors.map(({ code }) => code)).toEqual(['UNANSWERED', 'UNANSWERED'])
+    expect(requests.length).toBe(1)
+  })
+
+  it('that is too large for a proxy is halved, until single calls are refused', async () => {
+    const limit = 600
+    const { nextvisit, requests } = await givenClient(({ items, bytes }) =>
+      bytes > limit ? { status: 413, body: 'too large' } : recorded(items),
+    )
+    const small = Array.from({ length: 50 }, (_, index) => nextvisit.track(track(`user ${index}`)))
+    const large = nextvisit.track({ ...track('ada'), properties: { pad: 'x'.repeat(limit) } })
+    expect(new Set((await Promise.all(small)).map(({ status }) => status))).toEqual(new Set([202]))
+    expect(await large).toMatchObject({ status: 413 })
+    const tried = requests.length
+    await Promise.all(Array.from({ length: 20 }, (_, index) => nextvisit.track(track(`user ${index}`))))
+    expect(requests.slice(tried).every(({ bytes }) => bytes <= limit)).toBe(true)
+  })
+
+  it('rejects its calls at the deadline, with what is needed to call again, and sends them no more', async () => {
+    let isDown = true
+    const { nextvisit, requests } = await givenClient(
+      ({ items }) => (isDown ? refusal(503, 'Down') : recorded(items)),
+      { deadlineMs: 500 },
+    )
+    const error = await failureOf(nextvisit.track(track('ada')))
+    expect(error).toMatchObject({ code: 'UNANSWERED', retryable: true, cause: { message: 'HTTP 503: Down' } })
+    expect(error.message).toContain('within 500 ms. The latest try: HTTP 503: Down')
+    expect(error.items).toEqual([{ ...track('ada'), type: 'track', idempotencyKey: expect.any(String) }])
+    isDown = false
+    const call = () => nextvisit.track(track('grace')).catch(() => undefined)
+    while ((await call()) === undefined);
+    expect(requests.at(-1)?.items.map(({ userName }) => userName)).toEqual(['grace'])
+  })
+
+  it('is followed by one request, which finds out whether the gateway answers again', async () => {
+    const { nextvisit, requests } = await givenClient(async ({ items }, count) => {
+      if (count < 3) return 'cut'
+      if (count === 3) await sleep(200)
+      return count === 3 && requests.length > 4 ? refusal(400, 'There was another') : recorded(items)
+    })
+    const calls = Array.from({ length: 2_500 }, (_, index) => nextvisit.track(track(`user ${index}`)))
+    expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([202]))
+  })
+
+  it('makes new calls wait, also where it was each item that got none', async () => {
+    const { nextvisit, requests } = await givenClient(({ items }) => items.map(() => refused(503)), {
+      maxBatchDelayMs: 0,
+      deadlineMs: 300,
+    })
+    const calls: Promise<unknown>[] = []
+    for (let user = 0; user < 20; user += 1) {
+      calls.push(failureOf(nextvisit.track(track(`user ${user}`))))
+      await sleep(10)
+    }
+    await Promise.all(calls)
+    expect(requests.length).toBeLessThan(10)
+  })
+})
+
+describe('an item that got no answer', () => {
+  it.each([503, 409])('is sent again, alone and with its key, after %i', async (status) => {
+    const { nextvisit, requests } = await givenClient(({ items }, count) =>
+      recorded(items).map((result, index) => (count === 0 && index === 0 ? refused(status) : result)),
+    )
+    const results = await Promise.all([nextvisit.track(track('ada')), nextvisit.track(track('grace'))])
+    expect(results.map((result) => result.status)).toEqual([202, 202])
+    expect(requests.map(({ items }) => keysOf(items))).toEqual([
+      keysOf(requests[0]?.items ?? []),
+      keysOf(requests[0]?.items.slice(0, 1) ?? []),
+    ])
+  })
+
+  it('is not overtaken by later calls of its user, and delays no other user', async () => {
+    const { nextvisit, requests } = await givenClient(({ items }, count) =>
+      recorded(items).map((result, index) => (count === 0 && index === 0 ? refused(503) : result)),
+    )
+    const settled: string[] = []
+    const call = (userName: string, eventName: string) =>
+      nextvisit.track(track(userName, eventName)).then(() => settled.push(eventName))
+    const first = [call('ada', 'ada 1'), call('grace', 'grace 1')]
+    while (requests.length === 0) await sleep(5)
+    await first[1]
+    await Promise.all([...first, call('ada', 'ada 2'), call('grace', 'grace 2')])
+    expect(settled).toEqual(['grace 1', 'grace 2', 'ada 1', 'ada 2'])
+    expect(requests.map(({ items }) => items.map(({ eventName }) => eventName))).toEqual([
+      ['ada 1', 'grace 1'],
+      ['grace 2'],
+      ['ada 1'],
+      ['ada 2'],
+    ])
+  })
+})
+
+describe('the calls of one user', () => {
+  it('are sent one by one: a call waits for the answer to the one before it', async () => {
+    const { nextvisit, requests } = await givenClient(takes)
+    const calls = [
+      nextvisit.identify({ userName: 'ada' }),
+      nextvisit.track(track('ada')),
+      nextvisit.track(track('grace')),
+    ]
+    await Promise.all(calls)
+    expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'grace'], ['ada']])
+  })
+
+  it('are not in two requests at the same time, those of others are', async () => {
+    const { nextvisit, requests } = await givenClient(async ({ items }) => {
+      if (items.some(({ eventName }) => eventName === 'slow')) await sleep(300)
+      return recorded(items)
+    })
+    const slow = nextvisit.track(track('ada', 'slow'))
+    while (requests.length === 0) await sleep(5)
+    const next = nextvisit.track(track('ada', 'next'))
+    await nextvisit.track(track('grace', 'at once'))
+    await Promise.all([slow, next])
+    expect(requests.map(({ items }) => items.map(({ eventName }) => eventName))).toEqual([
+      ['slow'],
+      ['at once'],
+      ['next'],
+    ])
+  })
+})
+
+describe('the queue', () => {
+  it('rejects a call at once where it is full, and takes calls again when others have their answer', async () => {
+    const { nextvisit } = await givenClient(takes, { maxQueued: 3 })
+    const waiting = ['a', 'b', 'c'].map((userName) => nextvisit.track(track(userName)))
+    const error = await failureOf(nextvisit.track(track('d')))
+    expect(error).toMatchObject({ code: 'QUEUE_FULL', retryable: true, items: [{ userName: 'd' }] })
+    await Promise.all(waiting)
+    expect(await nextvisit.track(track('d'))).toMatchObject({ status: 202 })
+  })
+
+  it('tells onUnsent of a promise that nobody awaits, and the process goes on', async () => {
+    const errors: NextvisitError[] = []
+    const { nextvisit } = await givenClient(takes, { maxQueued: 0, onUnsent: (error) => errors.push(error) })
+    void nextvisit.track(track('ada'))
+    await sleep(20)
+    expect(errors).toMatchObject([{ code: 'QUEUE_FULL' }])
+  })
+})
+
+describe('flush', () => {
+  it('sends at once and resolves with the last answer', async () => {
+    const { nextvisit, requests } = await givenClient(takes, { maxBatchDelayMs: 60_000 })
+    const calls = [nextvisit.track(track('ada')), nextvisit.track(track('grace'))]
+    await nextvisit.flush()
+    expect(requests).toHaveLength(1)
+    await Promise.all(calls)
+    await nextvisit.flush()
+  })
+
+  it('rejects with the calls that got no answer', async () => {
+    const { nextvisit } = await givenClient(
+      ({ items }) => items.map(({ userName }) => (userName === 'ada' ? refused(503) : { status: 202 })),
+      { deadlineMs: 300 },
+    )
+    void nextvisit.track(track('ada'))
+    void nextvisit.track(track('grace'))
+    const error = await failureOf(nextvisit.flush())
+    expect(error).toMatchObject({ code: 'UNSENT', message: '1 of 2 calls had no answer', items: [{ userName: 'ada' }] })
+  })
+})
+
+describe('close', () => {
+  it('sends what waits, and takes no more', async () => {
+    const { nextvisit, requests } = await givenClient(takes, { maxBatchDelayMs: 60_000 })
+    const call = nextvisit.track(track('ada'))
+    const closed = nextvisit.close()
+    expect(await failureOf(nextvisit.track(track('grace')))).toMatchObject({ code: 'CLOSED', retryable: false })
+    await Promise.all([closed, call, nextvisit.close()])
+    expect(requests).toHaveLength(1)
+  })
+
+  it('rejects in time with every call that could not be sent, and ends the requests under way', async () => {
+    const { host, requests, open } = await givenScriptedGateway(() => 'hang')
+    const nextvisit = createNextvisit({ host, key: 'k' })
+    const calls = Array.from({ length: 1_500 }, (_, index) => failureOf(nextvisit.track(track(`user ${index}`))))
+    while (requests.length < 2) await sleep(5)
+    const error = await failureOf(nextvisit.close({ withinMs: 50 }))
+    expect(error).toMatchObject({ code: 'UNSENT', message: '1500 of 1500 calls had no answer' })
+    expect(error.items).toHaveLength(1_500)
+    expect(await failureOf(nextvisit.close())).toBe(error)
+    expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(['UNANSWERED']))
+    while (open() > 0) await sleep(5)
+  })
+})
+
+describe('users.get', () => {
+  it('reads a user by any name, and tries again', async () => {
+    const { nextvisit, requests } = await givenClient((_, count) =>
+      count === 0 ? refusal(503) : { status: 200, body: { userId: 'u', userName: 'a/b?&ü' } },
+    )
+    expect(await nextvisit.users.get('a/b?&ü')).toEqual({ status: 200, userId: 'u', userName: 'a/b?&ü' })
+    const { pathname, searchParams } = new URL(requests[1]?.path ?? '', 'http://x')
+    expect([pathname, searchParams.get('userName')]).toEqual(['/v2/admin/users', 'a/b?&ü'])
+  })
+
+  it('resolves to a refusal, and rejects at the deadline', async () => {
+    const unknown = await givenClient(() => refusal(404, 'User not found'))
+    expect(await unknown.nextvisit.users.get('ada')).toMatchObject({ status: 404, message: 'User not found' })
+    const down = await givenClient(() => 'cut', { deadlineMs: 300 })
+    expect(await failureOf(down.nextvisit.users.get('ada'))).toMatchObject({ code: 'UNANSWERED', retryable: true })
+  })
+})
+
+describe('createNextvisit', () => {
+  it('throws for a key or a host that can not be right', () => {
+    expect(() => createNextvisit({ host: 'http://localhost', key: '' })).toThrow('key must be')
+    expect(() => createNextvisit({ host: 'http://localhost', key: undefined as never })).toThrow('key must be')
+    expect(() => createNextvisit({ host: 'localhost:8080', key: 'k' })).toThrow('host must be')
+    expect(() => createNextvisit({ host: '', key: 'k' })).toThrow(TypeError)
+  })
+})

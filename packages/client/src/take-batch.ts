@@ -1,0 +1,49 @@
+import { MAX_BATCH_ITEMS } from './batch-limits.ts'
+import type { WaitingCall } from './waiting-call.ts'
+
+type Candidate = Pick<WaitingCall, 'item' | 'bytes' | 'sendFrom'>
+
+/** Of a batch without items. */
+export const ENVELOPE_BYTES = '{"items":[]}'.length
+
+/** The body of a batch. */
+export function batchBody(calls: readonly Pick<WaitingCall, 'json'>[]): string {
+  return `{"items":[${calls.map(({ json }) => json).join(',')}]}`
+}
+
+export interface BatchRules {
+  /** A batch of several calls has at most so many bytes. */
+  readonly maxBytes: number
+  /** Users that a request under way is about. */
+  readonly busyUsers: ReadonlySet<unknown>
+  /** A `performance.now()` instant. */
+  readonly now: number
+}
+
+/**
+ * The next batch: the first calls, in their order, that may be sent now, one of each user. A call waits until those before
+ * it of the same user have their answers, so it never overtakes one of them.
+ */
+export function takeBatch<Call extends Candidate>(
+  waiting: readonly Call[],
+  { maxBytes, busyUsers, now }: BatchRules,
+): readonly Call[] {
+  const heldUsers = new Set(busyUsers)
+  const batch: Call[] = []
+  let bytes = ENVELOPE_BYTES
+  for (const call of waiting) {
+    const { userName } = call.item
+    if (heldUsers.has(userName)) continue
+    if (call.sendFrom > now) {
+      heldUsers.add(userName)
+      continue
+    }
+    const isFull = batch.length === MAX_BATCH_ITEMS || bytes + call.bytes > maxBytes
+    if (isFull && batch.length > 0) break
+    batch.push(call)
+    // If the gateway asked to send it again, one behind it in the same batch would overtake it.
+    heldUsers.add(userName)
+    bytes += call.bytes + 1
+  }
+  return batch
+}

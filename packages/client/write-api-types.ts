@@ -1,0 +1,70 @@
+/**
+ * Writes src/api-types.ts: the types of what this package sends and receives, from docs/openapi.json. `npx -y pnpm openapi`
+ * runs it, too.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import openapiTypescript, { astToString } from 'openapi-typescript'
+import { isRetryable } from './src/retry.ts'
+
+const DOCUMENT = path.resolve(import.meta.dirname, '../../docs/openapi.json')
+const API_TYPES = path.join(import.meta.dirname, 'src/api-types.ts')
+const HEADER = '// Written by write-api-types.ts from docs/openapi.json. Do not edit it.\n\n'
+
+/** What the package sends and receives, and everything that these refer to. */
+const SCHEMAS = ['IdentifyItem', 'IdentifyUserAnswer', 'TrackItem', 'TrackEventAnswer', 'UserAnswer', 'ErrorBody']
+/** The statuses of their refusals become one schema. */
+const OPERATIONS = ['identifyUser', 'trackEvent', 'recordBatch', 'findUser']
+
+interface Document {
+  readonly openapi: string
+  readonly info: object
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+interface Operation {
+  readonly operationId: string
+  readonly responses: object
+}
+
+/** The text of src/api-types.ts. */
+export async function apiTypes(): Promise<string> {
+  const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document
+  const { openapi, info, components } = document
+  const schemas = {
+    ...withReferred(SCHEMAS, components.schemas),
+    RefusalStatus: { type: 'integer', enum: refusalStatuses(document) },
+  }
+  const ast = await openapiTypescript(JSON.stringify({ openapi, info, paths: {}, components: { schemas } }), {
+    immutable: true,
+    rootTypes: true,
+    rootTypesNoSchemaPrefix: true,
+  })
+  return HEADER + astToString(ast)
+}
+
+function withReferred(names: readonly string[], schemas: Document['components']['schemas']): Record<string, object> {
+  const found = new Map<string, object>()
+  const add = (name: string): void => {
+    const schema = schemas[name]
+    if (!schema) throw new Error(`docs/openapi.json has no schema ${name}`)
+    if (found.has(name)) return
+    // TypeScript takes a member whose type refers to itself, but not as an array: it becomes unknown[].
+    const text = JSON.stringify(schema).replaceAll(`"items":{"$ref":"#/components/schemas/${name}"}`, '"items":{}')
+    found.set(name, JSON.parse(text) as object)
+    for (const [, other = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) add(other)
+  }
+  for (const name of names) add(name)
+  return Object.fromEntries(found)
+}
+
+/** Every status of the operations that is no success and is not retried. */
+function refusalStatuses({ paths }: Document): readonly number[] {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const statuses = operations.flatMap(({ operationId, responses }) =>
+    OPERATIONS.includes(operationId) ? Object.keys(responses).map(Number) : [],
+  )
+  return [...new Set(statuses)].filter((status) => status >= 400 && !isRetryable(status)).toSorted((a, b) => a - b)
+}
+
+if (import.meta.main) await writeFile(API_TYPES, await apiTypes())

@@ -1,0 +1,59 @@
+import { identifyRequested } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/projection'
+import { batchOf, factsAsRecords } from '@nextvisit/testing'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { catalogOf, givenProjector } from '../test/given-projector.ts'
+import { loadDraft } from './load-draft.ts'
+import { createUserProjection } from './user-projection.ts'
+
+const USERS = 100
+const SLUGS = 400
+const names = Array.from({ length: USERS }, (_, at) => `user-${at}`)
+/** One segment that counts all these events; its users fit into a commit only in parts. */
+const where = { all: Array.from({ length: SLUGS }, (_, at) => ({ event: `e${at}`, exactly: 0 })) }
+const catalog = catalogOf([{ id: 'quiet', where }])
+const FIT = Math.floor(MAX_BYTES_A_COMMIT / (SLUGS * MAX_BYTES_AN_EVENT))
+
+let given: Awaited<ReturnType<typeof givenProjector>>
+beforeAll(async () => {
+  given = await givenProjector(inject('databaseUrl'))
+})
+afterAll(() => given?.stop())
+
+async function countMembers(): Promise<number> {
+  const [found] = await given.prisma.$queryRaw<{ members: number }[]>(
+    sql`SELECT count(*)::int AS members FROM segment_members`,
+  )
+  return found?.members ?? 0
+}
+
+it('folds a batch over users whose segments count many events in parts', async () => {
+  const loaded: number[] = []
+  const projection = createUserProjection()
+  const watched: typeof projection = {
+    ...projection,
+    load: async (...parts) => {
+      const draft = await loadDraft(...parts)
+      loaded.push(draft.users.size)
+      return draft
+    },
+  }
+  const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }
+  const fold = createPartitionFold({ projection: watched, db: given.prisma, ...place, catalog })
+  await fold.open()
+  await fold.fold(batchOf(factsAsRecords(names.map((userName) => identifyRequested({ userName })))))
+  expect(Math.max(...loaded)).toBeLessThanOrEqual(FIT)
+  expect(await countMembers()).toBe(USERS)
+})
+
+it('computes their segments again in parts, too: a tick takes fewer users', async () => {
+  await given.clear()
+  await given.fold({ catalog: catalogOf([]) }, ...names.map((userName) => identifyRequested({ userName })))
+  const now = new Date().toISOString()
+  const turn = { catalog: catalogOf([{ id: 'quiet', where }], 2) }
+  expect(await given.tick(turn, now)).toBe(true)
+  expect(await countMembers()).toBe(FIT)
+  await given.settle(turn, now)
+  expect(await countMembers()).toBe(USERS)
+})
