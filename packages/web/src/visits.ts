@@ -9,6 +9,7 @@ import type { Store } from './store.ts'
 /** The key of a visit that was sent and whose answer did not arrive. */
 const UNANSWERED = 'visit'
 const MAX_ATTEMPTS = 5
+const STORED_WITHIN_MS = 200
 /** Of `setTimeout`. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -96,12 +97,20 @@ export function createVisits(parts: VisitParts): Visits {
   return { visit, visitIfDue, settled, stop: () => clearTimeout(timer) }
 }
 
-/** Runs one request at a time in all tabs: what another tab waits for is not taken for unanswered. */
+/** Runs one request at a time in all tabs: what another tab waits for is not taken for unanswered. `run` never rejects. */
 function alone<T>(lockName: string, run: () => Promise<T>): Promise<T> {
-  try {
-    // There are no locks without https, and in pages that have no storage.
-    return navigator.locks.request(lockName, run).catch(run)
-  } catch {
-    return run()
-  }
+  return new Promise((resolve) => {
+    const runHere = () => resolve(run())
+    try {
+      const locked = navigator.locks.request(lockName, async () => {
+        resolve(await run())
+        // Other tabs see what was stored a moment later.
+        await new Promise((seen) => setTimeout(seen, STORED_WITHIN_MS))
+      })
+      // There are no locks without https, and in pages that have no storage.
+      locked.catch(runHere)
+    } catch {
+      runHere()
+    }
+  })
 }

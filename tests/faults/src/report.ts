@@ -66,7 +66,7 @@ in an outage no service grows by more than ${BOUNDS.growthMb} MB; beside a hosti
 
 const LEGEND = `Unknown: requests answered 503 or not at all, so that the caller does not know the outcome; they are in the log once or not at all.
 Longest: the slowest answer; for the frozen gateway, without the time in which it was stopped. Recovery: from the end of
-the fault until the last request that failed; the load continues until no request has failed for 3 s, at most 15 s.
+the fault until the last request that failed; the load continues until no request has failed for 3 s, at most 30 s.
 Failover: from the signal to the owner of partitions until another process had committed on every one of them. Held up:
 from the append of a poison record until every consumer had committed the record behind it. + MB: how much more memory the
 service that grew most used, after garbage collection, at the end of an outage of over 20 s than 4 s after its beginning,

@@ -53,7 +53,7 @@ function start(environment: NodeJS.ProcessEnv = {}): Run {
 async function isUp(run: Run): Promise<void> {
   await expect
     .poll(() => (run.child.exitCode === null ? run.output() : 'ended'), { timeout: 120_000 })
-    .toMatch(/Nextvisit answers at .*nextFeedbackId|ended/s)
+    .toMatch(/Nextvisit answers at .*nextFeedbackId|^ended$/s)
   if (run.child.exitCode !== null) throw new Error(run.output())
 }
 

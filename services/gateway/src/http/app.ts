@@ -1,9 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import type { Route } from '../request/route.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 import { createDocuments, type ServedDocument } from '../openapi/documents.ts'
+import { pathOf } from './path-of.ts'
 import { discardBody } from './read-body.ts'
 import { type Answer, answer } from '../request/answer.ts'
 import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
@@ -37,11 +38,6 @@ export function createApp(parts: AppParts): RequestListener {
     if (route) void answerRequest(route, parameters, request, response)
     else expressApp(request, response)
   }
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  const queryAt = url.indexOf('?')
-  return queryAt === -1 ? url : url.slice(0, queryAt)
 }
 
 /** Reads, health, the API's description, preflights, and what does not exist (404, 405). */

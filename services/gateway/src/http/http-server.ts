@@ -3,8 +3,10 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createGracefulStop, ListenError } from '@nextvisit/service-kit'
+import { pathOf } from './path-of.ts'
 import { saysTooLarge } from './read-body.ts'
-import { errorBody, MAX_BATCH_BYTES, REFUSALS, type RefusalRule, refuse } from '../request/refusals.ts'
+import { maxBodyBytesAt } from '../request/route.ts'
+import { errorBody, REFUSALS, type RefusalRule, refuse } from '../request/refusals.ts'
 import { createUnreadAnswers } from './unread-answers.ts'
 import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
@@ -65,8 +67,8 @@ export function createHttpServer({
     server.closeIdleConnections()
   })
   server.on('checkContinue', (request, response) => {
-    // A body that is too large for every route is refused without asking for it.
-    if (!saysTooLarge(request, MAX_BATCH_BYTES)) response.writeContinue()
+    // A body that is too large is refused without asking for it.
+    if (!saysTooLarge(request, maxBodyBytesAt(pathOf(request)))) response.writeContinue()
     serve(request, response)
   })
   server.on('checkExpectation', (_request, response) => refuseRequest(response, REFUSALS.expectation))

@@ -51,6 +51,15 @@ export const ROUTES = {
 
 export type OperationId = keyof typeof ROUTES
 
+const MAX_BYTES_BY_PATTERN = new Map<string, number>(
+  Object.values<RouteSignature>(ROUTES).map((route) => [route.pattern, maxBodyBytesOf(route)]),
+)
+
+/** Of a body sent to this path, inflated. */
+export function maxBodyBytesAt(path: string): number {
+  return MAX_BYTES_BY_PATTERN.get(path) ?? MAX_BODY_BYTES
+}
+
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
 export interface CheckedRequest {
   /** Equal to `X-Request-Id`, and the id of the record that the request becomes. */

@@ -43,6 +43,8 @@ export interface PreparedRecord {
    * this order. Resolves to the answer. To be called once, whatever happens to other requests.
    */
   readonly publish: () => Promise<Answer | Refusal>
+  /** In place of `publish`: gives back what is reserved. */
+  readonly abandon: () => Promise<void>
 }
 
 export type PrepareRecord = ReturnType<typeof createPrepareRecord>
@@ -120,7 +122,14 @@ export function createPrepareRecord({ keptAnswers, log, replies, onRecorded }: P
       // Policy.
       const admission = await recording.admit(request, body, place)
       if (admission.outcome === 'refused') return await refused(admission)
-      return { outcome: 'prepared', publish: () => publish(admission, place, mayReact) }
+      return {
+        outcome: 'prepared',
+        publish: () => publish(admission, place, mayReact),
+        abandon: async () => {
+          await admission.settle('not-published')
+          await end('not-published')
+        },
+      }
     } catch (error) {
       await end('not-published')
       throw error

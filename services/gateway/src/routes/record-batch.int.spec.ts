@@ -3,6 +3,9 @@ import { gzipSync } from 'node:zlib'
 import { INTERNAL_ROUTES, publicApi } from '@nextvisit/contracts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type GatewayFixtureOptions, startGateway } from '../../test/gateway-fixture.ts'
+import { createKeptAnswers } from '../idempotency/kept-answers.ts'
+import { type IdempotentRequest, idempotentRequestOf } from '../idempotency/idempotent-request.ts'
+import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { claimsIn, givenMetering, givenRegistry, reservationsIn } from '../../test/given-services.ts'
 
@@ -188,6 +191,30 @@ describe('a batch (decisions.md, Batch)', () => {
       expect(results[2]).toEqual(results[1])
       expect(statusesOf(results)).toEqual([200, 202, 202, 422])
       expect(await eventsOf(gateway, user)).toEqual(['a'])
+    })
+
+    it('lets no item overtake one of its user that must be sent again', async () => {
+      const [user, other, idempotencyKey] = [newUser(), newUser(), newKey()]
+      const late = track(user, 'first', { idempotencyKey })
+      const items = [
+        identify(user),
+        identify(other),
+        late,
+        track(user, 'second'),
+        track(other, 'a'),
+        track(user, 'third'),
+      ]
+      // A gateway that died while it had the request.
+      const running = idempotentRequestOf({
+        key: idempotencyKey,
+        project: { organization: gateway.config.id, project: 'shop' },
+        apiKey: { kind: 'admin', environment: 'P' },
+        route: '/v2/admin/track-event',
+        bytes: JSON.stringify({ userName: user, eventName: 'first' }),
+      }) as IdempotentRequest
+      await createKeptAnswers(gateway.redis, gateway.redisPrefix, REQUEST_BUDGET_MS).begin(running)
+      expect(statusesOf(await send(gateway, items))).toEqual([200, 200, 409, 503, 202, 503])
+      expect([await eventsOf(gateway, user), await eventsOf(gateway, other)]).toEqual([[], ['a']])
     })
 
     it('names a key that is malformed', async () => {

@@ -40,9 +40,17 @@ export function createPrepare({ prepareRecord, identify, track, logger }: Record
   }
 }
 
+/** What a caller sends again as it was. */
+const RETRYABLE: readonly number[] = [409, 500, 503]
+
+export function isRetryable({ status }: Answer | Refusal): boolean {
+  return RETRYABLE.includes(status)
+}
+
 /**
  * {@link Prepare} for the items of one request, in their order: an event finds the user that an item before it identifies,
- * and items with one key have one result. Kept answers can't say so: all items are under way at the same time.
+ * and items with one key have one result. Kept answers can't say so: all items are under way at the same time. Where an
+ * item must be sent again, so must all later ones of its user: else they would overtake it.
  */
 export function createPrepareInOrder(prepare: Prepare): Prepare {
   /** By userName: whether an item so far identifies the user. */
@@ -50,11 +58,16 @@ export function createPrepareInOrder(prepare: Prepare): Prepare {
   /** By the name of its key: the first item that has it. */
   const keyed = new Map<string, { readonly recordId: string; readonly prepared: Promise<PreparedItem> }>()
 
+  /** By userName: whether an item so far must be sent again. */
+  const held = new Map<unknown, Promise<boolean>>()
+
   const prepareNext: Prepare = (type, request) => {
     const userName = memberOf(request.body, 'userName')
     const isIdentified = identified.get(userName)
-    const prepared = prepare(type, isIdentified ? { isIdentified, ...request } : request)
+    const isHeld = held.get(userName)
+    const prepared = withoutOvertaking(isHeld, prepare(type, isIdentified ? { isIdentified, ...request } : request))
     if (type === 'identify') identified.set(userName, wouldIdentify(prepared, isIdentified))
+    held.set(userName, wouldHold(prepared, isHeld))
     return prepared
   }
 
@@ -66,6 +79,21 @@ export function createPrepareInOrder(prepare: Prepare): Prepare {
     keyed.set(name, first)
     return first.recordId === recordId ? first.prepared : refuse(REFUSALS.keyOfAnother)
   }
+}
+
+async function withoutOvertaking(
+  isHeld: Promise<boolean> | undefined,
+  preparing: Promise<PreparedItem>,
+): Promise<PreparedItem> {
+  const prepared = await preparing
+  if (prepared.outcome !== 'prepared' || !(await isHeld)) return prepared
+  await prepared.abandon()
+  return refuse(REFUSALS.notRecorded)
+}
+
+async function wouldHold(preparing: Promise<PreparedItem>, before: Promise<boolean> | undefined): Promise<boolean> {
+  const prepared = await preparing
+  return (prepared.outcome === 'refused' && isRetryable(prepared)) || (await before) === true
 }
 
 async function wouldIdentify(prepared: Promise<PreparedItem>, before: Promise<boolean> | undefined): Promise<boolean> {

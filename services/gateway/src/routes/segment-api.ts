@@ -2,7 +2,7 @@ import { isJsonObject, memberOf, parseUncheckedJson, SEGMENT_LIMITS, SEGMENT_RUL
 import { type Answer, answer } from '../request/answer.ts'
 import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
-import { createPrepare, recordItems, type RecordItemsParts } from './record-items.ts'
+import { createPrepare, isRetryable, recordItems, type RecordItemsParts } from './record-items.ts'
 import { createPrepareSegmentItem, type SegmentItemParts } from './segment-item.ts'
 
 export type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
@@ -24,8 +24,6 @@ const TYPES = {
   group: ROUTES.segmentGroup,
   alias: ROUTES.segmentAlias,
 } as const
-/** A library sends what was answered so again, all of it. */
-const RETRYABLE: readonly number[] = [409, 500, 503]
 /** How many refused messages are named to a strict caller. */
 const MAX_NAMED = 10
 /** The names of members as Segment has them. */
@@ -82,9 +80,9 @@ function answerOf(
   results: readonly (Answer | Refusal)[],
   isStrict: boolean,
 ): Answer | Refusal {
-  const isRetryable = results.some(({ status }) => RETRYABLE.includes(status))
+  const mustRepeat = results.some(isRetryable)
   const isRepeatable = results.every(({ outcome }, index) => outcome === 'refused' || hasId(messages[index]))
-  if (isRetryable && isRepeatable) return refuse(REFUSALS.notRecorded)
+  if (mustRepeat && isRepeatable) return refuse(REFUSALS.notRecorded)
   const rejected = results.flatMap((result, index) =>
     result.outcome === 'refused' ? [rejectedMessage(result, messages[index], index)] : [],
   )

@@ -51,7 +51,14 @@ export function createPrepareSegmentItem(
     if (user?.outcome === 'refused') return user
     if (user?.outcome !== 'prepared') return prepareInOrder('track', tracking)
     const event = await prepareInOrder('track', { ...tracking, isIdentified: Promise.resolve(true) })
-    return { outcome: 'prepared', publish: () => publishBoth(user.publish(), publish(event)) }
+    return {
+      outcome: 'prepared',
+      publish: () => publishBoth(user.publish(), publish(event)),
+      abandon: async () => {
+        await user.abandon()
+        if (event.outcome === 'prepared') await event.abandon()
+      },
+    }
   }
 
   return async (message) => {

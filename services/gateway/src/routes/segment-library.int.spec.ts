@@ -3,7 +3,7 @@ import { userIdOf } from '@nextvisit/domain'
 import { expect, it } from 'vitest'
 import { givenGateway } from '../../test/given-gateway.ts'
 
-it('Segment’s own library works with this host: what it calls delivered is in the log once, in its order', async () => {
+it('Segment’s own library works with this host: what it calls delivered is in the log once', async () => {
   const gateway = await givenGateway({})
   const analytics = new Analytics({ writeKey: gateway.keys.admin, host: `http://127.0.0.1:${gateway.port}` })
   const failed: unknown[] = []
@@ -27,5 +27,7 @@ it('Segment’s own library works with this host: what it calls delivered is in 
     operations: { set: { plan: 'pro', 'shop.seats': 3 } },
     device: { $timezone: 'Europe/Berlin' },
   })
-  expect(events.map((fact) => (fact.type === 'EventTracked' ? fact.eventName : fact.type))).toEqual(names)
+  // The library sends batches beside each other, so their order is not its own.
+  const recorded = events.map((fact) => (fact.type === 'EventTracked' ? fact.eventName : fact.type))
+  expect(recorded.toSorted()).toEqual(names.toSorted())
 })
