@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { type Browser, type BrowserContext, type Page, startBrowser } from '@nextvisit/testing/browser'
+import { type Browser, type BrowserContext, type Page, type Request, startBrowser } from '@nextvisit/testing/browser'
 import { eventually, keyNamed } from '@nextvisit/testing/black-box'
 import { product } from './product.ts'
 
@@ -79,11 +79,23 @@ async function newProfile(browser: Browser, url: string, project: string, userNa
     errors,
     open: async (waits = true) => {
       const shopPage = watch(await context.newPage())
+      const visited = waits ? firstVisit(shopPage.page) : undefined
       await shopPage.page.goto(`${url}/?user=${userName}`)
-      if (waits) await shopPage.run('nextvisit.visit()')
+      // Not by a call of `visit`: it would be a second visit, where the first has its answer already.
+      await visited
+      if (waits) await shopPage.run('fetch("/app.js").then(() => undefined)')
       return shopPage
     },
   }
+}
+
+/** Resolves when the visit that the page begins with was answered, or failed. */
+async function firstVisit(page: Page): Promise<void> {
+  const isVisit = (request: Request) => request.method() === 'POST' && request.url().endsWith('/v2/sdk/identify-user')
+  const options = { predicate: isVisit }
+  const ends = [page.waitForEvent('requestfinished', options), page.waitForEvent('requestfailed', options)]
+  // One of them never comes.
+  await Promise.race(ends.map((end) => end.catch(() => undefined)))
 }
 
 function watch(page: Page): ShopPage {

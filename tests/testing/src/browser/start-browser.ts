@@ -2,7 +2,7 @@ import { type Browser, chromium } from 'playwright-core'
 import { browserOnThisMachine, chosenBrowser, libraryEnvironment } from '../config.ts'
 import { packagedChromium } from './packaged-chromium.ts'
 
-export type { Browser, BrowserContext, Page, Route } from 'playwright-core'
+export type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
 
 const HINT =
   'The specs need a Chromium. Install one (such as Debian\'s "chromium", or Google Chrome), or name one: NEXTVISIT_TEST_BROWSER=/path/to/chromium.'
