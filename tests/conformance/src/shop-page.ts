@@ -89,9 +89,10 @@ async function newProfile(browser: Browser, url: string, project: string, userNa
   }
 }
 
+const isVisit = (request: Request) => request.method() === 'POST' && request.url().endsWith('/v2/sdk/identify-user')
+
 /** Resolves when the visit that the page begins with was answered, or failed. */
 async function firstVisit(page: Page): Promise<void> {
-  const isVisit = (request: Request) => request.method() === 'POST' && request.url().endsWith('/v2/sdk/identify-user')
   const options = { predicate: isVisit }
   const ends = [page.waitForEvent('requestfinished', options), page.waitForEvent('requestfailed', options)]
   // One of them never comes.
