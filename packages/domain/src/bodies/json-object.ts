@@ -9,3 +9,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function memberOf(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined
 }
+
+/** {@link memberOf} of what may be no object: then it has no members. */
+export function memberIn(value: unknown, name: string): unknown {
+  return isJsonObject(value) ? memberOf(value, name) : undefined
+}

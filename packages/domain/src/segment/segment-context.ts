@@ -1,6 +1,6 @@
 import type { DeviceFacts, DeviceField } from '@nextvisit/contracts'
 import { checkDeviceValue } from '../bodies/device-info.ts'
-import { isJsonObject, memberOf } from '../bodies/json-object.ts'
+import { memberIn } from '../bodies/json-object.ts'
 
 /** As `$deviceOs` names them, by how the libraries do. */
 const SYSTEMS: Readonly<Record<string, string>> = {
@@ -32,8 +32,4 @@ export function deviceInfoOf(context: unknown): DeviceFacts {
       return checked.outcome === 'ok' ? [[field, checked.value]] : []
     }),
   )
-}
-
-function memberIn(value: unknown, name: string): unknown {
-  return isJsonObject(value) ? memberOf(value, name) : undefined
 }

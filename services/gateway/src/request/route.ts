@@ -80,7 +80,7 @@ export interface CheckedRequest {
   readonly body: JsonObject
   /** Of an item of a batch: whether an item before it identifies its user. */
   readonly isIdentified?: Promise<boolean>
-  /** By its name in lower case; undefined where it is missing or came more than once. */
+  /** By its name in lower case. */
   readonly header: (name: string) => string | undefined
   /** A request of many items takes a token of the key's rate limit for each, all or none: to be called before any is recorded. */
   readonly takeItemTokens: (items: number) => Promise<Refusal | { readonly outcome: 'taken' }>

@@ -9,10 +9,12 @@ import type { PreparedRecord, PrepareRecord } from './prepare-record.ts'
 import type { TrackRecording } from './track-event.ts'
 
 export type PreparedItem = PreparedRecord | Answer | Refusal
+/** An item that is only published from here on: it may have several records. */
+export type PublishableItem = Pick<PreparedRecord, 'outcome' | 'publish'> | Answer | Refusal
 /** Prepares a request as the single route of its type would. `publish` may be called more than once. Never rejects. */
 export type Prepare = (type: 'identify' | 'track', request: CheckedRequest) => Promise<PreparedItem>
 /** Prepares one item; called in the order of the items. Never rejects. */
-export type PrepareItem = (item: unknown, position: number) => Promise<PreparedItem>
+export type PrepareItem = (item: unknown, position: number) => Promise<PublishableItem>
 
 export interface RecordItemsParts {
   readonly prepareRecord: PrepareRecord
@@ -108,11 +110,16 @@ export async function recordItems(
   items: readonly unknown[],
   prepareItem: PrepareItem,
 ): Promise<readonly (Answer | Refusal)[]> {
-  const preparing: Promise<PreparedItem>[] = []
+  const preparing: Promise<PublishableItem>[] = []
   for (const [position, item] of items.entries()) {
     if (position > 0 && position % ITEMS_PER_TURN === 0) await nextTurn()
     preparing.push(prepareItem(item, position))
   }
   const prepared = await Promise.all(preparing)
-  return Promise.all(prepared.map(async (one) => (one.outcome === 'prepared' ? one.publish() : one)))
+  return Promise.all(prepared.map(publishItem))
+}
+
+/** The result of an item. Hands its record to the log before it returns, if it has one. */
+export async function publishItem(item: PublishableItem): Promise<Answer | Refusal> {
+  return item.outcome === 'prepared' ? item.publish() : item
 }

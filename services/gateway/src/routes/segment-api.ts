@@ -1,9 +1,9 @@
-import { isJsonObject, memberOf, parseUncheckedJson, SEGMENT_LIMITS, SEGMENT_RULES } from '@nextvisit/domain'
+import { memberIn, memberOf, parseUncheckedJson, SEGMENT_LIMITS, SEGMENT_RULES } from '@nextvisit/domain'
 import { type Answer, answer } from '../request/answer.ts'
 import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
 import { createPrepare, isRetryable, recordItems, type RecordItemsParts } from './record-items.ts'
-import { createPrepareSegmentItem, type SegmentItemParts } from './segment-item.ts'
+import { createPrepareSegmentItem, keyOfMessage, type SegmentItemParts } from './segment-item.ts'
 
 export type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
 
@@ -81,7 +81,9 @@ function answerOf(
   isStrict: boolean,
 ): Answer | Refusal {
   const mustRepeat = results.some(isRetryable)
-  const isRepeatable = results.every(({ outcome }, index) => outcome === 'refused' || hasId(messages[index]))
+  const isRepeatable = results.every(
+    ({ outcome }, index) => outcome === 'refused' || keyOfMessage(messages[index]) !== undefined,
+  )
   if (mustRepeat && isRepeatable) return refuse(REFUSALS.notRecorded)
   const rejected = results.flatMap((result, index) =>
     result.outcome === 'refused' ? [rejectedMessage(result, messages[index], index)] : [],
@@ -96,16 +98,8 @@ function strictMessage(rejected: readonly RejectedMessage[]): string {
   return `Refused: ${[...named, ...more].join('; ')}`
 }
 
-function hasId(message: unknown): boolean {
-  return messageIdOf(message) !== undefined
-}
-
-function messageIdOf(message: unknown): unknown {
-  return isJsonObject(message) ? memberOf(message, 'messageId') : undefined
-}
-
 function rejectedMessage({ status, message }: Refusal, given: unknown, index: number): RejectedMessage {
-  const messageId = messageIdOf(given)
+  const messageId = memberIn(given, 'messageId')
   const named = message.replace(
     /^(?:userName|eventName|occurredAt|userAttributes(?:\.\$set)?)\b/,
     (name) => MEMBERS[name] ?? name,

@@ -1,7 +1,7 @@
 import { hash, randomUUIDv7 } from 'node:crypto'
 import {
-  isJsonObject,
   type JsonObject,
+  memberIn,
   memberOf,
   parseSegmentMessage,
   SEGMENT_LIMITS,
@@ -11,7 +11,14 @@ import { idempotentRequestOf, isIdempotencyKey } from '../idempotency/idempotent
 import { type Answer, answer } from '../request/answer.ts'
 import { type Refusal, refuse, refuseBody } from '../request/refusals.ts'
 import { type CheckedRequest, ROUTES } from '../request/route.ts'
-import { createPrepareInOrder, type Prepare, type PreparedItem, type PrepareItem } from './record-items.ts'
+import {
+  createPrepareInOrder,
+  type Prepare,
+  type PreparedItem,
+  type PrepareItem,
+  type PublishableItem,
+  publishItem,
+} from './record-items.ts'
 
 export interface SegmentItemParts {
   readonly prepare: Prepare
@@ -36,16 +43,15 @@ export function createPrepareSegmentItem(
   /** By userName: the identify before the user's first event here; undefined where none is needed. */
   const creating = new Map<unknown, Promise<PreparedItem | undefined>>()
 
-  async function create(identifying: CheckedRequest): Promise<PreparedItem | undefined> {
-    const userName = memberOf(identifying.body, 'userName')
+  async function create(userName: unknown, identifying: () => CheckedRequest): Promise<PreparedItem | undefined> {
     const isNew = createUsers && typeof userName === 'string' && (await isMissing(request, userName))
-    return isNew ? prepareInOrder('identify', identifying) : undefined
+    return isNew ? prepareInOrder('identify', identifying()) : undefined
   }
 
   /** An event of an unknown user identifies them first. */
-  async function prepareTrack(tracking: CheckedRequest, identifying: CheckedRequest): Promise<PreparedItem> {
+  async function prepareTrack(tracking: CheckedRequest, identifying: () => CheckedRequest): Promise<PublishableItem> {
     const userName = memberOf(tracking.body, 'userName')
-    const created = creating.get(userName) ?? create(identifying)
+    const created = creating.get(userName) ?? create(userName, identifying)
     creating.set(userName, created)
     const user = await created
     if (user?.outcome === 'refused') return user
@@ -53,11 +59,7 @@ export function createPrepareSegmentItem(
     const event = await prepareInOrder('track', { ...tracking, isIdentified: Promise.resolve(true) })
     return {
       outcome: 'prepared',
-      publish: () => publishBoth(user.publish(), publish(event)),
-      abandon: async () => {
-        await user.abandon()
-        if (event.outcome === 'prepared') await event.abandon()
-      },
+      publish: () => publishBoth(user.publish(), publishItem(event)),
     }
   }
 
@@ -73,10 +75,11 @@ export function createPrepareSegmentItem(
     const content = contentOf(message as JsonObject)
     if (Buffer.byteLength(content) > SEGMENT_LIMITS.messageBytes) return TOO_LARGE
     const requestOf = (body: JsonObject, part: 'message' | 'user') =>
-      messageRequestOf(request, { body, messageId: memberIn(message, 'messageId'), content, part })
-    const identifying = requestOf(parsed.identify, parsed.outcome === 'track' ? 'user' : 'message')
-    if (parsed.outcome === 'track') return prepareTrack(requestOf(parsed.track, 'message'), identifying)
+      messageRequestOf(request, { body, key: keyOfMessage(message), content, part })
+    if (parsed.outcome === 'track')
+      return prepareTrack(requestOf(parsed.track, 'message'), () => requestOf(parsed.identify, 'user'))
     onLeftOut('trait', parsed.droppedTraits)
+    const identifying = requestOf(parsed.identify, 'message')
     creating.set(memberOf(identifying.body, 'userName'), Promise.resolve(undefined))
     return prepareInOrder('identify', identifying)
   }
@@ -84,7 +87,7 @@ export function createPrepareSegmentItem(
 
 interface MessagePart {
   readonly body: JsonObject
-  readonly messageId: unknown
+  readonly key: string | undefined
   /** Differs where the message does. */
   readonly content: string
   /** The record of the message itself, or of the user whom it creates. */
@@ -92,9 +95,9 @@ interface MessagePart {
 }
 
 /** A message as a request of its own. Its `messageId` is its `Idempotency-Key`. */
-function messageRequestOf(request: CheckedRequest, { body, messageId, content, part }: MessagePart): CheckedRequest {
+function messageRequestOf(request: CheckedRequest, { body, key, content, part }: MessagePart): CheckedRequest {
   const idempotent = idempotentRequestOf({
-    key: keyOfMessage(messageId),
+    key,
     suffix: part,
     project: request.project,
     apiKey: request.key.entry,
@@ -105,8 +108,9 @@ function messageRequestOf(request: CheckedRequest, { body, messageId, content, p
   return { ...request, requestId, idempotent, body }
 }
 
-/** Some libraries send their own forms of ids: any text or number that tells messages apart. */
-function keyOfMessage(messageId: unknown): string | undefined {
+/** A message's `Idempotency-Key`. Some libraries send their own forms of ids: any text or number that tells messages apart. */
+export function keyOfMessage(message: unknown): string | undefined {
+  const messageId = memberIn(message, 'messageId')
   if (typeof messageId === 'number') return String(messageId)
   if (typeof messageId !== 'string' || messageId === '') return undefined
   return isIdempotencyKey(messageId) ? messageId : hash('sha256', messageId)
@@ -115,14 +119,6 @@ function keyOfMessage(messageId: unknown): string | undefined {
 /** What stays the same when a library sends a message again: `sentAt` does not. */
 function contentOf({ sentAt: _sentAt, writeKey: _key, type: _type, ...content }: JsonObject): string {
   return JSON.stringify(content)
-}
-
-function memberIn(value: unknown, name: string): unknown {
-  return isJsonObject(value) ? memberOf(value, name) : undefined
-}
-
-async function publish(event: PreparedItem): Promise<Answer | Refusal> {
-  return event.outcome === 'prepared' ? event.publish() : event
 }
 
 /** The event counts only for a user who exists. */
