@@ -11,7 +11,7 @@ export interface RaceResult {
   readonly unknown: number
   /** Units under the limit that are in the log. */
   readonly inLog: number
-  /** Units that are only in unchecked records. */
+  /** Units that an unchecked record carries. A later record of the same name passes as known, so it was checked. */
   readonly uncheckedUnits: number
   /** Records that say this limit was not checked. */
   readonly unchecked: number
@@ -34,7 +34,7 @@ export function raceResult(race: Race, records: readonly TopicRecord[]): RaceRes
   const own = recordsOf(race, records)
   const isUnchecked = (value: Value) => checksMissing(value).includes(family.check)
   const units = new Set(own.flatMap(family.unitsOf))
-  const checked = new Set(own.filter((value) => !isUnchecked(value)).flatMap(family.unitsOf))
+  const uncheckedUnits = new Set(own.filter(isUnchecked).flatMap(family.unitsOf))
   const stripped = new Set(own.filter(isStripped).map((value) => value['id']))
   const isRefused = (entry: LedgerEntry) =>
     family.refusals.includes(entry.status ?? 0) || (isPass(entry) && stripped.has(idOf(entry)))
@@ -44,7 +44,7 @@ export function raceResult(race: Race, records: readonly TopicRecord[]): RaceRes
     refused: entries.filter(isRefused).length,
     unknown: entries.filter(isUnknown).length,
     inLog: units.size,
-    uncheckedUnits: units.size - checked.size,
+    uncheckedUnits: uncheckedUnits.size,
     unchecked: own.filter(isUnchecked).length,
   }
 }
@@ -73,10 +73,11 @@ function answerErrors({ entries, family }: Race, own: readonly Value[]): string[
 }
 
 /** Only unchecked records may exceed the room, and no room is lost. */
-function sumErrors({ fault }: Race, { inLog, uncheckedUnits, unchecked }: RaceResult): string[] {
+function sumErrors({ fault }: Race, result: RaceResult): string[] {
+  const { inLog, uncheckedUnits, unchecked } = result
   const checked = inLog - uncheckedUnits
   return [
-    ...(checked > LIMIT ? [`${checked} were checked and passed: more than ${LIMIT}`] : []),
+    ...(checked > LIMIT ? [`${checked} were checked and passed: more than ${LIMIT} (${JSON.stringify(result)})`] : []),
     ...(inLog < LIMIT ? [`${inLog} passed: fewer than ${LIMIT}`] : []),
     ...(fault.leavesUnchecked && unchecked === 0 ? ['nothing was unchecked: the fault did not strike'] : []),
   ]
