@@ -140,6 +140,11 @@ export const REFUSALS = nameRules({
     message: 'after must be what next was in the answer before',
     when: 'An `after` that is not the `next` of a page',
   },
+  reason: {
+    status: 400,
+    message: 'reason must be the name of a refusal, as counts has it, such as tooFast',
+    when: 'A `reason` that no refusal has',
+  },
 
   // A visit's proof of its user.
   signature: {
