@@ -260,6 +260,7 @@ export const RefusalsPage = z.strictObject({
   counts: z.record(z.string(), z.number().int()).describe('All refusals of the last 24 hours, by reason.'),
   next,
 })
+export type RefusalsPage = z.infer<typeof RefusalsPage>
 
 /** The body of every error. */
 export const ErrorBody = z.strictObject({

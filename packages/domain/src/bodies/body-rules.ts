@@ -47,6 +47,7 @@ export const BODY_RULES = nameRules({
   noUserName: {
     message: 'userName not found',
     when: 'A userName that is missing, empty or only white space',
+    reason: 'no-user-name',
   },
   userName: {
     message: 'userName must be a string that is not empty',

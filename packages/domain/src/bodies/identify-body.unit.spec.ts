@@ -19,7 +19,7 @@ const rejected = (words: string) => ({
 
 describe('userName (decisions.md, Identify)', () => {
   it.each([{}, { userName: null }, { userName: '' }, { userName: ' \t\n\u3000' }])('%j: userName not found', (body) => {
-    expect(parse(body)).toMatchObject({ outcome: 'rejected', rule: 'noUserName', message: 'userName not found' })
+    expect(parse(body)).toMatchObject({ outcome: 'rejected', reason: 'no-user-name', message: 'userName not found' })
   })
 
   it.each([1, true, {}, [[]], 'a'.repeat(256), '😀'.repeat(256)])(
@@ -34,7 +34,7 @@ describe('userName (decisions.md, Identify)', () => {
   })
 
   it('is looked at before the rest of the body', () => {
-    expect(parse({ userAttributes: 1 })).toMatchObject({ rule: 'noUserName' })
+    expect(parse({ userAttributes: 1 })).toMatchObject({ reason: 'no-user-name' })
   })
 })
 

@@ -1,19 +1,22 @@
 import type { RuleName } from './name-rules.ts'
 
 /** A rule that a body may break: parsers reject by it, and the API's document shows it. */
-export interface BodyRule extends RuleName {
+export interface BodyRule extends Partial<RuleName> {
   /** What the caller reads: names the member that is wrong and says what would be right. */
   readonly message: string
   /** Which input breaks the rule, in the words of the API's document. */
   readonly when: string
+  /** `no-user-name` stands apart: the contract answers it like a missing key. */
+  readonly reason?: 'no-user-name' | 'invalid'
 }
 
 /** Why a body is not taken. */
-export interface Rejection extends Partial<RuleName> {
+export interface Rejection extends Omit<BodyRule, 'when'> {
   readonly outcome: 'rejected'
-  readonly message: string
+  readonly reason: NonNullable<BodyRule['reason']>
 }
 
-export function reject({ message, rule, member }: Omit<Rejection, 'outcome'>): Rejection {
-  return { outcome: 'rejected', message, ...(rule !== undefined && { rule }), ...(member !== undefined && { member }) }
+export function reject({ message, reason = 'invalid', rule, member }: Omit<BodyRule, 'when'>): Rejection {
+  const name = { ...(rule !== undefined && { rule }), ...(member !== undefined && { member }) }
+  return { outcome: 'rejected', reason, message, ...name }
 }

@@ -13,7 +13,7 @@ type RuleForMember = (member: string) => RefusalRule
 
 /** A rule of a body as the gateway answers it. */
 function answered(rule: BodyRule): RefusalRule {
-  return { status: bodyRuleStatus(rule.rule), ...rule }
+  return { status: bodyRuleStatus(rule.reason), ...rule }
 }
 
 /** A rule's list of allowed values is that of the device field at the end of `member`. */

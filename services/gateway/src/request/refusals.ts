@@ -10,7 +10,7 @@ export const MAX_BATCH_BYTES = 512_000
 export const MAX_BODY_PIECES = 1_024
 
 /** An entry of the catalogue: what a caller reads, and which request leads to it. */
-export interface RefusalRule extends RuleName {
+export interface RefusalRule extends Partial<RuleName> {
   readonly status: number
   /** Names what is wrong and says what would be right. */
   readonly message: string
@@ -207,7 +207,7 @@ export function refuse({
   rule,
   member,
   headers,
-}: Omit<RefusalRule, 'when' | 'rule'> & Partial<RuleName>): Refusal {
+}: Omit<RefusalRule, 'when'>): Refusal {
   const all = { ...(status === 503 && { 'Retry-After': '1' }), ...headers }
   return {
     outcome: 'refused',
@@ -221,13 +221,12 @@ export function refuse({
 
 /** A body that breaks one of its own rules. */
 export function refuseBody(rejection: Rejection): Refusal {
-  const { outcome: _, ...broken } = rejection
-  return refuse({ status: bodyRuleStatus(broken.rule), ...broken })
+  return refuse({ ...rejection, status: bodyRuleStatus(rejection.reason) })
 }
 
 /** 400, but for a missing userName (contract, Identify user: 401). */
-export function bodyRuleStatus(rule: string | undefined): number {
-  return rule === BODY_RULES.noUserName.rule ? 401 : 400
+export function bodyRuleStatus(reason: Rejection['reason'] | undefined): number {
+  return reason === 'no-user-name' ? 401 : 400
 }
 
 /** The body of every error: exactly these three members (decisions.md, Order of checks). */
