@@ -16,7 +16,10 @@ const ITEM = /^items\[\d{1,3}\]$/
 export function withoutCallersWords({
   message,
   member,
-}: { readonly message: string; readonly member?: string }): string {
+}: {
+  readonly message: string
+  readonly member?: string
+}): string {
   if (member === undefined) return message
   const parts = member.split('.')
   const chosenAt = parts.findIndex((part, index) => !OWN_WORDS.has(part) && !(index === 0 && ITEM.test(part)))

@@ -36,7 +36,9 @@ describe('a message without the words of its caller (decisions.md, Refusals)', (
       fc.property(value, members, (userName, given) => {
         const identify = kept(parseIdentifyBody({ userName, userAttributes: given, $deviceInfo: given }))
         const known = kept(parseIdentifyBody({ userName: 'ada', userAttributes: given, $deviceInfo: given }))
-        const track = kept(parseTrackBody({ userName: 'ada', eventName: 'a', occurredAt: userName, properties: given }, 0))
+        const track = kept(
+          parseTrackBody({ userName: 'ada', eventName: 'a', occurredAt: userName, properties: given }, 0),
+        )
         expect(`${identify}${known}${track}`).not.toContain(SECRET)
       }),
     )

@@ -30,7 +30,8 @@ describe('refusals between two flushes (decisions.md, Refusals)', () => {
               described += 1
               return describeAs(reason)()
             }
-            if (gathered.add({ organization: 'o', project: `p${project}` }, reason, describe) === 'dropped') dropped += 1
+            if (gathered.add({ organization: 'o', project: `p${project}` }, reason, describe) === 'dropped')
+              dropped += 1
           }
         const taken = gathered.take()
         expect(taken).toHaveLength(Math.min(projectCount, GATHERED.projects))

@@ -107,6 +107,14 @@ describe('what was refused (decisions.md, Refusals)', () => {
     expect((await listOf(one, 2)).counts).toEqual({ messageType: 2 })
   })
 
+  it('is of no project where a body names its key in the wrong place', async () => {
+    const { one } = await givenTwo()
+    const answer = await one.call('POST', '/v1/track', {}, JSON.stringify({ context: { writeKey: one.keys.admin } }))
+    expect(answer.status).toBe(401)
+    expect((await one.visit({ userName: 'a' })).status).toBe(401)
+    expect((await listOf(one, 1)).counts).toEqual({ signature: 1 })
+  })
+
   it('stands in Redis without any word of a caller', async () => {
     const { one, other } = await givenTwo()
     const body = { userName: SECRET, eventName: SECRET, properties: { [SECRET]: { [SECRET]: SECRET } } }
@@ -145,18 +153,14 @@ describe('what was refused (decisions.md, Refusals)', () => {
 
   it('stays bounded in a flood, and every refusal is counted', async () => {
     const { one } = await givenTwo()
-    const { organization, project } = { organization: one.config.id, project: 'shop' }
-    const { refusals, counts } = await listOf(one, 0).then(async () => {
-      for (let round = 0; round < 7; round += 1) {
-        await one.post('/v2/admin/batch', { items: Array.from({ length: 1_000 }, () => ({ type: 'x' })) })
-        const wanted = (round + 1) * 1_000
-        await until(async () => (await list(one)).counts['itemType'] === wanted)
-      }
-      return list(one, '?limit=1000')
-    })
+    for (let counted = 1_000; counted <= 7_000; counted += 1_000) {
+      await one.post('/v2/admin/batch', { items: Array.from({ length: 1_000 }, () => ({ type: 'x' })) })
+      await until(async () => (await list(one)).counts['itemType'] === counted)
+    }
+    const { refusals, counts } = await list(one, '?limit=1000')
     expect(counts).toEqual({ itemType: 7_000 })
     expect(refusals).toHaveLength(KEPT_OF_A_REASON)
-    const all = await one.redis.keys(`${one.redisPrefix}refusals:${organization}/${project}:*`)
+    const all = await one.redis.keys(`${one.redisPrefix}refusals:*`)
     expect(all.length).toBeLessThanOrEqual(3)
     for (const key of all) expect(await one.redis.pttl(key)).toBeGreaterThan(0)
   })

@@ -34,7 +34,10 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
       await store.add(taken, Date.now())
       isFailing = false
     } catch (err) {
-      onDropped('redis', taken.flatMap(({ counts }) => [...counts.values()]).reduce((sum, count) => sum + count, 0))
+      onDropped(
+        'redis',
+        taken.flatMap(({ counts }) => [...counts.values()]).reduce((sum, count) => sum + count, 0),
+      )
       if (!isFailing) logger.warn({ err }, 'Refusals cannot be kept: Redis is unavailable or slow')
       isFailing = true
     }

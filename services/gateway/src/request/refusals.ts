@@ -201,13 +201,7 @@ export const REFUSALS = nameRules({
 })
 
 /** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */
-export function refuse({
-  status,
-  message,
-  rule,
-  member,
-  headers,
-}: Omit<RefusalRule, 'when'>): Refusal {
+export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {
   const all = { ...(status === 503 && { 'Retry-After': '1' }), ...headers }
   return {
     outcome: 'refused',

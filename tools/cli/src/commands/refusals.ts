@@ -11,7 +11,7 @@ import { findProject } from '../find-project.ts'
 import { parseProject, type ProjectOption } from '../options.ts'
 import { complain, print, styled } from '../output.ts'
 
-interface RefusalsFlags {
+export interface RefusalsFlags {
   readonly project: ProjectOption
   readonly reason?: string
   readonly user?: string
@@ -46,7 +46,7 @@ Example:
   nextvisit refusals --project acme/shop --follow
   nextvisit refusals --project acme/shop --json | jq .counts`,
     )
-    .action(refusals)
+    .action((flags: RefusalsFlags) => refusals(flags))
 }
 
 function parseLimit(text: string): number {
@@ -54,7 +54,8 @@ function parseLimit(text: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 9999.')
 }
 
-async function refusals(flags: RefusalsFlags): Promise<void> {
+/** Runs the command. Specs pass their own `topic`. */
+export async function refusals(flags: RefusalsFlags, topic: string = TOPICS.catalog): Promise<void> {
   const rejection = flags.user === undefined ? undefined : checkUserName(flags.user)
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
   const env = readEnvironment()
@@ -64,19 +65,23 @@ async function refusals(flags: RefusalsFlags): Promise<void> {
   await redis.start()
   try {
     const { read } = createRefusalStore(redis.client)
-    await show(() => read(flags.project, Date.now(), flags.reason), flags, env)
+    await show(
+      () => read(flags.project, Date.now(), flags.reason),
+      flags,
+      () => requireProject(flags.project, env, topic),
+    )
   } finally {
     await redis.stop()
   }
 }
 
-async function show(read: Read, flags: RefusalsFlags, env: Environment): Promise<void> {
+async function show(read: Read, flags: RefusalsFlags, requireKnown: () => Promise<void>): Promise<void> {
   const first = await read().catch((cause: unknown) => {
     const message = 'Redis, where the gateways keep refusals, does not answer: see REDIS_URL.'
     throw new CliError(message, EXIT.failed, { cause })
   })
   const latest = ofUser(first.refusals, flags).slice(0, flags.limit).toReversed()
-  if (Object.keys(first.counts).length === 0) await requireProject(flags.project, env)
+  if (Object.keys(first.counts).length === 0) await requireKnown()
   if (flags.json && !flags.follow) return print(JSON.stringify({ refusals: latest, counts: first.counts }, null, 2))
   if (!flags.json) printCounts(first.counts)
   printAll(latest, flags)
@@ -97,7 +102,12 @@ async function follow(read: Read, shown: readonly KeptRefusal[], flags: Refusals
     if (!all && !isAway) complain('Redis does not answer: new refusals may be missing. Trying again.')
     isAway = !all
     if (!all) continue
-    printAll(ofUser(all, flags).filter(({ id }) => !known.has(id)).toReversed(), flags)
+    printAll(
+      ofUser(all, flags)
+        .filter(({ id }) => !known.has(id))
+        .toReversed(),
+      flags,
+    )
     known = new Set(all.map(({ id }) => id))
   }
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop)
@@ -110,9 +120,13 @@ function ofUser(all: readonly KeptRefusal[], { user, project: place }: RefusalsF
 }
 
 /** A project without refusals may be misspelt. Where the log cannot be asked, it is taken to exist. */
-async function requireProject({ organization, project }: ProjectOption, env: Environment): Promise<void> {
+async function requireProject(
+  { organization, project }: ProjectOption,
+  env: Environment,
+  topic: string,
+): Promise<void> {
   if (knowsNoLog(env)) return
-  const catalog = await readCatalog(logConnection(env), TOPICS.catalog).catch(() => undefined)
+  const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
   if (catalog) findProject(catalog.state, `${organization}/${project}`)
 }
 
