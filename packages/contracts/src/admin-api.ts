@@ -240,7 +240,7 @@ export const SegmentUsersPage = z.strictObject({
 export const KeptRefusal = z.strictObject({
   id: Uuid,
   at: Instant,
-  reason: z.string().describe("The refusal's name: that of its example in this document."),
+  reason: z.string().describe('The name of the rule that refused it, such as tooFast.'),
   status: z.number().int().describe('What the request or the item was answered with.'),
   message: z.string().describe('As it was answered, but … in place of names that the caller chose.'),
   route: z.string(),
