@@ -21,6 +21,12 @@ export const RateLimit = z.strictObject({ perSecond: z.number().positive(), burs
 export type RateLimit = z.infer<typeof RateLimit>
 export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 100, burst: 200 }
 
+/** Names that a project may have whatever its plan says, and declare (decisions.md, Bounds). */
+export const MAX_TRAIT_SLUGS = 5_000
+export const MAX_EVENT_NAMES = 10_000
+/** Of a project's disabled trait slugs as JSON in UTF-8: each claim of its trait slugs carries them. */
+export const MAX_DISABLED_TRAIT_BYTES = 262_144
+
 /** A trait or event that the workspace file names. */
 export const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), enabled: z.boolean().default(true) })
 

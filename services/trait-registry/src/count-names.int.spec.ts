@@ -1,3 +1,4 @@
+import { MAX_DISABLED_TRAIT_BYTES } from '@nextvisit/contracts'
 import { createAdapter, sql } from '@nextvisit/database'
 import { countRowsRead, createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { randomUUID } from 'node:crypto'
@@ -55,3 +56,24 @@ it('counts the names of a project by reading each definition and each claim a fe
   })
   expect(read).toBeLessThan(10 * (DEFINITIONS + CLAIMS))
 })
+
+// Where each of the 250 names carries them, Postgres writes over 100 MB to disk, and the claim takes 20 times as long.
+it('keeps the disabled traits of a project once for a claim, not once for each of its names', async () => {
+  const disabled = Array.from({ length: 5_000 }, (_, nth) => `${nth}`.padEnd(MAX_DISABLED_TRAIT_BYTES / 5_000 - 3, 'x'))
+  const slugs = Array.from({ length: 250 }, (_, nth) => `new_${nth}`)
+  const place = { organization: 'acme', project: 'large', recordId: randomUUID(), partition: 0 }
+  const before = await bytesOnDisk()
+  const verdicts = await claimNames(prisma, [{ kind: 'trait', ...place, slugs, disabled, limit: 5_000 }], NOW)
+  expect(verdicts).toEqual([slugs.map(() => 'new')])
+  expect((await bytesOnDisk()) - before).toBeLessThan(1_048_576n)
+})
+
+/** What queries have written to disk because it was more than their memory. */
+async function bytesOnDisk(): Promise<bigint> {
+  await prisma.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
+  const [counted] = await prisma.$queryRaw<{ bytes: bigint }[]>(
+    sql`SELECT temp_bytes AS bytes FROM pg_stat_database WHERE datname = current_database()`,
+  )
+  if (!counted) throw new Error('Postgres answered no counts.')
+  return counted.bytes
+}

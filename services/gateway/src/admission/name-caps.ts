@@ -1,9 +1,6 @@
+import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
 import { REFUSALS, type RefusalRule } from '../request/refusals.ts'
 import type { CheckedRequest } from '../request/route.ts'
-
-/** Names that a project may have whatever its plan says, for keys of either environment (decisions.md, Bounds). */
-export const MAX_TRAIT_SLUGS = 5_000
-export const MAX_EVENT_NAMES = 10_000
 
 /**
  * The cap on the project's event names, and the refusal where it is reached. None may be new for an SDK key where the

@@ -1,6 +1,6 @@
+import { MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { givenGateway } from '../../test/given-gateway.ts'
-import { MAX_EVENT_NAMES } from './name-caps.ts'
 import { claimsIn, givenRegistry } from '../../test/given-services.ts'
 
 const statusesOf = (answers: readonly { status: number }[]) => answers.map(({ status }) => status)
@@ -78,6 +78,18 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
     const limitsOf = (kind: string) => claimsIn(names.calls).flatMap((one) => (one.kind === kind ? [one.limit] : []))
     expect(limitsOf('trait')).toEqual([5_000, 5_000, 5_000, 5_000])
     expect(limitsOf('event')).toEqual([10_000, 10_000, 10_000, 10_000])
+  })
+
+  it('asks about new traits also where a project disables as many as `apply` accepts (decisions.md, Bounds)', async () => {
+    const names = await givenRegistry()
+    // Each 100 bytes of the JSON, the comma included.
+    const length = Math.floor(MAX_DISABLED_TRAIT_BYTES / 100)
+    const traits = Array.from({ length }, (_, nth) => ({ slug: `${nth}`.padEnd(97, 'x'), enabled: false }))
+    const gateway = await givenGateway({ project: { traits }, services: { traitRegistry: names.url } })
+    const slugs = Array.from({ length: 250 }, (_, nth) => `${nth} `.padEnd(100, 'ü'))
+    const $set = Object.fromEntries(slugs.map((slug) => [slug, 1]))
+    expect((await gateway.identify({ userName: 'ada', userAttributes: { $set } })).status).toBe(200)
+    expect((await gateway.records())[0]?.fact).toMatchObject({ registeredTraits: slugs, unchecked: [] })
   })
 
   it('strips new traits over the cap from every operator, by name only (contract, Trait policy)', async () => {

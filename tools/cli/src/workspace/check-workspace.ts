@@ -1,3 +1,4 @@
+import { MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
 import { eventSlug, isReservedEventName } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
@@ -27,6 +28,9 @@ function checkProject(project: YamlNode): readonly Problem[] {
     ...repeated(items(project, 'traits'), 'slug', 'trait'),
     ...repeated(items(project, 'events'), 'slug', 'event', eventSlug),
     ...items(project, 'events').flatMap((event) => checkEventName(event, 'slug')),
+    ...checkCount(project, 'traits', MAX_TRAIT_SLUGS),
+    ...checkCount(project, 'events', MAX_EVENT_NAMES),
+    ...checkDisabledTraits(project),
     ...checkSignature(project),
     ...checkSegments(project),
     ...forms.flatMap(checkForm),
@@ -66,6 +70,27 @@ function checkEventName(place: YamlNode, key: string): readonly Problem[] {
   const { path } = member(place, key)
   if (isReservedEventName(name)) return [{ path, message: 'names a system event (form:…), which is never tracked' }]
   return eventSlug(name) === '' ? [{ path, message: 'must have a letter or a digit' }] : []
+}
+
+function checkCount(project: YamlNode, key: 'traits' | 'events', max: number): readonly Problem[] {
+  const { length } = items(project, key)
+  if (length <= max) return []
+  const message = `project ${text(project, 'id')} declares ${length} ${key}; a project may declare at most ${max}`
+  return [{ path: member(project, key).path, message }]
+}
+
+/** Every claim of the project's trait slugs carries them: a claim that is too large is refused. */
+function checkDisabledTraits(project: YamlNode): readonly Problem[] {
+  const slugs = items(project, 'traits').flatMap((trait) => {
+    const slug = text(trait, 'slug')
+    return slug !== undefined && member(trait, 'enabled').value === false ? [slug] : []
+  })
+  const bytes = Buffer.byteLength(JSON.stringify(slugs))
+  if (bytes <= MAX_DISABLED_TRAIT_BYTES) return []
+  const message =
+    `project ${text(project, 'id')} disables ${slugs.length} traits whose slugs have ${bytes} bytes as JSON; ` +
+    `they may have at most ${MAX_DISABLED_TRAIT_BYTES}`
+  return [{ path: member(project, 'traits').path, message }]
 }
 
 function checkLifetime(form: YamlNode): readonly Problem[] {

@@ -273,6 +273,18 @@ describe('a workspace file', () => {
     expect(faultsOf(text)).toEqual(['7 organizations[0].projects[1].keys[0]: is the same key as first; make another'])
   })
 
+  it('bounds the names that a project declares (decisions.md, Bounds)', () => {
+    expect(faultsOf(project(traits(5_000), events(10_000)))).toEqual([])
+    expect(faultsOf(project(traits(5_001), events(10_001)))).toEqual([
+      `5 ${where}.traits: project shop declares 5001 traits; a project may declare at most 5000`,
+      `6 ${where}.events: project shop declares 10001 events; a project may declare at most 10000`,
+    ])
+    expect(faultsOf(project(traits(2_000, 100)))).toEqual([
+      `5 ${where}.traits: project shop disables 2000 traits whose slugs have 399111 bytes as JSON; they may have at most 262144`,
+    ])
+    expect(faultsOf(project(traits(2_000, 100, true)))).toEqual([])
+  })
+
   it('needs the key to encrypt a signing secret with', () => {
     const { NEXTVISIT_SECRET_KEY: _, ...env } = ENV
     expect(faultsOf(project('signingSecret: $SIGNING_SECRET'), env)).toEqual([
@@ -291,6 +303,15 @@ describe('a workspace file', () => {
     expect(faultsOf(text).map((fault) => Number(fault.split(' ')[0]))).toEqual([5, 7, 7, 8, 8, 9])
   })
 })
+
+function traits(count: number, padTo = 1, enabled = false): string {
+  const all = Array.from({ length: count }, (_, nth) => ({ slug: `${nth}`.padEnd(padTo, 'ü'), enabled }))
+  return `traits: ${JSON.stringify(all)}`
+}
+
+function events(count: number): string {
+  return `events: ${JSON.stringify(Array.from({ length: count }, (_, nth) => ({ slug: `e${nth}` })))}`
+}
 
 function bomb(): string {
   const levels = Array.from(

@@ -76,16 +76,20 @@ CREATE FUNCTION find_names(questions jsonb, at timestamptz) RETURNS TABLE (
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
-  WITH asked AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY q.question, name.nth) AS place, q.organization, q.project, q.kind, name.slug,
-           q.record_id, q.partition, q."limit", q.disabled, definition.slug IS NOT NULL AS is_registered,
-           definition.registered_by, claim.record_id AS claimed_by
-    FROM ROWS FROM (
+  WITH given AS MATERIALIZED (
+    SELECT * FROM ROWS FROM (
       jsonb_to_recordset(questions) AS (
         organization text, project text, kind text, record_id uuid, partition int,
         slugs text[], "limit" bigint, disabled text[]
       )
     ) WITH ORDINALITY AS q (organization, project, kind, record_id, partition, slugs, "limit", disabled, question)
+  ),
+  -- Without `disabled`: it can be large, and would be copied for each name.
+  asked AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY q.question, name.nth) AS place, q.question, q.organization, q.project, q.kind,
+           name.slug, q.record_id, q.partition, q."limit", definition.slug IS NOT NULL AS is_registered,
+           definition.registered_by, claim.record_id AS claimed_by
+    FROM given AS q
     CROSS JOIN LATERAL unnest(q.slugs) WITH ORDINALITY AS name (slug, nth)
     LEFT JOIN definitions AS definition
       ON (definition.organization, definition.project, definition.kind, definition.slug)
@@ -95,10 +99,15 @@ BEGIN
   ),
   -- Names that take up room under the caps of unknown names: registered or claimed, but not disabled. A name can be both.
   taken AS MATERIALIZED (
-    SELECT capped.*, registered.names + claimed.names - disabled.names AS names
+    SELECT capped.questions, registered.names + claimed.names - disabled.names AS names
     FROM (
-      SELECT DISTINCT asked.organization, asked.project, asked.kind, asked.disabled FROM asked
-      WHERE NOT asked.is_registered AND asked.claimed_by IS NULL AND asked."limit" > 0
+      SELECT given.organization, given.project, given.kind, given.disabled, array_agg(given.question) AS questions
+      FROM given
+      WHERE given.question IN (
+        SELECT asked.question FROM asked
+        WHERE NOT asked.is_registered AND asked.claimed_by IS NULL AND asked."limit" > 0
+      )
+      GROUP BY 1, 2, 3, 4
     ) AS capped
     CROSS JOIN LATERAL (
       SELECT count(*) AS names FROM definitions AS d
@@ -139,7 +148,7 @@ BEGIN
            WHEN asked."limit" > coalesce(taken.names, 0) THEN 'room'
            ELSE 'no-room'
          END
-  FROM asked LEFT JOIN taken USING (organization, project, kind, disabled)
+  FROM asked LEFT JOIN taken ON asked.question = ANY (taken.questions)
   ORDER BY asked.place;
 END
 $$;
