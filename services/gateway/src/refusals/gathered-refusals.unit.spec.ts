@@ -26,11 +26,11 @@ describe('refusals between two flushes (decisions.md, Refusals)', () => {
         for (let project = 0; project < projectCount; project += 1)
           for (let count = 0; count < reasons * each; count += 1) {
             const reason = `r${count % reasons}`
-            const describe = () => {
+            const describeOne = () => {
               described += 1
               return describeAs(reason)()
             }
-            if (gathered.add({ organization: 'o', project: `p${project}` }, reason, describe) === 'dropped')
+            if (gathered.add({ organization: 'o', project: `p${project}` }, reason, describeOne) === 'dropped')
               dropped += 1
           }
         const taken = gathered.take()

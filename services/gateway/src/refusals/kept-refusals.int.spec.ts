@@ -34,6 +34,7 @@ async function givenTwo() {
 }
 
 const named = ({ reason, status, item }: KeptRefusal) => [reason, status, ...(item === undefined ? [] : [item])]
+const keyNamed = (name: string, kind: string, environment: string) => ({ name, kind, environment })
 
 describe('what was refused (decisions.md, Refusals)', () => {
   it('by one gateway is read through another, newest first, by both kinds of key', async () => {
@@ -47,7 +48,6 @@ describe('what was refused (decisions.md, Refusals)', () => {
     await one.get('/v2/admin/users?userName=')
     await one.call('POST', IDENTIFY, { 'content-type': 'application/json' }, '{}')
     const { refusals, counts, next } = await listOf(other, 4)
-    const key = (name: string, kind: string, environment: string) => ({ name, kind, environment })
     const userId = userIdOf(config.id, 'shop', SECRET)
     expect(refusals.map(named)).toEqual([
       ['kindOfKey', 403],
@@ -57,11 +57,11 @@ describe('what was refused (decisions.md, Refusals)', () => {
       ['user', 404],
     ])
     expect(refusals.map((refusal) => refusal.key)).toEqual([
-      key('web', 'sdk', 'P'),
-      key('staging', 'admin', 'T'),
-      key('web', 'sdk', 'P'),
-      key('backend', 'admin', 'P'),
-      key('backend', 'admin', 'P'),
+      keyNamed('web', 'sdk', 'P'),
+      keyNamed('staging', 'admin', 'T'),
+      keyNamed('web', 'sdk', 'P'),
+      keyNamed('backend', 'admin', 'P'),
+      keyNamed('backend', 'admin', 'P'),
     ])
     expect(refusals.map((refusal) => refusal.userId)).toEqual([undefined, userId, userId, userId, userId])
     expect(refusals.map(({ event }) => event)).toEqual([undefined, undefined, undefined, 'legacy', undefined])
@@ -87,11 +87,11 @@ describe('what was refused (decisions.md, Refusals)', () => {
     const segment = await one.call('POST', '/v1/batch', headers, JSON.stringify({ batch: messages }))
     expect([batch.status, segment.status]).toEqual([200, 200])
     const { refusals } = await listOf(other, 4)
-    expect(refusals.map((refusal) => [refusal.route, ...named(refusal)]).toSorted()).toEqual([
-      ['/v1/batch', 'emptySlug', 400, 1],
-      ['/v1/batch', 'messageType', 400, 2],
-      ['/v2/admin/batch', 'itemType', 400, 2],
-      ['/v2/admin/batch', 'user', 404, 1],
+    expect(refusals.map((refusal) => [refusal.route, ...named(refusal)].join(' ')).toSorted()).toEqual([
+      '/v1/batch emptySlug 400 1',
+      '/v1/batch messageType 400 2',
+      '/v2/admin/batch itemType 400 2',
+      '/v2/admin/batch user 404 1',
     ])
     const ids = new Set(refusals.map(({ requestId }) => requestId))
     expect(ids).toEqual(new Set([batch.headers['x-request-id'], segment.headers['x-request-id']]))
