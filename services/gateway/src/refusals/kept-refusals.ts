@@ -33,12 +33,15 @@ export function createKeptRefusals({ store, onRefused, onDropped, logger }: Kept
     try {
       await store.add(taken, Date.now())
       isFailing = false
-    } catch (err) {
+    } catch (error) {
+      // Not the error itself: it holds the whole command.
+      const because = error instanceof Error ? error.message : 'unknown'
+      const counts = taken.flatMap((project) => [...project.counts.values()])
       onDropped(
         'redis',
-        taken.flatMap(({ counts }) => [...counts.values()]).reduce((sum, count) => sum + count, 0),
+        counts.reduce((sum, count) => sum + count, 0),
       )
-      if (!isFailing) logger.warn({ err }, 'Refusals cannot be kept: Redis is unavailable or slow')
+      if (!isFailing) logger.warn({ because }, 'Refusals cannot be kept: Redis is unavailable or slow')
       isFailing = true
     }
   }
