@@ -5,6 +5,8 @@ export interface ReviewScope {
   readonly partition: number
   /** Undefined: all organizations. */
   readonly organization: string | undefined
+  /** The key of the row behind which the review of all organizations goes on; left out at its beginning. */
+  readonly after?: readonly string[]
 }
 
 /** Where a row is that must be compared again. */
@@ -25,12 +27,20 @@ export interface CatalogReview {
    */
   readonly begin: (catalog: CatalogView, partitions: readonly number[], tables: unknown) => readonly ReviewScope[]
   readonly scopesOf: (partition: number) => readonly ReviewScope[]
-  /** These scopes were compared after the last `begin`: of their rows only these are not settled. */
-  readonly settle: (scopes: readonly ReviewScope[], open: readonly RowPlace[]) => void
+  /**
+   * These scopes were compared after the last `begin`: of their rows only these are not settled. `unfinished`: scopes of all
+   * organizations that were compared in part, with where they go on.
+   */
+  readonly settle: (
+    scopes: readonly ReviewScope[],
+    open: readonly RowPlace[],
+    unfinished?: readonly ReviewScope[],
+  ) => void
 }
 
 interface Pending {
-  isWhole: boolean
+  /** All organizations, from here on. Undefined: that is done. */
+  whole: ReviewScope | undefined
   readonly organizations: Set<string>
   /** Changed since `begin`: these stay when the rest is settled. */
   readonly changed: Set<string>
@@ -49,9 +59,12 @@ export function createCatalogReview(): CatalogReview {
 
   const scopesOf: CatalogReview['scopesOf'] = (partition) => {
     const own = pending.get(partition)
-    if (!own || own.isWhole) return [{ partition, organization: undefined }]
+    if (!own) return [wholeOf(partition)]
+    const { whole } = own
+    if (whole && !whole.after) return [whole]
     const organizations = new Set([...own.organizations, ...own.changed])
-    return Array.from(organizations, (organization) => ({ partition, organization }))
+    const parts = Array.from(organizations, (organization) => ({ partition, organization }))
+    return whole ? [whole, ...parts] : parts
   }
 
   return {
@@ -62,7 +75,11 @@ export function createCatalogReview(): CatalogReview {
       current = { catalog, tables }
       for (const partition of pending.keys()) if (!partitions.includes(partition)) pending.delete(partition)
       for (const partition of partitions) {
-        const own = pending.get(partition) ?? { isWhole: true, organizations: new Set(), changed: new Set() }
+        const own = pending.get(partition) ?? {
+          whole: wholeOf(partition),
+          organizations: new Set(),
+          changed: new Set(),
+        }
         pending.set(partition, own)
         for (const organization of own.changed) own.organizations.add(organization)
         own.changed.clear()
@@ -70,14 +87,18 @@ export function createCatalogReview(): CatalogReview {
       return partitions.flatMap(scopesOf)
     },
 
-    settle: (scopes, open) => {
+    settle: (scopes, open, unfinished = []) => {
       for (const { partition } of scopes) {
         const own = pending.get(partition)
         if (!own) continue
-        own.isWhole = false
+        own.whole = unfinished.find((one) => one.partition === partition)
         own.organizations.clear()
       }
       for (const { partition, organization } of open) pending.get(partition)?.organizations.add(organization)
     },
   }
+}
+
+function wholeOf(partition: number): ReviewScope {
+  return { partition, organization: undefined }
 }

@@ -26,6 +26,18 @@ describe('what must be compared with the catalog', () => {
     expect(review.scopesOf(3)).toEqual([])
   })
 
+  it('goes on where the last look ended, beside the organizations that change', () => {
+    const { catalog, change } = givenCatalog()
+    const review = createCatalogReview()
+    const rest = { partition: 3, organization: undefined, after: ['globex', 'shop', 'nps'] }
+    review.begin(catalog, [3], 1n)
+    review.settle(WHOLE, of('acme'), [rest])
+    change('globex')
+    expect(review.begin(catalog, [3], 1n)).toEqual([rest, ...of('acme', 'globex')])
+    review.settle([rest, ...of('acme', 'globex')], [])
+    expect(review.scopesOf(3)).toEqual([])
+  })
+
   it('keeps what changes while the partition is compared, also if a tick looks meanwhile', () => {
     const { catalog, change } = givenCatalog()
     const review = createCatalogReview()

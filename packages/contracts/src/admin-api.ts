@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from './device-info.ts'
 import { FormsReadModel } from './form-decisions.ts'
 import { Definition, SegmentMember, UserReadModel } from './internal-api.ts'
-import { Instant, Month, SlugId, Uuid } from './primitives.ts'
+import { Environment, Instant, KeyKind, Month, SlugId, Uuid } from './primitives.ts'
 import { WaitingForm } from './queue-row.ts'
 import { TraitValue } from './traits.ts'
 
@@ -235,6 +235,32 @@ export const SegmentUsersPage = z.strictObject({
   users: z.array(z.strictObject({ ...SegmentMember.shape, since: Instant.describe('When they became a member.') })),
   next,
 })
+
+/** A request, or an item of one, that was refused: without a userName, a value or another word of its caller (decisions.md, Refusals). */
+export const KeptRefusal = z.strictObject({
+  id: Uuid,
+  at: Instant,
+  reason: z.string().describe('The name of the rule that refused it, such as tooFast.'),
+  status: z.number().int().describe('What the request or the item was answered with.'),
+  message: z.string().describe('As it was answered, but … in place of names that the caller chose.'),
+  route: z.string(),
+  requestId: Uuid.describe('The X-Request-Id of the answer.'),
+  item: z.number().int().optional().describe('The position in a batch.'),
+  key: z
+    .strictObject({ name: z.string(), kind: KeyKind, environment: Environment })
+    .describe('As the workspace file names it.'),
+  userId: Uuid.optional().describe('Absent where the request names no user, or was refused before its body was read.'),
+  event: z.string().optional().describe('The slug, where the workspace file declares this event.'),
+})
+export type KeptRefusal = z.infer<typeof KeptRefusal>
+
+/** `GET /v2/admin/refusals`. */
+export const RefusalsPage = z.strictObject({
+  refusals: z.array(KeptRefusal).describe('The latest of each reason, newest first.'),
+  counts: z.record(z.string(), z.number().int()).describe('All refusals of the last 24 hours, by reason.'),
+  next,
+})
+export type RefusalsPage = z.infer<typeof RefusalsPage>
 
 /** The body of every error. */
 export const ErrorBody = z.strictObject({

@@ -47,6 +47,7 @@ describe('parseOccurredAt (decisions.md, Track event, occurredAt)', () => {
     expect(parseOccurredAt(text, RECEIVED)).toEqual({
       outcome: 'rejected',
       reason: 'invalid',
+      rule: 'occurredAt',
       message: expect.stringContaining('ISO 8601'),
     })
   })

@@ -87,8 +87,13 @@ export class PartitionsChangedError extends LogError {
   readonly found: number
   readonly expected: number
 
-  constructor(topic: string, found: number, expected: number) {
-    super(`${topic} has ${found} partitions, not ${expected}: see docs/runbooks/partitions.md`)
+  constructor(
+    topic: string,
+    found: number,
+    expected: number,
+    what = `${topic} has ${found} partitions, not ${expected}`,
+  ) {
+    super(`${what}: see docs/runbooks/partitions.md`)
     this.found = found
     this.expected = expected
   }

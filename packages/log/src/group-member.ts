@@ -12,6 +12,7 @@ import { isSettledWithin } from './within.ts'
 import { readWatermarks } from './with-log-admin.ts'
 import type { LogConnection } from './log-connection.ts'
 import { createOffsetCommits } from './offset-commits.ts'
+import { keysNote } from './partition-count.ts'
 import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions, Watermarks } from './record-consumer.ts'
 
 /** One kafkajs consumer, from its join to its end. It is not used again once it is lost. */
@@ -56,7 +57,8 @@ export function createGroupMember(
 ): GroupMember {
   const { topics, maxBatchRecords = 1_000, logger = silentLogger } = options
   const sockets = createClientSockets(connection)
-  const commits = createOffsetCommits(logger, options.commitNote)
+  const { partitions: expected } = connection
+  const commits = createOffsetCommits(logger, options.commitNote ?? (expected && (() => keysNote(expected))))
   const parked = new Set<Promise<void>>()
   let assignment: Assignment | undefined
   let isLost = false

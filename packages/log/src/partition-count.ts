@@ -20,8 +20,39 @@ export function requirePartitions(topic: string, found: number, { keys, inTopic 
   return keys
 }
 
-/** Asks Kafka, and throws like {@link requirePartitions}. A connection without an expectation takes the topic as it is. */
-export async function readPartitionCount(connection: LogConnection, topic: string): Promise<number> {
-  const found = await withLogAdmin(connection, (admin) => admin.partitionCount(topic))
-  return requirePartitions(topic, found, connection.partitions ?? { keys: found, inTopic: found })
+/**
+ * Asks Kafka, and throws like {@link requirePartitions}, and where the group `foldedBy` has folded records whose keys were
+ * spread otherwise. A connection without an expectation takes the topic as it is.
+ */
+export async function readPartitionCount(connection: LogConnection, topic: string, foldedBy?: string): Promise<number> {
+  return withLogAdmin(connection, async (admin) => {
+    const found = await admin.partitionCount(topic)
+    const keys = requirePartitions(topic, found, connection.partitions ?? { keys: found, inTopic: found })
+    const notes = foldedBy === undefined ? new Map<number, string>() : await admin.groupNotes(foldedBy, topic)
+    const changed = foldedOtherwise(topic, [...notes.values()].flatMap(keysInNote), keys)
+    if (changed) throw changed
+    return keys
+  })
+}
+
+/** Why nothing may be published or folded where the keys of folded records were spread over so many partitions. */
+export function foldedOtherwise(
+  topic: string,
+  folded: readonly number[],
+  keys: number,
+): PartitionsChangedError | undefined {
+  const other = folded.find((one) => one !== keys)
+  if (other === undefined) return undefined
+  const what = `the keys of ${topic} were spread over ${other} partitions, and would now be over ${keys}`
+  return new PartitionsChangedError(topic, keys, other, what)
+}
+
+/** What a consumer commits with its offsets, for processes without a database. */
+export function keysNote({ keys }: ExpectedPartitions): string {
+  return `keys=${keys}`
+}
+
+function keysInNote(note: string): readonly number[] {
+  const [, keys] = /^keys=(\d{1,6})$/.exec(note) ?? []
+  return keys === undefined ? [] : [Number(keys)]
 }

@@ -34,6 +34,24 @@ describe('partitions that were added to a topic', () => {
     await expect.poll(() => countVisits(db), soon).toBe(60)
   })
 
+  it('halt every partition where the configuration was changed together with the topic, until it is put back', async () => {
+    const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
+    const startWith = (keys: number, inTopic: number) =>
+      givenRunner({ ...log, connection: { ...log.connection, partitions: { keys, inTopic } } }, db)
+    await log.publish(givenEvents(20))
+    const { runner } = await startWith(PARTITIONS, PARTITIONS)
+    await expect.poll(() => countVisits(db), soon).toBe(20)
+    await runner.stop()
+    await addPartitions(log.connection, log.topic, PARTITIONS + 2)
+    const { runner: changed } = await startWith(PARTITIONS + 2, PARTITIONS + 2)
+    await log.publish(givenEvents(20))
+    await expect.poll(() => readHalted(db), soon).toEqual([0, 1, 2, 3, 4, 5])
+    expect(await countVisits(db)).toBe(20)
+    await changed.stop()
+    await startWith(PARTITIONS, PARTITIONS + 2)
+    await expect.poll(() => countVisits(db), soon).toBe(40)
+  })
+
   it('are read, and stay empty, where an operator has said so', async () => {
     const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
     await addPartitions(log.connection, log.topic, PARTITIONS + 2)

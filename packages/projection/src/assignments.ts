@@ -23,6 +23,8 @@ export interface AssignmentsOptions<Fact, Draft> {
   readonly now: () => Date
   readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
   readonly partitionCounts: Pick<PartitionCounts, 'refusalOf'>
+  /** Over how many partitions keys are spread. Stored with each new checkpoint. */
+  readonly keyPartitions?: number | undefined
   /** Aborted when the runner stops. */
   readonly signal: AbortSignal
 }
@@ -47,18 +49,21 @@ interface OpenedPartition {
 
 export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
   const { projection, db, catalog, serviceVersion, common, logger, metrics, now } = options
-  const { readMarks, partitionCounts, signal } = options
+  const { readMarks, partitionCounts, keyPartitions, signal } = options
   const opened = new Map<string, OpenedPartition>()
   let owned: ReadonlyMap<string, OwnedPartition> = new Map()
   let ended = new AbortController()
 
   const open = async (topic: string, partition: number, marks: Watermarks): Promise<OpenedPartition> => {
-    const fold = createPartitionFold({ projection, db, topic, partition, catalog, serviceVersion, common })
+    const changed = await partitionCounts.refusalOf(topic, partition)
+    const scope = { projection, db, topic, partition, catalog, serviceVersion, common }
+    // The number that a refused partition was read with is the wrong one: it is not stored.
+    const fold = createPartitionFold({ ...scope, ...(!changed && { keyPartitions }) })
     const { nextOffset } = await fold.open()
     // The marks are older than the checkpoint: the last owner may have passed them meanwhile.
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
     const key = { projection: projection.name, topic, partition }
-    const refusal = (await partitionCounts.refusalOf(topic, partition)) ?? outsideLog(key, nextOffset, log)
+    const refusal = changed ?? outsideLog(key, nextOffset, log)
     if (!refusal) await endAlarms(db, key, 'log identity')
     return { fold, logEnd: log.high, refusal }
   }

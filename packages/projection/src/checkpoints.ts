@@ -66,8 +66,17 @@ export async function readNextOffsets(db: Db, projection: string, topic: string)
  * Creates the checkpoint of a partition that was never seen: at 0 even if the log begins later. A fold over the rest of a
  * log would be wrong, so the checkpoint is then outside the log, and the partition halts.
  */
-export async function createCheckpoint(db: Db, key: CheckpointKey): Promise<void> {
-  for (const insertion of checkpoints.insertMissing([{ ...key, nextOffset: 0n }])) await db.$executeRaw(insertion)
+export async function createCheckpoint(db: Db, key: CheckpointKey, keyPartitions?: number): Promise<void> {
+  const row = { ...key, nextOffset: 0n, keyPartitions: keyPartitions ?? null }
+  for (const insertion of checkpoints.insertMissing([row])) await db.$executeRaw(insertion)
+}
+
+/** Over how many partitions the keys of what a projection has folded were spread: one number, or none before the first. */
+export async function readFoldedKeys(db: Db, projection: string): Promise<readonly number[]> {
+  const rows = await db.$queryRaw<{ keys: number }[]>(sql`
+    SELECT DISTINCT key_partitions AS keys FROM checkpoints
+    WHERE projection = ${projection} AND key_partitions IS NOT NULL`)
+  return rows.map(({ keys }) => keys)
 }
 
 /** A checkpoint that a commit moves. */

@@ -18,6 +18,8 @@ export interface PartitionFoldOptions<Fact, Draft> extends Omit<GroupScope<Fact,
   readonly partition: number
   readonly catalog: CatalogView
   readonly isRebuild?: boolean
+  /** Over how many partitions keys are spread. Stored with a new checkpoint. */
+  readonly keyPartitions?: number | undefined
   /** Folds the batches, together with those of other partitions. Left out: this partition has one of its own. */
   readonly common?: CommonFold
   /** Records that become dead letters even where they can be parsed: in a rebuild, those that are dead letters live. */
@@ -47,7 +49,7 @@ export interface PartitionFold {
 export function createPartitionFold<Fact, Draft>(options: PartitionFoldOptions<Fact, Draft>): PartitionFold {
   const { projection, db, topic, partition, catalog, isRebuild = false, isHeldBack } = options
   const key: CheckpointKey = { projection: projection.name, topic, partition }
-  const position = createPosition(db, key)
+  const position = createPosition(db, key, options.keyPartitions)
   const { open, checkpoint } = position
   const nextOffset = () => checkpoint().nextOffset
   const setAside = new Map<bigint, string>()

@@ -24,7 +24,8 @@ export interface Position {
   readonly notice: (checkpoint: Checkpoint | undefined) => void
 }
 
-export function createPosition(db: Db, key: CheckpointKey): Position {
+/** `keyPartitions`: over how many partitions keys are spread, if it is known. Stored with a new checkpoint. */
+export function createPosition(db: Db, key: CheckpointKey, keyPartitions?: number): Position {
   let current: Checkpoint | undefined
 
   const checkpoint = (): Checkpoint => {
@@ -34,7 +35,7 @@ export function createPosition(db: Db, key: CheckpointKey): Position {
 
   const open: Position['open'] = async () => {
     const found = await readCheckpoint(db, key)
-    if (!found) await createCheckpoint(db, key)
+    if (!found) await createCheckpoint(db, key, keyPartitions)
     current = found ?? (await readCheckpoint(db, key))
     return checkpoint()
   }

@@ -15,6 +15,7 @@ import {
 import { Registry } from 'prom-client'
 import { createAlarmWatch } from './alarm-watch.ts'
 import { createAssignments } from './assignments.ts'
+import { readFoldedKeys } from './checkpoints.ts'
 import { createCommonFold } from './common-fold.ts'
 import { RunnerStoppedError } from './errors.ts'
 import { createGathering, GATHER_MS } from './gathering.ts'
@@ -80,7 +81,9 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const metrics = createRunnerMetrics(registry, progress)
   const waiting = createSchemaGauges({ db, projection: projection.name, registry, logger })
   const logAdmin = createLogAdmin(connection, { logger })
-  const partitionCounts = createPartitionCounts(logAdmin, connection.partitions)
+  const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
+    readFoldedKeys(db, projection.name),
+  )
   const stopping = new AbortController()
   const { signal } = stopping
   const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
@@ -97,7 +100,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       if (outboxRows > 0) outbox?.drainSoon()
     },
   })
-  const owning = { common, readMarks, partitionCounts, metrics, signal }
+  const owning = { common, readMarks, partitionCounts, keyPartitions: connection.partitions?.keys, metrics, signal }
   const { positions, begin, owned, find } = createAssignments({ ...options, ...owning })
   const gathering = createGathering(gatherMs)
 

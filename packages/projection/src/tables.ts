@@ -2,7 +2,7 @@ import { defineTable } from '@nextvisit/database'
 
 export const checkpoints = defineTable(
   'checkpoints',
-  { projection: 'text', topic: 'text', partition: 'int', nextOffset: 'bigint' },
+  { projection: 'text', topic: 'text', partition: 'int', nextOffset: 'bigint', keyPartitions: 'int?' },
   ['projection', 'topic', 'partition'],
 )
 

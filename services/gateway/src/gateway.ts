@@ -1,6 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { userIdOf } from '@nextvisit/domain'
 import type { LogConnection, Publisher } from '@nextvisit/log'
+import { createRefusalStore } from '@nextvisit/refusals'
 import type { Logger, RedisConnection } from '@nextvisit/service-kit'
 import { createAdmitEvent } from './admission/admit-event.ts'
 import { createAdmitIdentify } from './admission/admit-identify.ts'
@@ -18,11 +19,13 @@ import { createKeptAnswers } from './idempotency/kept-answers.ts'
 import { createRecordLog } from './log/record-log.ts'
 import { createReplies } from './log/replies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
+import { createKeptRefusals } from './refusals/kept-refusals.ts'
 import { createSharedRateLimiter } from './rate-limit/shared-rate-limiter.ts'
 import type { CountryOf } from './routes/caller-country.ts'
 import { createIdentifyRecording, createIdentifyUser, createVisit } from './routes/identify-user.ts'
 import { createPrepareRecord } from './routes/prepare-record.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
+import { createListRefusals } from './routes/list-refusals.ts'
 import { createRecordBatch } from './routes/record-batch.ts'
 import { createRecordRequest } from './routes/record-request.ts'
 import { createSegmentApi, type SegmentApiParts } from './routes/segment-api.ts'
@@ -89,6 +92,10 @@ export function createGateway(parts: GatewayParts) {
     return (await knownUsers.check({ organization, project, ...place }, admissionDeadlineAt)) === 'missing'
   }
 
+  const refusalStore = createRefusalStore(redis, redisPrefix)
+  const { onRefused, onRefusalsDropped: onDropped } = metrics
+  const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
+
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), Date.now())
   const listener = createApp({
     routes: [
@@ -100,6 +107,7 @@ export function createGateway(parts: GatewayParts) {
       createTrackEvent('sdk', trackFromSdk, recordRequest),
       ...createUserRoutes(userProjector, evaluator),
       ...createProjectRoutes({ metering, traitRegistry, userProjector }),
+      createListRefusals(refusalStore),
     ],
     catalog,
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
@@ -108,6 +116,7 @@ export function createGateway(parts: GatewayParts) {
     maxBodyBytesInFlight: parts.maxBodyBytesInFlight,
     callerAddress: createCallerAddress(parts.trustedProxies),
     onAnswered: metrics.onAnswered,
+    onRefused: keptRefusals.note,
     notReadyReasons,
     logger,
   })
@@ -116,8 +125,11 @@ export function createGateway(parts: GatewayParts) {
     log,
     replies,
     notReadyReasons,
-    /** Ends timers; connections belong to their creators. */
-    stop: () => [userProjector, traitRegistry, metering, evaluator, replies].forEach((part) => part.stop()),
+    /** Ends timers and writes the last refusals; connections belong to their creators. */
+    stop: async () => {
+      for (const part of [userProjector, traitRegistry, metering, evaluator, replies]) part.stop()
+      await keptRefusals.stop()
+    },
   }
 }
 

@@ -165,6 +165,10 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     serviceCalls: () => countersOf(registry, 'nextvisit_gateway_owner_calls_total'),
     /** What recorded requests were not checked for. */
     unchecked: () => countersOf(registry, 'nextvisit_gateway_unchecked_total'),
+    /** Refused requests and items, by reason. */
+    refusals: () => countersOf(registry, 'nextvisit_gateway_refusals_total'),
+    /** Refusals that were not kept, by why. */
+    droppedRefusals: () => countersOf(registry, 'nextvisit_gateway_refusals_dropped_total'),
     /** 1 for each breaker that is open. */
     breakers: () => countersOf(registry, 'nextvisit_gateway_breaker_open'),
     /** How many requests have reached the app. */
@@ -180,7 +184,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     stopServer: server.stop,
     stop: async () => {
       await server.stop()
-      gateway.stop()
+      await gateway.stop()
       await gateway.log.stop()
       await subscriber.stop()
       await redis.stop()

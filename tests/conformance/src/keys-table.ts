@@ -49,6 +49,7 @@ export function describeKeys(): void {
       '/v2/admin/users?userName=ada',
       '/v2/admin/usage',
       '/v2/admin/traits',
+      '/v2/admin/refusals',
       '/v2/admin/events',
     ])('GET %s without a key', async (path) => {
       expect(await call({ method: 'GET', path })).toMatchObject(errorOf(401, INVALID))
@@ -64,6 +65,7 @@ export function describeKeys(): void {
       ['GET', '/v2/admin/users?userName=ada', SDK],
       ['GET', '/v2/admin/usage', SDK],
       ['GET', '/v2/admin/traits', SDK],
+      ['GET', '/v2/admin/refusals', SDK],
       ['GET', '/v2/admin/events', SDK],
       ['POST', '/v2/sdk/identify-user', ADMIN],
       ['POST', '/v2/sdk/track-event', ADMIN],

@@ -53,6 +53,7 @@ export function describeRoutes(): void {
       ['POST', '/v2/admin/users', ['GET', 'HEAD']],
       ['POST', '/v2/admin/usage', ['GET', 'HEAD']],
       ['PUT', '/v2/admin/traits', ['GET', 'HEAD']],
+      ['POST', '/v2/admin/refusals', ['GET', 'HEAD']],
       ['PUT', '/v2/admin/events', ['GET', 'HEAD']],
       ['POST', '/v2/admin/segments', ['GET', 'HEAD']],
       ['DELETE', '/v2/admin/segments/paying/users', ['GET', 'HEAD']],

@@ -1,8 +1,10 @@
-import { type CampaignStack, CONSUMERS } from './campaign-stack.ts'
-import { kafkaOf } from './kafka-of.ts'
+import { eventually } from '@nextvisit/testing/black-box'
+import { type CampaignStack, type Consumer, CONSUMERS } from './campaign-stack.ts'
+import { kafkaOf, USER_EVENTS } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
 
 interface Checkpoint {
+  readonly consumer: Consumer
   readonly topic: string
   readonly partition: number
   readonly next: string
@@ -14,15 +16,35 @@ export async function isCaughtUp(stack: CampaignStack): Promise<boolean> {
     const checkpoints = await checkpointsOf(stack)
     const topics = new Set(checkpoints.map(({ topic }) => topic))
     const ends = await endsOf(stack, [...topics])
-    return checkpoints.every(({ topic, partition, next }) => BigInt(next) >= (ends.get(`${topic}/${partition}`) ?? 0n))
+    return checkpoints.every((checkpoint) => hasReached(checkpoint, ends))
   } catch {
     return false // Kafka or Postgres is not back yet
   }
 }
 
+/** Whether every consumer folds what is in the log now within this time, except for partitions that are halted. */
+export async function foldsWithin(
+  stack: CampaignStack,
+  withinMs: number,
+  isHalted: (consumer: Consumer, partition: number) => boolean,
+): Promise<boolean> {
+  const ends = await endsOf(stack, [USER_EVENTS])
+  const isFolded = async (): Promise<boolean> =>
+    (await checkpointsOf(stack)).every((one) => isHalted(one.consumer, one.partition) || hasReached(one, ends))
+  return eventually(isFolded, Boolean, withinMs)
+}
+
+function hasReached({ topic, partition, next }: Checkpoint, ends: ReadonlyMap<string, bigint>): boolean {
+  return BigInt(next) >= (ends.get(`${topic}/${partition}`) ?? 0n)
+}
+
 async function checkpointsOf(stack: CampaignStack): Promise<Checkpoint[]> {
   const sql = 'SELECT topic, partition, next_offset AS next FROM checkpoints'
-  return (await Promise.all(CONSUMERS.map((consumer) => queryRows<Checkpoint>(stack, consumer, sql)))).flat()
+  const found = CONSUMERS.map(async (consumer) => {
+    const rows = await queryRows<Omit<Checkpoint, 'consumer'>>(stack, consumer, sql)
+    return rows.map((row) => ({ consumer, ...row }))
+  })
+  return (await Promise.all(found)).flat()
 }
 
 async function endsOf(stack: CampaignStack, topics: readonly string[]): Promise<ReadonlyMap<string, bigint>> {

@@ -1,10 +1,11 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
-import { readUnchecked } from '@nextvisit/testing/black-box'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import { type Fault, type FaultContext, nothingToHeal } from './fault.ts'
+import type { Measured } from './fault-result.ts'
 import type { RecordingClient, Request } from './recording-client.ts'
+import { watchOthers } from './watch-others.ts'
 
 /** Callers who have valid keys of a project of their own, and do what harms the others most. */
 
@@ -17,7 +18,7 @@ type Hostile = FaultContext['hostile']
 /** What the hostile caller heard: how often each status, 0 for none. */
 type Heard = Map<number, number>
 
-/** Has `act` called by this many callers, each again and again, and measures what was unchecked meanwhile. */
+/** Has `act` called by this many callers, each again and again, and measures what others notice meanwhile. */
 function flood(
   name: string,
   callers: number,
@@ -26,17 +27,17 @@ function flood(
   return {
     name,
     family: 'hostile callers',
-    inject: async ({ stack, hostile }) => {
-      const uncheckedSince = await watchUnchecked(stack)
+    inject: async (context) => {
+      const othersSince = await watchOthers(context)
       const heard: Heard = new Map()
-      const once = act(hostile, stack)
+      const once = act(context.hostile, context.stack)
       const until = performance.now() + LASTS_MS
       const loop = async (): Promise<void> => {
         while (performance.now() < until) count(heard, (await once().catch(() => 0)) ?? 0)
       }
       await Promise.all(Array.from({ length: callers }, loop))
-      const unchecked = await uncheckedSince()
-      return { lastsMs: 0, heal: nothingToHeal, witness: async () => inWords(heard), measured: () => ({ unchecked }) }
+      const measured = await othersSince()
+      return { lastsMs: 0, heal: nothingToHeal, witness: async () => inWords(heard), measured: () => measured }
     },
   }
 }
@@ -52,24 +53,18 @@ function inWords(heard: Heard): string | undefined {
     : `heard ${statuses.map(([status, times]) => `${times} × ${status === 0 ? 'nothing' : status}`).join(', ')}`
 }
 
-/** Measures from now on: the result says how many checks were left out since. */
-async function watchUnchecked(stack: CampaignStack): Promise<() => Promise<number>> {
-  const read = () => readUnchecked([`${stack.internalUrlOf('gateway')}/metrics`])
-  const before = await read()
-  return async () => (await read()) - before
-}
-
 /** Opens very many requests, and sends their bodies one byte at a time. */
-const slowBodies: Fault['inject'] = async ({ stack, hostile: { project } }) => {
+const slowBodies: Fault['inject'] = async (context) => {
+  const { stack, hostile } = context
   const { hostname, port } = new URL(stack.gatewayUrl)
   const head = [
     'POST /v2/sdk/identify-user HTTP/1.1',
     `Host: ${hostname}`,
-    `X-Api-Key: ${project.sdkKey}`,
+    `X-Api-Key: ${hostile.project.sdkKey}`,
     'Content-Type: application/json',
     'Content-Length: 90000',
   ].join('\r\n')
-  const uncheckedSince = await watchUnchecked(stack)
+  const othersSince = await watchOthers(context)
   const heard: Heard = new Map()
   const sockets = Array.from({ length: SLOW_CONNECTIONS }, () => {
     const socket = connect(Number(port), hostname, () => socket.write(`${head}\r\n\r\n{`))
@@ -79,16 +74,16 @@ const slowBodies: Fault['inject'] = async ({ stack, hostile: { project } }) => {
   const dripping = setInterval(() => {
     for (const socket of sockets) if (socket.writable) socket.write(' ')
   }, 500)
-  let unchecked = 0
+  let measured: Measured = {}
   return {
     lastsMs: LASTS_MS,
     heal: async () => {
       clearInterval(dripping)
       for (const socket of sockets) socket.destroy()
-      unchecked = await uncheckedSince()
+      measured = await othersSince()
     },
     witness: async () => inWords(heard),
-    measured: () => ({ unchecked }),
+    measured: () => measured,
   }
 }
 
@@ -138,6 +133,20 @@ const fatUser = sending((sent) => ({
   body: { userName: 'fat', userAttributes: { $set: operations(`fat-${sent % 8}`, 'x'.repeat(300)) } },
 }))
 
+/** Users whose traits are lists, as many and as long as a body may hold. */
+const listTraits = sending((sent) => ({
+  route: '/v2/admin/identify-user',
+  body: {
+    userName: `lists ${sent % 50}`,
+    userAttributes: {
+      $set: operations(
+        `list-${sent % 8}`,
+        Array.from({ length: 100 }, () => 77),
+      ),
+    },
+  },
+}))
+
 /** One user with a new event at every request. */
 const newEvents = sending((sent) => ({
   route: '/v2/admin/track-event',
@@ -162,6 +171,7 @@ export const hostileCallers: readonly Fault[] = [
   flood('hostile headers', 20, sendHeaders),
   flood('new traits', 20, newTraits),
   flood('a fat user', 20, fatUser),
+  flood('lists as traits', 20, listTraits),
   flood('new events of one user', 20, newEvents),
   flood('reads of a fat user', 40, readFat),
 ]

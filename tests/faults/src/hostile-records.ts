@@ -2,13 +2,18 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { eventually, readTopic } from '@nextvisit/testing/black-box'
 import { Client } from 'pg'
-import type { CampaignStack } from './campaign-stack.ts'
+import type { CampaignStack, Consumer } from './campaign-stack.ts'
+import { foldsWithin } from './caught-up.ts'
 import { type Fault, nothingToHeal } from './fault.ts'
+import type { Measured } from './fault-result.ts'
 import { withProducer } from './kafka-of.ts'
 import { queryRows } from './query-rows.ts'
+import { watchOthers } from './watch-others.ts'
 
 const CATALOG = 'catalog'
 const SEEN_WITHIN_MS = 20_000
+const READERS = 20
+const NO_LAG_MS = 5_000
 const BUGGY = 'a user that the fold fails for'
 
 interface CatalogRecord {
@@ -76,6 +81,52 @@ const failingFold: Fault['inject'] = async ({ stack, hostile: { project, client 
   }
 }
 
+/** The same, while the hostile organization reads the user of the halted partition as often as it may. */
+const readsOfHalted: Fault['inject'] = async (context) => {
+  const { stack, hostile } = context
+  const injected = await failingFold(context)
+  const othersSince = await watchOthers(context)
+  const url = `${stack.gatewayUrl}/v2/admin/users/${encodeURIComponent(BUGGY)}`
+  const headers = { 'x-api-key': hostile.project.adminKey }
+  const until = performance.now() + injected.lastsMs
+  let refused = 0
+  const read = async (): Promise<void> => {
+    while (performance.now() < until) {
+      for (const address of [url, `${url}/forms`]) {
+        const answer = await fetch(address, { headers }).catch(() => undefined)
+        await answer?.arrayBuffer()
+        if (answer?.status === 503) refused += 1
+      }
+    }
+  }
+  const reading = Promise.all(Array.from({ length: READERS }, read))
+  let measured: Measured = {}
+  let areOthersFolded = false
+  const measure = async (): Promise<void> => {
+    await reading
+    measured = await othersSince()
+    const halted = await haltedPartitions(stack)
+    const isHalted = (consumer: Consumer, partition: number) =>
+      consumer === 'user-projector' && halted.includes(partition)
+    areOthersFolded = halted.length === 1 && (await foldsWithin(stack, NO_LAG_MS, isHalted))
+  }
+  return {
+    ...injected,
+    heal: async () => {
+      try {
+        await measure()
+      } finally {
+        await injected.heal()
+      }
+    },
+    witness: async () =>
+      refused > 0 && areOthersFolded
+        ? `${refused} reads of the halted partition were refused; no other is behind`
+        : undefined,
+    measured: () => measured,
+  }
+}
+
 async function haltedPartitions(stack: CampaignStack): Promise<readonly number[]> {
   const sql = `SELECT partition FROM partition_alarms WHERE kind = 'halted'`
   return (await queryRows<{ partition: number }>(stack, 'user-projector', sql)).map(({ partition }) => partition)
@@ -96,4 +147,5 @@ async function asAdmin({ dataDirectory }: CampaignStack, statement: string): Pro
 export const hostileRecords: readonly Fault[] = [
   { name: 'a catalog of a later version', family: 'hostile records', inject: laterCatalog },
   { name: 'a fold that fails', family: 'hostile records', inject: failingFold },
+  { name: 'reads of a halted partition', family: 'hostile records', inject: readsOfHalted },
 ]

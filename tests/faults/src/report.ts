@@ -4,8 +4,8 @@ const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 
 /** One line while the campaign runs. */
 export function summaryOf(result: FaultResult): string {
-  const { fault, seed, witness, requests, unknown, needless, differences, failoverMs, heldUpMs, growthMb, unchecked } =
-    result
+  const { fault, seed, witness, requests, unknown, needless, differences } = result
+  const { failoverMs, heldUpMs, growthMb, unchecked, besideMs } = result
   const parts = [
     `${requests} requests`,
     `${unknown} unknown`,
@@ -16,6 +16,7 @@ export function summaryOf(result: FaultResult): string {
     ...(heldUpMs === undefined ? [] : [`held up ${seconds(heldUpMs)} s`]),
     ...(growthMb === undefined ? [] : [`+${growthMb} MB`]),
     ...(unchecked === undefined ? [] : [`${unchecked} unchecked`]),
+    ...(besideMs === undefined ? [] : [`beside ${seconds(besideMs)} s`]),
     `at rest ${seconds(result.atRestMs)} s`,
     `took ${seconds(result.tookMs)} s`,
   ]
@@ -62,7 +63,8 @@ the answers that callers got.`
 
 const BOUNDS_IN_WORDS = `**!** marks a value beyond its bound: every answer within ${seconds(BOUNDS.longestMs)} s; no failed request later than ${seconds(BOUNDS.recoveryMs)} s after the fault,
 and none at all if no part is unavailable; failover within ${seconds(BOUNDS.failoverMs)} s; a poison record delays its partition by less than ${seconds(BOUNDS.heldUpMs)} s;
-in an outage no service grows by more than ${BOUNDS.growthMb} MB; beside a hostile caller every limit is checked. Every value is the worst of all seeds.`
+in an outage no service grows by more than ${BOUNDS.growthMb} MB; beside a hostile organization every limit is checked,
+and every answer to others comes within ${seconds(BOUNDS.besideMs)} s. Every value is the worst of all seeds.`
 
 const LEGEND = `Unknown: requests answered 503 or not at all, so that the caller does not know the outcome; they are in the log once or not at all.
 Longest: the slowest answer; for the frozen gateway, without the time in which it was stopped. Recovery: from the end of
@@ -70,7 +72,8 @@ the fault until the last request that failed; the load continues until no reques
 Failover: from the signal to the owner of partitions until another process had committed on every one of them. Held up:
 from the append of a poison record until every consumer had committed the record behind it. + MB: how much more memory the
 service that grew most used, after garbage collection, at the end of an outage of over 20 s than 4 s after its beginning,
-under an additional load of large requests. Unchecked: checks of limits that were left out while a hostile caller was at work. At rest: until every consumer had read everything and the audit was done.
+under an additional load of large requests. Unchecked: checks of limits that were left out while a hostile organization was at work.
+Beside: the slowest answer to others meanwhile. At rest: until every consumer had read everything and the audit was done.
 ${BOUNDS_IN_WORDS}`
 
 function totalsOf(results: readonly FaultResult[]): string {
@@ -114,6 +117,7 @@ const COLUMNS: readonly Column[] = [
   ['Held up s', worst('heldUpMs', seconds)],
   ['+ MB', worst('growthMb', String)],
   ['Unchecked', worst('unchecked', String)],
+  ['Beside s', worst('besideMs', seconds)],
   ['At rest s', (runs) => seconds(Math.max(...runs.map(({ atRestMs }) => atRestMs)))],
 ]
 

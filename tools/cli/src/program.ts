@@ -23,6 +23,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/why.ts')).whyCommand(),
   },
   {
+    name: 'refusals',
+    summary: "Show which of a project's requests were refused.",
+    load: async () => (await import('./commands/refusals.ts')).refusalsCommand(),
+  },
+  {
     name: 'apply',
     summary: 'Apply a workspace file.',
     load: async () => (await import('./commands/apply.ts')).applyCommand(),

@@ -1,4 +1,4 @@
-import type { BodyRule } from './rejection.ts'
+import { nameRules } from './name-rules.ts'
 
 /** Lengths are Unicode code points (decisions.md, Words: lengths). */
 export const BODY_LIMITS = {
@@ -24,7 +24,7 @@ const { userNameLength, eventNameLength, traitKeyLength, traitOperations, traitS
 const { batchItems, propertiesBytes, propertiesDepth, propertyKeyLength, propertyStringLength } = BODY_LIMITS
 
 /** Every rule for the body of a public route, by name. A rule of several members is a function of the member's name. */
-export const BODY_RULES = {
+export const BODY_RULES = nameRules({
   // The body as a whole (decisions.md, Order of checks: JSON).
   notJson: (body: string) => ({ message: `${body} must be JSON`, when: 'No JSON' }),
   notAnObject: (body: string) => ({ message: `${body} must be a JSON object`, when: 'JSON that is no object' }),
@@ -170,4 +170,4 @@ export const BODY_RULES = {
     message: `${member} must be at most ${propertyStringLength} characters long`,
     when: `A string in properties of more than ${propertyStringLength} characters`,
   }),
-} as const satisfies Record<string, BodyRule | ((member: string, allowed: readonly string[]) => BodyRule)>
+})

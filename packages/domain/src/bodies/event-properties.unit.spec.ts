@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseEventProperties } from './event-properties.ts'
 
-const rejected = (message: string) => ({ outcome: 'rejected', reason: 'invalid', message })
+const rejected = (message: string): unknown =>
+  expect.objectContaining({ outcome: 'rejected', reason: 'invalid', message })
 /** As a caller sends it: `JSON.parse` makes an own property of `__proto__`. */
 const parse = (properties: unknown) => parseEventProperties(JSON.parse(JSON.stringify(properties)))
 

@@ -1,5 +1,7 @@
+import type { RuleName } from './name-rules.ts'
+
 /** A rule that a body may break: parsers reject by it, and the API's document shows it. */
-export interface BodyRule {
+export interface BodyRule extends Partial<RuleName> {
   /** What the caller reads: names the member that is wrong and says what would be right. */
   readonly message: string
   /** Which input breaks the rule, in the words of the API's document. */
@@ -9,10 +11,12 @@ export interface BodyRule {
 }
 
 /** Why a body is not taken. */
-export interface Rejection extends Required<Omit<BodyRule, 'when'>> {
+export interface Rejection extends Omit<BodyRule, 'when'> {
   readonly outcome: 'rejected'
+  readonly reason: NonNullable<BodyRule['reason']>
 }
 
-export function reject({ message, reason = 'invalid' }: Omit<BodyRule, 'when'>): Rejection {
-  return { outcome: 'rejected', reason, message }
+export function reject({ message, reason = 'invalid', rule, member }: Omit<BodyRule, 'when'>): Rejection {
+  const name = { ...(rule !== undefined && { rule }), ...(member !== undefined && { member }) }
+  return { outcome: 'rejected', reason, message, ...name }
 }

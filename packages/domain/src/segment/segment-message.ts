@@ -35,10 +35,10 @@ export function parseSegmentMessage(
   const rejection = checkJson(message)
   if (rejection) return rejection
   if (IGNORED_TYPES.includes(type)) return { outcome: 'ignored', reason: 'type' }
-  if (type !== 'identify' && type !== 'track') return reject(SEGMENT_RULES.type)
+  if (type !== 'identify' && type !== 'track') return reject(SEGMENT_RULES.messageType)
   const userName = userNameOf(memberOf(message, 'userId'))
   if (userName === undefined) {
-    if (memberOf(message, 'anonymousId') === undefined) return reject(SEGMENT_RULES.user)
+    if (memberOf(message, 'anonymousId') === undefined) return reject(SEGMENT_RULES.messageUser)
     return { outcome: 'ignored', reason: 'anonymous' }
   }
   const identify = { userName, $deviceInfo: deviceInfoOf(memberOf(message, 'context')) }

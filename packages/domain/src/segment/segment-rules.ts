@@ -1,4 +1,4 @@
-import type { BodyRule } from '../bodies/rejection.ts'
+import { nameRules } from '../bodies/name-rules.ts'
 
 /** Segment's own limits (decisions.md, Segment's API). */
 export const SEGMENT_LIMITS = { batchMessages: 2_500, messageBytes: 32_768 } as const
@@ -6,7 +6,7 @@ export const SEGMENT_LIMITS = { batchMessages: 2_500, messageBytes: 32_768 } as 
 const { batchMessages, messageBytes } = SEGMENT_LIMITS
 
 /** What a message must be before it becomes the body of a single route. */
-export const SEGMENT_RULES = {
+export const SEGMENT_RULES = nameRules({
   batch: {
     message: `batch must be an array of at most ${batchMessages} messages`,
     when: `batch of another type, or more than ${batchMessages}`,
@@ -16,9 +16,9 @@ export const SEGMENT_RULES = {
     message: `A message must be at most ${messageBytes} bytes as JSON`,
     when: `A message of more than ${messageBytes} bytes`,
   },
-  type: {
+  messageType: {
     message: 'type must be identify, track, page, screen, group or alias',
     when: 'A message of another type',
   },
-  user: { message: 'userId or anonymousId must be given', when: 'A message without a user' },
-} as const satisfies Record<string, BodyRule>
+  messageUser: { message: 'userId or anonymousId must be given', when: 'A message without a user' },
+})

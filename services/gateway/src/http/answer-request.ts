@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
-import { hashApiKey, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
+import { hashApiKey, type JsonObject, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
@@ -13,6 +13,7 @@ import { admissionBudgetMs } from '../request/budget.ts'
 import type { CallerAddress } from './caller-address.ts'
 import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
 import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
+import type { NoteRefusal } from '../refusals/kept-refusals.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
 import { CORS_HEADERS, writeAnswer } from './write-answer.ts'
@@ -33,6 +34,8 @@ export interface AnswerRequestParts {
   readonly callerAddress: CallerAddress
   /** Called for every request that was answered, with its route's pattern. */
   readonly onAnswered: (route: Route, status: number, durationMs: number) => void
+  /** Called for every request, and every item of one, that was refused. */
+  readonly onRefused: NoteRefusal
   readonly logger: Logger
 }
 
@@ -45,13 +48,15 @@ interface Exchange extends Pick<CheckedRequest, 'requestId' | 'traceparent' | 'p
   readonly beganAt: number
   /** Of the answer, whatever it will be. */
   readonly headers: Record<string, string>
+  /** As far as it was read, for a refusal of it. */
+  readonly known: { key?: CatalogKey; body?: JsonObject }
 }
 
 type Result = Answer | Refusal | { readonly outcome: 'aborted' }
 
 /** Answers requests of known routes. */
 export function createAnswerRequest(parts: AnswerRequestParts) {
-  const { onAnswered, logger } = parts
+  const { onAnswered, onRefused, logger } = parts
   const checkAndHandle = createCheckAndHandle(parts)
   return async (
     route: Route,
@@ -63,16 +68,19 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const requestId = randomUUIDv7()
     const traceparent = traceParentOf(request.headers['traceparent'], requestId)
     const headers: Record<string, string> = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && CORS_HEADERS) }
+    const known: Exchange['known'] = {}
     const finish = (result: Answer | Refusal) => {
       const isWritten = writeAnswer(response, result, headers)
       const durationMs = performance.now() - beganAt
       onAnswered(route, result.status, durationMs)
       const facts = { requestId: headers['X-Request-Id'], traceparent, route: route.pattern }
       logger.debug({ ...facts, status: result.status, durationMs }, 'Answered')
+      if (result.outcome === 'refused')
+        onRefused({ route, requestId: headers['X-Request-Id'] ?? requestId, ...known }, result)
       if (isWritten && result.outcome === 'answered') void result.afterwards?.()
     }
     try {
-      const exchange = { route, parameters, request, beganAt, headers, requestId, traceparent }
+      const exchange = { route, parameters, request, beganAt, headers, known, requestId, traceparent }
       const result = await checkAndHandle(exchange)
       if (result.outcome !== 'aborted') finish(result)
     } catch (err) {
@@ -84,7 +92,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 
 /** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */
 function createCheckAndHandle(parts: AnswerRequestParts) {
-  const { catalog, rateLimiter, requestBudgetMs, maxInFlight, maxBodyBytesInFlight, callerAddress } = parts
+  const { catalog, rateLimiter, requestBudgetMs, maxInFlight, maxBodyBytesInFlight, callerAddress, onRefused } = parts
   const maxUnfinishedPerKey = Math.ceil(maxInFlight * UNFINISHED_SHARE)
   const openBody = createBodyBudget({ maxBytes: maxBodyBytesInFlight, maxUnfinishedPerKey })
   let inFlight = 0
@@ -110,6 +118,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     const { keyKind } = exchange.route
     const key = named !== undefined && parseApiKey(named) ? catalog.keyByHash(hashApiKey(named)) : undefined
     if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
+    exchange.known.key = key
     if (key.entry.kind !== keyKind) return refuse(REFUSALS.kindOfKey(keyKind))
     const limited = await takeTokens(exchange, key)
     return limited.outcome === 'refused' ? limited : ({ outcome: 'known', key } as const)
@@ -175,12 +184,16 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     bytes: Uint8Array | undefined,
     keyInBody: string | undefined,
   ): Promise<Result> {
-    const { route, parameters, request, headers, requestId, traceparent } = exchange
+    const { route, parameters, request, headers, known, requestId, traceparent } = exchange
     const { parseBody = parseJson } = route
     const parsed = bytes ? parseBody(bytes) : NO_BODY
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
     // It was found in the text, wherever it stood.
-    if (keyInBody !== undefined && memberOf(parsed.body, 'writeKey') !== keyInBody) return refuse(REFUSALS.key)
+    if (keyInBody !== undefined && memberOf(parsed.body, 'writeKey') !== keyInBody) {
+      delete known.key
+      return refuse(REFUSALS.key)
+    }
+    known.body = parsed.body
 
     const idempotent = bytes
       ? idempotentRequestOf({
@@ -191,10 +204,11 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
           apiKey: key.entry,
         })
       : 'none'
-    if (typeof idempotent === 'object') headers['X-Request-Id'] = idempotent.recordId
+    const ownId = typeof idempotent === 'object' ? idempotent.recordId : requestId
+    headers['X-Request-Id'] = ownId
     const beganAt = performance.now()
     return route.handle({
-      requestId: typeof idempotent === 'object' ? idempotent.recordId : requestId,
+      requestId: ownId,
       traceparent,
       receivedMs: Date.now(),
       deadlineAt: beganAt + requestBudgetMs,
@@ -205,6 +219,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       body: parsed.body,
       header: (name) => [request.headers[name]].flat().at(0),
       takeItemTokens: (items) => takeItemTokens(exchange, key, items),
+      onItemRefused: (refusal, item, body) => onRefused({ route, requestId: ownId, key, item, body }, refusal),
       idempotent,
       parameters,
     })

@@ -48,6 +48,7 @@ async function givenRoute(
     maxBodyBytesInFlight: 67_108_864,
     callerAddress: () => undefined,
     onAnswered,
+    onRefused: () => undefined,
     logger,
   })
   server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { createPublisher, type LogConnection } from '@nextvisit/log'
+import { createPublisher, createRecordConsumer, type ExpectedPartitions, type LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { addPartitions, createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -13,12 +13,35 @@ async function givenTopic(partitions: number) {
   return createTestTopic(inject('kafkaBrokers'), { partitions })
 }
 
+/** A consumer that expects so many partitions has folded a record of the topic. Its group is named like the topic. */
+async function givenFolded(connection: LogConnection, topic: string, partitions: ExpectedPartitions) {
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  onTestFinished(() => publisher.stop(1_000))
+  const record = { topic, partition: 0, key: ADA, value: '{}', headers: {} }
+  await publisher.publish(record, performance.now() + 10_000)
+  const folded = Promise.withResolvers<void>()
+  const consumer = createRecordConsumer(
+    { ...connection, partitions },
+    { groupId: topic, topics: [topic] },
+    {
+      positions: async (_topic, marks) => new Map([...marks.keys()].map((partition) => [partition, 0n])),
+      onBatch: async () => folded.resolve(),
+      onCrash: folded.reject,
+    },
+  )
+  await consumer.start()
+  await folded.promise
+  await consumer.stop()
+}
+
 async function startLog(connection: LogConnection, topic: string) {
   const publisher = createPublisher(connection)
   const log = createRecordLog({
     connection,
     publisher,
     topic,
+    foldedBy: topic,
     logger: createLogger('spec', 'silent'),
     onState: () => {},
   })
@@ -45,6 +68,18 @@ describe('the log of a gateway, when a topic has another number of partitions (d
     await expect.poll(log.unavailableReason, soon).toContain(RUNBOOK)
     await sleep(1_500)
     expect(log.placeOf(ADA)).toBeUndefined()
+  })
+
+  it('takes nothing where the configuration was changed together with the topic: consumers have folded otherwise', async () => {
+    const { topic, connection } = await givenTopic(3)
+    await givenFolded(connection, topic, { keys: 3, inTopic: 3 })
+    await addPartitions(connection, topic, 6)
+    const log = await startLog({ ...connection, partitions: { keys: 6, inTopic: 6 } }, topic)
+    const reason = `the keys of ${topic} were spread over 3 partitions, and would now be over 6: see ${RUNBOOK}`
+    await expect.poll(log.unavailableReason, soon).toBe(reason)
+    expect(log.placeOf(ADA)).toBeUndefined()
+    const former = await startLog({ ...connection, partitions: { keys: 3, inTopic: 6 } }, topic)
+    await expect.poll(() => former.placeOf(ADA), soon).toBeDefined()
   })
 
   it('goes on with the first ones where an operator has said so', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encodeRecord, TOPICS, type UserFact } from '@nextvisit/contracts'
+import { encodeRecord, TOPICS, USER_PROJECTOR_GROUP, type UserFact } from '@nextvisit/contracts'
 import {
   type LogConnection,
   partitionForKey,
@@ -19,6 +19,8 @@ export interface RecordLogOptions extends BreakerWatch {
   readonly publisher: Publisher
   /** Default `user-events`. */
   readonly topic?: string
+  /** The consumer group that knows over how many partitions keys are spread. Default: the user projector's. */
+  readonly foldedBy?: string
 }
 
 /** Where a record will be. The service that owns the partition settles reservations and claims of lost records. */
@@ -42,7 +44,8 @@ const NOT_PUBLISHED: PublishOutcome = { outcome: 'not-published', reason: 'stopp
 export type RecordLog = ReturnType<typeof createRecordLog>
 
 /** The log as the gateway uses it: every publish is awaited with `acks=all`, and fails at once while Kafka is unavailable. */
-export function createRecordLog({ connection, publisher, topic = TOPICS.userEvents, ...watch }: RecordLogOptions) {
+export function createRecordLog(options: RecordLogOptions) {
+  const { connection, publisher, topic = TOPICS.userEvents, foldedBy = USER_PROJECTOR_GROUP, ...watch } = options
   const stopping = new AbortController()
   // Around the queue and its deadline: what a record costs its caller is what counts.
   const breaker = createBreaker('Kafka', watch, 500)
@@ -52,7 +55,7 @@ export function createRecordLog({ connection, publisher, topic = TOPICS.userEven
   let changed: PartitionsChangedError | undefined
 
   async function connect(): Promise<void> {
-    const keys = await readPartitionCount({ ...connection, ...(expected && { partitions: expected }) }, topic)
+    const keys = await readPartitionCount({ ...connection, ...(expected && { partitions: expected }) }, topic, foldedBy)
     if (!isConnected) await publisher.start()
     isConnected = true
     expected ??= { keys, inTopic: keys }

@@ -40,6 +40,18 @@ export function createGatewayMetrics(registry: Registry) {
     labelNames: ['reason'],
     registers,
   })
+  const refusals = new Counter({
+    name: 'nextvisit_gateway_refusals_total',
+    help: 'Requests of routes that take a key, and items of them, that were refused, by the name of the refusal',
+    labelNames: ['reason'],
+    registers,
+  })
+  const droppedRefusals = new Counter({
+    name: 'nextvisit_gateway_refusals_dropped_total',
+    help: 'Refusals that customers cannot see: Redis was unavailable (redis), or too many projects had some in one second (projects)',
+    labelNames: ['because'],
+    registers,
+  })
   const breakersOpen = new Gauge({
     name: 'nextvisit_gateway_breaker_open',
     help: '1 while calls to this part are refused at once',
@@ -56,6 +68,8 @@ export function createGatewayMetrics(registry: Registry) {
       for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
     },
     onLeftOut: (reason: string, count: number) => leftOut.inc({ reason }, count),
+    onRefused: (reason: string) => refusals.inc({ reason }),
+    onRefusalsDropped: (because: string, count: number) => droppedRefusals.inc({ because }, count),
     onReplyAwaited: (waitedMs: number, hasCome: boolean) =>
       replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000),
     onBreaker: (breaker: string, isOpen: boolean) => breakersOpen.set({ breaker }, isOpen ? 1 : 0),

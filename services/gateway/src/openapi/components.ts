@@ -48,6 +48,7 @@ export const PARAMETERS = {
   segmentId: SlugId,
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
   after: z.string().optional(),
+  reason: z.string().optional(),
 }
 
 export type ParameterName = keyof typeof PARAMETERS

@@ -117,8 +117,9 @@ function parametersOf(content: Content, name: OperationName, pattern: string): Z
   const examples = Object.entries(content.operations[name].parameters ?? {}) as [ParameterName, string | number][]
   const placed = examples.map(([parameter, example]) => {
     const place = pattern.includes(`{${parameter}}`) ? 'path' : parameter === 'Idempotency-Key' ? 'header' : 'query'
-    // Users are listed by their ids.
-    const schema = name === 'listSegmentUsers' && parameter === 'after' ? Uuid.optional() : PARAMETERS[parameter]
+    // Users and refusals are listed by their ids.
+    const isId = parameter === 'after' && (name === 'listSegmentUsers' || name === 'listRefusals')
+    const schema = isId ? Uuid.optional() : PARAMETERS[parameter]
     const described = schema.meta({ param: { description: content.parameters[parameter], example } })
     return { place, parameter, described } as const
   })

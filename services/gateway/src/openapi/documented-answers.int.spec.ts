@@ -150,6 +150,9 @@ const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
   ['listSegments', 400, get('/v2/admin/segments?limit=0')],
   ['listSegmentUsers', 400, get('/v2/admin/segments/%/users')],
   ['listSegmentUsers', 404, get('/v2/admin/segments/nothing/users')],
+  ['listRefusals', 400, get('/v2/admin/refusals?limit=0')],
+  ['listRefusals', 400, get('/v2/admin/refusals?after=x')],
+  ['listRefusals', 400, get('/v2/admin/refusals?reason=x')],
   ['getUsage', 503, () => alone.get('/v2/admin/usage')],
 ]
 

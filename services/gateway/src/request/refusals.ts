@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { KeyKind } from '@nextvisit/contracts'
-import { BODY_RULES, type Rejection } from '@nextvisit/domain'
+import { BODY_RULES, nameRules, type Rejection, type RuleName } from '@nextvisit/domain'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
 export const MAX_BODY_BYTES = 102_400
@@ -10,7 +10,7 @@ export const MAX_BATCH_BYTES = 512_000
 export const MAX_BODY_PIECES = 1_024
 
 /** An entry of the catalogue: what a caller reads, and which request leads to it. */
-export interface RefusalRule {
+export interface RefusalRule extends Partial<RuleName> {
   readonly status: number
   /** Names what is wrong and says what would be right. */
   readonly message: string
@@ -19,8 +19,10 @@ export interface RefusalRule {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Why a request is not done: becomes `{ status, error, message }`. */
-export interface Refusal {
+/**
+ * Why a request is not done: becomes `{ status, error, message }`. Without `rule`, only its items were refused, each by its own.
+ */
+export interface Refusal extends Partial<RuleName> {
   readonly outcome: 'refused'
   readonly status: number
   readonly message: string
@@ -36,7 +38,7 @@ const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sd
  * Every refusal but those of the body's own rules (`BODY_RULES`), in the order of the checks (decisions.md, Order of
  * checks). Handlers answer by it and the OpenAPI document shows it. What depends on the request is a function.
  */
-export const REFUSALS = {
+export const REFUSALS = nameRules({
   // The HTTP parser's, before there is a request.
   notHttp: { status: 400, message: 'This is not a valid HTTP request', when: 'No valid HTTP' },
   noHost: { status: 400, message: 'The Host header must be given', when: 'HTTP/1.1 without Host' },
@@ -138,6 +140,11 @@ export const REFUSALS = {
     message: 'after must be what next was in the answer before',
     when: 'An `after` that is not the `next` of a page',
   },
+  reason: {
+    status: 400,
+    message: 'reason must be the name of a refusal, as counts has it, such as tooFast',
+    when: 'A `reason` that no refusal has',
+  },
 
   // A visit's proof of its user.
   signature: {
@@ -191,17 +198,24 @@ export const REFUSALS = {
   // A part that the answer needs is unavailable.
   notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
   notRead: { status: 503, message: 'This can not be read now: try again', when: 'What would be read is unavailable' },
-} as const satisfies Record<string, RefusalRule | ((...parameters: never[]) => RefusalRule)>
+})
 
 /** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */
-export function refuse({ status, message, headers }: Omit<RefusalRule, 'when'>): Refusal {
+export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {
   const all = { ...(status === 503 && { 'Retry-After': '1' }), ...headers }
-  return { outcome: 'refused', status, message, ...(Object.keys(all).length > 0 && { headers: all }) }
+  return {
+    outcome: 'refused',
+    status,
+    message,
+    ...(rule !== undefined && { rule }),
+    ...(member !== undefined && { member }),
+    ...(Object.keys(all).length > 0 && { headers: all }),
+  }
 }
 
 /** A body that breaks one of its own rules. */
-export function refuseBody({ reason, message }: Rejection): Refusal {
-  return refuse({ status: bodyRuleStatus(reason), message })
+export function refuseBody(rejection: Rejection): Refusal {
+  return refuse({ ...rejection, status: bodyRuleStatus(rejection.reason) })
 }
 
 /** 400, but for a missing userName (contract, Identify user: 401). */

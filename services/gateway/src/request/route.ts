@@ -46,6 +46,7 @@ export const ROUTES = {
   listTraits: { method: 'GET', pattern: '/v2/admin/traits', keyKind: 'admin' },
   listEvents: { method: 'GET', pattern: '/v2/admin/events', keyKind: 'admin' },
   listSegments: { method: 'GET', pattern: '/v2/admin/segments', keyKind: 'admin' },
+  listRefusals: { method: 'GET', pattern: '/v2/admin/refusals', keyKind: 'admin' },
   listSegmentUsers: { method: 'GET', pattern: '/v2/admin/segments/{segmentId}/users', keyKind: 'admin' },
 } as const satisfies Record<string, RouteSignature>
 
@@ -84,6 +85,8 @@ export interface CheckedRequest {
   readonly header: (name: string) => string | undefined
   /** A request of many items takes a token of the key's rate limit for each, all or none: to be called before any is recorded. */
   readonly takeItemTokens: (items: number) => Promise<Refusal | { readonly outcome: 'taken' }>
+  /** To be called for each of its items that is refused, with the item's position and what was sent. */
+  readonly onItemRefused: (refusal: Refusal, item: number, body: unknown) => void
   /** By its `Idempotency-Key`; `none` without the header. */
   readonly idempotent: IdempotentRequest | 'none' | 'malformed'
   /** What stands for `{name}` in the route's pattern, decoded; and the query. Empty for a route that records. */

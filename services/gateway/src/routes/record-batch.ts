@@ -18,7 +18,7 @@ export function createRecordBatch(parts: RecordItemsParts): Route {
       const { items } = parsed
       const taken = await batch.takeItemTokens(items.length)
       if (taken.outcome === 'refused') return taken
-      const results = await recordItems(items, createPrepareItem(batch, prepare))
+      const results = await recordItems(batch, items, createPrepareItem(batch, prepare))
       return answer(200, { results: results.map(resultBody) })
     },
   }

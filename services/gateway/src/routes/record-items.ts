@@ -103,10 +103,11 @@ async function wouldIdentify(prepared: Promise<PreparedItem>, before: Promise<bo
 }
 
 /**
- * Records the items of one request. All are prepared at the same time, so their questions to other services go out
+ * Records the items of `request`. All are prepared at the same time, so their questions to other services go out
  * together; then all are published, in their order. Results are in the order of the items. Never rejects.
  */
 export async function recordItems(
+  request: Pick<CheckedRequest, 'onItemRefused'>,
   items: readonly unknown[],
   prepareItem: PrepareItem,
 ): Promise<readonly (Answer | Refusal)[]> {
@@ -116,7 +117,10 @@ export async function recordItems(
     preparing.push(prepareItem(item, position))
   }
   const prepared = await Promise.all(preparing)
-  return Promise.all(prepared.map(publishItem))
+  const results = await Promise.all(prepared.map(publishItem))
+  for (const [position, result] of results.entries())
+    if (result.outcome === 'refused') request.onItemRefused(result, position, items[position])
+  return results
 }
 
 /** The result of an item. Hands its record to the log before it returns, if it has one. */

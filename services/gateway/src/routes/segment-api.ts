@@ -47,7 +47,7 @@ export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
   ): Promise<Answer | Refusal> {
     const taken = await request.takeItemTokens(messages.length)
     if (taken.outcome === 'refused') return taken
-    const results = await recordItems(messages, createPrepareSegmentItem({ ...parts, prepare }, request, type))
+    const results = await recordItems(request, messages, createPrepareSegmentItem({ ...parts, prepare }, request, type))
     return answerOf(messages, results, request.header('x-strict-mode') === '1')
   }
 
@@ -84,7 +84,9 @@ function answerOf(
   const isRepeatable = results.every(
     ({ outcome }, index) => outcome === 'refused' || keyOfMessage(messages[index]) !== undefined,
   )
-  if (mustRepeat && isRepeatable) return refuse(REFUSALS.notRecorded)
+  // Neither of these two has a rule: each message was refused by its own.
+  const { status, message } = REFUSALS.notRecorded
+  if (mustRepeat && isRepeatable) return refuse({ status, message })
   const rejected = results.flatMap((result, index) =>
     result.outcome === 'refused' ? [rejectedMessage(result, messages[index], index)] : [],
   )

@@ -1,6 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
-import { TOPICS } from '@nextvisit/contracts'
+import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import type { ImportPolicy } from '@nextvisit/domain'
 import { createLogAdmin, createPublisher, type LogConnection, readPartitionCount } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
@@ -74,7 +74,7 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
     const policy = await readPolicy(connection, project)
     await publisher.start()
     const marks = await admin.watermarks(TOPICS.userEvents)
-    const partitions = await readPartitionCount(connection, TOPICS.userEvents)
+    const partitions = await readPartitionCount(connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
     const counts = await runImport({
       file,
       stateFile: `${file}.import-state.json`,

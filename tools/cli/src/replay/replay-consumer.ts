@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, rebuildParts } from '@nextvisit/consumer'
-import { TOPICS } from '@nextvisit/contracts'
+import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { type Client, isRetryable, withClient } from '@nextvisit/database'
 import { type LogConnection, readPartitionCount } from '@nextvisit/log'
 import type { Schemas } from './compare-tables.ts'
@@ -108,7 +108,7 @@ async function replayOnce(
 
 /** What the consumer folds live, and what it has published itself. */
 async function sourcesOf(consumer: Consumer, context: RebuildContext): Promise<readonly RebuildSource[]> {
-  const countPartitions = () => readPartitionCount(context.connection, TOPICS.userEvents)
+  const countPartitions = () => readPartitionCount(context.connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
   const projection = consumer.projection(rebuildParts(countPartitions))
   const live = projection.topics.map((topic) => liveTopic(context, projection, topic))
   if (!consumer.published) return live

@@ -1,4 +1,4 @@
-import { type CatalogProject, type CatalogState, lookupsOf, readCatalog } from '@nextvisit/catalog'
+import { type CatalogProject, readCatalog } from '@nextvisit/catalog'
 import { FormsReadModel, INTERNAL_ROUTES, type ProjectRef } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import {
@@ -11,6 +11,7 @@ import {
 import { z } from 'zod'
 import { logConnection } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
+import { findProject, thereIs } from '../find-project.ts'
 
 export interface WhyQuestion {
   /** Its id, or `organization/project`. */
@@ -68,22 +69,6 @@ export async function askWhy(env: Environment, question: WhyQuestion, topic: str
   return { organization, project, userId, userName, forms, queue }
 }
 
-function findProject(state: CatalogState, name: string): CatalogProject {
-  const all = [...lookupsOf(state).projects()]
-  const found = all.filter((one) => nameOf(one) === name || one.project === name)
-  if (found.length > 1) {
-    const names = found.map(nameOf).join(' or ')
-    throw new CliError(`Several organizations have a project ${name}: say --project ${names}.`, EXIT.usage)
-  }
-  const [one] = found
-  if (one) return one
-  throw new CliError(`There is no project ${name}. ${thereIs('project', all.map(nameOf))}`, EXIT.usage)
-}
-
-function nameOf({ organization, project }: ProjectRef): string {
-  return `${organization}/${project}`
-}
-
 function ofForm({ forms, queue }: FormsReadModel, form: string | undefined): FormsReadModel {
   if (form === undefined) return { forms, queue }
   return { forms: forms.filter(({ formId }) => formId === form), queue: queue.filter(({ formId }) => formId === form) }
@@ -100,8 +85,4 @@ function requireForm({ config, notUnderstood }: CatalogProject, form: string): v
   const ids = config.forms.map(({ id }) => id)
   if (!ids.includes(form))
     throw new CliError(`Project ${config.id} has no form ${form}. ${thereIs('form', ids)}`, EXIT.usage)
-}
-
-function thereIs(what: string, names: readonly string[]): string {
-  return names.length === 0 ? `There is no ${what} at all.` : `There is ${names.toSorted().join(', ')}.`
 }

@@ -12,6 +12,8 @@ CREATE TABLE checkpoints (
   version     bigint NOT NULL DEFAULT 0,
   -- Kafka's time of the last record that was passed; the lag in seconds comes from it.
   record_time timestamptz,
+  -- Over how many partitions the keys of the topic were spread when the checkpoint was created. It can never change.
+  key_partitions int CHECK (key_partitions > 0),
   updated_at  timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (projection, topic, partition)
 );

@@ -1,0 +1,28 @@
+import { DEVICE_FIELDS } from '@nextvisit/contracts'
+import { TRAIT_OPERATORS } from './body-rules.ts'
+
+const OWN_WORDS: ReadonlySet<string> = new Set([
+  'The body',
+  'userAttributes',
+  'properties',
+  '$deviceInfo',
+  'type',
+  ...TRAIT_OPERATORS,
+  ...DEVICE_FIELDS,
+])
+const ITEM = /^items\[\d{1,3}\]$/
+
+/** A message without the words that its caller chose: `userAttributes.$increment.… must be a finite number`. */
+export function withoutCallersWords({
+  message,
+  member,
+}: {
+  readonly message: string
+  readonly member?: string
+}): string {
+  if (member === undefined) return message
+  const parts = member.split('.')
+  const chosenAt = parts.findIndex((part, index) => !OWN_WORDS.has(part) && !(index === 0 && ITEM.test(part)))
+  if (chosenAt === -1) return message
+  return [...parts.slice(0, chosenAt), '…'].join('.') + message.slice(member.length)
+}

@@ -1,0 +1,42 @@
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/projection'
+import { batchOf, factsAsRecords } from '@nextvisit/testing'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { contextOf, nps } from '../test/evaluator-fixtures.ts'
+import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { loadDraft } from './load-draft.ts'
+
+const USERS = 100
+const SLUGS = 400
+const checkouts = Array.from({ length: USERS }, (_, at) => eventTracked({ userName: `user-${at}` }))
+/** One form whose audience counts all these events: its users fit into a commit only in parts. */
+const audience = { all: Array.from({ length: SLUGS }, (_, at) => ({ event: `e${at}`, exactly: 0 })) }
+const { catalog } = contextOf([{ ...nps, audience }])
+/** Each asks for these events and for its own. */
+const FIT = Math.floor(MAX_BYTES_A_COMMIT / ((SLUGS + 1) * MAX_BYTES_AN_EVENT))
+
+let given: GivenEvaluator
+beforeAll(async () => {
+  given = await givenEvaluator(inject('databaseUrl'))
+})
+afterAll(() => given?.stop())
+
+it('folds a batch over users whose forms ask for many events in parts', async () => {
+  const loaded: number[] = []
+  const projection = createFormTriggerProjection({ publishReplies: async () => {} })
+  const watched: typeof projection = {
+    ...projection,
+    load: async (...parts) => {
+      const draft = await loadDraft(...parts)
+      loaded.push(draft.users.size)
+      return draft
+    },
+  }
+  const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }
+  const fold = createPartitionFold({ projection: watched, db: given.prisma, ...place, catalog })
+  await fold.open()
+  await fold.fold(batchOf(factsAsRecords(checkouts)))
+  expect(Math.max(...loaded)).toBeLessThanOrEqual(FIT)
+  expect(await given.queue()).toEqual(checkouts.map(() => 'nps waiting'))
+})

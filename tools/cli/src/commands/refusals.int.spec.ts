@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process'
+import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { once } from 'node:events'
+import path from 'node:path'
+import { type KeptRefusal, OrganizationConfig } from '@nextvisit/contracts'
+import { userIdOf } from '@nextvisit/domain'
+import { withLogAdmin, type LogConnection } from '@nextvisit/log'
+import { createRefusalStore } from '@nextvisit/refusals'
+import { createLogger, createRedis } from '@nextvisit/service-kit'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { applyWorkspace } from '../workspace/apply-workspace.ts'
+import { runNextvisit } from '../../test/run-nextvisit.ts'
+import { refusals, type RefusalsFlags } from './refusals.ts'
+
+const MAIN = path.resolve(import.meta.dirname, '../main.ts')
+const organization = `org-${randomUUID().slice(0, 8)}`
+const shop = { organization, project: 'shop' }
+const topic = `test-catalog-${randomUUID().slice(0, 8)}`
+const connection: LogConnection = { brokers: inject('kafkaBrokers').split(','), clientId: 'cli-spec' }
+const env = { REDIS_URL: inject('redisUrl') }
+const logger = createLogger('cli-spec', 'silent')
+const redis = createRedis({ url: inject('redisUrl'), name: 'cli-spec', logger, commandTimeoutMs: 10_000 })
+const store = createRefusalStore(redis.client)
+let printed: string[]
+
+const refusalOf = (userName: string, reason = 'user'): KeptRefusal => ({
+  id: randomUUIDv7(),
+  at: '2026-11-02T10:00:00.000Z',
+  reason,
+  status: 404,
+  message: 'User not found',
+  route: '/v2/admin/batch',
+  requestId: randomUUID(),
+  item: 3,
+  key: { name: 'backend', kind: 'admin', environment: 'P' },
+  userId: userIdOf(organization, 'shop', userName),
+})
+const add = (project: string, ...kept: KeptRefusal[]) =>
+  store.add([{ organization, project, kept, counts: new Map([['user', kept.length]]) }], Date.now())
+const [first, second] = [refusalOf('ada'), refusalOf('bob')]
+
+beforeAll(async () => {
+  await redis.start()
+  await add('shop', first, second)
+  await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
+  const organizations = [OrganizationConfig.parse({ id: organization, projects: [{ id: 'shop' }, { id: 'quiet' }] })]
+  await applyWorkspace({ connection, organizations, appliedBy: 'spec', secretKey: undefined, topic })
+})
+afterAll(() => redis.stop())
+beforeEach(() => {
+  printed = []
+  vi.stubEnv('REDIS_URL', inject('redisUrl'))
+  vi.stubEnv('KAFKA_BROKERS', inject('kafkaBrokers'))
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+/** Without a process, on a catalog of its own. */
+async function show(flags: Partial<RefusalsFlags>): Promise<void> {
+  vi.spyOn(console, 'log').mockImplementation((line = '') => void printed.push(line))
+  await refusals({ project: shop, limit: 20, ...flags }, topic)
+}
+
+describe('nextvisit refusals', () => {
+  it('shows the counts and the latest, oldest first', async () => {
+    await show({})
+    expect(printed).toEqual([
+      'Refused in the last 24 hours: user 2',
+      expect.stringContaining(`item 3: User not found [key backend (admin, P), request ${first.requestId}, user`),
+      expect.stringContaining(second.requestId),
+    ])
+  })
+
+  it('shows those of one user, and the latest so many', async () => {
+    await show({ user: 'ada' })
+    expect(printed.slice(1)).toEqual([expect.stringContaining(first.requestId)])
+    printed = []
+    await show({ limit: 1 })
+    expect(printed.slice(1)).toEqual([expect.stringContaining(second.requestId)])
+  })
+
+  it('prints JSON', async () => {
+    await show({ json: true })
+    expect(JSON.parse(printed.join('\n'))).toEqual({ refusals: [first, second], counts: { user: 2 } })
+  })
+
+  it('says so if nothing was refused, and if there is no such project', async () => {
+    await show({ project: { organization, project: 'quiet' } })
+    expect(printed).toEqual(['Nothing was refused in the last 24 hours.'])
+    await expect(show({ project: { organization, project: 'shpo' } })).rejects.toMatchObject({
+      exitCode: 2,
+      message: `There is no project ${organization}/shpo. There is ${organization}/quiet, ${organization}/shop.`,
+    })
+  })
+
+  it.each<readonly [readonly string[], Readonly<Record<string, string>>, number, string]>([
+    [['--project', 'shop'], env, 2, 'organization/project'],
+    [['--project', 'acme/shop', '--limit', '0'], env, 2, 'from 1 to 9999'],
+    [['--project', 'acme/shop', '--user', ' '], env, 2, '--user: userName must be'],
+    [['--project', 'acme/shop'], {}, 2, 'REDIS_URL'],
+    [['--project', 'acme/shop'], { REDIS_URL: 'redis://127.0.0.1:1' }, 1, 'does not answer: see REDIS_URL'],
+  ])('%j with %j ends with %d and says what would be right', async (args, given, exitCode, message) => {
+    const ended = await runNextvisit(['refusals', ...args], { NEXTVISIT_DATA: '/nowhere', ...given })
+    expect(ended).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+  })
+
+  it('follows until Ctrl-C, each refusal once, and exits with 0', async () => {
+    const args = ['refusals', '--project', `${organization}/followed`, '--json', '--follow']
+    const early = refusalOf('ada')
+    await add('followed', early)
+    const child = spawn(process.execPath, [MAIN, ...args], { env: { ...env, NEXTVISIT_DATA: '/nowhere' } })
+    const lines: KeptRefusal[] = []
+    let rest = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      const parts = `${rest}${chunk.toString()}`.split('\n')
+      rest = parts.pop() ?? ''
+      lines.push(...parts.map((line) => JSON.parse(line) as KeptRefusal))
+    })
+    const printedLines = (count: number) => vi.waitUntil(() => lines.length >= count, { timeout: 50_000 })
+    try {
+      await printedLines(1)
+      const late = refusalOf('bob')
+      await add('followed', late)
+      await printedLines(2)
+      // As of a gateway whose clock is behind.
+      const [latest, older] = [refusalOf('cyd'), { ...refusalOf('dan'), id: '00000000-0000-7000-8000-000000000001' }]
+      await add('followed', latest, older)
+      await printedLines(4)
+      child.kill('SIGINT')
+      expect(await once(child, 'exit')).toEqual([0, null])
+      expect(lines).toEqual([early, late, older, latest])
+    } finally {
+      child.kill('SIGKILL')
+    }
+  })
+})

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readCatalog } from '@nextvisit/catalog'
+import { type KeptRefusal, TOPICS } from '@nextvisit/contracts'
+import { checkUserName, userIdOf } from '@nextvisit/domain'
+import { createRefusalStore, type ReadRefusals } from '@nextvisit/refusals'
+import { createLogger, createRedis, type Environment, readConfig, redisConfig } from '@nextvisit/service-kit'
+import { Command, InvalidArgumentError } from 'commander'
+import { knowsNoLog, logConnection, readEnvironment } from '../config.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { findProject } from '../find-project.ts'
+import { parseProject, type ProjectOption } from '../options.ts'
+import { complain, print, styled } from '../output.ts'
+
+export interface RefusalsFlags {
+  readonly project: ProjectOption
+  readonly reason?: string
+  readonly user?: string
+  readonly limit: number
+  readonly json?: true
+  readonly follow?: true
+}
+
+type Read = () => Promise<ReadRefusals>
+
+const FOLLOW_EVERY_MS = 1_000
+const ANSWER_WITHIN_MS = 2_000
+
+export function refusalsCommand(): Command {
+  return new Command('refusals')
+    .description("Show which of a project's requests and items were refused of late, and how many in 24 hours.")
+    .requiredOption('--project <organization/project>', 'whose', parseProject)
+    .option('--reason <reason>', 'only this one, as the counts name it')
+    .option('--user <userName>', 'only of this user, exactly as it was given to identify-user')
+    .option('--limit <count>', 'the latest so many', parseLimit, 20)
+    .option('--json', 'for scripts: one object; with --follow a refusal per line')
+    .option('--follow', 'go on with new ones until Ctrl-C')
+    .addHelpText(
+      'after',
+      `
+Oldest first. The gateways keep the latest 50 of each reason, and of a flood 10 a second: the counts are of all. No userName, value or
+name that a caller chose is kept; requestId is the X-Request-Id of the answer. Redis may lose refusals. Reads REDIS_URL, and
+KAFKA_BROKERS to see whether the project exists if it has no refusals.
+Exits with 0 whether there are refusals or not, also after Ctrl-C; 1 if Redis is unavailable, 2 if the arguments are wrong.
+
+Example:
+  nextvisit refusals --project acme/shop --follow
+  nextvisit refusals --project acme/shop --json | jq .counts`,
+    )
+    .action((flags: RefusalsFlags) => refusals(flags))
+}
+
+function parseLimit(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 1 to 9999.')
+}
+
+/** Runs the command. Specs pass their own `topic`. */
+export async function refusals(flags: RefusalsFlags, topic: string = TOPICS.catalog): Promise<void> {
+  const rejection = flags.user === undefined ? undefined : checkUserName(flags.user)
+  if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
+  const env = readEnvironment()
+  const logger = createLogger('nextvisit-cli', 'silent')
+  const { redisUrl: url } = readConfig(redisConfig, env)
+  const redis = createRedis({ url, name: 'nextvisit-cli', logger, commandTimeoutMs: ANSWER_WITHIN_MS })
+  await redis.start()
+  try {
+    const { read } = createRefusalStore(redis.client)
+    await show(
+      () => read(flags.project, Date.now(), flags.reason),
+      flags,
+      () => requireProject(flags.project, env, topic),
+    )
+  } finally {
+    await redis.stop()
+  }
+}
+
+async function show(read: Read, flags: RefusalsFlags, requireKnown: () => Promise<void>): Promise<void> {
+  const first = await read().catch((cause: unknown) => {
+    const message = 'Redis, where the gateways keep refusals, does not answer: see REDIS_URL.'
+    throw new CliError(message, EXIT.failed, { cause })
+  })
+  const latest = ofUser(first.refusals, flags).slice(0, flags.limit).toReversed()
+  if (Object.keys(first.counts).length === 0) await requireKnown()
+  if (flags.json && !flags.follow) return print(JSON.stringify({ refusals: latest, counts: first.counts }, null, 2))
+  if (!flags.json) printCounts(first.counts)
+  printAll(latest, flags)
+  if (flags.follow) await follow(read, first.refusals, flags)
+}
+
+/** Prints what is new until Ctrl-C. An outage of Redis is said once, and does not end it. */
+async function follow(read: Read, shown: readonly KeptRefusal[], flags: RefusalsFlags): Promise<void> {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const stop = () => stopping.abort()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, stop)
+  let known = new Set(shown.map(({ id }) => id))
+  let isAway = false
+  while (!signal.aborted) {
+    await sleep(FOLLOW_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    const { refusals: all } = signal.aborted ? { refusals: [] } : await read().catch(() => ({ refusals: undefined }))
+    if (!all && !isAway) complain('Redis does not answer: new refusals may be missing. Trying again.')
+    isAway = !all
+    if (!all) continue
+    printAll(
+      ofUser(all, flags)
+        .filter(({ id }) => !known.has(id))
+        .toReversed(),
+      flags,
+    )
+    known = new Set(all.map(({ id }) => id))
+  }
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop)
+}
+
+function ofUser(all: readonly KeptRefusal[], { user, project: place }: RefusalsFlags): readonly KeptRefusal[] {
+  if (user === undefined) return all
+  const userId = userIdOf(place.organization, place.project, user)
+  return all.filter((refusal) => refusal.userId === userId)
+}
+
+/** A project without refusals may be misspelt. Where the log cannot be asked, it is taken to exist. */
+async function requireProject(
+  { organization, project }: ProjectOption,
+  env: Environment,
+  topic: string,
+): Promise<void> {
+  if (knowsNoLog(env)) return
+  const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
+  if (catalog) findProject(catalog.state, `${organization}/${project}`)
+}
+
+function printCounts(counts: ReadRefusals['counts']): void {
+  const sorted = Object.entries(counts).toSorted(([, one], [, other]) => other - one)
+  if (sorted.length === 0) return print('Nothing was refused in the last 24 hours.')
+  print(`Refused in the last 24 hours: ${sorted.map(([reason, count]) => `${reason} ${count}`).join(', ')}`)
+}
+
+function printAll(all: readonly KeptRefusal[], { json }: RefusalsFlags): void {
+  for (const refusal of all) print(json ? JSON.stringify(refusal) : lineOf(refusal))
+}
+
+function lineOf({ at, status, reason, message, route, item, key, requestId, userId, event }: KeptRefusal): string {
+  const where = item === undefined ? route : `${route} item ${item}`
+  const about = [`key ${key.name} (${key.kind}, ${key.environment})`, `request ${requestId}`]
+  if (userId !== undefined) about.push(`user ${userId}`)
+  if (event !== undefined) about.push(`event ${event}`)
+  return `${at}  ${styled('red', `${status} ${reason}`)}  ${where}: ${message} [${about.join(', ')}]`
+}
