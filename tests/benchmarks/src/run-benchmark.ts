@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { withLogAdmin } from '@nextvisit/log'
 import { startThrowAwayStack } from '@nextvisit/testing/black-box'
-import { createCostLoad } from './cost/cost-loads.ts'
+import { createCostLoad, type LoadName } from './cost/cost-loads.ts'
 import { identifyUsers } from './cost/measure-cost.ts'
 import { readProcessUse } from './cost/process-use.ts'
 import { openStackProbe } from './cost/stack-probe.ts'
@@ -18,6 +18,8 @@ const ROUNDS = 3
 const SECONDS = 6
 const WARM_SECONDS = 2
 const TOPIC = 'reference-events'
+/** Few send batches: these have 400 events on their way. */
+const BATCH_CONNECTIONS = 4
 /** Stopped during the measurement, because they share the cores with the gateway and the references have no consumers. */
 const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
 
@@ -25,10 +27,12 @@ interface Program {
   readonly name: string
   readonly url: string
   readonly pid: number
+  readonly load: LoadName
 }
 
 interface Measured extends LoadResult {
-  /** CPU time of the server per answer. */
+  readonly events: number
+  /** CPU time of the server per event. */
   readonly cpuMs: number
 }
 
@@ -45,7 +49,8 @@ try {
   const programs: Program[] = [
     await startReference('limit', 'node:http + @platformatic/kafka, in batches'),
     await startReference('usual', 'Express + kafkajs, one by one'),
-    { name: 'gateway', url: stack.gatewayUrl, pid: stack.processes().get('gateway')?.pid ?? 0 },
+    gateway('gateway', 'events'),
+    gateway('gateway, 100 events in a batch', 'batches'),
   ]
   const rounds: Map<string, Measured>[] = []
   for (const program of programs) await measure(program, WARM_SECONDS)
@@ -68,6 +73,10 @@ try {
   process.exit()
 }
 
+function gateway(name: string, load: LoadName): Program {
+  return { name, url: stack.gatewayUrl, pid: stack.processes().get('gateway')?.pid ?? 0, load }
+}
+
 async function startReference(kind: 'limit' | 'usual', name: string): Promise<Program> {
   const child = fork(path.join(import.meta.dirname, 'reference-server.ts'), {
     env: {
@@ -79,21 +88,23 @@ async function startReference(kind: 'limit' | 'usual', name: string): Promise<Pr
     },
   })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
-  return { name, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0 }
+  return { name, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, load: 'events' }
 }
 
 /** The steady state: a known event of known users, to which no form reacts. */
-async function measure({ name, url, pid }: Program, seconds: number): Promise<Measured> {
-  const { next } = createCostLoad('events', { gatewayUrl: url, keys: stack.keys })
+async function measure({ name, url, pid, load }: Program, seconds: number): Promise<Measured> {
+  const { next, eventsPerRequest } = createCostLoad(load, { gatewayUrl: url, keys: stack.keys })
   const cpuSeconds = async () => (await readProcessUse(new Map([[name, { pid }]]))).get(name)?.cpuSeconds ?? 0
   const before = await cpuSeconds()
-  const result = await runLoad({ url, next, seconds })
-  return { ...result, cpuMs: (((await cpuSeconds()) - before) * 1_000) / result.answered }
+  const connections = load === 'batches' ? { connections: BATCH_CONNECTIONS } : {}
+  const result = await runLoad({ url, next, seconds, ...connections })
+  const events = result.answered * eventsPerRequest
+  return { ...result, events, cpuMs: (((await cpuSeconds()) - before) * 1_000) / events }
 }
 
 function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<string, Measured>[]): void {
   const [limit = ''] = programs.map(({ name }) => name)
-  console.log('\n| program | answers/s by round | ratio to the first | p50 / p99 ms | CPU ms per answer | failed |')
+  console.log('\n| program | events/s by round | ratio to the first | p50 / p99 ms | CPU ms per event | failed |')
   console.log('|---|---|---|---|---|---|')
   for (const { name } of programs) {
     const measured = rounds.flatMap((round) => round.get(name) ?? [])
@@ -109,8 +120,8 @@ function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<s
   }
 }
 
-function perSecond(result: LoadResult | undefined): number {
-  return result ? result.answered / result.seconds : Number.NaN
+function perSecond(result: Measured | undefined): number {
+  return result ? result.events / result.seconds : Number.NaN
 }
 
 function median(values: readonly number[]): number {

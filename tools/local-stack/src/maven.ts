@@ -7,13 +7,14 @@ const run = promisify(execFile)
 const DEPENDENCY_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
 const DOWNLOAD_WITHIN_MS = 300_000
 
-/** Whether Java 17 or newer answers. */
-export async function hasJava17(): Promise<boolean> {
+/** The version of the machine's Java, for example `17.0.15`, if it is 17 or newer. */
+export async function java17(): Promise<string | undefined> {
   try {
     const { stderr } = await run(javaCommand(), ['-version'])
-    return Number(/version "(\d+)/.exec(stderr)?.[1]) >= 17
+    const [, version, major] = /version "((\d+)[^"]*)"/.exec(stderr) ?? []
+    return Number(major) >= 17 ? version : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 

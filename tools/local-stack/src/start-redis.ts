@@ -7,7 +7,7 @@ import { containerPlan } from './container-plan.ts'
 import { dockerAnswers } from './docker.ts'
 import { StackError } from './errors.ts'
 import { launchOnPort } from './free-port.ts'
-import { copyArtifact, hasJava17, hasMaven } from './maven.ts'
+import { copyArtifact, hasMaven, java17 } from './maven.ts'
 import { startOwnedProcess, type ProcessPlan } from './owned-process.ts'
 import { asPart, type Part, type PartOptions } from './part.ts'
 import { readZipEntry } from './zip-entry.ts'
@@ -54,7 +54,7 @@ async function redisServer(options: PartOptions): Promise<string | undefined> {
 
 async function redisFromJar({ onWait }: PartOptions): Promise<string | undefined> {
   const name = SERVER_IN_JAR.get(`${process.platform}-${process.arch}`)
-  if (name === undefined || !(await hasJava17()) || !(await hasMaven())) return undefined
+  if (name === undefined || !(await java17()) || !(await hasMaven())) return undefined
   const folder = await cached(`redis-${process.platform}-${process.arch}`, async (made) => {
     onWait?.('Redis is downloaded, only the first time')
     await copyArtifact(EMBEDDED_REDIS, made)

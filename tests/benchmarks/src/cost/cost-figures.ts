@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
-/** What one load cost at one rate. */
+/** What one load cost at one rate. A batch counts as its events. */
 export interface LoadFigures {
   readonly perSecond: number
-  /** Requests by the time until every consumer has folded them: what the stack sustains. */
+  /** Events by the time until every consumer has folded them: what the stack sustains. */
   readonly foldedPerSecond: number
-  /** CPU time per answered request in ms, by process. */
+  /** CPU time per answered event in ms, by process. */
   readonly cpuMs: Readonly<Record<string, number>>
-  /** CPU time of the load generator per request in ms. It is no part of the stack. */
+  /** CPU time of the load generator per event in ms. It is no part of the stack. */
   readonly generatorMs: number
   /** Cores that other work on the machine used meanwhile. Figures of a busy machine say little. */
   readonly otherCores: number
-  /** Transactions in Postgres per answered request. */
+  /** Transactions in Postgres per answered event. */
   readonly transactions: number
   readonly p50Ms: number
   readonly p99Ms: number

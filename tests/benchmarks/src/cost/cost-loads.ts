@@ -1,11 +1,13 @@
 import { requestBytes } from '../load/request-bytes.ts'
 
-export const LOADS = ['events', 'identifies', 'visits', 'forms'] as const
+export const LOADS = ['events', 'identifies', 'visits', 'forms', 'batches'] as const
 export type LoadName = (typeof LOADS)[number]
 
 /** Requests of one kind, in turn for every user. */
 export interface CostLoad {
   readonly next: () => Buffer
+  /** What a request counts as. */
+  readonly eventsPerRequest: number
   /** In the body of every answer that is as it should be; another one counts as late. */
   readonly expected: string
 }
@@ -19,17 +21,20 @@ export interface LoadTarget {
 export const USERS = 4_000
 /** Forms of benchmark-workspace.yaml, each with an event. A form is queued once for a user. */
 const SURVEYS = 10
+const EVENTS_PER_BATCH = 100
 const ROUTES = {
   events: '/v2/admin/track-event',
   identifies: '/v2/admin/identify-user',
   visits: '/v2/sdk/identify-user',
   forms: '/v2/admin/track-event',
+  batches: '/v2/admin/batch',
 }
 const EXPECTED = {
   events: '"triggersEvaluated":true',
   identifies: '"userId"',
   visits: '"userId"',
   forms: '"formsQueued":1',
+  batches: '"status":202',
 }
 
 /** Prepares the requests of a load, so that sending them costs little. */
@@ -37,7 +42,11 @@ export function createCostLoad(name: LoadName, { gatewayUrl, keys }: LoadTarget)
   const apiKey = name === 'visits' ? keys.sdk : keys.admin
   const requests = bodiesOf(name).map((body) => requestBytes({ url: gatewayUrl, route: ROUTES[name], apiKey, body }))
   let sent = 0
-  return { next: () => requests[sent++ % requests.length] ?? Buffer.alloc(0), expected: EXPECTED[name] }
+  return {
+    next: () => requests[sent++ % requests.length] ?? Buffer.alloc(0),
+    eventsPerRequest: name === 'batches' ? EVENTS_PER_BATCH : 1,
+    expected: EXPECTED[name],
+  }
 }
 
 /** One round of requests. No two neighbours are of the same user. */
@@ -45,6 +54,9 @@ function bodiesOf(name: LoadName): object[] {
   switch (name) {
     case 'events':
       return forEveryUser((userName) => ({ userName, eventName: 'Page Viewed', note: 'x'.repeat(200) }))
+    case 'batches':
+      // The same events, many in a request.
+      return inBatches(bodiesOf('events').map((body) => ({ type: 'track', ...body })))
     case 'identifies':
       // The next round sets another value: a change is saved each time.
       return ['free', 'pro'].flatMap((plan) =>
@@ -61,4 +73,10 @@ function bodiesOf(name: LoadName): object[] {
 
 function forEveryUser(body: (userName: string) => object): object[] {
   return Array.from({ length: USERS }, (_, index) => body(`user-${index}`))
+}
+
+function inBatches(items: readonly object[]): object[] {
+  return Array.from({ length: items.length / EVENTS_PER_BATCH }, (_, batch) => ({
+    items: items.slice(batch * EVENTS_PER_BATCH, (batch + 1) * EVENTS_PER_BATCH),
+  }))
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { LOADS, type LoadName } from './cost-loads.ts'
 
-/** Requests per second, or as many as there are answers to. */
+/** Events per second, or as many as there are answers to. */
 export type Rate = number | 'flat'
 
 export interface CostOptions {
@@ -22,7 +22,7 @@ tests/benchmarks/cost-figures.json, those of the last release. It needs Linux, a
 (not in containers). Nothing fails on a figure: machines differ, and a shared one differs from hour to hour.
 
   --loads NAMES    of ${LOADS.join(', ')}, separated by commas (default: all)
-  --rates RATES    requests per second, separated by commas; flat: as fast as answers come (default: 20,100,300,flat)
+  --rates RATES    events per second, separated by commas; flat: as fast as answers come (default: 20,100,300,flat)
   --seconds N      of each measurement (default 10)
   --records N      records to fold before memory is measured; 0 leaves it out (default 200000)
   --save           write the measured figures to cost-figures.json; figures that were not measured stay as they are

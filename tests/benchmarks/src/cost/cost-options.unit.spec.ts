@@ -3,7 +3,7 @@ import { readCostOptions } from './cost-options.ts'
 
 it('measures everything by default', () => {
   expect(readCostOptions([])).toEqual({
-    loads: ['events', 'identifies', 'visits', 'forms'],
+    loads: ['events', 'identifies', 'visits', 'forms', 'batches'],
     rates: [20, 100, 300, 'flat'],
     seconds: 10,
     records: 200_000,

@@ -41,13 +41,13 @@ function loadTable(
   ]
   const processes = Object.keys(measured[0]?.[1].cpuMs ?? {})
   const rows = [
-    row('answers per second', ({ perSecond }) => perSecond),
+    row('events per second', ({ perSecond }) => perSecond),
     row('folded per second', ({ foldedPerSecond }) => foldedPerSecond),
-    row('**CPU ms per request**', ({ cpuMs }) => totalOf(cpuMs)),
+    row('**CPU ms per event**', ({ cpuMs }) => totalOf(cpuMs)),
     ...processes.map((process) => row(process, ({ cpuMs }) => cpuMs[process])),
     row('(load generator)', ({ generatorMs }) => generatorMs),
     row('(cores of other work)', ({ otherCores }) => otherCores),
-    row('transactions per request', ({ transactions }) => transactions),
+    row('transactions per event', ({ transactions }) => transactions),
     row('p50 ms', ({ p50Ms }) => p50Ms),
     row('p99 ms', ({ p99Ms }) => p99Ms),
     count('lag at the end, records', ({ lagRecords }) => lagRecords),

@@ -33,7 +33,7 @@ it('shows each figure beside its ratio to the kept one', () => {
   const shown = costTables(measured, kept)
   expect(shown).toContain('A fixed piece of work takes 1.50 times the CPU time of then.')
   expect(shown).toContain('| all | 0.10 (0.25×) |')
-  expect(shown).toContain('| **CPU ms per request** | 2.50 (0.25×) |')
+  expect(shown).toContain('| **CPU ms per event** | 2.50 (0.25×) |')
   expect(shown).toContain('| postgres | 1.00 (0.13×) |')
   expect(shown).toContain('| lag at the end, records | 1,234 |')
   expect(shown).not.toContain('visits')
@@ -41,7 +41,7 @@ it('shows each figure beside its ratio to the kept one', () => {
 
 it('shows figures that are compared with none', () => {
   const shown = costTables(kept, undefined)
-  expect(shown).toContain('| **CPU ms per request** | 10.0 | 10.0 |')
+  expect(shown).toContain('| **CPU ms per event** | 10.0 | 10.0 |')
   expect(shown).toContain(
     'Resident memory after 200,000 records:\n\n| process | MB |\n| --- | --- |\n| gateway | 300 |',
   )

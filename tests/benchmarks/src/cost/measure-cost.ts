@@ -52,7 +52,7 @@ export async function measureLoad(
   const onAnswer = ({ status = 0, body }: HttpAnswer): void => {
     if (status < 300 && !body.includes(load.expected)) late += 1
   }
-  const perSecond = rate === 'flat' ? undefined : rate
+  const perSecond = rate === 'flat' ? undefined : rate / load.eventsPerRequest
   const before = await probe.transactions()
   const { result, cpuSeconds, ownSeconds, otherSeconds } = await measureCpu(stack, () =>
     runLoad({ url: stack.gatewayUrl, next: load.next, seconds, perSecond, onAnswer }),
@@ -60,13 +60,14 @@ export async function measureLoad(
   const lagRecords = await probe.lagRecords()
   const transactions = (await probe.transactions()) - before
   const catchUpSeconds = await probe.waitUntilCaughtUp()
+  const events = result.answered * load.eventsPerRequest
   return {
-    perSecond: result.answered / result.seconds,
-    foldedPerSecond: result.answered / (result.seconds + catchUpSeconds),
-    cpuMs: mapValues(cpuSeconds, (cpu) => (cpu * 1_000) / result.answered),
-    generatorMs: (ownSeconds * 1_000) / result.answered,
+    perSecond: events / result.seconds,
+    foldedPerSecond: events / (result.seconds + catchUpSeconds),
+    cpuMs: mapValues(cpuSeconds, (cpu) => (cpu * 1_000) / events),
+    generatorMs: (ownSeconds * 1_000) / events,
     otherCores: otherSeconds / result.seconds,
-    transactions: transactions / result.answered,
+    transactions: transactions / events,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
     lagRecords,
