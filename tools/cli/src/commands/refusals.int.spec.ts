@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import path from 'node:path'
 import { type KeptRefusal, OrganizationConfig } from '@nextvisit/contracts'
@@ -22,9 +22,11 @@ const logger = createLogger('cli-spec', 'silent')
 const redis = createRedis({ url: inject('redisUrl'), name: 'cli-spec', logger, commandTimeoutMs: 10_000 })
 const store = createRefusalStore(redis.client)
 let printed: string[]
+let refused = 0
 
 const refusalOf = (userName: string, reason = 'user'): KeptRefusal => ({
-  id: randomUUIDv7(),
+  // In the order of their making, also within a millisecond.
+  id: `019a4423-5b80-7cc1-8f5d-${String((refused += 1)).padStart(12, '0')}`,
   at: '2026-11-02T10:00:00.000Z',
   reason,
   status: 404,
