@@ -20,28 +20,18 @@ const realParts = { globalSetup: ['tests/testing/src/global-setup.ts'], hookTime
 
 export default defineConfig({
   test: {
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { ...specs('unit'), ...sharedModules, maxWorkers: 2, testTimeout: 30_000 } },
-      /** Much of their time they wait. */
-      {
-        test: {
-          ...specs('int'),
-          ...sharedModules,
-          ...realParts,
-          maxWorkers: 3,
-          testTimeout: 60_000,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      /** Each brings up a whole stack: two at a time, after everything else. */
+      { test: { ...specs('unit'), ...sharedModules, testTimeout: 30_000 } },
+      { test: { ...specs('int'), ...sharedModules, ...realParts, testTimeout: 60_000 } },
+      /** Each brings up a whole stack: after everything else. Three at a time starve each other on two cores. */
       {
         test: {
           ...specs('e2e'),
           ...realParts,
-          maxWorkers: 2,
           testTimeout: 180_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],
