@@ -10,8 +10,13 @@ export const TOPICS = {
 
 export type Topic = (typeof TOPICS)[keyof typeof TOPICS]
 
+/** The consumer group in which the processes of a consumer service fold. */
+export function consumerGroupOf(service: string): string {
+  return `nextvisit.${service}`
+}
+
 /** The consumer group of the user projector. Its notes say over how many partitions the keys of `user-events` are spread. */
-export const USER_PROJECTOR_GROUP = 'nextvisit.user-projector'
+export const USER_PROJECTOR_GROUP = consumerGroupOf('user-projector')
 
 /** Default number of partitions of `user-events` and `form-events`. Adding partitions later would break order per user. */
 export const DEFAULT_PARTITIONS = 12

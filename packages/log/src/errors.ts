@@ -127,9 +127,10 @@ export function isUnknownTopic(error: unknown): boolean {
   return isOfType(error, ['UNKNOWN_TOPIC_OR_PARTITION'])
 }
 
-/** Whether kafkajs failed because the cluster has not settled yet: it names no controller, or a partition no leader. */
+/** Whether kafkajs failed because the cluster has not settled yet: it names no controller, a partition no leader, or it is slow. */
 export function isUnsettled(error: unknown): boolean {
-  return isOfType(error, ['LEADER_NOT_AVAILABLE']) || (error instanceof Error && error.name === 'KafkaJSBrokerNotFound')
+  if (!(error instanceof Error)) return false
+  return isOfType(error, ['LEADER_NOT_AVAILABLE', 'REQUEST_TIMED_OUT']) || error.name === 'KafkaJSBrokerNotFound'
 }
 
 /** Whether the cluster has denied this principal the request. */
@@ -137,8 +138,10 @@ export function isForbidden(error: unknown): boolean {
   return isOfType(error, ['TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
 }
 
+/** Of several errors each must be of these types. */
 function isOfType(error: unknown, types: readonly string[]): boolean {
   if (!(error instanceof Error)) return false
+  if ('errors' in error && Array.isArray(error.errors)) return error.errors.every((each) => isOfType(each, types))
   return ('type' in error && types.includes(String(error.type))) || isOfType(error.cause, types)
 }
 

@@ -110,9 +110,9 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
   }
 
-  /** kafkajs does not wait for a cluster that is not settled yet. Other errors are thrown. */
+  /** kafkajs does not wait for a cluster that is not settled yet, or slow. Other errors are thrown. */
   const createOnceSettled = async (asked: Parameters<typeof admin.createTopics>[0]): Promise<boolean> => {
-    const waiting = { message: 'Waiting for the cluster', logger, giveUpAfterMs: requestTimeoutMs }
+    const waiting = { message: 'Waiting for the cluster', logger, giveUpAfterMs: 3 * requestTimeoutMs }
     const create = () =>
       admin.createTopics(asked).then(
         (isNew) => ({ isNew }),
@@ -142,7 +142,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       const topics = [{ topic, numPartitions: partitions, replicationFactor, configEntries }]
       const isNew = await createOnceSettled({ topics, waitForLeaders: false })
       // kafkajs' own wait fails on a broker that has not heard of the topic yet.
-      const waiting = { message: 'Waiting for the new topic', logger, giveUpAfterMs: requestTimeoutMs }
+      const waiting = { message: 'Waiting for the new topic', logger, giveUpAfterMs: 3 * requestTimeoutMs }
       await keepTrying(() => watermarks(topic), waiting)
       return isNew
     },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
-import type { AwaitedRecord } from '@nextvisit/contracts'
+import { type AwaitedRecord, consumerGroupOf } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
 import {
   createLogAdmin,
@@ -44,7 +44,7 @@ export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly tickEveryMs?: number
   /** Default {@link GATHER_MS}. */
   readonly gatherMs?: number
-  /** Default: `nextvisit.<projection name>`. */
+  /** Default: that of the service with the projection's name. */
   readonly groupId?: string
   readonly consumer?: Partial<RecordConsumerOptions>
 }
@@ -75,7 +75,7 @@ export interface ProjectionRunner {
  */
 export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
   const { projection, db, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
-  const { groupId = `nextvisit.${projection.name}`, tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
+  const { groupId = consumerGroupOf(projection.name), tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
   const progress = () => owned().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)

@@ -59,7 +59,7 @@ export function createRefusalStore(redis: RedisConnection['client'], keyPrefix =
     await run(pipeline)
   }
 
-  /** `reason`: only its refusals; the counts are of all. */
+  /** `only`: the refusals of this reason; the counts are of all. */
   async function read(project: ProjectRef, nowMs: number, only?: string): Promise<ReadRefusals> {
     const hour = Math.floor(nowMs / HOUR_MS)
     const counting = redis.pipeline()

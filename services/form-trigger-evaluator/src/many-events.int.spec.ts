@@ -1,11 +1,10 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/projection'
-import { batchOf, factsAsRecords } from '@nextvisit/testing'
+import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { loadDraft } from './load-draft.ts'
 
 const USERS = 100
 const SLUGS = 400
@@ -24,15 +23,9 @@ afterAll(() => given?.stop())
 
 it('folds a batch over users whose forms ask for many events in parts', async () => {
   const loaded: number[] = []
-  const projection = createFormTriggerProjection({ publishReplies: async () => {} })
-  const watched: typeof projection = {
-    ...projection,
-    load: async (...parts) => {
-      const draft = await loadDraft(...parts)
-      loaded.push(draft.users.size)
-      return draft
-    },
-  }
+  const watched = watchLoads(createFormTriggerProjection({ publishReplies: async () => {} }), (draft) => {
+    loaded.push(draft.users.size)
+  })
   const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }
   const fold = createPartitionFold({ projection: watched, db: given.prisma, ...place, catalog })
   await fold.open()

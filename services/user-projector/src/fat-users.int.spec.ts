@@ -1,10 +1,9 @@
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPartitionFold, MAX_BYTES_A_COMMIT } from '@nextvisit/projection'
-import { batchOf, factsAsRecords } from '@nextvisit/testing'
+import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
-import { loadDraft } from './load-draft.ts'
 import { createUserProjection } from './user-projection.ts'
 
 let given: Awaited<ReturnType<typeof givenProjector>>
@@ -28,15 +27,9 @@ it('folds a batch over users with long traits in parts, none of which is too lon
   }
   const visits = names.map((userName) => identifyRequested({ userName, operations: { increment: { visits: 1 } } }))
   const loaded: number[] = []
-  const projection = createUserProjection()
-  const watched: typeof projection = {
-    ...projection,
-    load: async (...parts) => {
-      const draft = await loadDraft(...parts)
-      loaded.push([...draft.users.values()].reduce((sum, { profile }) => sum + (profile?.traitBytes ?? 0), 0))
-      return draft
-    },
-  }
+  const watched = watchLoads(createUserProjection(), (draft) => {
+    loaded.push([...draft.users.values()].reduce((sum, { profile }) => sum + (profile?.traitBytes ?? 0), 0))
+  })
   const fold = createPartitionFold({
     projection: watched,
     db: given.prisma,

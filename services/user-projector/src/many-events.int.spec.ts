@@ -1,10 +1,9 @@
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/projection'
-import { batchOf, factsAsRecords } from '@nextvisit/testing'
+import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'
-import { loadDraft } from './load-draft.ts'
 import { createUserProjection } from './user-projection.ts'
 
 const USERS = 100
@@ -30,15 +29,9 @@ async function countMembers(): Promise<number> {
 
 it('folds a batch over users whose segments count many events in parts', async () => {
   const loaded: number[] = []
-  const projection = createUserProjection()
-  const watched: typeof projection = {
-    ...projection,
-    load: async (...parts) => {
-      const draft = await loadDraft(...parts)
-      loaded.push(draft.users.size)
-      return draft
-    },
-  }
+  const watched = watchLoads(createUserProjection(), (draft) => {
+    loaded.push(draft.users.size)
+  })
   const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }
   const fold = createPartitionFold({ projection: watched, db: given.prisma, ...place, catalog })
   await fold.open()

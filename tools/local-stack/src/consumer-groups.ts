@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { consumerGroupOf } from '@nextvisit/contracts'
 import { type LogAdmin, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
 const JOINED_WITHIN_MS = 60_000
 const ASK_EVERY_MS = 200
-const GROUPS = consumers.map(({ name }) => `nextvisit.${name}`)
+const GROUPS = consumers.map(({ name }) => consumerGroupOf(name))
 
 /**
  * The member ids of the consumers' groups. Members of killed services stay until their session ends, and until then new

@@ -58,7 +58,7 @@ async function isUp(run: Run): Promise<void> {
 }
 
 /** The watchdog ends a moment after what it watched over. */
-const nothingRuns = () => expect.poll(somethingRuns, { timeout: 15_000 }).toBe(false)
+const nothingRuns = () => expect.poll(somethingRuns, { timeout: 60_000 }).toBe(false)
 
 /** Whether a process runs whose command line or environment names our folder. */
 function somethingRuns(): boolean {

@@ -36,7 +36,7 @@ export function parseSegmentMessage(
   if (rejection) return rejection
   if (IGNORED_TYPES.includes(type)) return { outcome: 'ignored', reason: 'type' }
   if (type !== 'identify' && type !== 'track') return reject(SEGMENT_RULES.messageType)
-  const userName = userNameOf(memberOf(message, 'userId'))
+  const userName = userNameOfUserId(memberOf(message, 'userId'))
   if (userName === undefined) {
     if (memberOf(message, 'anonymousId') === undefined) return reject(SEGMENT_RULES.messageUser)
     return { outcome: 'ignored', reason: 'anonymous' }
@@ -47,8 +47,8 @@ export function parseSegmentMessage(
   return { outcome: 'identify', identify: { ...identify, userAttributes: { $set } }, droppedTraits: dropped }
 }
 
-/** Some libraries send numbers. An empty `userId` is none. */
-function userNameOf(userId: unknown): unknown {
+/** The userName that a `userId` is. Some libraries send numbers. An empty one is none. */
+export function userNameOfUserId(userId: unknown): unknown {
   if (typeof userId === 'number') return String(userId)
   return userId === '' ? undefined : userId
 }

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { CatalogKey } from '@nextvisit/catalog'
 import type { KeptRefusal } from '@nextvisit/contracts'
-import { checkUserName, eventSlug, memberIn, userIdOf, withoutCallersWords } from '@nextvisit/domain'
+import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, withoutCallersWords } from '@nextvisit/domain'
 import type { Refusal } from '../request/refusals.ts'
 import type { RouteSignature } from '../request/route.ts'
 
@@ -46,9 +46,8 @@ export function describeRefusal(
   }
 }
 
-/** Libraries of Segment's API also send numbers. */
 function userNameOf(given: unknown): string | undefined {
-  const userName = typeof given === 'number' ? String(given) : given
+  const userName = userNameOfUserId(given)
   return typeof userName === 'string' && !checkUserName(userName) ? userName : undefined
 }
 
