@@ -29,7 +29,7 @@ export type Columns = Readonly<Record<string, ColumnType>>
 export type ColumnsOf<Model> = { readonly [Property in keyof Model]: ColumnTypeOf<Model[Property]> }
 
 type ColumnTypeOf<Value> = [string | true] extends [Value]
-  ? 'jsonb' | 'jsonb?'
+  ? 'json' | 'json?' | 'jsonb' | 'jsonb?'
   : null extends Value
     ? `${SqlTypeOf<NonNullable<Value>>}?`
     : SqlTypeOf<Value>

@@ -16,7 +16,7 @@ export const users = defineTable(
   'users',
   {
     ...USER,
-    traits: 'jsonb',
+    traits: 'json',
     traitBytes: 'int',
     device: 'jsonb',
     firstSeenAt: 'timestamptz?',

@@ -11,7 +11,7 @@ export const users = defineTable(
   {
     ...USER,
     userName: 'text',
-    traits: 'jsonb',
+    traits: 'json',
     traitBytes: 'int',
     droppedTraitOperations: 'bigint',
     country: 'text?',

@@ -63,6 +63,7 @@ const POSTGRES_TYPES: ReadonlyMap<string, string> = new Map([
   ['Int', 'integer'],
   ['BigInt', 'bigint'],
   ['Json', 'jsonb'],
+  ['Json @db.Json', 'json'],
   ['DateTime @db.Timestamptz(3)', 'timestamp(3) with time zone'],
 ])
 

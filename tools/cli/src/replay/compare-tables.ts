@@ -27,6 +27,8 @@ export interface Schemas {
 }
 
 const EXAMPLES = 20
+/** What Postgres calls the type json. */
+const JSON_TYPE = 114
 
 /** Compares what comes from the log, row by row, in one snapshot: `client` is in a REPEATABLE READ transaction. */
 export async function compareTables(
@@ -37,8 +39,10 @@ export async function compareTables(
   const comparisons: TableComparison[] = []
   for (const [table, role] of Object.entries({ ...roles, ...coreTableRoles })) {
     if (role === 'carried') continue
-    const rowsOf = (schema: string): string =>
+    const foldedRows = (schema: string): string =>
       role === 'fold' ? `SELECT * FROM ${schema}.${table}` : role.folded(`${schema}.${table}`)
+    const columns = await comparableColumns(client, foldedRows(schemas.live))
+    const rowsOf = (schema: string): string => `SELECT ${columns} FROM (${foldedRows(schema)}) AS given`
     comparisons.push(await compareRows(client, table, schemas, rowsOf))
   }
   return comparisons
@@ -46,6 +50,12 @@ export async function compareTables(
 
 export function isEqual(comparisons: readonly TableComparison[]): boolean {
   return comparisons.every(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt === 0)
+}
+
+/** The columns of a query's rows, to select: json as jsonb, because Postgres does not compare json. */
+async function comparableColumns(client: Client, rows: string): Promise<string> {
+  const { fields } = await client.query(`SELECT * FROM (${rows}) AS given LIMIT 0`)
+  return fields.map(({ name, dataTypeID }) => `"${name}"${dataTypeID === JSON_TYPE ? '::jsonb' : ''}`).join(', ')
 }
 
 async function compareRows(
