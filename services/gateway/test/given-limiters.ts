@@ -11,13 +11,15 @@ export interface LimiterOptions {
   readonly keyPrefix?: string
   /** By default as good as endless: a busy machine is not an outage. */
   readonly patienceMs?: number
+  /** How late each answer of Redis arrives. Default: not at all. */
+  readonly lateByMs?: () => number
 }
 
 export type GivenLimiter = Awaited<ReturnType<typeof givenLimiter>>
 
 /** One gateway's limiter, with a Redis connection and a name of its own. */
 export async function givenLimiter(options: LimiterOptions = {}) {
-  const { redisUrl = inject('redisUrl'), keyPrefix = newPrefix(), patienceMs = 5_000 } = options
+  const { redisUrl = inject('redisUrl'), keyPrefix = newPrefix(), patienceMs = 5_000, lateByMs } = options
   const lines: string[] = []
   const logger = createLogger('rate-limit-test', 'info', {
     write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg),
@@ -34,9 +36,11 @@ export async function givenLimiter(options: LimiterOptions = {}) {
   let asked = 0
   const limiter = createSharedRateLimiter({
     redis: {
-      eval: (...given) => {
+      eval: async (...given) => {
         asked += 1
-        return client.eval(...given)
+        const answer = await client.eval(...given)
+        if (lateByMs) await sleep(lateByMs())
+        return answer
       },
     },
     keyPrefix,

@@ -130,7 +130,8 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     if (!lease) return undefined
     asked.forEach((batch, index) => (batch.hasPassed = lease.passed[index] === '1'))
     known = { level: lease.known, atMs: sentAt }
-    leased = lease.granted + lease.advance
+    const isLate = nowMs() >= sentAt + LEASE_MS
+    leased = lease.granted + (isLate ? 0 : lease.advance)
     const giveBack = () => {
       if (leased > 0 && leasedAt === sentAt) asking ??= ask()
     }
