@@ -7,6 +7,9 @@ import { SlugId } from './primitives.ts'
 export const MAX_COUNT = 50
 /** How many latest times of each event are kept: one more than may be asked for, so that 50 differs from more than 50. */
 export const KEPT_OCCURRENCES = MAX_COUNT + 1
+/** Property counts that the forms and segments of a project may ask for, and those of one event: `apply` refuses more. */
+export const MAX_PROPERTY_COUNTS = 100
+export const MAX_PROPERTY_COUNTS_OF_AN_EVENT = 10
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
 const dateOperand = z.union(
@@ -56,11 +59,17 @@ export const TraitLeaf = z
   .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
 export type TraitLeaf = z.infer<typeof TraitLeaf>
 
-/** `property`: a path into the properties of an event, such as `cart.total` (forms.md, What a trigger asks of properties). */
+/** `property`: a path into the properties of an event, such as `cart.total` (forms.md, What is asked of properties). */
 export const PropertyLeaf = z
   .strictObject({ property: z.string().min(1), ...valueOperators })
   .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
 export type PropertyLeaf = z.infer<typeof PropertyLeaf>
+
+/** What a trigger or a count asks of the properties of an event (forms.md, What is asked of properties). */
+export type PropertyCondition = Tree<PropertyLeaf>
+export const PropertyCondition = treeOf<PropertyLeaf>([['property', PropertyLeaf]]).describe(
+  '`all`, `any` and `not` over conditions on properties such as `{ property: total, atLeast: 100 }`.',
+)
 
 const FACT_OPERATORS = ['is', 'isNot', 'in', 'notIn', 'exists'] as const
 export const DeviceLeaf = z
@@ -101,6 +110,8 @@ export const EventLeaf = z
     atMost: count.optional(),
     exactly: count.optional(),
     within: Duration.optional(),
+    /** Counts only events with such properties. */
+    where: PropertyCondition.optional(),
   })
   .refine(oneOperator(COUNT_OPERATORS), { message: `needs exactly one of ${COUNT_OPERATORS.join(', ')}` })
 export type EventLeaf = z.infer<typeof EventLeaf>
@@ -152,12 +163,6 @@ export const Condition = treeOf<ConditionLeaf>([
   ['event', EventLeaf],
   ['segment', SegmentLeaf],
 ])
-
-/** What a trigger asks of the properties of its event (forms.md, What a trigger asks of properties). */
-export type PropertyCondition = Tree<PropertyLeaf>
-export const PropertyCondition = treeOf<PropertyLeaf>([['property', PropertyLeaf]]).describe(
-  '`all`, `any` and `not` over conditions on properties such as `{ property: total, atLeast: 100 }`.',
-)
 
 /** A condition that holds for nobody. */
 export const NEVER: Condition = { any: [] }

@@ -32,20 +32,15 @@ export const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), ena
 
 export const Trigger = z.union(
   [
-    z
-      .strictObject({
-        /** Name or slug of the event. */
-        event: z.string().min(1),
-        count: z.number().int().min(1).max(MAX_COUNT, COUNT_TOO_HIGH).optional(),
-        within: Duration.optional(),
-        since: z.literal('session').optional(),
-        /** What its properties must be. */
-        where: PropertyCondition.optional(),
-      })
-      .refine(({ where, count, within, since }) => where === undefined || (count ?? within ?? since) === undefined, {
-        path: ['where'],
-        message: 'cannot be combined with count, within or since: it asks about this one event',
-      }),
+    z.strictObject({
+      /** Name or slug of the event. */
+      event: z.string().min(1),
+      count: z.number().int().min(1).max(MAX_COUNT, COUNT_TOO_HIGH).optional(),
+      within: Duration.optional(),
+      since: z.literal('session').optional(),
+      /** What its properties must be. With `count`, `within` or `since`, only such events are counted. */
+      where: PropertyCondition.optional(),
+    }),
     z.strictObject({ firstSeen: z.strictObject({ after: Duration }) }),
     z.strictObject({ visit: z.strictObject({}) }),
   ],

@@ -87,6 +87,13 @@ export const EventTracked = z.object({
       'Known device and personal fields among the properties that the project does not keep; their values never reach ' +
         'the log. Absent: there were none.',
     ),
+  countsFor: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'The property counts that this event counts for, by their hashes: the project asked for them when the record was ' +
+        'written, and the properties are as they ask. This is never decided again. Absent: there are none.',
+    ),
 })
 export type EventTracked = z.infer<typeof EventTracked>
 

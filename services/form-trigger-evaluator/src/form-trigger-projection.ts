@@ -1,6 +1,14 @@
 import { createCatalogReview } from '@nextvisit/catalog'
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { confirm, eventContextOf, foldEvent, foldIdentify, idempotentRecordOf, visitContextOf } from '@nextvisit/domain'
+import {
+  confirm,
+  countKeysOf,
+  eventContextOf,
+  foldEvent,
+  foldIdentify,
+  idempotentRecordOf,
+  visitContextOf,
+} from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import {
@@ -87,9 +95,9 @@ function evolveIdentify(
 /** An event that was too old when it was received only counts. */
 function evolveEvent(draft: FormsDraft, user: DraftUser, record: Recorded<EventTracked>, context: FoldContext): void {
   const { fact } = record
-  const { slug, source, evaluateTriggers } = fact
+  const { source, evaluateTriggers } = fact
   foldEvent(user, fact)
-  user.changedSlugs.add(slug)
+  for (const key of countKeysOf(fact)) user.changedCounts.add(key)
   user.isChanged ||= source === 'sdk'
   if (context.isRebuild) return
   const formsQueued = evaluateTriggers

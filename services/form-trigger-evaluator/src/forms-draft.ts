@@ -14,8 +14,8 @@ export interface DraftUser extends UserRef, UserActivity {
   storedTraits?: UserActivity['traits']
   /** Whether anything but the queue and the counts of events must be written. */
   isChanged: boolean
-  /** The events whose counts must be written. */
-  readonly changedSlugs: Set<string>
+  /** The counts that must be written. */
+  readonly changedCounts: Set<string>
 }
 
 /** Why a form did, or did not, reach a user. */
@@ -80,7 +80,7 @@ export function newUser({ organization, project, userId }: UserRef, partition: n
     queue: EMPTY_QUEUE,
     storedQueue: EMPTY_QUEUE,
     isChanged: false,
-    changedSlugs: new Set(),
+    changedCounts: new Set(),
   }
 }
 

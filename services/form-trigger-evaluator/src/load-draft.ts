@@ -1,7 +1,7 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import type { CatalogProject } from '@nextvisit/catalog'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { compileForms, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
+import { compileForms, countKeysOf, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
 import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/projection'
 import { emptyDraft, type FormsDraft, newUser, projectOf, userKeyOf } from './forms-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
@@ -30,14 +30,14 @@ export async function loadDraft(
   const touched = [...draft.users.values()]
   const asking = batch.map(({ fact }) => ({
     fact,
-    slugs: slugsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)),
+    counts: countsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)),
   }))
-  const eventRows = asking.reduce((sum, { slugs }) => sum + slugs.length, 0)
+  const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
   await requireFits(batch.length, size, () => traitBytesOfUsers(db, touched))
   const events = new Map<string, UserEvent>()
-  for (const { fact, slugs } of asking) {
-    for (const slug of slugs) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
+  for (const { fact, counts } of asking) {
+    for (const slug of counts) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
   }
   const asked = sql`SELECT * FROM ${users.source('asked', touched)}`
   const stored = await readTogether<Stored>(db, asked, {
@@ -60,12 +60,14 @@ function refOf({ organization, project, userId }: UserRef): UserRef {
   return { organization, project, userId }
 }
 
-/** The events whose counts a record changes, or asks for when its project's forms are evaluated. */
-function slugsAskedBy(fact: UserFact, project: CatalogProject | undefined): readonly string[] {
+/** The counts that a record changes, or asks for when its project's forms are evaluated. */
+function countsAskedBy(fact: UserFact, project: CatalogProject | undefined): readonly string[] {
   if (fact.type === 'VisitAnswered') return []
-  const evaluates = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
-  const byGates = project && evaluates ? [...compileForms(project.config).gateEvents] : []
-  return fact.type === 'EventTracked' ? [fact.slug, ...byGates] : byGates
+  const changed = fact.type === 'EventTracked' ? countKeysOf(fact) : []
+  const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
+  if (!project || !isEvaluated) return changed
+  const { gateCounts, triggerCounts } = compileForms(project.config)
+  return [...changed, ...gateCounts, ...(fact.type === 'EventTracked' ? triggerCounts(fact.slug) : [])]
 }
 
 /** What the traits of these users count together. */

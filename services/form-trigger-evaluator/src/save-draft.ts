@@ -43,8 +43,8 @@ function userRowOf(user: DraftUser) {
   }
 }
 
-function changedOccurrences({ organization, project, userId, events, changedSlugs }: DraftUser) {
-  return [...changedSlugs].flatMap((slug) => {
+function changedOccurrences({ organization, project, userId, events, changedCounts }: DraftUser) {
+  return [...changedCounts].flatMap((slug) => {
     const history = events.get(slug)
     if (!history) return []
     const { total, latest: latestMs, session } = history

@@ -1,6 +1,6 @@
 import type { EventTracked, IdentifyRequested, TraitValue, UserFact, UserQuery } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
-import { USER_LIMITS } from '@nextvisit/domain'
+import { countKeysOf, USER_LIMITS } from '@nextvisit/domain'
 import { type FoldContext, type Recorded, requireFits } from '@nextvisit/projection'
 import {
   partitionKeyOf,
@@ -38,11 +38,11 @@ export async function loadDraft(
     const found = segments.get(partitionKeyOf({ ...fact, partition })) ?? segmentsOf(catalog, fact)
     const user = draft.users.get(key) ?? newUser(fact, partition, found)
     draft.users.set(key, user)
-    if (fact.type === 'EventTracked') events.set(`${key}/${fact.slug}`, fact)
+    for (const slug of countKeysIn(fact)) events.set(`${key}/${slug}`, { ...refOf(fact), slug })
     if (mayChangeSegments(fact, user.segments)) followed.add(user)
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
-  const counted = [...followed].reduce((slugs, { segments: { index } }) => slugs + index.eventSlugs.size, 0)
+  const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
   await requireFits(batch.length, size, () => traitBytesOfUsers(db, [...profiles]))
   await Promise.all([
@@ -51,6 +51,15 @@ export async function loadDraft(
     loadWhatSegmentsCount(db, draft, [...followed]),
   ])
   return draft
+}
+
+/** What a fact counts. */
+function countKeysIn(fact: ActivityFact): readonly string[] {
+  return fact.type === 'EventTracked' ? countKeysOf(fact) : []
+}
+
+function refOf({ organization, project, userId }: UserQuery): UserQuery {
+  return { organization, project, userId }
 }
 
 /** What the traits of these users count together. */
@@ -64,7 +73,9 @@ async function traitBytesOfUsers(db: Db, asked: readonly UserQuery[]): Promise<n
 /** Whether a fact may change the segments that its user is in. */
 export function mayChangeSegments(fact: ActivityFact, { index, isMixed }: ProjectSegments): boolean {
   if (isMixed) return true
-  return fact.type === 'IdentifyRequested' ? index.segments.length > 0 : index.eventSlugs.has(fact.slug)
+  return fact.type === 'IdentifyRequested'
+    ? index.segments.length > 0
+    : countKeysIn(fact).some((key) => index.countKeys.has(key))
 }
 
 /** An admin track event touches nothing but the event's own row. */
@@ -109,7 +120,7 @@ function putEvent(draft: UserDraft, row: EventRow): void {
 async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonly DraftUser[]): Promise<void> {
   const projects = new Map(followed.map((user) => [projectKeyOf(user), user]))
   const slugs = [...projects.values()].flatMap(({ organization, project, segments }) =>
-    Array.from(segments.index.eventSlugs, (slug) => ({ organization, project, slug })),
+    Array.from(segments.index.countKeys, (slug) => ({ organization, project, slug })),
   )
   const counted = sql`FROM ${users.source('followed', followed)}
     JOIN ${userEvents.source('counted', slugs, ['organization', 'project', 'slug'])} USING (organization, project)

@@ -10,7 +10,7 @@ import {
 import { type Db, sql } from '@nextvisit/database'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 
-/** One user's read model, of bounded size; undefined where nobody has identified them. */
+/** One user's read model, of bounded size, without counts by properties; undefined where nobody has identified them. */
 export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel | undefined> {
   const { organization, project, userId } = query
   const [[user], events, memberships] = await Promise.all([
@@ -18,6 +18,7 @@ export async function readUser(db: Db, query: UserQuery): Promise<UserReadModel 
     userEvents.select(
       db,
       sql`FROM user_events WHERE (organization, project, user_id) = (${organization}, ${project}, ${userId}::uuid)
+          AND slug NOT LIKE '%#%'
         ORDER BY slug LIMIT ${MAX_EVENTS_SHOWN + 1}`,
     ),
     segmentMembers.selectByKeys(db, [query], ['organization', 'project', 'userId']),

@@ -54,8 +54,8 @@ function userRowOf({ profile, partition, clock }: IdentifiedUser) {
   }
 }
 
-function changedEvents({ organization, project, userId, events, changedSlugs }: DraftUser) {
-  return [...changedSlugs].flatMap((slug) => {
+function changedEvents({ organization, project, userId, events, changedCounts }: DraftUser) {
+  return [...changedCounts].flatMap((slug) => {
     const event = events.get(slug)
     if (!event) return []
     const { total: count, latest: latestMs, firstAt, lastAt } = event

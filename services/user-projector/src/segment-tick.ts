@@ -64,7 +64,7 @@ export async function tickSegments(
 function fitting(rows: readonly UserRow[], { catalog }: Pick<TickContext, 'catalog'>): readonly UserRow[] {
   let bytes = 0
   const end = rows.findIndex((row, at) => {
-    bytes += segmentsOf(catalog, row).index.eventSlugs.size * MAX_BYTES_AN_EVENT
+    bytes += segmentsOf(catalog, row).index.countKeys.size * MAX_BYTES_AN_EVENT
     return at > 0 && bytes > MAX_BYTES_A_COMMIT
   })
   return end === -1 ? rows : rows.slice(0, end)

@@ -28,7 +28,7 @@ export interface DraftUser extends UserQuery {
   /** Absent: nobody has identified them. */
   profile?: FoldedUser | undefined
   clock: SegmentClock
-  /** By slug. */
+  /** By what is counted: see `countKeyOf`. */
   readonly events: Map<string, FoldedEvent>
   /** Since when they are in a segment, ms, by its id. */
   readonly memberships: Map<string, number>
@@ -40,7 +40,7 @@ export interface DraftUser extends UserQuery {
   }
   /** What of it must be written. */
   isChanged: boolean
-  readonly changedSlugs: Set<string>
+  readonly changedCounts: Set<string>
 }
 
 /** What a batch makes of the users it touches, by {@link userKeyOf}. */
@@ -76,6 +76,6 @@ export function newUser(
     memberships: new Map(),
     stored: { memberships: new Map() },
     isChanged: false,
-    changedSlugs: new Set(),
+    changedCounts: new Set(),
   }
 }

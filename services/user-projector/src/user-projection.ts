@@ -1,6 +1,6 @@
 import { createCatalogReview } from '@nextvisit/catalog'
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { idempotentRecordOf, withOccurrence } from '@nextvisit/domain'
+import { countKeysOf, idempotentRecordOf, withOccurrence } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { changeUser } from './follow-segments.ts'
 import { earlier, identified, later, seen } from './folded-user.ts'
@@ -62,16 +62,18 @@ function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested
 
 /** Events of users that nobody has identified yet are kept, too. Only an identify makes the user. */
 function foldEvent(user: DraftUser, fact: EventTracked): void {
-  const { slug, occurredAt } = fact
+  const { occurredAt } = fact
   if (user.profile && touchesProfile(fact)) {
     user.profile = seen(user.profile, fact)
     user.isChanged = true
   }
-  const before = user.events.get(slug)
-  user.events.set(slug, {
-    ...withOccurrence(before, Date.parse(occurredAt), undefined),
-    firstAt: earlier(before?.firstAt, occurredAt),
-    lastAt: later(before?.lastAt, occurredAt),
-  })
-  user.changedSlugs.add(slug)
+  for (const key of countKeysOf(fact)) {
+    const before = user.events.get(key)
+    user.events.set(key, {
+      ...withOccurrence(before, Date.parse(occurredAt), undefined),
+      firstAt: earlier(before?.firstAt, occurredAt),
+      lastAt: later(before?.lastAt, occurredAt),
+    })
+    user.changedCounts.add(key)
+  }
 }

@@ -1,11 +1,11 @@
 import type { ProjectConfig } from '@nextvisit/contracts'
-import { eventSlug } from '../event-slug.ts'
 import { compileForms } from './form-index.ts'
-import { leavesOf } from './segments.ts'
+import { leavesOf } from './condition-tree.ts'
+import { countedByTrigger, countKeyOf } from './count-key.ts'
 
 /** The facts about a user that a project's forms look at: in triggers, gates and segments. */
 export interface AskedFacts {
-  /** By slug. */
+  /** Counts of events: see `countKeyOf`. */
   readonly events: ReadonlySet<string>
   readonly traits: ReadonlySet<string>
   readonly deviceFields: ReadonlySet<string>
@@ -20,7 +20,10 @@ export function factsAskedBy(projects: readonly ProjectConfig[]): AskedFacts {
   const leaves = [...gates.flatMap(({ asks }) => asks), ...segments.flatMap(({ where }) => leavesOf(where))]
   const triggers = projects.flatMap((project) => project.forms).flatMap((form) => form.triggers)
   return {
-    events: new Set([...triggers, ...leaves].flatMap((one) => ('event' in one ? eventSlug(one.event) : []))),
+    events: new Set([
+      ...triggers.flatMap((trigger) => ('event' in trigger ? countKeyOf(countedByTrigger(trigger)) : [])),
+      ...leaves.flatMap((leaf) => ('event' in leaf ? countKeyOf(leaf) : [])),
+    ]),
     traits: new Set(leaves.flatMap((leaf) => ('trait' in leaf ? leaf.trait : []))),
     deviceFields: new Set(
       leaves.flatMap((leaf) => ('device' in leaf ? leaf.device : 'country' in leaf ? '$countryCode' : [])),

@@ -1,6 +1,6 @@
 import { type Condition, durationMs, type EventLeaf, type TraitLeaf } from '@nextvisit/contracts'
-import { eventSlug } from '../event-slug.ts'
 import { ageMsOf, type ConditionState, countTest, parseTraitDate } from './conditions.ts'
+import { countKeyOf } from './count-key.ts'
 import { countWithin } from './user-state.ts'
 
 /**
@@ -38,10 +38,10 @@ function earliest(clocks: readonly Clock[]): Clock {
  * such instant to the next, until the condition changes.
  */
 function windowClock(leaf: EventLeaf, windowMs: number): Clock {
-  const slug = eventSlug(leaf.event)
+  const countKey = countKeyOf(leaf)
   const holds = countTest(leaf)
   return ({ events }, now) => {
-    const history = events.get(slug)
+    const history = events.get(countKey)
     let count = countWithin(history, now, windowMs)
     const isHeld = holds(count)
     const enters = (history?.latest ?? []).filter((at) => at > now)

@@ -35,6 +35,12 @@ export function compileTree<Subject, Leaf extends object>(
   return compileLeaf(tree)
 }
 
+/** The leaves of a tree, from left to right. */
+export function leavesOf<Leaf extends object>(tree: Tree<Leaf>): readonly Leaf[] {
+  const branches = 'all' in tree ? tree.all : 'any' in tree ? tree.any : 'not' in tree ? [tree.not] : undefined
+  return branches ? branches.flatMap((branch) => leavesOf(branch)) : [tree as Leaf]
+}
+
 /** Goes through the parts until one of them holds, or fails: it decides. Without parts, none does. */
 function untilOne<Subject, Leaf>(holds: boolean, parts: readonly Finder<Subject, Leaf>[]): Finder<Subject, Leaf> {
   const none: Finding<Leaf> = { holds: !holds, leaf: null, negated: false, actual: undefined }

@@ -7,8 +7,8 @@ import {
   type TraitScalar,
   type TraitValue,
 } from '@nextvisit/contracts'
-import { eventSlug } from '../event-slug.ts'
 import { compileTree, type Finder, type IsMember } from './condition-tree.ts'
+import { countKeyOf } from './count-key.ts'
 import { countWithin, type UserState } from './user-state.ts'
 
 /** The part of a user's state that conditions look at. */
@@ -32,7 +32,7 @@ export function compileFinder(condition: Condition): ConditionFinder {
 
 function compileLeaf(leaf: ConditionLeaf): ConditionFinder {
   if ('segment' in leaf) return leafFinder(leaf, (_user, _now, isMember) => isMember(leaf.segment), isTrue)
-  if ('event' in leaf) return eventFinder(leaf, eventSlug(leaf.event))
+  if ('event' in leaf) return eventFinder(leaf, countKeyOf(leaf))
   if ('country' in leaf) {
     const { country } = leaf
     const test = membershipTest(typeof country === 'string' ? { is: country } : country) ?? never
@@ -135,12 +135,12 @@ export function parseTraitDate(text: TraitValue | undefined): number | undefined
   return Number.isNaN(at) ? undefined : at
 }
 
-function eventFinder(leaf: EventLeaf, slug: string): ConditionFinder {
+function eventFinder(leaf: EventLeaf, countKey: string): ConditionFinder {
   const windowMs = leaf.within === undefined ? undefined : durationMs(leaf.within)
   return leafFinder(
     leaf,
     (user, now) => {
-      const history = user.events.get(slug)
+      const history = user.events.get(countKey)
       return windowMs === undefined ? (history?.total ?? 0) : countWithin(history, now, windowMs)
     },
     numberTest(countTest(leaf)),

@@ -1,5 +1,6 @@
 import type { DeviceFacts, EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
 import { applyIdentify, identifiedAt } from '../apply-identify.ts'
+import { countKeysOf } from './count-key.ts'
 import { type EventHistory, startsSession, withOccurrence } from './user-state.ts'
 
 /** The part of a `UserState` that is folded from the user's own records: everything but the queue. */
@@ -11,7 +12,7 @@ export interface UserActivity {
   firstSeenAt?: number | undefined
   sessionStartedAt?: number | undefined
   lastSdkContactAt?: number | undefined
-  /** By slug. */
+  /** By what is counted: see `countKeyOf`. */
   readonly events: Map<string, EventHistory>
 }
 
@@ -30,14 +31,18 @@ export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boole
   return isFirst
 }
 
-/** The user after a tracked event, however old. Only an event from an SDK key counts for the session. */
-export function foldEvent(user: UserActivity, fact: EventTracked): void {
+/**
+ * The user after a tracked event, however old. Only an event from an SDK key counts for the session. `countKeys`: what it
+ * raises, by default everything that its record names.
+ */
+export function foldEvent(user: UserActivity, fact: EventTracked, countKeys = countKeysOf(fact)): void {
   const session = fact.source === 'sdk' ? user.sessionStartedAt : undefined
-  user.events.set(fact.slug, withOccurrence(user.events.get(fact.slug), Date.parse(fact.occurredAt), session))
+  const occurredAt = Date.parse(fact.occurredAt)
+  for (const key of countKeys) user.events.set(key, withOccurrence(user.events.get(key), occurredAt, session))
   foldSdkContact(user, fact)
 }
 
-/** What a tracked event changes beside the count of its slug: an SDK contact prolongs the session. */
+/** What a tracked event changes beside counts: an SDK contact prolongs the session. */
 export function foldSdkContact(user: UserActivity, { source, received }: EventTracked | IdentifyRequested): void {
   if (source !== 'sdk') return
   const receivedAt = Date.parse(received)

@@ -1,6 +1,6 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { compileGates, type FormGates } from './gates.ts'
-import { eventSlug } from '../event-slug.ts'
+import { countKeyOf } from './count-key.ts'
 import { compileSegments, type SegmentIndex } from './segments.ts'
 import { type CompiledTrigger, compileTrigger } from './triggers.ts'
 
@@ -20,8 +20,10 @@ export interface FormIndex {
   readonly byId: ReadonlyMap<string, CompiledForm>
   /** That audiences name. */
   readonly segments: SegmentIndex
-  /** Of the events that gates count, also through segments. Triggers count only the event that sets them off. */
-  readonly gateEvents: ReadonlySet<string>
+  /** What gates count, also through segments: see `countKeyOf`. */
+  readonly gateCounts: ReadonlySet<string>
+  /** What triggers count that a tracked event of this slug may set off. */
+  readonly triggerCounts: (slug: string) => readonly string[]
   /** Forms that a tracked event of this slug may set off. */
   readonly onEvent: (slug: string) => readonly CompiledForm[]
   /** Forms that a visit may set off. */
@@ -50,11 +52,13 @@ function buildIndex(project: ProjectConfig): FormIndex {
   )
   const onAnySlug = forms.filter((form) => form.triggers.some(({ events }) => events === 'every'))
   const bySlug = new Map([...new Set(slugs)].map((slug) => [slug, forms.filter((form) => isSetOffBy(form, slug))]))
+  const countsBySlug = new Map(Array.from(bySlug.keys(), (slug) => [slug, countsOfTriggers(forms, slug)]))
   const onEvent = (slug: string) => bySlug.get(slug) ?? onAnySlug
   return {
     byId: new Map(forms.map((form) => [form.id, form])),
     segments: compileSegments(project),
-    gateEvents: new Set(forms.flatMap(({ gates }) => eventsOfGates(gates, project))),
+    gateCounts: new Set(forms.flatMap(({ gates }) => countsOfGates(gates, project))),
+    triggerCounts: (slug) => countsBySlug.get(slug) ?? [],
     onEvent,
     onVisit: forms.filter((form) => form.triggers.some(({ onVisits }) => onVisits)),
     reactsTo: (slug) => onEvent(slug).some(({ isEnabled }) => isEnabled),
@@ -62,16 +66,25 @@ function buildIndex(project: ProjectConfig): FormIndex {
   }
 }
 
-function eventsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {
+function countsOfGates({ toQueue }: FormGates, project: ProjectConfig): readonly string[] {
   const leaves = toQueue.flatMap(({ asks }) => asks)
   return leaves.flatMap((leaf) => {
-    if ('event' in leaf) return eventSlug(leaf.event)
-    return 'segment' in leaf ? [...compileSegments(project).eventSlugsOf(leaf.segment)] : []
+    if ('event' in leaf) return countKeyOf(leaf)
+    return 'segment' in leaf ? [...compileSegments(project).countKeysOf(leaf.segment)] : []
   })
 }
 
+function countsOfTriggers(forms: readonly CompiledForm[], slug: string): readonly string[] {
+  const triggers = forms.flatMap((form) => form.triggers.filter(({ events }) => isOfSlug(events, slug)))
+  return [...new Set(triggers.flatMap(({ countKey }) => countKey ?? []))]
+}
+
+function isOfSlug(events: CompiledTrigger['events'], slug: string): boolean {
+  return typeof events === 'object' && events.slug === slug
+}
+
 function isSetOffBy(form: CompiledForm, slug: string): boolean {
-  return form.triggers.some(({ events }) => events === 'every' || (typeof events === 'object' && events.slug === slug))
+  return form.triggers.some(({ events }) => events === 'every' || isOfSlug(events, slug))
 }
 
 function compileForm(form: Form, project: ProjectConfig): CompiledForm {

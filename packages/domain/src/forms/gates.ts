@@ -10,12 +10,11 @@ import {
   type GateReason,
   type ProjectConfig,
 } from '@nextvisit/contracts'
-import type { IsMember } from './condition-tree.ts'
+import { type IsMember, leavesOf } from './condition-tree.ts'
 import { compileFinder } from './conditions.ts'
 import { excerptOf } from './excerpt-of.ts'
 import type { Moment } from './moment.ts'
 import { type Queue, stateAt } from './queue.ts'
-import { leavesOf } from './segments.ts'
 import type { UserState } from './user-state.ts'
 
 /** A gate made ready for one form (forms.md, Gates). */

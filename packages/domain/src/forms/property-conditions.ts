@@ -13,10 +13,10 @@ import { valueTest } from './conditions.ts'
 /** Of an event; undefined: none were given. */
 export type Properties = EventTracked['properties']
 
-/** What a trigger's `where` finds in the properties of an event received at an instant (ms). */
+/** What a `where` finds in the properties of an event received at an instant (ms). */
 export type FindInProperties = (properties: Properties, now: number) => Finding<PropertyLeaf>
 
-/** (forms.md, What a trigger asks of properties) */
+/** (forms.md, What is asked of properties) */
 export function compilePropertyCondition(condition: PropertyCondition): FindInProperties {
   const find = compileTree<Properties, PropertyLeaf>(condition, (leaf) => {
     const test = valueTest(leaf)

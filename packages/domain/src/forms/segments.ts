@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Condition, ConditionLeaf, ProjectConfig, Segment } from '@nextvisit/contracts'
-import { eventSlug } from '../event-slug.ts'
+import type { Condition, ProjectConfig, Segment } from '@nextvisit/contracts'
 import { type Clock, compileClock, stopped } from './condition-clock.ts'
-import type { IsMember } from './condition-tree.ts'
+import { type IsMember, leavesOf } from './condition-tree.ts'
 import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
+import { countKeyOf } from './count-key.ts'
 
 /** A segment made ready for evaluation. */
 export interface CompiledSegment {
@@ -16,8 +16,8 @@ export interface CompiledSegment {
   readonly holds: Predicate
   /** Of its own tree, without the segments that it names. */
   readonly nextChange: Clock
-  /** Of the events that it counts. */
-  readonly eventSlugs: ReadonlySet<string>
+  /** What it counts: see `countKeyOf`. */
+  readonly countKeys: ReadonlySet<string>
 }
 
 /** Which segments a user is in at an instant, and when time alone may change that. */
@@ -34,10 +34,10 @@ export interface SegmentIndex {
   readonly segments: readonly CompiledSegment[]
   /** Of all of them together; empty where there are none. */
   readonly definitions: string
-  /** Of the events that any of them counts. */
-  readonly eventSlugs: ReadonlySet<string>
-  /** Of the events that one of them counts, the segments that it names included. */
-  readonly eventSlugsOf: (id: string) => ReadonlySet<string>
+  /** What any of them counts: see `countKeyOf`. */
+  readonly countKeys: ReadonlySet<string>
+  /** What one of them counts, the segments that it names included. */
+  readonly countKeysOf: (id: string) => ReadonlySet<string>
   /**
    * A user's membership of them at an instant (ms), for one look at the user: each segment is evaluated at most once,
    * however many others name it. Unknown ones and cycles are refused on applying; here they have no members.
@@ -93,8 +93,8 @@ function buildIndex(written: readonly Segment[]): SegmentIndex {
   return {
     segments,
     definitions: segments.length === 0 ? '' : hashOf(segments.map(({ definition }) => definition)),
-    eventSlugs: new Set(segments.flatMap(({ eventSlugs }) => [...eventSlugs])),
-    eventSlugsOf: (id) => find(id).eventSlugs,
+    countKeys: new Set(segments.flatMap(({ countKeys }) => [...countKeys])),
+    countKeysOf: (id) => find(id).countKeys,
     membersAt,
     membershipAt: (user, now) => {
       const changesAt = Math.min(...segments.map(({ nextChange }) => nextChange(user, now)))
@@ -110,26 +110,18 @@ function buildIndex(written: readonly Segment[]): SegmentIndex {
 function compileSegment(id: string, where: Condition, find: (id: string) => CompiledSegment): CompiledSegment {
   const leaves = leavesOf(where)
   const named = leaves.flatMap((leaf) => ('segment' in leaf ? find(leaf.segment) : []))
-  const counted = leaves.flatMap((leaf) => ('event' in leaf ? eventSlug(leaf.event) : []))
+  const counted = leaves.flatMap((leaf) => ('event' in leaf ? countKeyOf(leaf) : []))
   return {
     id,
     definition: hashOf([MEANING, id, where, named.map(({ definition }) => definition)]),
     holds: compileCondition(where),
     nextChange: compileClock(where),
-    eventSlugs: new Set([...counted, ...named.flatMap(({ eventSlugs }) => [...eventSlugs])]),
+    countKeys: new Set([...counted, ...named.flatMap(({ countKeys }) => [...countKeys])]),
   }
 }
 
 function nobodyIn(id: string): CompiledSegment {
-  return { id, definition: hashOf([MEANING, id]), holds: () => false, nextChange: stopped, eventSlugs: new Set() }
-}
-
-/** The leaves of a tree, from left to right. */
-export function leavesOf(condition: Condition): readonly ConditionLeaf[] {
-  if ('all' in condition) return condition.all.flatMap(leavesOf)
-  if ('any' in condition) return condition.any.flatMap(leavesOf)
-  if ('not' in condition) return leavesOf(condition.not)
-  return [condition]
+  return { id, definition: hashOf([MEANING, id]), holds: () => false, nextChange: stopped, countKeys: new Set() }
 }
 
 function hashOf(parts: readonly unknown[]): string {

@@ -34,7 +34,7 @@ describe('membership of segments', () => {
       changesAt: undefined,
     })
     expect(index.membershipAt(userOf(), NOW).segments).toEqual(['lost'])
-    expect(index.eventSlugs).toEqual(new Set(['paid']))
+    expect(index.countKeys).toEqual(new Set(['paid']))
   })
 
   it('has nobody in what leads back to itself or is not there', () => {

@@ -11,6 +11,7 @@ import { eventSlug } from '../event-slug.ts'
 import { excerptOf } from './excerpt-of.ts'
 import { type Moment, momentOf } from './moment.ts'
 import { compilePropertyCondition, type Properties } from './property-conditions.ts'
+import { countedByTrigger, countKeyOf } from './count-key.ts'
 import { countOfSession, countWithin, type UserState } from './user-state.ts'
 
 /** What triggers look at beside the user: the record that is evaluated, a tracked event or a visit. */
@@ -42,6 +43,8 @@ export interface CompiledTrigger {
   /** Which tracked events can set it off: those of one slug, every one, or none. */
   readonly events: { readonly slug: string } | 'every' | 'none'
   readonly onVisits: boolean
+  /** What it counts, see `countKeyOf`; undefined: nothing. */
+  readonly countKey: string | undefined
   /** Apart from `where`. `user` is the state after the record. */
   readonly matches: (user: UserState, context: TriggerContext) => boolean
   /** Whether the event's properties are as the trigger asks; undefined: it does not ask. */
@@ -55,6 +58,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       source: trigger,
       events: 'none',
       onVisits: true,
+      countKey: undefined,
       matches: (_user, context) => context.kind === 'visit' && context.startsSession,
       checkWhere: undefined,
     }
@@ -65,16 +69,19 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       source: trigger,
       events: 'every',
       onVisits: true,
+      countKey: undefined,
       matches: ({ firstSeenAt }, { received }) => firstSeenAt !== undefined && received.ms - firstSeenAt >= afterMs,
       checkWhere: undefined,
     }
   }
   const slug = eventSlug(trigger.event)
+  const countKey = countKeyOf(countedByTrigger(trigger))
   return {
     source: trigger,
     events: { slug },
     onVisits: false,
-    matches: eventMatches(slug, trigger),
+    countKey,
+    matches: eventMatches(slug, countKey, trigger),
     checkWhere: trigger.where && whereGate(trigger.where),
   }
 }
@@ -92,12 +99,13 @@ function whereGate(where: PropertyCondition): CompiledTrigger['checkWhere'] {
 /** With both `within` and `since`, each count must be reached. */
 function eventMatches(
   slug: string,
+  countKey: string,
   { count = 1, within, since }: Extract<Trigger, { event: string }>,
 ): CompiledTrigger['matches'] {
   const windowMs = within === undefined ? undefined : durationMs(within)
   return (user, context) => {
     if (context.kind !== 'event' || context.slug !== slug) return false
-    const history = user.events.get(slug)
+    const history = user.events.get(countKey)
     if (since === 'session') {
       if (context.source === 'admin' || countOfSession(history, user.sessionStartedAt) < count) return false
     }

@@ -21,7 +21,7 @@ export interface UserState {
   readonly firstSeenAt?: number | undefined
   readonly sessionStartedAt?: number | undefined
   readonly lastSdkContactAt?: number | undefined
-  /** By slug. */
+  /** By what is counted: see `countKeyOf`. */
   readonly events: ReadonlyMap<string, EventHistory>
   readonly queue: Queue
 }

@@ -1,8 +1,9 @@
-import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
+import type { EventTracked, IdentifyRequested, ProjectConfig } from '@nextvisit/contracts'
 import { BODY_RULES } from '../bodies/body-rules.ts'
 import { chooseFields, chooseProperties, type FieldPolicy } from '../bodies/choose-fields.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { toTraitOperations } from '../bodies/trait-changes.ts'
+import { countsForOf } from '../forms/property-counts.ts'
 import { userIdOf } from '../ids.ts'
 import type { ImportLine } from './import-line.ts'
 
@@ -11,6 +12,7 @@ export interface ImportPolicy extends FieldPolicy {
   readonly organization: string
   readonly project: string
   readonly disabledEvents: ReadonlySet<string>
+  readonly config: ProjectConfig
 }
 
 export type ImportedFact = { readonly outcome: 'ok'; readonly fact: IdentifyRequested | EventTracked } | Rejection
@@ -43,9 +45,10 @@ export function importedFact(
     const { eventName, slug, occurredAt } = line.body
     const verdict = { newEvent: false, metered: false, evaluateTriggers: false }
     const said = chooseProperties(policy, line.body.properties)
+    const event = { ...common, eventName, slug, occurredAt, ...verdict, ...said }
     return {
       outcome: 'ok',
-      fact: { type: 'EventTracked', id: recordId(), ...common, eventName, slug, occurredAt, ...verdict, ...said },
+      fact: { type: 'EventTracked', id: recordId(), ...event, ...countsForOf(policy.config, event) },
     }
   }
   const chosen = chooseFields(policy, line.body)

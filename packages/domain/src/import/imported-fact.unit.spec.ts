@@ -1,4 +1,4 @@
-import { DEFAULT_ALLOWED_FIELDS, UserFact } from '@nextvisit/contracts'
+import { DEFAULT_ALLOWED_FIELDS, ProjectConfig, UserFact } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { userIdOf } from '../ids.ts'
 import { parseImportLine } from './import-line.ts'
@@ -10,6 +10,10 @@ const policy = {
   allowedFields: new Set(DEFAULT_ALLOWED_FIELDS),
   disabledTraits: new Set(['note']),
   disabledEvents: new Set(['legacy_click']),
+  config: ProjectConfig.parse({
+    id: 'shop',
+    segments: [{ id: 'big', where: { event: 'paid', atLeast: 2, where: { property: 'total', atLeast: 100 } } }],
+  }),
 }
 const id = '00000000-0000-5000-8000-000000000000'
 const received = '2026-11-02T10:00:00.000Z'

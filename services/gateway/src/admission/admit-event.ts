@@ -1,5 +1,5 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
-import { chooseProperties, type TrackBody } from '@nextvisit/domain'
+import { chooseProperties, countsForOf, type TrackBody } from '@nextvisit/domain'
 import { REFUSALS, refuse } from '../request/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
@@ -63,6 +63,8 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
 
     const newEvent = verdict === 'new'
     const metered = common.environment === 'P'
+    const said = chooseProperties(request.project, properties)
+    const { received } = common
     return {
       outcome: 'admitted',
       fact: {
@@ -76,7 +78,8 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
         newEvent,
         metered,
         unchecked,
-        ...chooseProperties(request.project, properties),
+        ...said,
+        ...countsForOf(request.project.config, { slug, received, properties: said.properties }),
       },
       settle: async (published) => {
         if (published === 'published') traitRegistry.remember(claim, [slug])
