@@ -47,6 +47,7 @@ describe('the configuration of an organization', () => {
       { event: 'checkout_completed' },
       { event: 'search_done', count: 3, within: '7d' },
       { event: 'video_played', count: 2, since: 'session' },
+      { event: 'paid', count: 3, within: '7d', where: { property: 'total', atLeast: 100 } },
       { firstSeen: { after: '3d' } },
       { visit: {} },
     ]
@@ -65,6 +66,7 @@ describe('a condition', () => {
     { device: '$deviceOs', is: 'iOS' },
     { event: 'export_done', atLeast: 2, within: '7d' },
     { event: 'export_done', exactly: 0 },
+    { event: 'paid', atLeast: 2, within: '7d', where: { any: [{ property: 'total', atLeast: 100 }] } },
     { trait: 'renewal', before: '-30d' },
   ])('is parsed unchanged: %j', (condition) => {
     expect(Condition.parse(condition)).toEqual(condition)

@@ -76,7 +76,14 @@ describe('a configuration of a later version', () => {
     ['a member of a trigger', { ...NPS, triggers: [{ event: 'checkout', whenever: { property: 'total', is: 1 } }] }],
     ['an operator on a property', { ...NPS, triggers: [{ event: 'checkout', where: { property: 'total', near: 1 } }] }],
     ['a leaf in a trigger', { ...NPS, triggers: [{ event: 'checkout', where: { any: [{ trait: 'plan', is: 1 }] } }] }],
-    ['properties of counted events', { ...NPS, triggers: [{ event: 'a', count: 2, where: { property: 'b', is: 1 } }] }],
+    [
+      'an operator on a counted property',
+      { ...NPS, triggers: [{ event: 'a', count: 2, where: { property: 'b', near: 1 } }] },
+    ],
+    [
+      'a member of what its audience counts',
+      { ...NPS, audience: { event: 'a', atLeast: 1, where: { property: 'b', is: 1, of: 2 } } },
+    ],
     ['a kind of trigger', { ...NPS, triggers: [{ event: 'checkout' }, { webhook: 'crm' }] }],
   ])('has a form with %s that is unknown: it is never queued, and nothing of it is cancelled', (_name, form) => {
     const { project, notUnderstood } = read({ forms: [form, { id: 'csat' }] })

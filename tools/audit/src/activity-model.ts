@@ -1,3 +1,4 @@
+import { countNames } from './count-names.ts'
 import { compareRows, userCells } from './compare-rows.ts'
 import { type Identified, type Tracked, type UserFact, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
@@ -59,16 +60,20 @@ export function createActivityModel(onActivity?: OnActivity): Model {
     return startsSession
   }
 
-  const track = (key: string, { slug, source, received, occurredAt }: Tracked): void => {
+  const track = (key: string, fact: Tracked): void => {
+    const { source, received, occurredAt } = fact
     const session = source === 'sdk' ? (users.get(key)?.sessionStartedAt ?? null) : null
-    occurrences.set(`${key}/${slug}`, withOne(occurrences.get(`${key}/${slug}`), Date.parse(occurredAt), session))
+    for (const name of countNames(fact)) {
+      const before = occurrences.get(`${key}/${name}`)
+      occurrences.set(`${key}/${name}`, withOne(before, Date.parse(occurredAt), session))
+    }
     if (source === 'sdk') touch(activityOf(key), received)
   }
 
   const activityThen = (key: string, startsSession: boolean): ActivityThen => {
     const user = users.get(key) ?? newActivity()
-    const eventOf: ActivityThen['eventOf'] = (slug) => {
-      const event = occurrences.get(`${key}/${slug}`)
+    const eventOf: ActivityThen['eventOf'] = (counted) => {
+      const event = occurrences.get(`${key}/${counted}`)
       const isOn = event?.sessionStartedAt === user.sessionStartedAt
       return event && { total: event.total, latest: event.latest, inSession: isOn ? event.sessionCount : 0 }
     }

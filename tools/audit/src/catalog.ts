@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Condition, msOf } from './condition.ts'
+import { type Condition, msOf, type Where } from './condition.ts'
+import { propertyCountsIn } from './count-names.ts'
 import { type FormInFile, type FormRule, formRuleOf } from './form-rules.ts'
 
 /** A project in one revision of its organization's configuration, as far as the audit needs it. */
@@ -10,6 +11,8 @@ export interface ProjectOfRevision {
   readonly cooldownMs: number
   /** Conditions of its segments, by their ids. */
   readonly segments: ReadonlyMap<string, Condition>
+  /** What its forms and segments count by properties, by `countName`. */
+  readonly propertyCounts: ReadonlyMap<string, Where>
 }
 
 export interface Catalog {
@@ -100,6 +103,10 @@ function ofRevision({ forms = [], segments = [], formCooldown = '0s' }: ProjectI
     forms: new Map(forms.map((form) => [form.id, formRuleOf(form)])),
     segments: new Map(segments.map((segment) => [segment.id, segment.where])),
     cooldownMs: msOf(formCooldown),
+    propertyCounts: propertyCountsIn(
+      forms.flatMap(({ triggers = [] }) => triggers),
+      [...forms.flatMap(({ audience }) => audience ?? []), ...segments.map(({ where }) => where)],
+    ),
   }
 }
 

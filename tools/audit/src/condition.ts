@@ -1,3 +1,4 @@
+import { countName } from './count-names.ts'
 import type { Scalar, Value } from './facts.ts'
 
 /** A tree of conditions as the workspace file writes it (docs/spec/forms.md, Conditions). */
@@ -14,7 +15,12 @@ type UserLeaf =
   | ({ readonly trait: string } & Operators)
   | ({ readonly device: string } & Operators)
   | { readonly country: string | Operators }
-  | ({ readonly event: string; readonly within?: string } & Operators)
+  | ({ readonly event: string; readonly within?: string; readonly where?: Where } & Operators)
+
+export type PropertyLeaf = { readonly property: string } & Operators
+
+/** What is asked of the properties of an event (docs/spec/forms.md, What is asked of properties). */
+export type Where = Tree<PropertyLeaf>
 
 export interface Operators {
   readonly is?: Scalar
@@ -39,7 +45,7 @@ export interface Moment {
   readonly traits: ReadonlyMap<string, Value>
   readonly device: ReadonlyMap<string, string>
   readonly country: string | null
-  /** How often an event happened, by its slug, and when (the latest 51, in ms). */
+  /** How often an event happened, by `countName`, and when (the latest 51, in ms). */
   readonly eventOf: (slug: string) => { readonly count: number; readonly latest: readonly number[] } | undefined
   /** By id. */
   readonly segments: ReadonlyMap<string, Condition>
@@ -120,8 +126,9 @@ function isMet(leaf: UserLeaf, actual: Value | undefined, now: number): boolean 
   return compare(actual, typeof leaf.country === 'string' ? { is: leaf.country } : leaf.country, now)
 }
 
-function countOf({ event, within }: { readonly event: string; readonly within?: string }, moment: Moment): number {
-  const { count, latest } = moment.eventOf(slugOf(event)) ?? { count: 0, latest: [] }
+function countOf(leaf: Extract<UserLeaf, { event: string }>, moment: Moment): number {
+  const { within } = leaf
+  const { count, latest } = moment.eventOf(countName(leaf)) ?? { count: 0, latest: [] }
   if (within === undefined) return count
   return latest.filter((at) => at <= moment.at && at > moment.at - msOf(within)).length
 }
@@ -175,16 +182,6 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 
 export function msOf(duration: string): number {
   return Number.parseInt(duration, 10) * (UNITS.get(duration.slice(-1)) ?? Number.NaN)
-}
-
-/** The identity of an event: lower case, everything but letters and digits one `_` (docs/spec/decisions.md, Track event). */
-export function slugOf(event: string): string {
-  const words =
-    event
-      .normalize('NFC')
-      .toLowerCase()
-      .match(/[\p{L}\p{Nd}]+/gu) ?? []
-  return words.join('_')
 }
 
 /** A decision keeps the first 20 values of a list, and of each text the first 100 characters. */

@@ -56,6 +56,8 @@ export interface Tracked extends OfCaller {
   readonly evaluateTriggers: boolean
   /** What the caller says about the event. */
   readonly properties?: Readonly<Record<string, unknown>>
+  /** Hashes of the counts by properties that it counts for. */
+  readonly countsFor?: readonly string[]
 }
 
 export interface Visited extends OfUser {

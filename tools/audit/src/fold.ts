@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FetchedRecord, Watermarks } from '@nextvisit/log'
 import { createActivityModel } from './activity-model.ts'
 import type { Catalog } from './catalog.ts'
+import { createCountsForModel } from './counts-for-model.ts'
 import { createDuplicateCheck } from './duplicates.ts'
 import type { UserFact } from './facts.ts'
 import type { Findings } from './findings.ts'
@@ -42,10 +43,11 @@ export interface Fold {
 }
 
 /** The tables of each consumer that are a fold of `user-events`. */
-function modelsOf(service: string, { queue, queueing, catalog, isAtRest }: FoldOptions): readonly Model[] {
+function modelsOf(service: string, options: FoldOptions): readonly Model[] {
+  const { queue, queueing, catalog, isAtRest, findings } = options
   switch (service) {
     case 'user-projector':
-      return [createUsersModel(catalog, isAtRest)]
+      return [createUsersModel(catalog, isAtRest), createCountsForModel(catalog, findings)]
     case 'metering':
       return [createMeteringModel()]
     case 'trait-registry':

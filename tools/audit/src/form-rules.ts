@@ -1,5 +1,6 @@
-import { type Condition, msOf, slugOf } from './condition.ts'
-import type { Where } from './where.ts'
+import { type Condition, msOf, type Where } from './condition.ts'
+import { countName, countOfTrigger } from './count-names.ts'
+import { slugOf } from './slug-of.ts'
 
 /** A form as the workspace file writes it (docs/spec/forms.md, A form), as far as the audit needs it. */
 export interface FormInFile {
@@ -59,6 +60,8 @@ export type TriggerRule = { readonly inFile: TriggerInFile } & (
   | {
       readonly on: 'event'
       readonly slug: string
+      /** What it counts. */
+      readonly counted: string
       readonly count: number
       readonly withinMs?: number
       readonly inSession: boolean
@@ -95,6 +98,15 @@ function triggerRuleOf(inFile: TriggerInFile): TriggerRule {
   if (firstSeen) return { inFile, on: 'first seen', afterMs: msOf(firstSeen.after) }
   if (event === undefined) return { inFile, on: 'visit' }
   const slug = slugOf(event)
+  const counted = countName(countOfTrigger(inFile))
   const inSession = since === 'session'
-  return { inFile, on: 'event', slug, count, inSession, ...(within !== undefined && { withinMs: msOf(within) }) }
+  return {
+    inFile,
+    on: 'event',
+    slug,
+    counted,
+    count,
+    inSession,
+    ...(within !== undefined && { withinMs: msOf(within) }),
+  }
 }

@@ -85,6 +85,7 @@ const USER_FACTS = new Map<unknown, Members>([
       evaluateTriggers: bool,
       properties: optional(isObject),
       filteredFields: optional(texts),
+      countsFor: optional(texts),
     },
   ],
   ['VisitAnswered', { ...ofUser, visitId: uuid, formId: id, queuedId: uuid }],

@@ -10,6 +10,7 @@ const catalog: Catalog = {
   project: (_organization, _project, revision) => ({
     forms: new Map(),
     cooldownMs: 0,
+    propertyCounts: new Map(),
     segments: revision > 1 ? new Map(PAYING) : new Map(),
   }),
   latest: () => 3,

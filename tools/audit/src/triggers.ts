@@ -7,7 +7,8 @@ import { decideWhere } from './where.ts'
 export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
   readonly firstSeenAt: string | null
   readonly startsSession: boolean
-  readonly eventOf: (slug: string) => Occurred | undefined
+  /** By `countName`. */
+  readonly eventOf: (counted: string) => Occurred | undefined
 }
 
 interface Occurred {
@@ -60,11 +61,11 @@ function isMatched(trigger: TriggerRule, fact: UserFact, activity: ActivityThen)
 
 /** The count, this occurrence included. With both a window and the session, each count must be reached. */
 function isCounted(
-  { slug, count, withinMs, inSession }: Extract<TriggerRule, { on: 'event' }>,
+  { counted, count, withinMs, inSession }: Extract<TriggerRule, { on: 'event' }>,
   { source, received, occurredAt }: Tracked,
   { eventOf }: ActivityThen,
 ): boolean {
-  const occurred = eventOf(slug) ?? { total: 0, latest: [], inSession: 0 }
+  const occurred = eventOf(counted) ?? { total: 0, latest: [], inSession: 0 }
   if (inSession && (source === 'admin' || occurred.inSession < count)) return false
   if (withinMs === undefined) return inSession || occurred.total >= count
   const until = Math.max(Date.parse(received), Date.parse(occurredAt))

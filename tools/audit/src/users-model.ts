@@ -1,5 +1,6 @@
 import type { Catalog } from './catalog.ts'
 import { compareRows, userCells } from './compare-rows.ts'
+import { countNames } from './count-names.ts'
 import { type Identified, type Tracked, type UserRef, userKey, type Value } from './facts.ts'
 import { withLatest } from './latest.ts'
 import { type Model, OF_RANGE } from './model.ts'
@@ -62,11 +63,16 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
     if (fact.received > user.lastSeenAt) user.lastSeenAt = fact.received
   }
 
-  const track = (key: string, { slug, source, received, occurredAt }: Tracked): void => {
+  const track = (key: string, fact: Tracked): void => {
     const user = users.get(key)
+    const { source, received } = fact
     if (user && source === 'sdk' && received > user.lastSeenAt) user.lastSeenAt = received
-    const event = events.get(`${key}/${slug}`) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt, latest: [] }
-    events.set(`${key}/${slug}`, event)
+    for (const name of countNames(fact)) count(`${key}/${name}`, fact)
+  }
+
+  const count = (key: string, { occurredAt }: Tracked): void => {
+    const event = events.get(key) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt, latest: [] }
+    events.set(key, event)
     event.count += 1
     if (occurredAt < event.firstAt) event.firstAt = occurredAt
     if (occurredAt > event.lastAt) event.lastAt = occurredAt
@@ -88,7 +94,7 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
       }
       const stateOf = (key: string) => {
         const user = late.has(key) ? undefined : users.get(key)
-        return user && { ...user, eventOf: (slug: string) => events.get(`${key}/${slug}`) }
+        return user && { ...user, eventOf: (counted: string) => events.get(`${key}/${counted}`) }
       }
       await compareSegments({ snapshot, range, catalog, isAtRest, stateOf, findings })
       await compareRows({

@@ -1,10 +1,5 @@
-import { compare, type Decided, decideTree, kept, type Operators, type Tree } from './condition.ts'
+import { compare, type Decided, decideTree, kept, type PropertyLeaf, type Where } from './condition.ts'
 import type { Scalar, Tracked, Value } from './facts.ts'
-
-type PropertyLeaf = { readonly property: string } & Operators
-
-/** What a trigger asks of the properties of its event (docs/spec/forms.md, What a trigger asks of properties). */
-export type Where = Tree<PropertyLeaf>
 
 export function decideWhere(where: Where, { properties, received }: Tracked): Decided<PropertyLeaf> {
   return decideTree(where, (leaf) => {

@@ -1,5 +1,6 @@
 import { createActivityModel } from '../src/activity-model.ts'
 import { createCatalog } from '../src/catalog.ts'
+import { createCountsForModel } from '../src/counts-for-model.ts'
 import type { FormFact, UserFact } from '../src/facts.ts'
 import { createFindings, type FindingsOfKind } from '../src/findings.ts'
 import { createQueueModel } from '../src/queue-model.ts'
@@ -25,7 +26,7 @@ export interface History {
   readonly isAtRest?: boolean
 }
 
-/** What the audit finds in the evaluator's queue and decisions. */
+/** What the audit finds in what records count for, and in the evaluator's queue and decisions. */
 export async function auditHistory(
   history: History,
 ): Promise<QueueingCounts & { findings: readonly FindingsOfKind[] }> {
@@ -36,6 +37,7 @@ export async function auditHistory(
   const queueing = createQueueingModel(findings, catalog)
   const queueModel = createQueueModel({ findings, catalog, isAtRest, mayBeOffered: queueing.mayBeOffered })
   const activity = createActivityModel(queueing.judge)
+  const countsFor = createCountsForModel(catalog, findings)
   for (const fact of forms) {
     queueModel.foldForm(fact, { isLater: false })
     queueing.foldForm(fact)
@@ -43,6 +45,7 @@ export async function auditHistory(
   for (const [offset, fact] of records.entries()) {
     const how = { partition: PARTITION, offset: BigInt(offset), isLate: late.includes(fact) }
     queueModel.see(fact)
+    countsFor.foldUser?.(fact, how)
     activity.foldUser?.(fact, how)
     queueModel.foldUser(fact, how)
   }

@@ -4,6 +4,7 @@ import {
   chooseForm,
   compileForms,
   confirm,
+  countsForOf,
   EMPTY_QUEUE,
   enqueue,
   evaluateForms,
@@ -53,6 +54,11 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
   const decisions = new Map<string, object>()
 
   const projectNow = (): ProjectConfig | undefined => catalog[revision - 1]?.project
+  /** As a gateway writes it that knows the same revision. */
+  const withCounts = (fact: UserFact): UserFact => {
+    const config = projectNow()
+    return config && fact.type === 'EventTracked' ? { ...fact, ...countsForOf(config, fact) } : fact
+  }
   const change = (user: SimulatedUser, { queue, facts }: QueueChange): void => {
     user.queue = queue
     forms.push(...facts)
@@ -97,7 +103,8 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
       revision = catalog.length
     },
 
-    fold: (fact, isAwaited) => {
+    fold: (written, isAwaited) => {
+      const fact = withCounts(written)
       records.push(fact)
       const user = users.get(fact.userId) ?? newUser(fact.userId)
       users.set(fact.userId, user)

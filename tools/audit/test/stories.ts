@@ -114,6 +114,11 @@ const TRIGGERS = {
     },
     { event: 'search', where: { property: '__proto__.total', isNot: 100 } },
   ],
+  'on-many-large': [
+    { event: 'checkout', count: 2, within: '1h', where: { not: { property: 'total', lessThan: 100 } } },
+    { event: 'search', count: 2, since: 'session', where: { property: 'total', is: 1 } },
+    { event: 'search', count: 3, where: { property: 'at', after: '-30d' } },
+  ],
 } as const
 const formIds = Object.keys(TRIGGERS) as (keyof typeof TRIGGERS)[]
 
@@ -128,6 +133,12 @@ function formOf(id: keyof typeof TRIGGERS): fc.Arbitrary<Form> {
         undefined,
         { any: [{ segment: 'searching' }, { not: { trait: 'plan', is: 'pro' } }] },
         { all: [{ event: 'checkout', atMost: 3, within: '10m' }, { country: { exists: false } }] },
+        {
+          all: [
+            { event: 'checkout', atMost: 1, within: '2h', where: { property: 'total', is: 1 } },
+            { segment: 'tagged' },
+          ],
+        },
       ),
       sample: fc.constantFrom(100, 100, 100, 50),
       repeat: fc.constantFrom('once', 'always', 'always', { times: 2 }, { every: '10m' }),
@@ -149,7 +160,10 @@ const projects: fc.Arbitrary<ProjectConfig> = fc
     ProjectConfig.parse({
       id: 'shop',
       formCooldown: cooldown,
-      segments: [{ id: 'searching', where: { event: 'search', atLeast: 1, within: '2h' } }],
+      segments: [
+        { id: 'searching', where: { event: 'search', atLeast: 1, within: '2h' } },
+        { id: 'tagged', where: { not: { event: 'Search', atLeast: 2, where: { property: 'tags', contains: 'new' } } } },
+      ],
       forms,
     }),
   )

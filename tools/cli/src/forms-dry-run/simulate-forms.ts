@@ -11,6 +11,8 @@ import {
   chooseForm,
   compileForms,
   confirm,
+  countKeysOf,
+  countsForOf,
   EMPTY_QUEUE,
   enqueue,
   evaluateForms,
@@ -144,11 +146,25 @@ function userOf({ users }: ProjectState, userId: string): SimulatedUser {
 }
 
 /** What triggers look at, where the record evaluates anything. */
-function foldTracked({ asked }: ProjectState, user: SimulatedUser, fact: EventTracked): TriggerContext | undefined {
-  if (asked.events.has(fact.slug)) foldEvent(user, fact)
+function foldTracked(
+  { compared, asked }: ProjectState,
+  user: SimulatedUser,
+  fact: EventTracked,
+): TriggerContext | undefined {
+  const counted = countsFromProperties(compared, fact).filter((key) => asked.events.has(key))
+  if (counted.length > 0) foldEvent(user, fact, counted)
   else foldSdkContact(user, fact)
   if (!fact.evaluateTriggers) return undefined
   return eventContextOf(fact)
+}
+
+/**
+ * What the event counts for by its properties, under both catalogs: its record says only what the project asked for when
+ * it was written (forms.md, Counts of events with such properties).
+ */
+function countsFromProperties({ proposed, today }: ComparedProject, fact: EventTracked): readonly string[] {
+  const hashes = [proposed, today ?? proposed].flatMap((project) => countsForOf(project, fact).countsFor ?? [])
+  return countKeysOf({ slug: fact.slug, countsFor: [...new Set(hashes)] })
 }
 
 function foldIdentified(

@@ -46,6 +46,22 @@ describe("a project's first form", () => {
     expect(simulate({ ...always, triggers }, { userFacts })).toEqual({ queued: 1, refusals })
   })
 
+  it('counts by the properties in the log, from before anybody asked for them', () => {
+    const where = { property: 'total', atLeast: 100 }
+    const totals = [100, 40, 120, undefined, 130]
+    const userFacts = totals.map((total, hour) => ({
+      ...checkout(hour - 3),
+      ...(total && { properties: { total } }),
+      // As another project would count it: no form here asks for it.
+      countsFor: ['0123456789abcdef'],
+    }))
+    const triggers = [{ event: 'checkout', count: 3, within: '7d', where }]
+    expect(simulate({ ...always, triggers }, { userFacts })).toEqual({ queued: 1, refusals: {} })
+    const audience = { event: 'checkout', atMost: 2, where }
+    const refused = { queued: 1, refusals: { 'not-in-audience': 1 } }
+    expect(simulate({ ...always, audience }, { userFacts })).toEqual(refused)
+  })
+
   it('starts the cooldown at the visit that shows it', () => {
     const userFacts = [checkout(1), seen(2), checkout(3), checkout(26)]
     expect(simulate(always, { userFacts }, '1d')).toEqual({ queued: 2, refusals: { 'cooling-down': 1 } })

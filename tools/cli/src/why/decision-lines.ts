@@ -80,12 +80,18 @@ function valueInWords(value: TraitValue | undefined): string {
 
 const SUBJECTS = new Set(['trait', 'event', 'property', 'device', 'country', 'segment'])
 
+/** What it is about comes first, and what the events must have last. */
+function rankOf(member: string): number {
+  return SUBJECTS.has(member) ? 0 : member === 'where' ? 2 : 1
+}
+
 /** `{ trait: plan, is: pro }` → `trait plan is "pro"`, in whatever order Postgres keeps the members. */
 function leafInWords(leaf: AnyLeaf): string {
   return Object.entries(leaf)
-    .toSorted(([one], [other]) => Number(SUBJECTS.has(other)) - Number(SUBJECTS.has(one)))
+    .toSorted(([one], [other]) => rankOf(one) - rankOf(other))
     .map(([key, value]) => {
       if (SUBJECTS.has(key) && typeof value === 'string') return `${key} ${value}`
+      if (key === 'where') return `where ${treeInWords(value as PropertyCondition)}`
       return `${key} ${isOperators(value) ? leafInWords(value) : JSON.stringify(value)}`
     })
     .join(' ')

@@ -84,6 +84,24 @@ describe('a decision in words', () => {
       'event search atLeast 2 within "7d"; the user has 1',
       audience({ leaf: { event: 'search', atLeast: 2, within: '7d' }, negated: false, actual: 1 }),
     ],
+    [
+      'event paid atLeast 2 within "7d" where all (property total atLeast 100, property currency is "EUR"); the user has 1',
+      audience({
+        leaf: {
+          where: {
+            all: [
+              { atLeast: 100, property: 'total' },
+              { property: 'currency', is: 'EUR' },
+            ],
+          },
+          event: 'paid',
+          atLeast: 2,
+          within: '7d',
+        },
+        negated: false,
+        actual: 1,
+      }),
+    ],
     ['the user has nothing', audience({ leaf: { trait: 'plan', exists: true }, negated: false })],
     ['everybody', { gate: 'sample', passed: true, compared: { bucket: null, threshold: 10_000 } }],
     [

@@ -2,6 +2,7 @@ import { MAX_DISABLED_TRAIT_BYTES, MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nex
 import { eventSlug, isReservedEventName } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
+import { checkPropertyCounts } from './check-property-counts.ts'
 import { checkSegments, leaves } from './check-segments.ts'
 
 /**
@@ -33,6 +34,7 @@ function checkProject(project: YamlNode): readonly Problem[] {
     ...checkDisabledTraits(project),
     ...checkSignature(project),
     ...checkSegments(project),
+    ...checkPropertyCounts(project),
     ...forms.flatMap(checkForm),
   ]
 }

@@ -92,6 +92,28 @@ describe('a workspace file', () => {
     ).toEqual([])
   })
 
+  it('may count events by their properties, so many that a record costs little', () => {
+    const segments = (wheres: readonly (readonly [string, number])[]) =>
+      wheres.map(
+        ([event, is], at) =>
+          `  - { id: s${at}, where: { event: ${event}, atLeast: 1, where: { property: a, is: ${is} } } }`,
+      )
+    const count = (length: number, events: number) =>
+      Array.from({ length }, (_, at) => [`e${at % events}`, Math.floor(at / events)] as const)
+    const first = '  - { id: nps, triggers: [{ event: E0, count: 2, where: { property: a, is: 0 } }] }'
+    const faults = (wheres: readonly (readonly [string, number])[]) =>
+      faultsOf(project('forms:', first, 'segments:', ...segments(wheres)))
+    expect(faults(count(100, 10))).toEqual([])
+    expect(faults([...count(10, 1), ['E0', 3], ['e1', 3]])).toEqual([])
+    const at = 'organizations[0].projects[0].segments'
+    expect(faults(count(12, 1))).toEqual([
+      `18 ${at}[10].where.where: project shop counts the event e0 with 12 different where; it may have at most 10`,
+    ])
+    expect(faults(count(101, 101))).toEqual([
+      `108 ${at}[100].where.where: project shop counts events with 101 different where; it may have at most 100`,
+    ])
+  })
+
   const form = (members: string) => project('forms:', `  - { id: nps, ${members} }`)
   const where = 'organizations[0].projects[0]'
   it.each([
@@ -201,9 +223,14 @@ describe('a workspace file', () => {
       /^6 .*triggers\[0\]\.where: must be one of all, any, not, property$/,
     ],
     [
-      'a trigger that counts by properties',
-      form('triggers: [{ event: x, count: 2, where: { property: a, is: 1 } }]'),
-      /^6 .*triggers\[0\]\.where: cannot be combined with count, within or since/,
+      'a typo in what a trigger counts',
+      form('triggers: [{ event: x, count: 2, where: { property: a, si: 1 } }]'),
+      /^6 .*triggers\[0\]\.where\.si: is not a member/,
+    ],
+    [
+      'an audience that counts by a trait',
+      form('audience: { not: { event: x, atLeast: 2, where: { trait: a, is: 1 } } }'),
+      /^6 .*audience\.not\.where: must be one of all, any, not, property$/,
     ],
     ['an event without a slug', form('triggers: [{ event: "!!!" }]'), /^6 .*event: must have a letter or a digit$/],
     ['a system event', form('triggers: [{ event: "form:shown" }]'), /^6 .*names a system event/],

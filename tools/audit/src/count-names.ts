@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import type { Condition, Tree, Where } from './condition.ts'
+import type { Tracked } from './facts.ts'
+import type { TriggerInFile } from './form-rules.ts'
+import { slugOf } from './slug-of.ts'
+
+/** What is counted: an event, or only those with such properties. */
+interface Counted {
+  readonly event: string
+  readonly where?: Where
+}
+
+/** What names a count in a user's rows (docs/spec/forms.md, Counts of events with such properties). */
+export function countName({ event, where }: Counted): string {
+  return where ? `${slugOf(event)}#${hashOf(where)}` : slugOf(event)
+}
+
+/** Of everything that a record of an event counts for. */
+export function countNames({ slug, countsFor = [] }: Tracked): readonly string[] {
+  return [slug, ...countsFor.map((hash) => `${slug}#${hash}`)]
+}
+
+function hashOf(where: Where): string {
+  return createHash('sha256')
+    .update(`[1,${inOrder(where)}]`)
+    .digest('hex')
+    .slice(0, 16)
+}
+
+/** JSON with the members of objects in the order of their names. */
+function inOrder(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(inOrder).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = new Map(Object.entries(value))
+  const names = [...members.keys()].toSorted()
+  return `{${names.map((name) => `${JSON.stringify(name)}:${inOrder(members.get(name))}`).join()}}`
+}
+
+/** What a trigger counts: without a count its `where` is about the event itself. */
+export function countOfTrigger({ event = '', count, within, since, where }: TriggerInFile): Counted {
+  const isCounting = count !== undefined || within !== undefined || since !== undefined
+  return { event, ...(isCounting && where && { where }) }
+}
+
+/** The counts by properties that a project's forms and segments ask for, by their names. */
+export function propertyCountsIn(
+  triggers: readonly TriggerInFile[],
+  conditions: readonly Condition[],
+): ReadonlyMap<string, Where> {
+  const leaves = conditions.flatMap((condition) => leavesIn(condition))
+  const counted = [...triggers.map(countOfTrigger), ...leaves.filter((leaf) => 'event' in leaf)]
+  return new Map(counted.flatMap(({ event, where }) => (where ? [[countName({ event, where }), where]] : [])))
+}
+
+function leavesIn<Leaf extends object>(tree: Tree<Leaf>): readonly Leaf[] {
+  if ('all' in tree) return tree.all.flatMap((part) => leavesIn(part))
+  if ('any' in tree) return tree.any.flatMap((part) => leavesIn(part))
+  return 'not' in tree ? leavesIn(tree.not) : [tree as Leaf]
+}
