@@ -2,15 +2,22 @@ import { staticCatalog } from '@nextvisit/catalog'
 import { OrganizationConfig, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
-import { queuedIdOf } from '@nextvisit/domain'
+import { countKeyOf, queuedIdOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
 import { at, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { formTriggerEvaluator } from './consumer.ts'
+
+const where = { property: 'total', atLeast: 100 } as const
+const LARGE = { event: 'Opened', count: 2, within: '1h', where }
+const LARGE_LEAF = { event: 'Opened', within: '7d', where }
+const countsFor = [countKeyOf(LARGE).slice('opened#'.length)]
+const opened = { eventName: 'Opened', properties: { total: 100 }, countsFor }
 
 const forms = [
   { ...nps, frequency: { repeat: 'always' }, expiresAfter: '10m' },
   { ...nps, id: 'pros', audience: { trait: 'plan', is: 'pro' } },
   { ...nps, id: 'often', triggers: [{ event: 'checkout_completed', count: 3, within: '1h' }] },
+  { id: 'large', triggers: [LARGE], audience: { ...LARGE_LEAF, atLeast: 1 } },
   { id: 'welcome', triggers: [{ visit: {} }], priority: 5 },
 ]
 const catalog = staticCatalog([OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', forms }] })])
@@ -40,6 +47,9 @@ const facts: readonly UserFact[] = [
   visit({ received: at(4 * MINUTE), userName: 'bob' }),
   eventTracked({ received: at(20 * MINUTE) }),
   eventTracked({ received: at(21 * MINUTE), source: 'sdk', eventName: '__proto__', slug: '__proto__' }),
+  eventTracked({ received: at(30 * MINUTE), ...opened }),
+  eventTracked({ received: at(31 * MINUTE), ...opened, source: 'sdk', keyed: true }),
+  eventTracked({ received: at(32 * MINUTE), eventName: 'Opened', properties: { total: 1 } }),
   visit({ received: at(60 * MINUTE), userId: userIdFixture('ada') }),
   // More than is kept of a user: the same is dropped, however records are cut into batches.
   identifyRequested({ received: at(61 * MINUTE), userName: 'bob', operations: { set: traits(0, 990) } }),

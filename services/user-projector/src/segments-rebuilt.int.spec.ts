@@ -1,5 +1,5 @@
-import type { UserFact } from '@nextvisit/contracts'
-import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
+import type { EventTracked, UserFact } from '@nextvisit/contracts'
+import { countsForOf, FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { raw } from '@nextvisit/database'
 import { readCampaign } from '@nextvisit/testing'
@@ -21,6 +21,10 @@ const turn = {
     { id: 'quiet', where: { event: 'Checkout Completed', exactly: 0, within: '10m' } },
     { id: 'recent', where: { trait: 'joined', after: '-20m' } },
     { id: 'calm', where: { all: [{ segment: 'quiet' }, { not: { segment: 'recent' } }] } },
+    {
+      id: 'large',
+      where: { event: 'checkout_completed', atLeast: 2, within: '25m', where: { property: 'total', is: 100 } },
+    },
   ]),
 }
 
@@ -36,6 +40,8 @@ interface Step {
   readonly kind: 'identify' | 'event' | 'tick'
   readonly userName: string
   readonly ago: number
+  /** A property of the event. */
+  readonly total: number
   /** How long the fact was on its way to the log. */
   readonly late: number
   /** Where the batch ends. */
@@ -48,6 +54,7 @@ const steps = fc.array(
     kind: fc.constantFrom('identify', 'event', 'event', 'tick'),
     userName: fc.constantFrom('ada', 'bob'),
     ago: duration(-4, 40),
+    total: fc.constantFrom(1, 100, 100),
     late: fc.constantFrom(0, 0, 30, 1_000),
     isLast: fc.boolean(),
   }),
@@ -59,21 +66,27 @@ interface Told {
   readonly isTick: boolean
   readonly isLast: boolean
   readonly fact: UserFact
-  readonly happened: Pick<Step, 'kind' | 'userName'> & { readonly at: number }
+  readonly happened: Pick<Step, 'kind' | 'userName' | 'total'> & { readonly at: number }
+}
+
+/** As a gateway writes it. */
+function withCounts(fact: EventTracked): EventTracked {
+  const config = turn.catalog.project('acme', 'shop')?.config
+  return { ...fact, ...(config && countsForOf(config, fact)) }
 }
 
 /** Steps as a story: time goes on. */
 function tell(story: readonly Step[]): Told[] {
   let now = 0
-  return story.map(({ after, kind, userName, ago, late, isLast }) => {
+  return story.map(({ after, kind, userName, ago, total, late, isLast }) => {
     now += after
     const at = now - ago
     const common = { userName, received: isoAt(now - late) }
     const fact =
       kind === 'identify'
         ? identifyRequested({ ...common, operations: { set: { joined: isoAt(at) } } })
-        : eventTracked({ ...common, occurredAt: isoAt(at) })
-    return { now, isTick: kind === 'tick', isLast, fact, happened: { kind, userName, at } }
+        : withCounts(eventTracked({ ...common, occurredAt: isoAt(at), properties: { total } }))
+    return { now, isTick: kind === 'tick', isLast, fact, happened: { kind, userName, total, at } }
   })
 }
 
@@ -86,7 +99,8 @@ function naiveMembers(told: readonly Told[], now: number): Record<string, string
       own.filter(({ kind, at }) => kind === 'event' && at > now - window * MINUTE && at <= now)
     if (joined === undefined) return []
     const [isQuiet, isRecent] = [within(10).length === 0, joined > now - 20 * MINUTE]
-    return { userName, isBusy: within(30).length >= 2, isQuiet, isRecent, isCalm: isQuiet && !isRecent }
+    const isLarge = within(25).filter(({ total }) => total === 100).length >= 2
+    return { userName, isBusy: within(30).length >= 2, isLarge, isQuiet, isRecent, isCalm: isQuiet && !isRecent }
   })
   const namesOf = (isIn: (user: (typeof users)[number]) => boolean) =>
     users.filter(isIn).map(({ userName }) => userName)
@@ -95,6 +109,7 @@ function naiveMembers(told: readonly Told[], now: number): Record<string, string
     quiet: namesOf((user) => user.isQuiet),
     recent: namesOf((user) => user.isRecent),
     calm: namesOf((user) => user.isCalm),
+    large: namesOf((user) => user.isLarge),
   }
 }
 
@@ -106,7 +121,7 @@ describe('segments, live and rebuilt', () => {
   afterAll(() => given?.stop())
 
   const members = async (): Promise<Record<string, string[]>> => {
-    const ids = ['busy', 'quiet', 'recent', 'calm']
+    const ids = ['busy', 'quiet', 'recent', 'calm', 'large']
     const place = { organization: 'acme', project: 'shop', limit: 10 }
     const pages = await Promise.all(ids.map((segmentId) => readSegmentMembers(given.prisma, { ...place, segmentId })))
     return Object.fromEntries(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
+import { countKeyOf } from '@nextvisit/domain'
 import { describeProjection } from '@nextvisit/testing'
 import { catalogOf, readAllRows } from '../test/given-projector.ts'
 import { userProjector } from './consumer.ts'
@@ -8,11 +9,15 @@ function traits(from: number, count: number) {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`trait_${from + at}`, at]))
 }
 
+const LARGE = { event: 'Opened', atLeast: 1, where: { property: 'total', atLeast: 100 } } as const
+const countsFor = [countKeyOf(LARGE).slice('opened#'.length)]
+
 describeProjection(userProjector, {
   catalog: catalogOf([
     { id: 'paying', where: { trait: 'plan', is: 'free' } },
     { id: 'active', where: { event: 'checkout_completed', atLeast: 1, within: '1h' } },
     { id: 'idle', where: { not: { segment: 'active' } } },
+    { id: 'large', where: LARGE },
   ]),
   facts: [
     eventTracked({ userName: 'bob', source: 'sdk' }),
@@ -28,7 +33,9 @@ describeProjection(userProjector, {
       received: '2026-11-02T09:00:00.000Z',
       operations: { decrement: { seats: 2 }, unset: ['plan'] },
     }),
-    eventTracked({ eventName: 'Opened', keyed: true }),
+    eventTracked({ eventName: 'Opened', keyed: true, properties: { total: 100 }, countsFor }),
+    eventTracked({ eventName: 'Opened', properties: { total: 1 } }),
+    eventTracked({ eventName: 'Opened', userName: 'bob', properties: { total: 200 }, countsFor }),
     identifyRequested({ project: 'blog', operations: { set: { plan: 'pro' } } }),
     visit({ device: { $deviceOs: 'Android' } }),
     // More than is kept of a user: the same is dropped, however records are cut into batches.

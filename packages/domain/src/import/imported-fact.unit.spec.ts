@@ -54,6 +54,16 @@ describe('the record of an imported line (decisions.md, Import)', () => {
     expect(made.outcome === 'ok' && UserFact.parse(made.fact)).toEqual(made.outcome === 'ok' && made.fact)
   })
 
+  it('names the counts by properties that the project asks for now', () => {
+    const line = { type: 'track', userName: 'ada', eventName: 'Paid', occurredAt: '2001-01-01T00:00:00Z' }
+    const countsForOf = (properties: object) => {
+      const made = factOf({ ...line, properties })
+      return made.outcome === 'ok' && made.fact.type === 'EventTracked' && made.fact.countsFor
+    }
+    expect(countsForOf({ total: 100 })).toEqual([expect.stringMatching(/^[0-9a-f]{16}$/)])
+    expect(countsForOf({ total: 99 })).toBeUndefined()
+  })
+
   it('has what the project keeps, and the names of the rest', () => {
     const made = factOf({
       type: 'identify',

@@ -1,5 +1,5 @@
 import { ErrorBody, IdentifyUserAnswer, TrackEventAnswer, VisitAnswer } from '@nextvisit/contracts'
-import { userIdOf } from '@nextvisit/domain'
+import { countKeyOf, userIdOf } from '@nextvisit/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 
@@ -8,7 +8,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 describe('identify and track on a real log, with every service away', () => {
   let gateway: GatewayFixture
   beforeAll(async () => {
-    gateway = await startGateway({ project: { events: [{ slug: 'Legacy Click', enabled: false }] } })
+    const where = { property: 'total', atLeast: 100 } as const
+    const asked = [
+      { id: 'large', where: { event: 'ordered', atLeast: 2, where } },
+      { id: 'reached', where: { event: 'Ordered', atLeast: 1, where: { property: 'phone', exists: true } } },
+    ]
+    gateway = await startGateway({ project: { events: [{ slug: 'Legacy Click', enabled: false }], segments: asked } })
   })
   afterAll(() => gateway.stop())
 
@@ -78,6 +83,21 @@ describe('identify and track on a real log, with every service away', () => {
       evaluateTriggers: true,
       unchecked: ['event-name'],
     })
+  })
+
+  it('records which counts by properties an event counts for, by what the project keeps of them', async () => {
+    await gateway.identify({ userName: 'carl' })
+    const requestIds: unknown[] = []
+    for (const properties of [{ total: 100, phone: '1' }, { total: 1 }, undefined]) {
+      const answer = await gateway.track({ userName: 'carl', eventName: 'Ordered', properties })
+      requestIds.push(answer.body['requestId'])
+    }
+    const facts = new Map((await gateway.records()).map(({ fact }) => [fact.id, fact]))
+    const written = requestIds.map((id) => facts.get(String(id)))
+    const where = { property: 'total', atLeast: 100 } as const
+    const [, hash] = countKeyOf({ event: 'ordered', where }).split('#')
+    expect(written[0]).toMatchObject({ countsFor: [hash] })
+    for (const fact of written.slice(1)) expect(Object.keys(fact ?? {})).not.toContain('countsFor')
   })
 
   it('records the properties of an event as given, without the known fields that the project does not keep', async () => {
