@@ -3,8 +3,11 @@ import { callerOf } from './call.ts'
 
 /** The contract, matched forms; decisions.md, Track event: formsQueued and message; and the visit that returns a form. */
 export function describeForms(): void {
-  const { identify, track, visit, sdkTrack, readUser } = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
+  const { identify, track, visit, sdkTrack, readUser, get } = callerOf('FORMS_ADMIN_P', 'FORMS_SDK_P')
   const order = (properties?: unknown) => track({ userName: 'orders', eventName: 'Ordered', properties })
+  const often = (total?: number) =>
+    track({ userName: 'often', eventName: 'Ordered Often', ...(total && { properties: { cart: { total } } }) })
+  const sendBack = (all: boolean) => track({ userName: 'often', eventName: 'Sent Back', properties: { all } })
   const none = { formsQueued: 0, triggersEvaluated: true, message: 'Event recorded.' }
 
   describe('matched forms are queued for the next visit', () => {
@@ -60,6 +63,25 @@ export function describeForms(): void {
       // The project does not keep `phone`: no trigger can see it.
       expect((await order({ cart: { total: 100 }, phone: '1' })).body).toMatchObject({ formsQueued: 1 })
       expect((await visit({ userName: 'orders' })).body).toMatchObject({ nextFeedbackId: 'large-order' })
+    })
+
+    it('a trigger may count events with such properties, and so may the segment that its audience names', async () => {
+      await identify({ userName: 'often' })
+      for (const total of [100, 99, undefined, 1]) expect((await often(total)).body).toMatchObject(none)
+      await sendBack(false)
+      expect((await often(250)).body).toMatchObject({ formsQueued: 1 })
+      expect((await visit({ userName: 'often' })).body).toMatchObject({ nextFeedbackId: 'large-orders' })
+      expect((await often(99)).body, 'this one is not large').toMatchObject(none)
+      await sendBack(true)
+      expect((await often(100)).body, 'they are in the segment').toMatchObject(none)
+      const refused = expect.objectContaining({ formId: 'large-orders', reason: 'not-in-audience' })
+      expect((await get('/v2/admin/users/often/forms')).body).toMatchObject({
+        forms: expect.arrayContaining([refused]),
+      })
+      expect(Object.keys((await readUser('often')).body['events'] as object).toSorted()).toEqual([
+        'ordered_often',
+        'sent_back',
+      ])
     })
 
     it('an old event queues none, but counts in the window of the next event', async () => {

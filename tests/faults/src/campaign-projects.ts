@@ -46,6 +46,20 @@ const FORMS = [
     frequency: { repeat: 'always' },
     expiresAfter: '20s',
   },
+  {
+    id: 'large-orders',
+    triggers: [
+      {
+        event: 'checkout_completed',
+        count: 2,
+        within: '5m',
+        where: { all: [{ property: 'cart.total', atLeast: 30 }, { not: { property: 'cart.total', atLeast: 90 } }] },
+      },
+    ],
+    audience: { not: { event: 'checkout_completed', atLeast: 9, where: { property: 'cart.total', atLeast: 50 } } },
+    frequency: { repeat: { times: 5 } },
+    expiresAfter: '20s',
+  },
   { id: 'this-session', triggers: [{ event: 'page_viewed', since: 'session' }], delay: '1h' },
   { id: 'back-again', triggers: [{ visit: {} }, { firstSeen: { after: '1m' } }], sample: 50, delay: '1h' },
 ]
@@ -67,7 +81,18 @@ export function createCampaignProjects(): {
       id: project,
       rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED },
       keys: keysOf({ adminKey, sdkKey }),
-      segments: [{ id: 'paying', where: { trait: 'plan', is: 'pro' } }],
+      segments: [
+        { id: 'paying', where: { trait: 'plan', is: 'pro' } },
+        {
+          id: 'spending',
+          where: {
+            event: 'checkout_completed',
+            atLeast: 1,
+            within: '1m',
+            where: { property: 'cart.total', atLeast: 50 },
+          },
+        },
+      ],
       forms: FORMS,
     })),
   }))

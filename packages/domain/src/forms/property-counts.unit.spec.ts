@@ -27,6 +27,8 @@ const hashes = (config: ProjectConfig, properties?: Record<string, unknown>, slu
   countsForOf(config, { slug, received: new Date(NOW).toISOString(), ...(properties && { properties }) }).countsFor ??
   []
 
+const key = (where: PropertyCondition) => countKeyOf({ event: 'checkout', where }).slice('checkout#'.length)
+
 describe('what the record of an event says that it counts for (forms.md)', () => {
   it('is the hashes of the conditions that hold: of counting triggers, audiences and segments, also in disabled forms', () => {
     const small = { not: LARGE }
@@ -35,7 +37,6 @@ describe('what the record of an event says that it counts for (forms.md)', () =>
       { not: { all: [{ event: 'checkout', atMost: 1, where: EUROS }] } },
       { event: 'checkout', exactly: 0, where: small },
     )
-    const key = (where: PropertyCondition) => countKeyOf({ event: 'checkout', where }).slice('checkout#'.length)
     expect(hashes(config, { total: 100 })).toEqual([key(LARGE)])
     expect(hashes(config, { total: 100, currency: 'EUR' })).toEqual([key(LARGE), key(EUROS)])
     expect(hashes(config)).toEqual([key(small)])

@@ -93,23 +93,16 @@ describe('a workspace file', () => {
   })
 
   it('may count events by their properties, so many that a record costs little', () => {
-    const segments = (wheres: readonly (readonly [string, number])[]) =>
-      wheres.map(
-        ([event, is], at) =>
-          `  - { id: s${at}, where: { event: ${event}, atLeast: 1, where: { property: a, is: ${is} } } }`,
-      )
-    const count = (length: number, events: number) =>
-      Array.from({ length }, (_, at) => [`e${at % events}`, Math.floor(at / events)] as const)
     const first = '  - { id: nps, triggers: [{ event: E0, count: 2, where: { property: a, is: 0 } }] }'
-    const faults = (wheres: readonly (readonly [string, number])[]) =>
-      faultsOf(project('forms:', first, 'segments:', ...segments(wheres)))
-    expect(faults(count(100, 10))).toEqual([])
-    expect(faults([...count(10, 1), ['E0', 3], ['e1', 3]])).toEqual([])
+    const faults = (counted: readonly Counted[]) =>
+      faultsOf(project('forms:', first, 'segments:', ...counted.map(segmentThatCounts)))
+    expect(faults(countsOf(100, 10))).toEqual([])
+    expect(faults([...countsOf(10, 1), ['E0', 3], ['e1', 3]])).toEqual([])
     const at = 'organizations[0].projects[0].segments'
-    expect(faults(count(12, 1))).toEqual([
+    expect(faults(countsOf(12, 1))).toEqual([
       `18 ${at}[10].where.where: project shop counts the event e0 with 12 different where; it may have at most 10`,
     ])
-    expect(faults(count(101, 101))).toEqual([
+    expect(faults(countsOf(101, 101))).toEqual([
       `108 ${at}[100].where.where: project shop counts events with 101 different where; it may have at most 100`,
     ])
   })
@@ -334,6 +327,18 @@ describe('a workspace file', () => {
 function traits(count: number, padTo = 1, enabled = false): string {
   const all = Array.from({ length: count }, (_, nth) => ({ slug: `${nth}`.padEnd(padTo, 'ü'), enabled }))
   return `traits: ${JSON.stringify(all)}`
+}
+
+/** A name of an event, and what its property `a` is. */
+type Counted = readonly [event: string, is: number]
+
+/** So many different counts of so many events. */
+function countsOf(length: number, names: number): readonly Counted[] {
+  return Array.from({ length }, (_, at) => [`e${at % names}`, Math.floor(at / names)] as const)
+}
+
+function segmentThatCounts([event, is]: Counted, at: number): string {
+  return `  - { id: s${at}, where: { event: ${event}, atLeast: 1, where: { property: a, is: ${is} } } }`
 }
 
 function events(count: number): string {

@@ -15,7 +15,8 @@ CREATE TABLE users (
   PRIMARY KEY (organization, project, user_id)
 );
 
--- How often a user had an event, and when.
+-- How often a user had an event, and when. With a # in it, a slug is of the events with such properties, by the hash of the condition
+-- (docs/spec/forms.md, Counts of events with such properties).
 CREATE TABLE event_occurrences (
   organization       text NOT NULL,
   project            text NOT NULL,
