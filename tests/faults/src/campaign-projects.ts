@@ -51,7 +51,7 @@ const FORMS = [
     triggers: [
       {
         event: 'checkout_completed',
-        count: 2,
+        count: 1,
         within: '5m',
         where: { all: [{ property: 'cart.total', atLeast: 30 }, { not: { property: 'cart.total', atLeast: 90 } }] },
       },

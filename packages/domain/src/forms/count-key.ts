@@ -19,7 +19,7 @@ export function countKeysOf({ slug, countsFor = [] }: Pick<EventTracked, 'slug' 
   return [slug, ...countsFor.map((hash) => propertyCountKey(slug, hash))]
 }
 
-export function propertyCountKey(slug: string, hash: string): string {
+function propertyCountKey(slug: string, hash: string): string {
   return `${slug}#${hash}`
 }
 

@@ -1,6 +1,6 @@
 export * from './asked-facts.ts'
 export * from './choose-form.ts'
-export { countedByTrigger, countKeyOf, countKeysOf, propertyCountKey } from './count-key.ts'
+export { countKeyOf, countKeysOf } from './count-key.ts'
 export { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
 export * from './evaluate-forms.ts'
 export * from './fold-activity.ts'
