@@ -67,7 +67,8 @@ function countsAskedBy(fact: UserFact, project: CatalogProject | undefined): rea
   const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
   if (!project || !isEvaluated) return changed
   const { gateCounts, triggerCounts } = compileForms(project.config)
-  return [...changed, ...gateCounts, ...(fact.type === 'EventTracked' ? triggerCounts(fact.slug) : [])]
+  const byTriggers = fact.type === 'EventTracked' ? triggerCounts(fact.slug) : []
+  return [...new Set([...changed, ...gateCounts, ...byTriggers])]
 }
 
 /** What the traits of these users count together. */

@@ -28,7 +28,7 @@ export function countedByTrigger({ event, where, count, within, since }: Extract
   return { event, where: (count ?? within ?? since) === undefined ? undefined : where }
 }
 
-/** Part of every hash. Raise it when the same `where` gets another meaning: then it counts anew, under another key. */
+/** Part of every hash. Raise it when the same `where` gets another meaning: then counting begins again, under another key. */
 const MEANING = 1
 
 /** Equal for equal conditions, in whatever order the workspace file or a database has their members. */
