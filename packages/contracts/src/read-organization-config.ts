@@ -157,10 +157,11 @@ function withoutUnknownReferences(segments: readonly Entry<Segment>[]): readonly
   const unknown = [...namedBy.keys()].filter((id) => !understood.has(id))
   for (const name of unknown) {
     for (const index of namedBy.get(name) ?? []) {
-      const { id, raw, value } = settled[index]!
-      if (!value) continue
+      const segment = settled[index]
+      if (!segment?.value) continue
+      const { id, raw } = segment
       settled[index] = namesUnknown(id, raw, name)
-      const left = understood.get(id)! - 1
+      const left = (understood.get(id) ?? 0) - 1
       understood.set(id, left)
       if (left === 0) unknown.push(id) // the loop reaches it
     }
