@@ -84,10 +84,7 @@ describe('the reader of the previous release', () => {
         const applied = await applyWorkspace({ connection, topic, organizations: [acme(keys)], appliedBy: 'spec' })
         expect(applied.outcome).toBe('applied')
       }
-      const records: FetchedRecord[] = []
-      const onBatch = (batch: { readonly records: readonly FetchedRecord[] }) => void records.push(...batch.records)
-      await createLogReader(connection).readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
-      expect(readWithPreviousRelease(records)).toEqual({
+      expect(readWithPreviousRelease(await readRecords(topic))).toEqual({
         revisions: { acme: 3 },
         keys: [KEPT],
         projects: { acme: acme([KEPT]).projects },
@@ -96,4 +93,39 @@ describe('the reader of the previous release', () => {
       })
     },
   )
+
+  // Remove it once the previous release counts by properties, too.
+  it.skipIf(!hasPreviousRelease())('leaves out only what counts events by their properties', async () => {
+    const counting = `test-catalog-${randomUUID().slice(0, 8)}`
+    await withLogAdmin(connection, (admin) => admin.createTopic(counting, { partitions: 1 }))
+    const where = { property: 'total', atLeast: 100 }
+    const organization = OrganizationConfig.parse({
+      id: 'acme',
+      projects: [
+        {
+          id: 'shop',
+          segments: [{ id: 'spending', where: { event: 'paid', atLeast: 2, where } }],
+          forms: [
+            { id: 'nps', triggers: [{ event: 'paid', count: 2, within: '7d', where }] },
+            { id: 'csat', triggers: [{ visit: {} }] },
+          ],
+          keys: [{ name: 'backend', kind: 'admin', environment: 'P', sha256: KEPT }],
+        },
+      ],
+    })
+    await applyWorkspace({ connection, topic: counting, organizations: [organization], appliedBy: 'spec' })
+    const { keys, problems } = readWithPreviousRelease(await readRecords(counting))
+    expect(keys).toEqual([KEPT])
+    expect(problems).toMatchObject([
+      { usedRevision: 1, reason: expect.stringMatching(/^shop: segment spending .*; shop: form nps /) },
+    ])
+    expect(JSON.stringify(problems)).not.toContain('csat')
+  })
 })
+
+async function readRecords(of: string): Promise<readonly FetchedRecord[]> {
+  const records: FetchedRecord[] = []
+  const onBatch = (batch: { readonly records: readonly FetchedRecord[] }) => void records.push(...batch.records)
+  await createLogReader(connection).readFrom(of, new Map([[0, 0n]]), onBatch, { until: 'end' })
+  return records
+}
