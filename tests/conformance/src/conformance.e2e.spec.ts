@@ -13,6 +13,7 @@ import { describeKeys } from './keys-table.ts'
 import { describeLostAnswer } from './lost-answer.ts'
 import { describeMainJob } from './main-job.ts'
 import { describeOrderOfChecks } from './order-of-checks.ts'
+import { describePolicy } from './policy-cases.ts'
 import { startProduct, stopProduct } from './product.ts'
 import { describeRateLimits } from './rate-limits.ts'
 import { describeReads } from './reads.ts'
@@ -40,6 +41,7 @@ describeUserLimits()
 describeTrackBody()
 describeTrackPolicy()
 describeEventLimits()
+describePolicy()
 describeForms()
 describeSdkRoutes()
 describeReads()
