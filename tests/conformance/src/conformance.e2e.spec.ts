@@ -19,6 +19,7 @@ import { describeRateLimits } from './rate-limits.ts'
 import { describeReads } from './reads.ts'
 import { describeRoutes } from './routes.ts'
 import { describeSdkRoutes } from './sdk-routes.ts'
+import { describeSegmentLibraries } from './segment-libraries.ts'
 import { describeSegments } from './segments.ts'
 import { describeServerPackage } from './server-package.ts'
 import { describeTrackBody } from './track-body.ts'
@@ -53,5 +54,6 @@ describeBrowser()
 // These kill the gateway.
 describeIdempotency()
 describeLostAnswer()
-// This also stops Kafka for seconds.
+// These also stop Kafka for seconds.
 describeServerPackage()
+describeSegmentLibraries()

@@ -45,7 +45,7 @@ export const rowsOf = (values: readonly unknown[]) => values.map((value) => [JSO
 export function describeCases(title: string, project: string, cases: readonly Case[]): void {
   const doors = doorsOf(project)
 
-  describe(title, () => {
+  describe(`${title}: each answer, through every door`, () => {
     let batched: readonly Outcome[]
     let messages: readonly (Outcome | undefined)[]
     beforeAll(async () => {

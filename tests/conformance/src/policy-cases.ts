@@ -74,7 +74,7 @@ const QUOTA: readonly Case[] = [
     body,
     { expected: errorOf(400, 'invalid country passed') },
   ),
-  // Segment's routes would identify the user first.
+  // Segment's routes identify the user first.
   ...casesOf('track', [['an event of a user who was refused', 'ada']], by, {
     ...NO_USER,
     bySegment: rejected(400, NO_MAU),
