@@ -205,6 +205,11 @@ export function describeBodies(): void {
     }),
   ])
 
+  it('a lone surrogate as an escape in upper case: 400', async () => {
+    const body = '{"userName":"bodies","userAttributes":{"$set":{"a":["x","\\uD800"]}}}'
+    expect(await send(IDENTIFY, body)).toMatchObject(errorOf(400))
+  })
+
   it('an escaped pair, and an escaped backslash before u0000, are ordinary', async () => {
     expect((await send(IDENTIFY, '{"userName":"bodies","x":"\\ud83c\\udf89 \\\\u0000 \\\\ud800"}')).status).toBe(200)
   })

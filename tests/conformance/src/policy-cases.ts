@@ -6,6 +6,10 @@ import { doorsOf, rejected } from './doors.ts'
 const NO_USER = { expected: errorOf(404, 'User not found') }
 const EXHAUSTED = { expected: errorOf(402, 'Event tracking limit reached for this organization') }
 const NO_ROOM = { expected: errorOf(400, 'Unique tracked events limit reached for your plan') }
+const NO_USER_NAME = {
+  expected: errorOf(401, 'userName not found'),
+  bySegment: rejected(400, 'userId or anonymousId must be given'),
+}
 const NO_MAU = 'Monthly active users limit reached for your plan'
 
 const by = (userName: string) => ({ userName, eventName: 'timed' })
@@ -39,11 +43,11 @@ const ORDER: readonly Case[] = [
     [
       [
         'userName before attributes and device',
-        { userName: ' ', userAttributes: { $nothing: {} }, $deviceInfo: { $countryCode: 'XX' } },
+        { userName: '', userAttributes: { $nothing: {} }, $deviceInfo: { $countryCode: 'XX' } },
       ],
     ],
     body,
-    { expected: errorOf(401, 'userName not found') },
+    NO_USER_NAME,
   ),
   ...casesOf(
     'identify',
@@ -65,9 +69,7 @@ const QUOTA: readonly Case[] = [
       expected: errorOf(400, NO_MAU),
     },
   ),
-  ...casesOf('identify', [['userName before the quota', { userName: ' ' }]], body, {
-    expected: errorOf(401, 'userName not found'),
-  }),
+  ...casesOf('identify', [['userName before the quota', { userName: '' }]], body, NO_USER_NAME),
   ...casesOf(
     'identify',
     [['the country before the quota', { userName: 'sixth', $deviceInfo: { $countryCode: 'XX' } }]],

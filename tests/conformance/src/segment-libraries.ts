@@ -4,7 +4,7 @@ import { Analytics } from '@segment/analytics-node'
 import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
 import { describe, expect, it } from 'vitest'
 import { callerOf } from './call.ts'
-import { product } from './product.ts'
+import { product, REQUEST_BUDGET_MS } from './product.ts'
 
 const PROJECT = 'libraries'
 const KEY = 'LIBRARIES_ADMIN_P'
@@ -122,7 +122,7 @@ export function describeSegmentLibraries(): void {
       product().kill('kafka', 'SIGSTOP')
       sendRounds(2)
       // Longer than a request may take: the gateway answers 503, also to what Kafka records later.
-      await sleep(5_000)
+      await sleep(REQUEST_BUDGET_MS + 1_000)
       product().kill('kafka', 'SIGCONT')
       await eventually(isBack, (answer) => answer?.status === 200, WITHIN_MS)
       await settled()
