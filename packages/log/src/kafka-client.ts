@@ -1,4 +1,3 @@
-import { readEveryCompression } from "./compression-codecs.ts"
 import { Kafka, logLevel, type KafkaConfig, type LogEntry, type RetryOptions, type SASLOptions } from 'kafkajs'
 
 import type { ClientSockets } from './client-sockets.ts'
