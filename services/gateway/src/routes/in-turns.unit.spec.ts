@@ -13,31 +13,33 @@ function givenOthers(): () => number {
   return () => turns
 }
 
-function spin(forMs: number): void {
-  const until = performance.now() + forMs
-  while (performance.now() < until);
+/** How many turns these items take. */
+async function turnsOf(items: readonly unknown[]): Promise<number> {
+  return new Set(await inTurns(items, givenOthers())).size
 }
-
-const items = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe('many items of one request', () => {
   it('are taken in their order', async () => {
-    const results = await inTurns(items(120), (item, position) => `${item} ${position}`)
-    expect(results).toEqual(items(120).map((item) => `${item} ${item}`))
+    const items = Array.from({ length: 120 }, (_, index) => index)
+    const results = await inTurns(items, (item, position) => `${item} ${position}`)
+    expect(results).toEqual(items.map((item) => `${item} ${item}`))
   })
 
-  it('let others have their turn after each one that takes long', async () => {
-    const turnsOfOthers = givenOthers()
-    const seen = await inTurns(items(20), () => {
-      spin(1.5)
-      return turnsOfOthers()
-    })
-    expect(new Set(seen).size).toBe(20)
+  it('let others have their turn after each 50', async () => {
+    expect(await turnsOf(Array.from({ length: 200 }, () => ({ type: 'track' })))).toBe(4)
   })
 
-  it('let others have their turn after some that take no time', async () => {
-    const turnsOfOthers = givenOthers()
-    const seen = await inTurns(items(200), turnsOfOthers)
-    expect(new Set(seen).size).toBeGreaterThanOrEqual(4)
+  it.each<[string, unknown]>([
+    ['text', 'x'.repeat(32_000)],
+    ['names', Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`name ${index}`, {}]))],
+    ['values', { list: Array.from({ length: 3_000 }, () => 1) }],
+  ])('let others have their turn after each one that is large: by %s', async (_by, properties) => {
+    expect(await turnsOf(Array.from({ length: 15 }, () => ({ type: 'track', properties })))).toBe(15)
+  })
+
+  it('may be nested as deeply as a body may hold', async () => {
+    let deep: object = {}
+    for (let level = 0; level < 100_000; level += 1) deep = { deep }
+    expect(await turnsOf([deep])).toBe(1)
   })
 })
