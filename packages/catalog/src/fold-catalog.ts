@@ -29,8 +29,9 @@ const NOT_HELD: HeldOrganization = {
 export interface CatalogState {
   readonly organizations: Map<string, HeldOrganization>
   /**
-   * By SHA-256 of the key: its holder first, then others that name it, in the order of the log. So nobody takes over a key
-   * by naming its hash, and a key that moves to another organization works whichever record comes first.
+   * By SHA-256 of the key: its holder first, then other organizations that name it, in the order in which they began to. So
+   * nobody takes over a key by naming its hash, not even when its holder applies again; and a key that moves to another
+   * organization works whichever record comes first.
    */
   readonly keys: Map<string, readonly CatalogKey[]>
 }
@@ -82,27 +83,39 @@ function withKeysOf(held: HeldOrganization, { organization, revision, keys, reas
 }
 
 function hold(state: CatalogState, organization: string, { notUnderstood, ...content }: Content): void {
-  for (const project of state.organizations.get(organization)?.projects.values() ?? []) releaseKeys(state, project)
   const { config, revision } = content
+  const notUnderstoodIn = Map.groupBy(notUnderstood, ({ project }) => project)
   const projects = new Map(
     (config?.projects ?? []).map((project) => {
-      const ofProject = notUnderstood.filter((one) => one.project === project.id)
+      const ofProject = notUnderstoodIn.get(project.id) ?? []
       const prepared = prepareProject(project, { organization, revision, plan: config?.plan ?? {}, ofProject })
       return [project.id, prepared]
     }),
   )
-  for (const project of projects.values()) {
-    for (const entry of project.config.keys) {
-      state.keys.set(entry.sha256, [...(state.keys.get(entry.sha256) ?? []), { entry, project }])
-    }
-  }
+  const before = state.organizations.get(organization)?.projects ?? new Map<string, CatalogProject>()
+  placeKeys(state, organization, keysIn(before.values()), keysIn(projects.values()))
   state.organizations.set(organization, { ...content, projects })
 }
 
-function releaseKeys(state: CatalogState, project: CatalogProject): void {
-  for (const { sha256 } of project.config.keys) {
-    const others = (state.keys.get(sha256) ?? []).filter((key) => key.project !== project)
-    if (others.length > 0) state.keys.set(sha256, others)
+function keysIn(projects: Iterable<CatalogProject>): Map<string, CatalogKey[]> {
+  const keys = [...projects].flatMap((project) => project.config.keys.map((entry): CatalogKey => ({ entry, project })))
+  return Map.groupBy(keys, ({ entry }) => entry.sha256)
+}
+
+/** A key that the organization keeps stays in its place among those that others have of the same hash. */
+function placeKeys(
+  state: CatalogState,
+  organization: string,
+  before: ReadonlyMap<string, readonly CatalogKey[]>,
+  after: ReadonlyMap<string, readonly CatalogKey[]>,
+): void {
+  const isOwn = ({ project }: CatalogKey) => project.organization === organization
+  for (const sha256 of new Set([...before.keys(), ...after.keys()])) {
+    const all = state.keys.get(sha256) ?? []
+    const at = all.findIndex(isOwn)
+    const others = all.filter((key) => !isOwn(key))
+    const placed = others.toSpliced(at < 0 ? others.length : at, 0, ...(after.get(sha256) ?? []))
+    if (placed.length > 0) state.keys.set(sha256, placed)
     else state.keys.delete(sha256)
   }
 }

@@ -173,6 +173,20 @@ describe('the catalog', () => {
     expect(keyByHash(HASH)?.project.organization).toBe('acme')
   })
 
+  it('leaves it there when that organization applies again, and passes it on when it is released', () => {
+    const [mine, taken] = [configured('acme', 1, withKey('mine')), configured('thief', 1, withKey('taken'))]
+    const again = configured('acme', 2, { ...withKey('renamed'), plan: { eventsPerMonth: 10 } })
+    const { keyByHash } = fold(mine, taken, again)
+    expect(keyByHash(HASH)).toMatchObject({
+      entry: { name: 'renamed' },
+      project: { organization: 'acme', revision: 2 },
+    })
+    const takenAgain = configured('thief', 2, withKey('taken again'))
+    expect(fold(mine, taken, again, takenAgain).keyByHash(HASH)?.project.organization).toBe('acme')
+    const released = configured('acme', 3, {})
+    expect(fold(mine, taken, again, released).keyByHash(HASH)?.project.organization).toBe('thief')
+  })
+
   it.each([
     ['is released first', ['acme', 'other']],
     ['is taken first', ['other', 'acme']],

@@ -47,7 +47,7 @@ describe('a record of a later version', () => {
   const ALL_HOLDS = { revision: 7, config: { requireUserSignature: true } }
 
   it('is among the samples for each of these specs', () => {
-    expect(readdirSync(SAMPLES)).toHaveLength(10)
+    expect(readdirSync(SAMPLES)).toHaveLength(11)
   })
 
   it('with unknown settings holds', () => {
@@ -61,6 +61,7 @@ describe('a record of a later version', () => {
     ['new-operator-in-a-segment', ['segment paying', 'form nps']],
     ['new-operator-in-an-audience', ['form csat']],
     ['new-gate', ['form csat']],
+    ['deep-condition', ['form csat']],
   ])('with a %s holds but for what carries it', (sample, expected) => {
     const { shop, isValid, problems } = foldSample(sample)
     expect(shop).toMatchObject(ALL_HOLDS)

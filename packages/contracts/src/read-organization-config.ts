@@ -33,6 +33,9 @@ export type ConfigReading =
     }
   | { readonly outcome: 'unreadable'; readonly reason: string }
 
+/** Of a form, segment or key as JSON, itself included. More than a workspace file can say: `apply` refuses deeper ones. */
+const MAX_LEVELS = 64
+
 const unknowns = z.array(z.unknown()).default([])
 const ReadRateLimit = z.object(RateLimit.shape).default(DEFAULT_RATE_LIMIT)
 const ReadSwitches = z.array(z.object(SlugSwitch.shape)).default([])
@@ -67,7 +70,8 @@ const ReadOrganization = z.object({
  * The configuration in a record of the catalog, as far as this version understands it (docs/decisions/0012). A member that
  * it does not know is ignored in settings. In a form, segment or key such a member could change the meaning: the whole form,
  * segment or key is not understood. A form or segment that is not understood stays in the configuration, but is never
- * queued and has no members. A key that is not understood is refused. `unreadable`: a setting has another shape.
+ * queued and has no members. A key that is not understood is refused. `unreadable`: a setting has another shape. Never
+ * throws for data, and takes time in proportion to it.
  */
 export function readOrganizationConfig(json: unknown): ConfigReading {
   const parsed = ReadOrganization.safeParse(json)
@@ -88,7 +92,7 @@ export function readKeys(json: unknown): ReadonlyMap<string, readonly KeyEntry[]
     projects.flatMap((project): [string, KeyEntry[]][] => {
       const [id, keys] = [memberOf(project, 'id'), memberOf(project, 'keys')]
       if (typeof id !== 'string' || !Array.isArray(keys)) return []
-      return [[id, keys.flatMap((key) => KeyEntry.safeParse(key).data ?? [])]]
+      return [[id, keys.flatMap((key) => readEntry(KeyEntry, key, 'name').value ?? [])]]
     }),
   )
 }
@@ -127,16 +131,42 @@ interface Entry<Value> {
 function readEntry<Value>(schema: z.ZodType<Value>, raw: unknown, idMember: string): Entry<Value> {
   const name = memberOf(raw, idMember)
   const id = typeof name === 'string' ? name : '?'
+  // The schema follows every level with calls of its own, and would overflow the stack.
+  if (isDeeperThan(raw, MAX_LEVELS)) return { id, raw, reason: `is nested deeper than ${MAX_LEVELS} levels` }
   const parsed = schema.safeParse(raw)
   return parsed.success ? { id, raw, value: parsed.data } : { id, raw, reason: reasonOf(parsed.error) }
 }
 
+function isDeeperThan(json: unknown, maxLevels: number): boolean {
+  let level: readonly unknown[] = [json]
+  for (let depth = 0; depth < maxLevels && level.length > 0; depth += 1)
+    level = level.filter(isObject).flatMap(Object.values)
+  return level.some(isObject)
+}
+
 /** A segment that names one which is not understood would have another meaning. So would one that names that segment. */
 function withoutUnknownReferences(segments: readonly Entry<Segment>[]): readonly Entry<Segment>[] {
-  const known = new Set(segments.flatMap(({ id, value }) => (value ? id : [])))
-  const next = segments.map((segment) => withoutUnknownSegments(segment, segment.value?.where, known))
-  const isSettled = next.every((segment, index) => segment === segments[index])
-  return isSettled ? next : withoutUnknownReferences(next)
+  const names = segments.map(({ value }) => new Set(value && segmentsNamedIn(value.where)))
+  const namedBy = new Map<string, number[]>()
+  const understood = new Map<string, number>() // segments of each id: a record may repeat one
+  for (const [index, { id, value }] of segments.entries()) {
+    if (value) understood.set(id, (understood.get(id) ?? 0) + 1)
+    for (const name of names[index] ?? []) (namedBy.get(name) ?? namedBy.set(name, []).get(name))?.push(index)
+  }
+  const settled = [...segments]
+  const unknown = [...namedBy.keys()].filter((id) => !understood.has(id))
+  for (const name of unknown) {
+    for (const index of namedBy.get(name) ?? []) {
+      const segment = settled[index]
+      if (!segment?.value) continue
+      const { id, raw } = segment
+      settled[index] = namesUnknown(id, raw, name)
+      const left = (understood.get(id) ?? 0) - 1
+      understood.set(id, left)
+      if (left === 0) unknown.push(id) // the loop reaches it
+    }
+  }
+  return settled
 }
 
 function withoutUnknownSegments<Value>(
@@ -145,8 +175,11 @@ function withoutUnknownSegments<Value>(
   known: ReadonlySet<string>,
 ): Entry<Value> {
   const unknown = condition && segmentsNamedIn(condition).find((id) => !known.has(id))
-  if (unknown === undefined) return entry
-  return { id: entry.id, raw: entry.raw, reason: `names segment ${unknown}, which is not understood` }
+  return unknown === undefined ? entry : namesUnknown(entry.id, entry.raw, unknown)
+}
+
+function namesUnknown(id: string, raw: unknown, segment: string): Entry<never> {
+  return { id, raw, reason: `names segment ${segment}, which is not understood` }
 }
 
 /** A segment without members. If its id cannot be read, nothing can name it, and it is left out. */
@@ -168,7 +201,9 @@ function reasonOf({ issues: [issue] }: z.ZodError): string {
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined
+  return isObject(value) && Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { NEVER } from './condition.ts'
 import { OrganizationConfig } from './organization-config.ts'
 import { readOrganizationConfig } from './read-organization-config.ts'
@@ -8,6 +8,13 @@ function read(members: object, organization: object = {}) {
   const reading = readOrganizationConfig({ id: 'acme', projects: [{ id: 'shop', ...members }], ...organization })
   if (reading.outcome === 'unreadable') throw new Error(reading.reason)
   return { ...reading, project: reading.config.projects[0]! }
+}
+
+/** A condition of so many levels. */
+function nested(levels: number): object {
+  let condition: object = { trait: 'plan', is: 'pro' }
+  for (let level = 1; level < levels; level += 1) condition = { not: condition }
+  return condition
 }
 
 const NPS = { id: 'nps', triggers: [{ event: 'checkout' }] }
@@ -106,6 +113,54 @@ describe('a configuration of a later version', () => {
     expect(notUnderstood.map(({ kind, id }) => `${kind} ${id}`)).toEqual(['segment young', 'segment old', 'form nps'])
     expect(project.segments.map(({ where }) => where)).toEqual([NEVER, NEVER, { trait: 'plan', is: 'pro' }])
     expect(project.forms.map(({ audience }) => audience)).toEqual([NEVER, { segment: 'paying' }])
+  })
+
+  it('has more levels than the stack has room for: what carries them is not understood', () => {
+    const backend = { name: 'backend', kind: 'admin', environment: 'P', sha256: HASH }
+    const { project, notUnderstood } = read({
+      segments: [
+        { id: 'deep', where: nested(10_000) },
+        { id: 'paying', where: nested(62) },
+      ],
+      forms: [
+        { ...NPS, audience: nested(10_000) },
+        { ...NPS, id: 'csat', triggers: [{ event: 'a', where: nested(10_000) }] },
+        { ...NPS, id: 'flat', audience: { segment: 'paying' } },
+      ],
+      keys: [{ ...backend, scope: nested(10_000) }, backend],
+    })
+    expect(notUnderstood.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
+      'segment deep',
+      'form nps',
+      'form csat',
+      'key backend',
+    ])
+    expect(project.segments[1]).toEqual({ id: 'paying', where: nested(62) })
+    expect(project.forms[2]).toMatchObject({ audience: { segment: 'paying' } })
+    expect(project.keys).toEqual([backend])
+  })
+
+  it('has a long chain of segments whose last one is unknown: each of them is looked at once', () => {
+    const length = 1_000
+    const chain = Array.from({ length }, (_, index) => ({ id: `s${index}`, where: { segment: `s${index + 1}` } }))
+    const lookUps = [Set.prototype, Map.prototype].map((prototype) => vi.spyOn(prototype, 'has'))
+    onTestFinished(() => lookUps.forEach((spy) => spy.mockRestore()))
+    const { notUnderstood } = read({ segments: chain })
+    expect(notUnderstood.map(({ id }) => id)).toEqual(chain.map(({ id }) => id))
+    const looked = lookUps.reduce((sum, spy) => sum + spy.mock.calls.length, 0)
+    expect(looked).toBeLessThan(20 * length)
+  })
+
+  it('repeats a segment: what names it is understood while one of them is', () => {
+    const paying = { id: 'paying', where: { trait: 'plan', is: 'pro' } }
+    const later = { id: 'paying', where: { trait: 'plan', near: 1 } }
+    const named = { id: 'named', where: { segment: 'paying' } }
+    expect(read({ segments: [later, paying, named] }).notUnderstood.map(({ id }) => id)).toEqual(['paying'])
+    expect(read({ segments: [later, later, named] }).notUnderstood.map(({ id }) => id)).toEqual([
+      'paying',
+      'paying',
+      'named',
+    ])
   })
 
   it('has a key with a member that is unknown: it is refused, because it may be limited', () => {

@@ -105,8 +105,12 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     return new Map(offsets.map(({ partition, low, high }) => [partition, { low: BigInt(low), high: BigInt(high) }]))
   }
 
+  /** A starting broker refuses what concerns groups for longer than kafkajs tries. */
+  const askCoordinator = <T>(ask: () => Promise<T>): Promise<T> =>
+    keepTrying(ask, { message: 'Cannot read groups; trying again', logger, giveUpAfterMs: requestTimeoutMs })
+
   const committedBy = async (groupId: string, topic: string) => {
-    const [answer] = await admin.fetchOffsets({ groupId, topics: [topic] })
+    const [answer] = await askCoordinator(() => admin.fetchOffsets({ groupId, topics: [topic] }))
     return answer?.partitions.filter(({ offset }) => !offset.startsWith('-')) ?? []
   }
 
@@ -165,13 +169,11 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
       return new Map(committed.map(({ partition, metadata }) => [partition, metadata ?? '']))
     },
     listGroups: async (prefix) => {
-      // kafkajs retries everything else itself, but not this, which a starting broker refuses.
-      const trying = { message: 'Cannot list groups; trying again', logger, signal: new AbortController().signal }
-      const { groups } = await keepTrying(() => admin.listGroups(), { ...trying, giveUpAfterMs: requestTimeoutMs })
+      const { groups } = await askCoordinator(() => admin.listGroups())
       return groups.map(({ groupId }) => groupId).filter((groupId) => groupId.startsWith(prefix))
     },
     describeGroup: async (groupId) => {
-      const { groups } = await admin.describeGroups([groupId])
+      const { groups } = await askCoordinator(() => admin.describeGroups([groupId]))
       const members = groups[0]?.members ?? []
       return {
         state: groups[0]?.state ?? 'Unknown',

@@ -9,6 +9,7 @@ import {
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
 import { isAddressRange } from './http/caller-address.ts'
+import { REQUEST_BUDGET_MS } from './request/budget.ts'
 
 const gatewayConfig = z
   .object({
@@ -17,6 +18,13 @@ const gatewayConfig = z
     GATEWAY_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_080),
     /** Requests at once; one more is answered 503. */
     GATEWAY_MAX_IN_FLIGHT: z.coerce.number('must be a number of requests').int().min(1).default(4_000),
+    /** How long a request may take, ms. */
+    GATEWAY_REQUEST_BUDGET_MS: z.coerce
+      .number('must be a number of milliseconds')
+      .int()
+      .min(200, 'must be at least 200')
+      .max(30_000, 'must be at most 30000')
+      .default(REQUEST_BUDGET_MS),
     /** Bytes of bodies at once, as sent and as inflated; more are answered 503. Default 64 MiB. */
     GATEWAY_MAX_BODY_BYTES_IN_FLIGHT: z.coerce
       .number('must be a number of bytes')
@@ -44,6 +52,7 @@ const gatewayConfig = z
     host: env.GATEWAY_HOST,
     port: env.GATEWAY_PORT,
     maxInFlight: env.GATEWAY_MAX_IN_FLIGHT,
+    requestBudgetMs: env.GATEWAY_REQUEST_BUDGET_MS,
     maxBodyBytesInFlight: env.GATEWAY_MAX_BODY_BYTES_IN_FLIGHT,
     maxConnections: env.GATEWAY_MAX_CONNECTIONS,
     trustedProxies: env.GATEWAY_TRUSTED_PROXIES,

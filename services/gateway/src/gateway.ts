@@ -37,7 +37,7 @@ export interface GatewayParts
   extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'> {
   /** Names this process among gateways: the channel of its replies. */
   readonly instanceId: string
-  /** How long a request may take: {@link REQUEST_BUDGET_MS} but in tests. */
+  /** How long a request may take. */
   readonly requestBudgetMs: number
   readonly catalog: CatalogView
   readonly connection: LogConnection

@@ -16,7 +16,7 @@ import { readGatewayConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts'
-import { REQUEST_BUDGET_MS } from './request/budget.ts'
+import { publishTimeoutMs } from './request/budget.ts'
 import { loadCountries } from './routes/caller-country.ts'
 
 const config = configOrExit(readGatewayConfig)
@@ -27,12 +27,15 @@ const metrics = createMetrics('gateway')
 
 const catalog = createCatalogView(connection, { serviceName: 'gateway', logger })
 createCatalogMetrics(metrics, catalog)
-const publisher = createPublisher(connection, { logger, onRequest: createPublishMetrics(metrics) })
+const publisher = createPublisher(connection, {
+  requestTimeoutMs: publishTimeoutMs(config.requestBudgetMs),
+  logger,
+  onRequest: createPublishMetrics(metrics),
+})
 const redis = createRedis({ url: config.redisUrl, name: 'gateway', logger })
 const subscriber = createRedisSubscriber({ url: config.redisUrl, name: 'gateway-replies', logger })
 const gateway = createGateway({
   ...config,
-  requestBudgetMs: REQUEST_BUDGET_MS,
   instanceId,
   catalog,
   connection,

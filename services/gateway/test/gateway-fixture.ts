@@ -11,7 +11,7 @@ import type { z } from 'zod'
 import { createGateway, type GatewayParts } from '../src/gateway.ts'
 import { createHttpServer } from '../src/http/http-server.ts'
 import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts'
-import { REQUEST_BUDGET_MS } from '../src/request/budget.ts'
+import { publishTimeoutMs, REQUEST_BUDGET_MS } from '../src/request/budget.ts'
 import { loadCountries } from '../src/routes/caller-country.ts'
 
 /** A port that nothing listens on. */
@@ -106,7 +106,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
     instanceId: randomUUID(),
     catalog: options.catalog ?? staticCatalog([config]),
     connection,
-    publisher: createPublisher(connection, { logger, requestTimeoutMs: 0.75 * requestBudgetMs }),
+    publisher: createPublisher(connection, { logger, requestTimeoutMs: publishTimeoutMs(requestBudgetMs) }),
     redis: redis.client,
     subscriber: subscriber.client,
     services: {

@@ -5,27 +5,29 @@ import { newKey } from './gateway-fixture.ts'
 import { type GatewayFixtureOptions, type GatewayFixture } from './gateway-fixture.ts'
 import { givenGateway } from './given-gateway.ts'
 
-/** One gateway and two organizations on it, with a key each. */
-export async function givenTenants(services: GatewayFixtureOptions['services']): Promise<{
+/** One gateway and two organizations on it: a key for each project of the loud one, and one for the quiet one. */
+export async function givenTenants(
+  services: GatewayFixtureOptions['services'],
+  { projects = 1 }: { readonly projects?: number } = {},
+): Promise<{
   readonly gateway: GatewayFixture
-  readonly loud: string
+  readonly loud: readonly string[]
   readonly quiet: string
 }> {
-  const [loud, quiet] = [newKey('admin', 'P'), newKey('admin', 'P')]
-  const catalog = staticCatalog([organizationWith('loud', loud), organizationWith('quiet', quiet)])
+  const loud = Array.from({ length: projects }, () => newKey('admin', 'P'))
+  const quiet = newKey('admin', 'P')
+  const catalog = staticCatalog([organizationWith('loud', loud), organizationWith('quiet', [quiet])])
   return { gateway: await givenGateway({ catalog, ...(services && { services }) }), loud, quiet }
 }
 
-function organizationWith(id: string, key: string): OrganizationConfig {
+function organizationWith(id: string, keys: readonly string[]): OrganizationConfig {
   const rateLimit = { perSecond: 10_000, burst: 10_000 }
   return OrganizationConfig.parse({
     id,
-    projects: [
-      {
-        id: 'shop',
-        rateLimits: { admin: rateLimit, sdk: rateLimit },
-        keys: [{ name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(key) }],
-      },
-    ],
+    projects: keys.map((key, index) => ({
+      id: `shop-${index}`,
+      rateLimits: { admin: rateLimit, sdk: rateLimit },
+      keys: [{ name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(key) }],
+    })),
   })
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { runPacedLoad } from '@nextvisit/testing/black-box'
+import { eventually, runPacedLoad } from '@nextvisit/testing/black-box'
 import type { RecordingClient, Request } from './recording-client.ts'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { Random } from './seeded-random.ts'
@@ -43,7 +43,8 @@ export function createTraffic({ client, projects, random, perSecond }: TrafficOp
       for (const project of projects) {
         for (let user = 0; user < USERS; user++) {
           const body = { userName: `user-${user}`, userAttributes: { $set: { plan: user % 2 === 0 ? 'pro' : 'free' } } }
-          const { status } = await client.send(project, { route: '/v2/admin/identify-user', body })
+          const identify = () => client.send(project, { route: '/v2/admin/identify-user', body })
+          const { status } = await eventually(identify, (answer) => answer.status === 200, 30_000)
           if (status !== 200) throw new Error(`A healthy stack answered ${status} to an identify`)
         }
       }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { FetchedRecord } from '@nextvisit/log'
 
-/** The commit of the release before this one. */
-const COMMIT = '28d0a26'
+/** Stands for the release before this one, since nothing has been released: a commit of main, moved on with each release. */
+const COMMIT = '76a7e8e'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 const PACKAGES = ['contracts', 'domain', 'catalog']
 
@@ -18,8 +18,12 @@ export interface PreviousReading {
   readonly revisions: Readonly<Record<string, number>>
   /** By SHA-256, those that are valid. */
   readonly keys: readonly string[]
-  /** Reasons why records were skipped. */
-  readonly skipped: readonly string[]
+  /** Projects by organization, as that release understands them. */
+  readonly projects: Readonly<Record<string, readonly unknown[]>>
+  /** What it does not understand of the records that count. */
+  readonly problems: readonly unknown[]
+  /** How each record was read. */
+  readonly outcomes: readonly string[]
 }
 
 /** Reads records of the catalog with the code of the previous release, from its commit, in a process of its own. */
@@ -28,25 +32,37 @@ export function readWithPreviousRelease(records: readonly FetchedRecord[]): Prev
   const script = path.join(folder, 'packages/catalog/read-previous.ts')
   writeFileSync(script, READER)
   const input = JSON.stringify(
-    records.map(({ value, headers }) => ({ value: value?.toString('utf8') ?? null, headers })),
+    records.map(({ key, value, headers }) => ({
+      key: key?.toString('utf8') ?? null,
+      value: value?.toString('utf8') ?? null,
+      headers,
+    })),
   )
   return JSON.parse(execFileSync(process.execPath, [script], { input, encoding: 'utf8' })) as PreviousReading
 }
 
 const READER = `
 import { readFileSync } from 'node:fs'
-import { decodeRecord, OrganizationConfigured } from '@nextvisit/contracts'
-import { emptyCatalog, foldCatalog } from './src/fold-catalog.ts'
+import { emptyCatalog, foldCatalog, lookupsOf } from './src/fold-catalog.ts'
+import { readCatalogRecord } from './src/read-catalog-record.ts'
 
 const state = emptyCatalog()
-const skipped = []
-for (const { value, headers } of JSON.parse(readFileSync(0, 'utf8'))) {
-  const decoded = decodeRecord(OrganizationConfigured, value === null ? null : Buffer.from(value), headers)
-  if (decoded.outcome === 'ok') foldCatalog(state, decoded.fact)
-  else skipped.push(decoded.reason)
-}
-const revisions = Object.fromEntries(Array.from(state.organizations, ([id, { revision }]) => [id, revision]))
-console.log(JSON.stringify({ revisions, keys: [...state.keys.keys()], skipped }))
+const bufferOf = (text) => (text === null ? null : Buffer.from(text))
+const outcomes = JSON.parse(readFileSync(0, 'utf8')).map(({ key, value, headers }) => {
+  const record = readCatalogRecord({ key: bufferOf(key), value: bufferOf(value), headers })
+  foldCatalog(state, record)
+  return record.outcome
+})
+const byId = (valueOf) => Object.fromEntries(Array.from(state.organizations, ([id, held]) => [id, valueOf(held)]))
+console.log(
+  JSON.stringify({
+    revisions: byId(({ revision }) => revision),
+    keys: [...state.keys.keys()],
+    projects: byId(({ config }) => config?.projects ?? []),
+    problems: lookupsOf(state).problems(),
+    outcomes,
+  }),
+)
 `
 
 /** The packages as that commit has them. Their own imports of each other lead to that commit, too. */

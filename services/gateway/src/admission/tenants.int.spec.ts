@@ -19,31 +19,39 @@ const manyTraits = (prefix: string) => ({
 })
 
 describe('a tenant that asks as loudly as it can (decisions.md, Busy and broken)', () => {
-  it('makes nothing unchecked, neither for others nor for itself: what it asks too much is refused', async () => {
-    // A registry that is slow, but answers each call within a quarter of its time: ten milliseconds a name.
-    const registry = await givenService({
-      [claim]: async ({ claims }) => {
-        await sleep(10 * claims.reduce((names, { slugs }) => names + slugs.length, 0))
-        return { verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }
-      },
-    })
-    const { gateway, loud, quiet } = await givenTenants({ traitRegistry: registry.url })
-    const flood = Promise.all(
-      Array.from({ length: 40 }, (_, index) => gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud)),
-    )
-    const heard = []
-    await until(() => registry.calls.length > 0)
-    await gateway.post(IDENTIFY, { userName: 'ada' }, quiet)
-    for (let index = 0; index < 10; index += 1)
-      heard.push(await gateway.post(TRACK, { userName: 'ada', eventName: `quiet ${index}` }, quiet))
-    expect(statusesOf(heard)).toEqual(new Set([202]))
-    expect(statusesOf(await flood)).toEqual(new Set([200, 503]))
-    expect(await gateway.unchecked()).toEqual({})
-    for (const { body } of registry.calls)
-      expect(claimsIn([{ path: claim, body }]).flatMap(({ slugs }) => slugs).length).toBeLessThanOrEqual(
-        MAX_CLAIMED_NAMES,
+  it.each([
+    ['one project', 1],
+    ['many projects', 40],
+  ])(
+    'of %s makes nothing unchecked, neither for others nor for itself: what it asks too much is refused',
+    async (_name, projects) => {
+      // A registry that is slow, but answers each call within a quarter of its time: ten milliseconds a name.
+      const registry = await givenService({
+        [claim]: async ({ claims }) => {
+          await sleep(10 * claims.reduce((names, { slugs }) => names + slugs.length, 0))
+          return { verdicts: claims.map(({ slugs }) => slugs.map(() => 'registered')) }
+        },
+      })
+      const { gateway, loud, quiet } = await givenTenants({ traitRegistry: registry.url }, { projects })
+      const flood = Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          gateway.post(IDENTIFY, manyTraits(`loud-${index}`), loud[index % projects]!),
+        ),
       )
-  })
+      const heard = []
+      await until(() => registry.calls.length > 0)
+      await gateway.post(IDENTIFY, { userName: 'ada' }, quiet)
+      for (let index = 0; index < 10; index += 1)
+        heard.push(await gateway.post(TRACK, { userName: 'ada', eventName: `quiet ${index}` }, quiet))
+      expect(statusesOf(heard)).toEqual(new Set([202]))
+      expect(statusesOf(await flood)).toEqual(new Set([200, 503]))
+      expect(await gateway.unchecked()).toEqual({})
+      for (const { body } of registry.calls)
+        expect(claimsIn([{ path: claim, body }]).flatMap(({ slugs }) => slugs).length).toBeLessThanOrEqual(
+          MAX_CLAIMED_NAMES,
+        )
+    },
+  )
 })
 
 describe('a partition that is behind (design.md, The user marker)', () => {

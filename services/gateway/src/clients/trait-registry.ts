@@ -21,7 +21,7 @@ export type Claimed =
   | { readonly outcome: 'claimed'; readonly verdicts: ReadonlyMap<string, ClaimVerdict> }
   /** Trait-registry did not say in time. */
   | { readonly outcome: 'unchecked' }
-  /** The project asks for too many names at once. */
+  /** The organization asks for too many names at once. */
   | { readonly outcome: 'crowded' }
 
 export type TraitRegistry = ReturnType<typeof createTraitRegistry>
@@ -31,7 +31,7 @@ export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
   const known = new LRUCache<string, true>({ max: MAX_KNOWN_NAMES })
   const isKnown = (space: NameSpace, slug: string) => known.get(keyOf(space, slug)) !== undefined
   const sizes = {
-    tenantOf: ({ organization, project }: NameSpace) => `${organization}/${project}`,
+    tenantOf: ({ organization }: NameSpace) => organization,
     weightOf: ({ slugs }: { readonly slugs: readonly string[] }) => slugs.length,
     maxWeight: MAX_CLAIMED_NAMES,
     bytesOf: bytesAsJson,

@@ -17,7 +17,14 @@ function acme(keys: readonly string[]): OrganizationConfig {
     projects: [
       {
         id: 'shop',
+        clientCreatedTraits: false,
+        clientCreatedEvents: false,
         allowedFields: ['email', '$deviceOs'],
+        requireUserSignature: true,
+        signingSecret: 'encrypted',
+        formCooldown: '1d',
+        sdk: { pingAgainInSeconds: 5, pingOnNextPageVisit: true, onPageDelaySeconds: 1 },
+        segment: { createUsers: false },
         rateLimits: { admin: { perSecond: 5, burst: 6 } },
         traits: [{ slug: 'note', enabled: false }],
         events: [{ slug: 'legacy', enabled: false }],
@@ -36,7 +43,25 @@ function acme(keys: readonly string[]): OrganizationConfig {
         forms: [
           {
             id: 'nps',
-            triggers: [{ event: 'checkout', count: 2, within: '7d' }, { visit: {} }, { firstSeen: { after: '1d' } }],
+            name: 'NPS',
+            enabled: false,
+            startsAt: '2026-11-01T00:00:00Z',
+            endsAt: '2026-12-01T00:00:00Z',
+            triggers: [
+              { event: 'checkout', count: 2, within: '7d' },
+              { event: 'checkout', since: 'session' },
+              {
+                event: 'checkout',
+                where: {
+                  all: [{ property: 'cart.total', atLeast: 100 }, { not: { property: 'coupon', exists: true } }],
+                },
+              },
+              { visit: {} },
+              { firstSeen: { after: '1d' } },
+            ],
+            sample: 50,
+            cooldown: { ignore: true },
+            priority: 7,
             audience: { all: [{ segment: 'paying' }, { not: { country: 'DE' } }, { device: '$deviceOs', is: 'iOS' }] },
             frequency: { repeat: { every: '30d' } },
             delay: '1h',
@@ -52,7 +77,7 @@ function acme(keys: readonly string[]): OrganizationConfig {
 describe('the reader of the previous release', () => {
   // Where the commit is missing (a shallow clone), the recorded samples in packages/catalog/test/later-records remain.
   it.skipIf(!hasPreviousRelease())(
-    'understands what this release applies, so that services can be upgraded one by one',
+    'understands all of what this release applies, so that services can be upgraded one by one',
     async () => {
       await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
       for (const keys of [[KEPT, REVOKED], [KEPT, REVOKED, 'c'.repeat(64)], [KEPT]]) {
@@ -65,8 +90,9 @@ describe('the reader of the previous release', () => {
       expect(readWithPreviousRelease(records)).toEqual({
         revisions: { acme: 3 },
         keys: [KEPT],
-        // A tombstone.
-        skipped: ['value is null'],
+        projects: { acme: acme([KEPT]).projects },
+        problems: [],
+        outcomes: ['read', 'read', 'tombstone', 'read'],
       })
     },
   )
