@@ -13,7 +13,7 @@ import { readWatermarks } from './with-log-admin.ts'
 import type { LogConnection } from './log-connection.ts'
 import { createOffsetCommits } from './offset-commits.ts'
 import { keysNote } from './partition-count.ts'
-import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions, Watermarks } from './record-consumer.ts'
+import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions } from './record-consumer.ts'
 
 /** One kafkajs consumer, from its join to its end. It is not used again once it is lost. */
 export interface GroupMember {
