@@ -1,15 +1,8 @@
 import { hash, randomUUIDv7 } from 'node:crypto'
-import {
-  type JsonObject,
-  memberIn,
-  memberOf,
-  parseSegmentMessage,
-  SEGMENT_LIMITS,
-  SEGMENT_RULES,
-} from '@nextvisit/domain'
+import { type JsonObject, memberIn, memberOf, parseSegmentMessage } from '@nextvisit/domain'
 import { idempotentRequestOf, isIdempotencyKey } from '../idempotency/idempotent-request.ts'
 import { type Answer, answer } from '../request/answer.ts'
-import { type Refusal, refuse, refuseBody } from '../request/refusals.ts'
+import { type Refusal, refuseBody } from '../request/refusals.ts'
 import { type CheckedRequest, ROUTES } from '../request/route.ts'
 import {
   createPrepareInOrder,
@@ -28,9 +21,11 @@ export interface SegmentItemParts {
   readonly onLeftOut: (reason: 'anonymous' | 'type' | 'trait', count: number) => void
 }
 
+/** A user who needs no identify before an event, or that identify. */
+type KnownUser = 'identified' | PreparedItem
+
 /** What a message is answered with that leaves no record. */
 const NOTHING_RECORDED = answer(200, {})
-const TOO_LARGE = refuse({ status: 413, ...SEGMENT_RULES.messageBytes })
 
 /** Prepares the messages of one request (decisions.md, Segment's API). `type`: of all of them, or undefined for their own. */
 export function createPrepareSegmentItem(
@@ -40,22 +35,35 @@ export function createPrepareSegmentItem(
 ): PrepareItem {
   const prepareInOrder = createPrepareInOrder(prepare)
   const createUsers = request.project.config.segment?.createUsers ?? true
-  /** By userName: the identify before the user's first event here; undefined where none is needed. */
-  const creating = new Map<unknown, Promise<PreparedItem | undefined>>()
+  /** By userName: what the messages so far say of the user; undefined where they say nothing. */
+  const users = new Map<unknown, Promise<KnownUser | undefined>>()
 
-  async function create(userName: unknown, identifying: () => CheckedRequest): Promise<PreparedItem | undefined> {
+  async function createUnlessKnown(
+    before: Promise<KnownUser | undefined> | undefined,
+    userName: unknown,
+    identifying: () => CheckedRequest,
+  ): Promise<KnownUser> {
+    const known = await before
+    if (known !== undefined) return known
     const isNew = createUsers && typeof userName === 'string' && (await isMissing(request, userName))
-    return isNew ? prepareInOrder('identify', identifying()) : undefined
+    return isNew ? prepareInOrder('identify', identifying()) : 'identified'
+  }
+
+  function prepareIdentify(identifying: CheckedRequest): Promise<PreparedItem> {
+    const userName = memberOf(identifying.body, 'userName')
+    const prepared = prepareInOrder('identify', identifying)
+    users.set(userName, knownAfter(prepared, users.get(userName)))
+    return prepared
   }
 
   /** An event of an unknown user identifies them first. */
   async function prepareTrack(tracking: CheckedRequest, identifying: () => CheckedRequest): Promise<PublishableItem> {
     const userName = memberOf(tracking.body, 'userName')
-    const created = creating.get(userName) ?? create(userName, identifying)
-    creating.set(userName, created)
-    const user = await created
-    if (user?.outcome === 'refused') return user
-    if (user?.outcome !== 'prepared') return prepareInOrder('track', tracking)
+    const known = createUnlessKnown(users.get(userName), userName, identifying)
+    users.set(userName, known)
+    const user = await known
+    if (user === 'identified' || user.outcome === 'answered') return prepareInOrder('track', tracking)
+    if (user.outcome === 'refused') return user
     const event = await prepareInOrder('track', { ...tracking, isIdentified: Promise.resolve(true) })
     return {
       outcome: 'prepared',
@@ -72,17 +80,22 @@ export function createPrepareSegmentItem(
       onLeftOut(parsed.reason, 1)
       return NOTHING_RECORDED
     }
-    const content = contentOf(message as JsonObject)
-    if (Buffer.byteLength(content) > SEGMENT_LIMITS.messageBytes) return TOO_LARGE
+    const { content } = parsed
     const requestOf = (body: JsonObject, part: 'message' | 'user') =>
       messageRequestOf(request, { body, key: keyOfMessage(message), content, part })
     if (parsed.outcome === 'track')
       return prepareTrack(requestOf(parsed.track, 'message'), () => requestOf(parsed.identify, 'user'))
     onLeftOut('trait', parsed.droppedTraits)
-    const identifying = requestOf(parsed.identify, 'message')
-    creating.set(memberOf(identifying.body, 'userName'), Promise.resolve(undefined))
-    return prepareInOrder('identify', identifying)
+    return prepareIdentify(requestOf(parsed.identify, 'message'))
   }
+}
+
+/** An identify that was refused says nothing of the user: the next event may still create them. */
+async function knownAfter(
+  preparing: Promise<PreparedItem>,
+  before: Promise<KnownUser | undefined> | undefined,
+): Promise<KnownUser | undefined> {
+  return (await preparing).outcome === 'refused' ? before : 'identified'
 }
 
 interface MessagePart {
@@ -114,11 +127,6 @@ export function keyOfMessage(message: unknown): string | undefined {
   if (typeof messageId === 'number') return String(messageId)
   if (typeof messageId !== 'string' || messageId === '') return undefined
   return isIdempotencyKey(messageId) ? messageId : hash('sha256', messageId)
-}
-
-/** What stays the same when a library sends a message again: `sentAt` does not. */
-function contentOf({ sentAt: _sentAt, writeKey: _key, type: _type, ...content }: JsonObject): string {
-  return JSON.stringify(content)
 }
 
 /** The event counts only for a user who exists. */
