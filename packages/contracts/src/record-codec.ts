@@ -129,7 +129,9 @@ export function isStorable(json: unknown): boolean {
   if (typeof json === 'string') return json.isWellFormed() && !json.includes('\u0000')
   if (typeof json !== 'object' || json === null) return true
   if (Array.isArray(json)) return json.every(isStorable)
-  return Object.entries(json).every(([key, member]) => isStorable(key) && isStorable(member))
+  // Half of what `Object.entries` costs. What came out of JSON inherits no name.
+  for (const name in json) if (!isStorable(name) || !isStorable((json as Record<string, unknown>)[name])) return false
+  return true
 }
 
 function rejected(reason: string): { readonly outcome: 'rejected'; readonly reason: string } {

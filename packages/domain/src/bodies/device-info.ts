@@ -1,8 +1,8 @@
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
 import countries from 'i18n-iso-countries'
-import { LRUCache } from 'lru-cache'
-import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
+import { BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
+import { isTimezone } from './is-timezone.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
 // The package is CommonJS whose names Node cannot see: only the default import works outside of vitest.
@@ -10,9 +10,6 @@ const { getAlpha2Codes } = countries
 // XK is a code that its users agreed on; ISO has not assigned it.
 const ASSIGNED_COUNTRIES = new Set(Object.keys(getAlpha2Codes()).filter((code) => code !== 'XK'))
 const deviceFields: ReadonlySet<string> = new Set(DEVICE_FIELDS)
-
-/** Building a DateTimeFormat is slow, and callers name the same few zones again and again. */
-const knownTimezones = new LRUCache<string, true>({ max: 1_000 })
 
 export function isDeviceField(name: string): name is DeviceField {
   return deviceFields.has(name)
@@ -51,17 +48,4 @@ function checkCountry(value: unknown): CheckedDeviceValue {
   // Two letters first: in upper case `ß` is `SS`, which is South Sudan.
   const code = typeof value === 'string' && /^[a-z]{2}$/i.test(value) ? value.toUpperCase() : ''
   return ASSIGNED_COUNTRIES.has(code) ? { outcome: 'ok', value: code } : reject(BODY_RULES.country)
-}
-
-function isTimezone(name: string): boolean {
-  // Intl takes offsets such as +01:00 too, and reads a text of any length.
-  if (name.length > BODY_LIMITS.timezoneLength || !/^[A-Za-z]/.test(name)) return false
-  if (knownTimezones.has(name)) return true
-  try {
-    void new Intl.DateTimeFormat('en', { timeZone: name })
-  } catch {
-    return false
-  }
-  knownTimezones.set(name, true)
-  return true
 }

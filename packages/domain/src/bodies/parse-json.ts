@@ -30,14 +30,27 @@ export function parseUncheckedJson(bytes: Uint8Array): ParsedJson {
 
 /** What {@link parseJson} checks besides, of a part that could have been a body. */
 export function checkJson(part: JsonObject): Rejection | undefined {
-  if (hasMoreLevels(part, BODY_LIMITS.depth)) return reject(BODY_RULES.tooDeep(BODY))
+  return checkDepth(part) ?? checkStrings(part)
+}
+
+/** Before anything else that goes through the levels of a part: a deep one would overflow the stack. */
+export function checkDepth(part: JsonObject): Rejection | undefined {
+  return hasMoreLevels(part, BODY_LIMITS.depth) ? reject(BODY_RULES.tooDeep(BODY)) : undefined
+}
+
+/** Whether every string of a part can be stored. */
+export function checkStrings(part: JsonObject): Rejection | undefined {
   return isStorable(part) ? undefined : reject(BODY_RULES.notStorable(BODY))
 }
 
-/** Goes no further down than `levels`, so it can't overflow the stack. */
+/** Goes no further down than `levels`. */
 function hasMoreLevels(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => hasMoreLevels(inner, levels - 1))
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((inner) => hasMoreLevels(inner, levels - 1))
+  // Half of what `Object.values` costs. What came out of JSON inherits no name.
+  for (const name in value) if (hasMoreLevels((value as JsonObject)[name], levels - 1)) return true
+  return false
 }
 
 function parseText(text: string, what: string): ParsedJson {

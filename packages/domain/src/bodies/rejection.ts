@@ -6,8 +6,8 @@ export interface BodyRule extends Partial<RuleName> {
   readonly message: string
   /** Which input breaks the rule, in the words of the API's document. */
   readonly when: string
-  /** `no-user-name` stands apart: the contract answers it like a missing key. */
-  readonly reason?: 'no-user-name' | 'invalid'
+  /** The contract answers a missing userName like a missing key, and a message that is too large like a body that is. */
+  readonly reason?: 'no-user-name' | 'too-large' | 'invalid'
 }
 
 /** Why a body is not taken. */

@@ -1,9 +1,9 @@
 import type { FieldPolicy } from '../bodies/choose-fields.ts'
 import { isJsonObject, type JsonObject, memberOf } from '../bodies/json-object.ts'
-import { checkJson } from '../bodies/parse-json.ts'
+import { checkDepth, checkStrings } from '../bodies/parse-json.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
 import { instantOf } from '../occurred-at.ts'
-import { SEGMENT_RULES } from './segment-rules.ts'
+import { SEGMENT_LIMITS, SEGMENT_RULES } from './segment-rules.ts'
 import { deviceInfoOf } from './segment-context.ts'
 import { traitsOf } from './segment-traits.ts'
 
@@ -16,10 +16,16 @@ export interface SegmentClock {
   readonly receivedMs: number
 }
 
+interface RecordableMessage {
+  readonly identify: JsonObject
+  /** What stays the same when a library sends the message again, as JSON. */
+  readonly content: string
+}
+
 /** A message as the body of a single route. Both members of a track: its user may have to be identified first. */
 export type SegmentMessage =
-  | { readonly outcome: 'identify'; readonly identify: JsonObject; readonly droppedTraits: number }
-  | { readonly outcome: 'track'; readonly track: JsonObject; readonly identify: JsonObject }
+  | (RecordableMessage & { readonly outcome: 'identify'; readonly droppedTraits: number })
+  | (RecordableMessage & { readonly outcome: 'track'; readonly track: JsonObject })
   /** Nothing that Nextvisit keeps: an anonymous user, or a type without a meaning here. */
   | { readonly outcome: 'ignored'; readonly reason: 'anonymous' | 'type' }
   | Rejection
@@ -32,8 +38,13 @@ export function parseSegmentMessage(
   project: Pick<FieldPolicy, 'allowedFields'>,
 ): SegmentMessage {
   if (!isJsonObject(message)) return reject(SEGMENT_RULES.message)
-  const rejection = checkJson(message)
-  if (rejection) return rejection
+  // The depth first, then the size: what all the rest costs is bounded by them.
+  const tooDeep = checkDepth(message)
+  if (tooDeep) return tooDeep
+  const content = contentOf(message)
+  if (Buffer.byteLength(content) > SEGMENT_LIMITS.messageBytes) return reject(SEGMENT_RULES.messageBytes)
+  const notStorable = checkStrings(message)
+  if (notStorable) return notStorable
   if (IGNORED_TYPES.includes(type)) return { outcome: 'ignored', reason: 'type' }
   if (type !== 'identify' && type !== 'track') return reject(SEGMENT_RULES.messageType)
   const userName = userNameOfUserId(memberOf(message, 'userId'))
@@ -42,15 +53,20 @@ export function parseSegmentMessage(
     return { outcome: 'ignored', reason: 'anonymous' }
   }
   const identify = { userName, $deviceInfo: deviceInfoOf(memberOf(message, 'context')) }
-  if (type === 'track') return { outcome: 'track', identify, track: trackOf(userName, message, clock) }
+  if (type === 'track') return { outcome: 'track', identify, track: trackOf(userName, message, clock), content }
   const { $set, dropped } = traitsOf(memberOf(message, 'traits'), project)
-  return { outcome: 'identify', identify: { ...identify, userAttributes: { $set } }, droppedTraits: dropped }
+  return { outcome: 'identify', identify: { ...identify, userAttributes: { $set } }, droppedTraits: dropped, content }
 }
 
 /** The userName that a `userId` is. Some libraries send numbers. An empty one is none. */
 export function userNameOfUserId(userId: unknown): unknown {
   if (typeof userId === 'number') return String(userId)
   return userId === '' ? undefined : userId
+}
+
+/** Without `sentAt`, which differs each time. */
+function contentOf({ sentAt: _sentAt, writeKey: _key, type: _type, ...content }: JsonObject): string {
+  return JSON.stringify(content)
 }
 
 function trackOf(userName: unknown, message: JsonObject, clock: SegmentClock): JsonObject {

@@ -101,6 +101,29 @@ describe('the user of a message', () => {
   })
 })
 
+const messageOf = (bytes: number) => {
+  const frame = '{"userId":"ada","filling":""}'
+  return { userId: 'ada', filling: 'x'.repeat(bytes - frame.length) }
+}
+
+describe('a message that is too large', () => {
+  it.each(['identify', 'track', 'page'])('is refused before anything in it is read: %s', (type) => {
+    expect(read(messageOf(32_768), type).outcome).not.toBe('rejected')
+    expect(read(messageOf(32_769), type)).toMatchObject({ outcome: 'rejected', reason: 'too-large' })
+  })
+
+  it('is measured without what differs each time, and after its depth', () => {
+    const same = { type: 'identify', sentAt: 'x'.repeat(40_000), writeKey: 'x' }
+    expect(read({ ...same, ...messageOf(32_768) }).outcome).toBe('identify')
+    let deep: object = {}
+    for (let level = 0; level < 100_000; level += 1) deep = { deep }
+    expect(read({ userId: 'ada', deep })).toMatchObject({
+      outcome: 'rejected',
+      message: expect.stringContaining('nested'),
+    })
+  })
+})
+
 describe('the context of a message', () => {
   it('becomes device facts, as far as the device table allows', () => {
     const context = {
@@ -123,7 +146,8 @@ describe('the context of a message', () => {
         },
       },
     })
-    expect(JSON.stringify(read({ userId: 'ada', context }))).not.toContain('10.0.0.1')
+    const { content: _whole, ...recorded } = { content: '', ...read({ userId: 'ada', context }) }
+    expect(JSON.stringify(recorded)).not.toContain('10.0.0.1')
   })
 
   it.each([[undefined], ['x'], [{ os: 'x', app: null, device: [] }]])('may be anything: %j', (context) => {

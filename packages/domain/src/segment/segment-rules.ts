@@ -15,6 +15,7 @@ export const SEGMENT_RULES = nameRules({
   messageBytes: {
     message: `A message must be at most ${messageBytes} bytes as JSON`,
     when: `A message of more than ${messageBytes} bytes`,
+    reason: 'too-large',
   },
   messageType: {
     message: 'type must be identify, track, page, screen, group or alias',

@@ -1,12 +1,25 @@
 import { encryptSigningSecret, staticCatalog } from '@nextvisit/catalog'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
-import { parseApiKey, parseIdentifyBody, parseImportLine, parseJson, parseTrackBody } from '@nextvisit/domain'
+import {
+  type JsonObject,
+  parseApiKey,
+  parseBatch,
+  parseBatchItem,
+  parseIdentifyBody,
+  parseImportLine,
+  parseJson,
+  parseSegmentMessage,
+  parseTrackBody,
+  parseUncheckedJson,
+} from '@nextvisit/domain'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { parsePage } from '../routes/page-query.ts'
 import { createCheckSignature } from '../routes/user-signature.ts'
+import { ROUTES } from '../request/route.ts'
 import { createCallerAddress } from './caller-address.ts'
+import { keyInHeaders, writeKeyIn } from './key-text.ts'
 import { hasKnownEncoding, isJson } from './read-body.ts'
 import { traceParentOf } from './trace-parent.ts'
 
@@ -24,6 +37,15 @@ const socket = { remoteAddress: '::1' }
 const receivedMs = Date.parse('2026-11-02T10:00:00Z')
 const identify = (members: object) => parseIdentifyBody({ userName: 'ada', ...members })
 const track = (members: object) => parseTrackBody({ userName: 'ada', eventName: 'a', ...members }, receivedMs)
+const noFields = { allowedFields: new Set<string>() }
+const segment = (members: object, sentAt?: unknown) =>
+  parseSegmentMessage({ userId: 'ada', ...members }, 'identify', { sentAt, receivedMs }, noFields)
+const emptyObjects = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [index.toString(36), {}]))
+const wordsOf = (text: string) => text.match(/.{1,20}/gs) ?? []
+function readBatch(body: JsonObject): void {
+  const parsed = parseBatch(body)
+  if (parsed.outcome === 'ok') for (const [index, item] of parsed.items.entries()) parseBatchItem(item, index)
+}
 const line = (text: string) => parseImportLine(Buffer.from(text), receivedMs)
 
 type Hostile = readonly [prefix: string, unit: string, suffix: string]
@@ -97,6 +119,69 @@ const PARTS: Readonly<
   userSignature: {
     read: (userSignature) => project && checkSignature(project, { userName: 'ada', userSignature }),
     begins: ['ab', 'ab'.repeat(32)],
+  },
+  'a batch': {
+    read: (text) => {
+      const parsed = parseUncheckedJson(Buffer.from(text))
+      if (parsed.outcome === 'ok') readBatch(parsed.body)
+    },
+    begins: ['{"items":', '{"items":[{"type":"track",'],
+    try: [
+      ['{"items":[', '{},', '{}]}'],
+      ['{"items":[{"type":"track","a":[', '{},', '{}]}]}'],
+    ],
+  },
+  'an item of a batch': {
+    read: (text) => readBatch({ items: [text, { type: text }, { type: 'track', [text]: wordsOf(text) }] }),
+    begins: ['track'],
+  },
+  Authorization: {
+    read: (authorization) => keyInHeaders(ROUTES.segmentBatch, { headers: { authorization } }),
+    begins: ['Basic ', 'Basic bnY6', 'Basic  '],
+  },
+  'writeKey in a body': {
+    read: (text) => writeKeyIn(Buffer.from(text)),
+    begins: ['{"writeKey"', '{"writeKey":"nv_', '"writeKey":"nv_admin_P_'],
+    try: [
+      ['', '"writeKey"', ''],
+      ['', '"writeKey":', ''],
+      ['', '"writeKey":"nv_', ''],
+      ['"writeKey"', ' ', 'x'],
+    ],
+  },
+  'a message of Segment’s API': {
+    read: (text) => segment({ [text]: text, type: text, traits: wordsOf(text), messageId: text }),
+    begins: [''],
+  },
+  'traits of a message': {
+    read: (text) => [
+      segment({ traits: { [text.slice(0, 16_000)]: emptyObjects } }),
+      segment({ traits: Object.fromEntries(wordsOf(text.slice(0, 30_000)).map((name) => [name, { [name]: {} }])) }),
+    ],
+    begins: ['', 'company.'],
+    try: [['', 'k', '']],
+  },
+  'context of a message': {
+    read: (text) =>
+      segment({
+        context: {
+          locale: text.slice(0, 5_000),
+          timezone: text.slice(0, 5_000),
+          os: { name: text.slice(0, 5_000) },
+          device: { id: text.slice(0, 5_000), type: text.slice(0, 5_000) },
+        },
+      }),
+    begins: ['iOS', 'de-DE', 'Europe/'],
+  },
+  'times of a message': {
+    read: (text) =>
+      parseSegmentMessage(
+        { userId: 'ada', event: 'a', timestamp: text.slice(0, 30_000) },
+        'track',
+        { sentAt: text, receivedMs },
+        noFields,
+      ),
+    begins: ['2026-11-02T10:00', '2026-11-02T10:00:00.', '2026-11-02T10:00:00.0Z'],
   },
   'a line of an import': { read: line, begins: ['{"type":"track","userName":"', '{"type":"identify","id":"'] },
 }

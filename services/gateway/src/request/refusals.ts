@@ -218,9 +218,10 @@ export function refuseBody(rejection: Rejection): Refusal {
   return refuse({ ...rejection, status: bodyRuleStatus(rejection.reason) })
 }
 
-/** 400, but for a missing userName (contract, Identify user: 401). */
+/** 400, but for a missing userName (contract, Identify user: 401) and a message that is too large. */
 export function bodyRuleStatus(reason: Rejection['reason'] | undefined): number {
-  return reason === 'no-user-name' ? 401 : 400
+  if (reason === 'no-user-name') return 401
+  return reason === 'too-large' ? 413 : 400
 }
 
 /** The body of every error: exactly these three members (decisions.md, Order of checks). */

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { memberOf } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import type { Answer } from '../request/answer.ts'
 import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import type { IdentifyRecording } from './identify-user.ts'
+import { inTurns } from './in-turns.ts'
 import type { PreparedRecord, PrepareRecord } from './prepare-record.ts'
 import type { TrackRecording } from './track-event.ts'
 
@@ -22,9 +22,6 @@ export interface RecordItemsParts {
   readonly track: TrackRecording
   readonly logger: Logger
 }
-
-/** So many items take about a millisecond: then other requests have their turn. */
-const ITEMS_PER_TURN = 50
 
 /** {@link PrepareRecord} for one of many: what fails is refused alone. */
 export function createPrepare({ prepareRecord, identify, track, logger }: RecordItemsParts): Prepare {
@@ -111,15 +108,11 @@ export async function recordItems(
   items: readonly unknown[],
   prepareItem: PrepareItem,
 ): Promise<readonly (Answer | Refusal)[]> {
-  const preparing: Promise<PublishableItem>[] = []
-  for (const [position, item] of items.entries()) {
-    if (position > 0 && position % ITEMS_PER_TURN === 0) await nextTurn()
-    preparing.push(prepareItem(item, position))
-  }
-  const prepared = await Promise.all(preparing)
-  const results = await Promise.all(prepared.map(publishItem))
-  for (const [position, result] of results.entries())
+  const prepared = await Promise.all(await inTurns(items, prepareItem))
+  const results = await Promise.all(await inTurns(prepared, publishItem))
+  await inTurns(results, (result, position) => {
     if (result.outcome === 'refused') request.onItemRefused(result, position, items[position])
+  })
   return results
 }
 

@@ -1,15 +1,8 @@
 import { hash, randomUUIDv7 } from 'node:crypto'
-import {
-  type JsonObject,
-  memberIn,
-  memberOf,
-  parseSegmentMessage,
-  SEGMENT_LIMITS,
-  SEGMENT_RULES,
-} from '@nextvisit/domain'
+import { type JsonObject, memberIn, memberOf, parseSegmentMessage } from '@nextvisit/domain'
 import { idempotentRequestOf, isIdempotencyKey } from '../idempotency/idempotent-request.ts'
 import { type Answer, answer } from '../request/answer.ts'
-import { type Refusal, refuse, refuseBody } from '../request/refusals.ts'
+import { type Refusal, refuseBody } from '../request/refusals.ts'
 import { type CheckedRequest, ROUTES } from '../request/route.ts'
 import {
   createPrepareInOrder,
@@ -33,7 +26,6 @@ type KnownUser = 'identified' | PreparedItem
 
 /** What a message is answered with that leaves no record. */
 const NOTHING_RECORDED = answer(200, {})
-const TOO_LARGE = refuse({ status: 413, ...SEGMENT_RULES.messageBytes })
 
 /** Prepares the messages of one request (decisions.md, Segment's API). `type`: of all of them, or undefined for their own. */
 export function createPrepareSegmentItem(
@@ -88,8 +80,7 @@ export function createPrepareSegmentItem(
       onLeftOut(parsed.reason, 1)
       return NOTHING_RECORDED
     }
-    const content = contentOf(message as JsonObject)
-    if (Buffer.byteLength(content) > SEGMENT_LIMITS.messageBytes) return TOO_LARGE
+    const { content } = parsed
     const requestOf = (body: JsonObject, part: 'message' | 'user') =>
       messageRequestOf(request, { body, key: keyOfMessage(message), content, part })
     if (parsed.outcome === 'track')
@@ -136,11 +127,6 @@ export function keyOfMessage(message: unknown): string | undefined {
   if (typeof messageId === 'number') return String(messageId)
   if (typeof messageId !== 'string' || messageId === '') return undefined
   return isIdempotencyKey(messageId) ? messageId : hash('sha256', messageId)
-}
-
-/** What stays the same when a library sends a message again: `sentAt` does not. */
-function contentOf({ sentAt: _sentAt, writeKey: _key, type: _type, ...content }: JsonObject): string {
-  return JSON.stringify(content)
 }
 
 /** The event counts only for a user who exists. */

@@ -1,0 +1,45 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { inTurns } from './in-turns.ts'
+
+/** Counts the turns that others had so far. */
+function givenOthers(): () => number {
+  let turns = 0
+  const count = () => {
+    turns += 1
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  onTestFinished(() => clearImmediate(next))
+  return () => turns
+}
+
+/** How many turns these items take. */
+async function turnsOf(items: readonly unknown[]): Promise<number> {
+  return new Set(await inTurns(items, givenOthers())).size
+}
+
+describe('many items of one request', () => {
+  it('are taken in their order', async () => {
+    const items = Array.from({ length: 120 }, (_, index) => index)
+    const results = await inTurns(items, (item, position) => `${item} ${position}`)
+    expect(results).toEqual(items.map((item) => `${item} ${item}`))
+  })
+
+  it('let others have their turn after each 50', async () => {
+    expect(await turnsOf(Array.from({ length: 200 }, () => ({ type: 'track' })))).toBe(4)
+  })
+
+  it.each<[string, unknown]>([
+    ['text', 'x'.repeat(32_000)],
+    ['names', Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`name ${index}`, {}]))],
+    ['values', { list: Array.from({ length: 3_000 }, () => 1) }],
+  ])('let others have their turn after each one that is large: by %s', async (_by, properties) => {
+    expect(await turnsOf(Array.from({ length: 15 }, () => ({ type: 'track', properties })))).toBe(15)
+  })
+
+  it('may be nested as deeply as a body may hold', async () => {
+    let deep: object = {}
+    for (let level = 0; level < 100_000; level += 1) deep = { deep }
+    expect(await turnsOf([deep])).toBe(1)
+  })
+})
