@@ -14,6 +14,8 @@ interface Told {
   project: ProjectConfig
   /** Ms after the start. */
   now: number
+  /** Seconds since the evaluator last looked at the catalog. */
+  unnoticed: number
   /** Answers that have not been published yet. */
   readonly answers: UserFact[]
 }
@@ -89,7 +91,11 @@ const ticks: fc.Arbitrary<Step> = skew.map(
 const passes: fc.Arbitrary<Step> = fc
   .constantFrom(1, 5, 10, 20, 29, 30, 31, 60, 300, 600, 3_600, 7_200, 90_000)
   .map((seconds) => (told) => {
-    if (seconds > 5) told.evaluator.noticeCatalog()
+    told.unnoticed += seconds
+    if (told.unnoticed > 5) {
+      told.evaluator.noticeCatalog()
+      told.unnoticed = 0
+    }
     told.now += seconds * SECOND
   })
 
@@ -194,7 +200,7 @@ const steps = fc.array(
 /** What a correct evaluator leaves behind, whatever happens, once nothing more happens. */
 export const histories: fc.Arbitrary<History> = fc.tuple(projects, steps).map(([project, happening]) => {
   const evaluator = createSimulatedEvaluator()
-  const told: Told = { evaluator, project, now: 0, answers: [] }
+  const told: Told = { evaluator, project, now: 0, unnoticed: 0, answers: [] }
   evaluator.apply(project, at(-3_600 * SECOND))
   evaluator.noticeCatalog()
   for (const step of happening) step(told)
