@@ -13,11 +13,13 @@ import { describeKeys } from './keys-table.ts'
 import { describeLostAnswer } from './lost-answer.ts'
 import { describeMainJob } from './main-job.ts'
 import { describeOrderOfChecks } from './order-of-checks.ts'
+import { describePolicy } from './policy-cases.ts'
 import { startProduct, stopProduct } from './product.ts'
 import { describeRateLimits } from './rate-limits.ts'
 import { describeReads } from './reads.ts'
 import { describeRoutes } from './routes.ts'
 import { describeSdkRoutes } from './sdk-routes.ts'
+import { describeSegmentLibraries } from './segment-libraries.ts'
 import { describeSegments } from './segments.ts'
 import { describeServerPackage } from './server-package.ts'
 import { describeTrackBody } from './track-body.ts'
@@ -40,6 +42,7 @@ describeUserLimits()
 describeTrackBody()
 describeTrackPolicy()
 describeEventLimits()
+describePolicy()
 describeForms()
 describeSdkRoutes()
 describeReads()
@@ -51,5 +54,6 @@ describeBrowser()
 // These kill the gateway.
 describeIdempotency()
 describeLostAnswer()
-// This also stops Kafka for seconds.
+// These also stop Kafka for seconds.
 describeServerPackage()
+describeSegmentLibraries()

@@ -1,134 +1,104 @@
-import { describe, expect, it } from 'vitest'
-import { callerOf, errorOf } from './call.ts'
+import { errorOf } from './call.ts'
+import { casesOf, describeCases, rowsOf } from './describe-cases.ts'
+import { ACCEPTED } from './doors.ts'
+import { expect } from 'vitest'
+
+const OK = { expected: { status: 200, body: { message: 'ok' } } }
+/** Segment's libraries send `context` themselves: what the device table does not allow is left out. */
+const naming = (member: string) => ({
+  expected: errorOf(400, expect.stringContaining(member)),
+  bySegment: ACCEPTED,
+})
+const invalidCountry = { expected: errorOf(400, 'invalid country passed') }
+
+const withTraits = (userAttributes: unknown) => ({ userName: 'device-info', userAttributes })
+const withDevice = ($deviceInfo: unknown) => ({ userName: 'device-info', $deviceInfo })
+const at = (member: string) => (value: unknown) => withDevice({ [member]: value })
+/** The values of one member as rows that name it. */
+const rowsAt = (member: string, values: readonly unknown[]) =>
+  values.map((value) => [`${member} ${JSON.stringify(value)}`, value] as const)
+
+const ASSIGNED = ['DE', 'de', 'De', 'us', 'GB', 'AX', 'BQ', 'SS', 'TW', 'ZW', 'ad']
+const NOT_ASSIGNED = ['XX', 'ZZ', 'UK', 'EU', 'XK', 'AN', 'SU', 'YU', 'AA', 'EN']
+const NO_COUNTRY = ['DEU', 'D', '', ' DE', 'DE ', 'ß', '12', 'Germany', 49, true, {}, ['DE'], []]
+
+const COUNTRIES = [
+  ...casesOf('identify', rowsOf(ASSIGNED), at('$countryCode'), OK),
+  ...casesOf('identify', rowsOf([...NOT_ASSIGNED, ...NO_COUNTRY]), at('$countryCode'), invalidCountry),
+  ...casesOf('identify', rowsOf([{ $set: { $countryCode: 'fr' } }]), withTraits, OK),
+  ...casesOf(
+    'identify',
+    rowsOf([{ $set: { $countryCode: 'XX' } }, { $setOnce: { $countryCode: 'XX' } }]),
+    withTraits,
+    invalidCountry,
+  ),
+]
+
+const TIMEZONES = [
+  'Europe/Berlin',
+  'UTC',
+  'America/Argentina/Buenos_Aires',
+  'Asia/Kolkata',
+  'Asia/Calcutta',
+  'Etc/GMT+5',
+  'europe/berlin',
+]
+const OFFSETS = ['+01:00', '-0500', '+01', 'UTC+1', 'GMT+1']
+const NO_TIMEZONES = [...OFFSETS, 'Mars/Base', 'Europe/', 'Europe/Berlin ', '', 1, true, {}, ['UTC']]
+
+const ALLOWED: readonly (readonly [member: string, values: readonly [string, ...string[]]])[] = [
+  ['$deviceOs', ['iOS', 'Android', 'Windows']],
+  ['$deviceType', ['web', 'native']],
+  ['$deviceSize', ['desktop', 'tablet', 'mobile']],
+  ['$preferredTheme', ['light', 'dark']],
+]
+const TEXTS = [
+  '$deviceOsVersion',
+  '$sdkVersion',
+  '$app',
+  '$appVersion',
+  '$deviceLanguage',
+  '$userLanguage',
+  '$deviceId',
+  '$urlOrScreenName',
+  '$browser',
+  '$browserVersion',
+]
+
+/** What no member of a list takes: another case of the first one, white space, another type. */
+const notAllowed = ([first]: readonly [string, ...string[]]) => {
+  const upperCase = first.toUpperCase()
+  return ['', 'Linux', upperCase === first ? 'x' : upperCase, ` ${first}`, 1, [first]]
+}
+
+const VALUES = [
+  ...ALLOWED.flatMap(([member, values]) => [
+    ...casesOf('identify', rowsAt(member, values), at(member), OK),
+    ...casesOf('identify', rowsAt(member, notAllowed(values)), at(member), naming(member)),
+  ]),
+  ...TEXTS.flatMap((member) => [
+    ...casesOf('identify', rowsAt(member, ['x']), at(member), OK),
+    ...casesOf('identify', rowsAt(member, [1, true, {}, [], ['x']]), at(member), naming(member)),
+  ]),
+  ...casesOf(
+    'identify',
+    [
+      ['a long screen address', { $urlOrScreenName: `https://shop.example/?q=${'x'.repeat(5_000)}` }],
+      ['unknown members, whatever their value', { $unknown: 1, app: {}, $countrycode: 'XX', constructor: [] }],
+      ['the member __proto__', JSON.parse('{"__proto__":{"$countryCode":"XX"}}')],
+    ],
+    withDevice,
+    OK,
+  ),
+  ...casesOf('identify', rowsAt('$deviceInfo', [1, 'DE', true, [], ['DE'], '']), withDevice, naming('$deviceInfo')),
+]
 
 /** The contract, Device info object; decisions.md, Identify. */
 export function describeDeviceInfo(): void {
-  const { identify } = callerOf('SHOP_ADMIN_P')
-  const withTraits = (userAttributes: unknown) => identify({ userName: 'device-info', userAttributes })
-  const withDevice = ($deviceInfo: unknown) => identify({ userName: 'device-info', $deviceInfo })
-  const ok = { status: 200, body: { message: 'ok' } }
-
-  describe('$countryCode: assigned ISO 3166-1 alpha-2, either case; else 400 invalid country passed', () => {
-    it.each(['DE', 'de', 'De', 'us', 'GB', 'AX', 'BQ', 'SS', 'TW', 'ZW', 'ad'])('%s: 200', async ($countryCode) => {
-      expect(await withDevice({ $countryCode })).toMatchObject(ok)
-    })
-
-    it.each([
-      'XX',
-      'ZZ',
-      'UK',
-      'EU',
-      'XK',
-      'AN',
-      'SU',
-      'YU',
-      'AA',
-      'EN',
-      'DEU',
-      'D',
-      '',
-      ' DE',
-      'DE ',
-      'ß',
-      '12',
-      'Germany',
-      49,
-      true,
-      {},
-      ['DE'],
-      [],
-    ])('%j: 400', async ($countryCode) => {
-      expect(await withDevice({ $countryCode })).toMatchObject(errorOf(400, 'invalid country passed'))
-    })
-
-    it('is also checked inside a trait operation', async () => {
-      expect(await withTraits({ $set: { $countryCode: 'fr' } })).toMatchObject(ok)
-      expect(await withTraits({ $set: { $countryCode: 'XX' } })).toMatchObject(errorOf(400, 'invalid country passed'))
-      expect(await withTraits({ $setOnce: { $countryCode: 'XX' } })).toMatchObject(
-        errorOf(400, 'invalid country passed'),
-      )
-    })
-  })
-
-  describe('$timezone: an IANA name, no offsets', () => {
-    it.each([
-      'Europe/Berlin',
-      'UTC',
-      'America/Argentina/Buenos_Aires',
-      'Asia/Kolkata',
-      'Asia/Calcutta',
-      'Etc/GMT+5',
-      'europe/berlin',
-    ])('%s: 200', async ($timezone) => {
-      expect(await withDevice({ $timezone })).toMatchObject(ok)
-    })
-
-    it.each([
-      'Mars/Base',
-      '+01:00',
-      '-0500',
-      '+01',
-      'UTC+1',
-      'GMT+1',
-      'Europe/',
-      'Europe/Berlin ',
-      '',
-      1,
-      true,
-      {},
-      ['UTC'],
-    ])('%j: 400', async ($timezone) => {
-      expect(await withDevice({ $timezone })).toMatchObject(errorOf(400, expect.stringContaining('$timezone')))
-    })
-  })
-
-  describe('device info object: allowed values', () => {
-    it.each([
-      ['$deviceOs', ['iOS', 'Android', 'Windows']],
-      ['$deviceType', ['web', 'native']],
-      ['$deviceSize', ['desktop', 'tablet', 'mobile']],
-      ['$preferredTheme', ['light', 'dark']],
-    ])('%s takes %j and nothing else', async (member, values) => {
-      for (const value of values) expect(await withDevice({ [member]: value })).toMatchObject(ok)
-      for (const value of [
-        '',
-        'Linux',
-        values[0]?.toUpperCase() === values[0] ? 'x' : values[0]?.toUpperCase(),
-        ` ${values[0]}`,
-        1,
-        [values[0]],
-      ])
-        expect(await withDevice({ [member]: value })).toMatchObject(errorOf(400, expect.stringContaining(member)))
-    })
-
-    it.each([
-      '$deviceOsVersion',
-      '$sdkVersion',
-      '$app',
-      '$appVersion',
-      '$deviceLanguage',
-      '$userLanguage',
-      '$deviceId',
-      '$urlOrScreenName',
-      '$browser',
-      '$browserVersion',
-    ])('%s is a string: others get 400 naming it', async (member) => {
-      expect(await withDevice({ [member]: 'x' })).toMatchObject(ok)
-      for (const value of [1, true, {}, [], ['x']])
-        expect(await withDevice({ [member]: value })).toMatchObject(errorOf(400, expect.stringContaining(member)))
-    })
-
-    it('has no length limit: a long screen address passes', async () => {
-      expect(await withDevice({ $urlOrScreenName: `https://shop.example/?q=${'x'.repeat(5_000)}` })).toMatchObject(ok)
-    })
-
-    it('unknown members are dropped, whatever their value', async () => {
-      expect(await withDevice({ $unknown: 1, app: {}, $countrycode: 'XX', constructor: [] })).toMatchObject(ok)
-      expect(await identify('{"userName":"a","$deviceInfo":{"__proto__":{"$countryCode":"XX"}}}')).toMatchObject(ok)
-    })
-
-    it.each([1, 'DE', true, [], ['DE'], ''])('$deviceInfo must be an object: %j gets 400', async ($deviceInfo) => {
-      expect(await withDevice($deviceInfo)).toMatchObject(errorOf(400, expect.stringContaining('$deviceInfo')))
-    })
-  })
+  describeCases('$countryCode: assigned ISO 3166-1 alpha-2, either case; also in a trait operation', 'SHOP', COUNTRIES)
+  describeCases('$timezone: an IANA name, no offsets', 'SHOP', [
+    ...casesOf('identify', rowsOf(TIMEZONES), at('$timezone'), OK),
+    ...casesOf('identify', rowsOf(NO_TIMEZONES), at('$timezone'), naming('$timezone')),
+  ])
+  describeCases('device info object: allowed values', 'SHOP', VALUES)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '@nextvisit/testing/black-box'
 import { type Answer, callerOf } from './call.ts'
+import { doorsOf, type Outcome } from './doors.ts'
 import { settledUser } from './settled-user.ts'
 
 const isRegistered = ({ text }: Answer) => text.includes('"brand_new"')
@@ -10,18 +11,31 @@ const isFolded = ({ status }: Answer) => status === 200
 export function describeIdentifyPolicy(): void {
   const shop = callerOf('SHOP_ADMIN_P', 'SHOP_SDK_P')
   const closed = callerOf('CLOSED_ADMIN_P', 'CLOSED_SDK_P')
+  const doors = doorsOf('SHOP')
+  const oneByOne =
+    (send: typeof doors.sdk): typeof doors.batch =>
+    async (requests) => {
+      const outcomes: Outcome[] = []
+      for (const request of requests) outcomes.push(await send(request))
+      return outcomes
+    }
+  const bySingle = oneByOne(doors.single)
   let users = 0
 
-  /** The traits after these attributes, sent in one request each. */
-  async function traitsAfter(...requests: readonly unknown[]): Promise<Readonly<Record<string, unknown>>> {
+  /** The traits of a new user after these attributes, each one in a request. */
+  async function traitsAfter(attributes: readonly object[], sendAll = bySingle): Promise<unknown> {
     users += 1
     const userName = `traits-${users}`
-    for (const userAttributes of requests) expect((await shop.identify({ userName, userAttributes })).status).toBe(200)
-    return (await settledUser(shop, userName))['traits'] as Record<string, unknown>
+    const requests = attributes.map(
+      (userAttributes) => ({ type: 'identify', body: { userName, userAttributes } }) as const,
+    )
+    const outcomes = await sendAll(requests)
+    expect(outcomes.map(({ status }) => status)).toEqual(requests.map(() => 200))
+    return (await settledUser(shop, userName))['traits']
   }
 
-  describe('trait operations', () => {
-    it.each<readonly [string, readonly unknown[], Readonly<Record<string, unknown>>]>([
+  describe('trait operations, through every door', () => {
+    it.each<readonly [string, readonly object[], Readonly<Record<string, unknown>>]>([
       [
         '$set sets and overwrites',
         [{ $set: { a: 1, b: 'x' } }, { $set: { a: [true, null, 'y'] } }],
@@ -77,17 +91,18 @@ export function describeIdentifyPolicy(): void {
         { a: '', b: 0, c: -0.1, d: false, e: '🎉 "q" \\', f: [], g: 1e21 },
       ],
     ])('%s', async (_name, requests, traits) => {
-      expect(await traitsAfter(...requests)).toEqual(traits)
+      const each = [bySingle, oneByOne(doors.sdk), doors.batch].map((sendAll) => traitsAfter(requests, sendAll))
+      expect(await Promise.all(each)).toEqual([traits, traits, traits])
     })
 
     it('a sum that would not be finite is skipped', async () => {
       const huge = 1.7e308
-      expect(await traitsAfter({ $set: { a: huge } }, { $increment: { a: huge, b: 1 } })).toEqual({ a: huge, b: 1 })
+      expect(await traitsAfter([{ $set: { a: huge } }, { $increment: { a: huge, b: 1 } }])).toEqual({ a: huge, b: 1 })
     })
 
     it('250 new slugs in one request are all registered', async () => {
       const set = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`many ${i}`, i]))
-      expect(await traitsAfter({ $set: set })).toEqual(set)
+      expect(await traitsAfter([{ $set: set }])).toEqual(set)
     })
 
     it('50 increments at once all count', async () => {

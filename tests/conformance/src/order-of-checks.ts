@@ -9,7 +9,6 @@ const WRONG_TYPE = ['content-type', 'text/plain']
 const ENCODED = ['content-encoding', 'br']
 const OVERSIZED_BROKEN_JSON = `{"userName":"",${' '.repeat(102_401)}`
 const BROKEN_JSON = '{"userName":"",'
-const EMPTY_NAME = { userName: '', userAttributes: { $nothing: {} }, $deviceInfo: { $countryCode: 'XX' } }
 const IDENTIFY = '/v2/admin/identify-user'
 const TRACK = '/v2/admin/track-event'
 
@@ -61,26 +60,6 @@ export function describeOrderOfChecks(): void {
         { path: TRACK, headers: [...KEY, ...JSON_TYPE], body: chunks(OVERSIZED_BROKEN_JSON) },
       ],
       ['JSON before the body rules', 400, { path: IDENTIFY, headers: [...KEY, ...JSON_TYPE], body: BROKEN_JSON }],
-      [
-        'userName before attributes and device',
-        401,
-        { path: IDENTIFY, headers: [...KEY, ...JSON_TYPE], body: JSON.stringify(EMPTY_NAME) },
-      ],
-      [
-        'unstorable strings before userName',
-        400,
-        { path: IDENTIFY, headers: [...KEY, ...JSON_TYPE], body: '{"userName":"","x":"\\u0000"}' },
-      ],
-      [
-        'depth before userName',
-        400,
-        { path: IDENTIFY, headers: [...KEY, ...JSON_TYPE], body: `{"x":${'['.repeat(9)}${']'.repeat(9)}}` },
-      ],
-      [
-        'body rules before the user (404)',
-        400,
-        { path: TRACK, headers: [...KEY, ...JSON_TYPE], body: '{"userName":"nobody","eventName":"form:x"}' },
-      ],
     ])('%s: %d', async (_name, status, request) => {
       expect(await call(request)).toMatchObject(errorOf(status))
     })

@@ -101,20 +101,6 @@ export function describeTrackPolicy(): void {
       expect((await closed.track({ userName: 'policy', eventName: 'Both Projects' })).body['newEvent']).toBe(true)
     })
 
-    it.each(['legacy_click', 'Legacy Click', 'LEGACY-CLICK', ' legacy click '])(
-      'event marked disabled: %j is rejected with 400',
-      async (eventName) => {
-        expect(await closed.track({ userName: 'policy', eventName })).toMatchObject(errorOf(400))
-        expect(await closed.sdkTrack({ userName: 'policy', eventName })).toMatchObject(errorOf(400))
-      },
-    )
-
-    it('order: user exists (404) before event disabled (400)', async () => {
-      expect(await closed.track({ userName: 'nobody', eventName: 'legacy_click' })).toMatchObject(
-        errorOf(404, 'User not found'),
-      )
-    })
-
     it('unknown event name: registered, even if client-created events are turned off', async () => {
       expect(await closed.track({ userName: 'policy', eventName: 'Unknown Here' })).toMatchObject({
         status: 202,

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { CatalogKey } from '@nextvisit/catalog'
-import type { KeptRefusal } from '@nextvisit/contracts'
+import { isStorable, type KeptRefusal } from '@nextvisit/contracts'
 import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, withoutCallersWords } from '@nextvisit/domain'
 import type { Refusal } from '../request/refusals.ts'
 import type { RouteSignature } from '../request/route.ts'
@@ -46,9 +46,10 @@ export function describeRefusal(
   }
 }
 
+/** An item may have a userName that no user can have, and no id can be made of: a lone surrogate is checked item by item. */
 function userNameOf(given: unknown): string | undefined {
   const userName = userNameOfUserId(given)
-  return typeof userName === 'string' && !checkUserName(userName) ? userName : undefined
+  return typeof userName === 'string' && !checkUserName(userName) && isStorable(userName) ? userName : undefined
 }
 
 /** Only an event that the workspace file names: any other name could be a value. */

@@ -76,6 +76,8 @@ describe('a batch (decisions.md, Batch)', () => {
     track('ada', '…'),
     { type: 'track', userName: 7, eventName: 'a' },
     { type: 'track', userName: 'ada', eventName: '\ud800' },
+    identify('ada\ud800'),
+    track('\udc00', 'a'),
   ]
 
   it('answers each item as its single route does, in the order of the items', async () => {

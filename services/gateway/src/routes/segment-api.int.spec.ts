@@ -246,6 +246,20 @@ describe('an event of an unknown user', () => {
     ])
   })
 
+  it('identifies them also after an identify that was refused', async () => {
+    const gateway = await givenNobody()
+    const user = newUser()
+    const refused = identify(user, { traits: { $countryCode: 'XX' } })
+    const { body } = await sendBatch(gateway, [refused, track(user, 'a'), refused, track(user, 'b'), identify(user)])
+    expect(body['rejected']).toMatchObject([{ index: 0 }, { index: 2 }])
+    expect(await typesOf(gateway, user)).toEqual([
+      'IdentifyRequested',
+      'EventTracked',
+      'EventTracked',
+      'IdentifyRequested',
+    ])
+  })
+
   it('is refused where the project says so', async () => {
     const gateway = await givenNobody({ project: { segment: { createUsers: false } } })
     const [user, known] = [newUser(), newUser()]

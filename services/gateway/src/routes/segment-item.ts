@@ -21,6 +21,9 @@ export interface SegmentItemParts {
   readonly onLeftOut: (reason: 'anonymous' | 'type' | 'trait', count: number) => void
 }
 
+/** A user who needs no identify before an event, or that identify. */
+type KnownUser = 'identified' | PreparedItem
+
 /** What a message is answered with that leaves no record. */
 const NOTHING_RECORDED = answer(200, {})
 
@@ -32,22 +35,35 @@ export function createPrepareSegmentItem(
 ): PrepareItem {
   const prepareInOrder = createPrepareInOrder(prepare)
   const createUsers = request.project.config.segment?.createUsers ?? true
-  /** By userName: the identify before the user's first event here; undefined where none is needed. */
-  const creating = new Map<unknown, Promise<PreparedItem | undefined>>()
+  /** By userName: what the messages so far say of the user; undefined where they say nothing. */
+  const users = new Map<unknown, Promise<KnownUser | undefined>>()
 
-  async function create(userName: unknown, identifying: () => CheckedRequest): Promise<PreparedItem | undefined> {
+  async function createUnlessKnown(
+    before: Promise<KnownUser | undefined> | undefined,
+    userName: unknown,
+    identifying: () => CheckedRequest,
+  ): Promise<KnownUser> {
+    const known = await before
+    if (known !== undefined) return known
     const isNew = createUsers && typeof userName === 'string' && (await isMissing(request, userName))
-    return isNew ? prepareInOrder('identify', identifying()) : undefined
+    return isNew ? prepareInOrder('identify', identifying()) : 'identified'
+  }
+
+  function prepareIdentify(identifying: CheckedRequest): Promise<PreparedItem> {
+    const userName = memberOf(identifying.body, 'userName')
+    const prepared = prepareInOrder('identify', identifying)
+    users.set(userName, knownAfter(prepared, users.get(userName)))
+    return prepared
   }
 
   /** An event of an unknown user identifies them first. */
   async function prepareTrack(tracking: CheckedRequest, identifying: () => CheckedRequest): Promise<PublishableItem> {
     const userName = memberOf(tracking.body, 'userName')
-    const created = creating.get(userName) ?? create(userName, identifying)
-    creating.set(userName, created)
-    const user = await created
-    if (user?.outcome === 'refused') return user
-    if (user?.outcome !== 'prepared') return prepareInOrder('track', tracking)
+    const known = createUnlessKnown(users.get(userName), userName, identifying)
+    users.set(userName, known)
+    const user = await known
+    if (user === 'identified' || user.outcome === 'answered') return prepareInOrder('track', tracking)
+    if (user.outcome === 'refused') return user
     const event = await prepareInOrder('track', { ...tracking, isIdentified: Promise.resolve(true) })
     return {
       outcome: 'prepared',
@@ -70,10 +86,16 @@ export function createPrepareSegmentItem(
     if (parsed.outcome === 'track')
       return prepareTrack(requestOf(parsed.track, 'message'), () => requestOf(parsed.identify, 'user'))
     onLeftOut('trait', parsed.droppedTraits)
-    const identifying = requestOf(parsed.identify, 'message')
-    creating.set(memberOf(identifying.body, 'userName'), Promise.resolve(undefined))
-    return prepareInOrder('identify', identifying)
+    return prepareIdentify(requestOf(parsed.identify, 'message'))
   }
+}
+
+/** An identify that was refused says nothing of the user: the next event may still create them. */
+async function knownAfter(
+  preparing: Promise<PreparedItem>,
+  before: Promise<KnownUser | undefined> | undefined,
+): Promise<KnownUser | undefined> {
+  return (await preparing).outcome === 'refused' ? before : 'identified'
 }
 
 interface MessagePart {

@@ -1,0 +1,83 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ACCEPTED, type CaseRequest, doorsOf, type Outcome, rejected } from './doors.ts'
+
+/** What the expected answer must contain. A message may be a matcher. */
+interface Expected {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** One row of the contract: a request, and the answer of every door. */
+export interface Case extends CaseRequest {
+  readonly name: string
+  /** By the single admin route, by a batch and, unless `bySdk` says otherwise, by the SDK route. */
+  readonly expected: Expected
+  readonly bySdk?: Expected
+  /** Without it: accepted if the single route accepts it, else refused with the same status and message. */
+  readonly bySegment?: Expected
+}
+
+/** Segment's names of our members, in messages. */
+const MEMBERS = [
+  [/^userName\b/, 'userId'],
+  [/^eventName\b/, 'event'],
+  [/^occurredAt\b/, 'timestamp'],
+  [/^userAttributes(\.\$set)?\b/, 'traits'],
+] as const
+
+/** Cases with one expectation: of each row, its name and what `bodyOf` makes of its value. */
+export function casesOf(
+  type: CaseRequest['type'],
+  rows: readonly (readonly [name: string, value: unknown])[],
+  bodyOf: (value: never) => object,
+  expectation: Pick<Case, 'expected' | 'bySdk' | 'bySegment'>,
+): readonly Case[] {
+  return rows.map(([name, value]) => ({ name, type, body: bodyOf(value as never) as Case['body'], ...expectation }))
+}
+
+/** The values as rows, each named as JSON. */
+export const rowsOf = (values: readonly unknown[]) => values.map((value) => [JSON.stringify(value), value] as const)
+
+/**
+ * Sends each case through each door: the admin route, the SDK route, a batch, and Segment's routes if it has words for it.
+ * A batch takes all cases at once, so a refused one must harm no other.
+ */
+export function describeCases(title: string, project: string, cases: readonly Case[]): void {
+  const doors = doorsOf(project)
+
+  describe(`${title}: each answer, through every door`, () => {
+    let batched: readonly Outcome[]
+    let messages: readonly (Outcome | undefined)[]
+    beforeAll(async () => {
+      ;[batched, messages] = await Promise.all([doors.batch(cases), doors.segmentBatch(cases)])
+    })
+
+    it.each(cases.map((given, index) => ({ ...given, index })))('$name: $expected.status', async (given) => {
+      const { expected, bySdk, bySegment, index } = given
+      const [single, sdk, segment] = await Promise.all([doors.single(given), doors.sdk(given), doors.segment(given)])
+      const batch = batched[index] as Outcome
+      const ofMessage = segment && (bySegment ?? inSegmentsWords(single))
+      expect({ single, sdk, batch, segment, segmentBatch: messages[index] }).toMatchObject({
+        single: expected,
+        sdk: bySdk ?? expected,
+        batch: expected,
+        segment: ofMessage,
+        segmentBatch: ofMessage,
+      })
+      expect(sharedOf(batch), 'a batch answers as the single route').toEqual(sharedOf(single))
+      expect(sharedOf(sdk), 'the SDK route answers as the admin route').toMatchObject(bySdk ?? sharedOf(single))
+    })
+  })
+}
+
+/** What requests with the same body have in common: not the ids of their records, their time, nor who was first. */
+function sharedOf({ status, body }: Outcome): Outcome {
+  const { requestId: _id, occurredAt: _time, newEvent: _isFirst, ...shared } = body
+  return { status, body: shared }
+}
+
+function inSegmentsWords({ status, body }: Outcome): Expected {
+  if (status < 400) return ACCEPTED
+  const message = MEMBERS.reduce((text, [ours, theirs]) => text.replace(ours, theirs), String(body['message']))
+  return rejected(status, message)
+}
