@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import { type Fault, type FaultContext, nothingToHeal } from './fault.ts'
@@ -16,6 +17,7 @@ const MAX_OPERATIONS = 250
 const MAX_BATCH_BYTES = 512_000
 /** As many as fill the memory for bodies whose key is not known yet. */
 const KEYLESS_CONNECTIONS = 26
+const AGAIN_AFTER_MS = 1_000
 
 type Hostile = FaultContext['hostile']
 /** What the hostile caller heard: how often each status, 0 for none. */
@@ -176,8 +178,8 @@ async function post({ gatewayUrl }: CampaignStack, path: string, body: unknown, 
   return answer.status
 }
 
-const members = (count: number, value: unknown) =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [index.toString(36), value]))
+const members = (length: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length }, (_, index) => [index.toString(36), value]))
 
 /** Items that are refused one by one: each names a time zone that nobody has named before. */
 const refusedItems = posting('/v2/admin/batch', (sent) => ({
@@ -217,7 +219,10 @@ const keylessBodies: Fault['inject'] = async (context) => {
       socket.on('error', () => undefined).on('close', () => resolve())
     })
   const strangers = Array.from({ length: KEYLESS_CONNECTIONS }, async () => {
-    while (performance.now() < until) await stall()
+    while (performance.now() < until) {
+      await stall()
+      await sleep(AGAIN_AFTER_MS)
+    }
   })
   // An anonymous user's message leaves no record.
   const message = { anonymousId: 'a', writeKey: hostile.project.adminKey }
