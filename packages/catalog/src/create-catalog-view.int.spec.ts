@@ -1,4 +1,6 @@
-import type { LogConnection } from '@nextvisit/log'
+import { randomUUID } from 'node:crypto'
+import { encodeRecord } from '@nextvisit/contracts'
+import { createPublisher, type LogConnection, withLogAdmin } from '@nextvisit/log'
 import { createFaultProxy, createTestTopic } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createCatalogView } from './create-catalog-view.ts'
@@ -34,3 +36,33 @@ it('sees the end of the catalog again and again on one connection, and on a new 
   await becomesCurrent(2)
   expect(opened).toBeGreaterThan(openedAtFirst)
 })
+
+it.each(['gzip', 'snappy', 'lz4', 'zstd'])(
+  'reads a catalog that the broker compresses with %s',
+  async (compression) => {
+    const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'spec' }
+    const topic = `catalog.${randomUUID()}`
+    const settings = { partitions: 1, config: { 'compression.type': compression } }
+    await withLogAdmin(connection, (admin) => admin.createTopic(topic, settings))
+    const publisher = createPublisher(connection)
+    await publisher.start()
+    onTestFinished(() => publisher.stop(1_000))
+    const id = randomUUID()
+    const config = { id: 'acme', projects: [{ id: 'shop' }] }
+    const fact = { type: 'OrganizationConfigured', id, organization: 'acme', revision: 1, config }
+    const record = { key: `acme/1/${id}`, ...encodeRecord(fact, { source: 'cli', time: new Date().toISOString() }) }
+    // The broker loads the codec's library first, which can take longer than a publisher waits.
+    await vi.waitFor(
+      async () => {
+        const deadlineAt = performance.now() + 30_000
+        const { outcome } = await publisher.publish({ topic, partition: 0, ...record }, deadlineAt)
+        expect(outcome).toBe('published')
+      },
+      { timeout: 60_000 },
+    )
+    const view = createCatalogView(connection, { serviceName: 'spec', logger: silent, topic })
+    onTestFinished(view.stop)
+    await view.start()
+    expect(view.project('acme', 'shop')).toMatchObject({ project: 'shop', revision: 1 })
+  },
+)

@@ -161,6 +161,22 @@ export class PositionOutsideLogError extends LogError {
   }
 }
 
+/**
+ * The records from a position on cannot be decoded: a broker's disk or a producer has damaged their batch, or it is larger
+ * than may be, once it is decompressed. Reading stops, until an operator decides.
+ */
+export class UndecodableBatchError extends LogError {
+  readonly code = 'BATCH_UNDECODABLE'
+  readonly retryable = false
+
+  constructor(topic: string, partition: number, position: string, options: { readonly cause: unknown }) {
+    super(
+      `The batch at offset ${position} of ${topic}/${partition} cannot be decoded: ${String(options.cause)}`,
+      options,
+    )
+  }
+}
+
 /** Thrown at kafkajs when a consumer has to stop, so that it neither retries nor logs the error. */
 export class ConsumerHaltedError extends LogError {
   readonly code = 'CONSUMER_HALTED'

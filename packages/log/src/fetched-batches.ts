@@ -1,5 +1,6 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs'
 
+import { UndecodableBatchError } from './errors.ts'
 import type { FetchedBatch, FetchedRecord } from './record-consumer.ts'
 
 /** kafkajs' Batch, with the field that its types leave out. */
@@ -9,16 +10,24 @@ export interface KafkaBatch {
   readonly highWatermark: string
   /** Where the fetch began. */
   readonly fetchedOffset: string
-  readonly messages: readonly KafkaMessage[]
+  readonly messages: readonly (KafkaMessage & { readonly undecodable?: Error })[]
   readonly lastOffset: () => string
 }
 
-/** What one fetch returned, in batches of at most `maxBatchRecords`. Each begins where the one before it ended. */
+/**
+ * What one fetch returned, in batches of at most `maxBatchRecords`. Each begins where the one before it ended. They end
+ * before the first records that cannot be decoded (infra/patches). Throws UndecodableBatchError if these come first.
+ */
 export function toFetchedBatches(batch: KafkaBatch, maxBatchRecords: number): readonly FetchedBatch[] {
   const { topic, partition } = batch
   const highWatermark = BigInt(batch.highWatermark)
-  const end = BigInt(batch.lastOffset()) + 1n
-  const records = batch.messages.map((message) => toFetchedRecord(topic, partition, message))
+  const undecodableAt = batch.messages.findIndex(({ undecodable }) => undecodable)
+  if (undecodableAt === 0) {
+    throw new UndecodableBatchError(topic, partition, batch.fetchedOffset, { cause: batch.messages[0]?.undecodable })
+  }
+  const messages = undecodableAt < 0 ? batch.messages : batch.messages.slice(0, undecodableAt)
+  const end = BigInt(undecodableAt < 0 ? batch.lastOffset() : (messages.at(-1)?.offset ?? '')) + 1n
+  const records = messages.map((message) => toFetchedRecord(topic, partition, message))
   const batches: FetchedBatch[] = []
   let fetchedFrom = BigInt(batch.fetchedOffset)
   for (let at = 0; at === 0 || at < records.length; at += maxBatchRecords) {

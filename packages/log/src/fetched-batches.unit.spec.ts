@@ -37,6 +37,15 @@ describe('toFetchedBatches', () => {
     ])
   })
 
+  it('ends before records that cannot be decoded, and throws where these come first', () => {
+    const undecodable = { ...messageAt(14), undecodable: new RangeError('ends early') }
+    const batch = batchOf(10, [messageAt(10), messageAt(11), undecodable, messageAt(15)], 15)
+    expect(toFetchedBatches(batch, 10)).toMatchObject([{ fetchedFrom: 10n, nextOffset: 12n, records: [{}, {}] }])
+    expect(() => toFetchedBatches(batchOf(12, [undecodable, messageAt(15)], 15), 10)).toThrow(
+      expect.objectContaining({ code: 'BATCH_UNDECODABLE', message: expect.stringContaining('offset 12 of any/3') }),
+    )
+  })
+
   it('gives headers as strings, the last of equal ones, whatever they are called', () => {
     const headers = Object.fromEntries([
       ['__proto__', Buffer.from('é')],

@@ -5,7 +5,7 @@ import type { Consumer, ConsumerCrashEvent, ConsumerGroupJoinEvent, EachBatchPay
 import { createClientSockets, type ClientSockets } from './client-sockets.ts'
 import { ConsumerHaltedError, isUnknownTopic, PositionOutsideLogError, TopicMissingError } from './errors.ts'
 import { toFetchedBatches, type KafkaBatch } from './fetched-batches.ts'
-import { isInLog } from './is-in-log.ts'
+import { requireInLog } from './is-in-log.ts'
 import { createKafka, silentLogger } from './kafka-client.ts'
 import { keepTrying } from './keep-trying.ts'
 import { isSettledWithin } from './within.ts'
@@ -13,7 +13,7 @@ import { readWatermarks } from './with-log-admin.ts'
 import type { LogConnection } from './log-connection.ts'
 import { createOffsetCommits } from './offset-commits.ts'
 import { keysNote } from './partition-count.ts'
-import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions, Watermarks } from './record-consumer.ts'
+import type { FetchedBatch, RecordConsumerHandlers, RecordConsumerOptions } from './record-consumer.ts'
 
 /** One kafkajs consumer, from its join to its end. It is not used again once it is lost. */
 export interface GroupMember {
@@ -118,7 +118,8 @@ export function createGroupMember(
       const watermarks = new Map([...all].filter(([partition]) => partitions.includes(partition)))
       try {
         const positions = await handlers.positions(topic, watermarks)
-        for (const [partition, position] of positions) requireInLog(topic, partition, position, watermarks)
+        for (const [partition, position] of positions)
+          requireInLog(topic, partition, position, watermarks.get(partition))
         return positions
       } catch (error) {
         if (attempt === maxAttempts || isOver()) throw error
@@ -133,9 +134,16 @@ export function createGroupMember(
     const { topic, partition } = batch
     const current = assignment
     const cursor = current?.cursors.get(nameOf(topic, partition))
-    for (const part of toFetchedBatches(batch, maxBatchRecords)) {
-      if (!current || !cursor || assignment !== current || signal.aborted) return // fetched for an assignment that is over
-      if (part.fetchedFrom !== cursor.next) return refetch(topic, partition, cursor)
+    if (!current || !cursor || signal.aborted) return
+    if (BigInt(batch.fetchedOffset) !== cursor.next) return refetch(topic, partition, cursor)
+    let parts: readonly FetchedBatch[]
+    try {
+      parts = toFetchedBatches(batch, maxBatchRecords)
+    } catch (error) {
+      return giveUp(topic, partition, toError(error))
+    }
+    for (const part of parts) {
+      if (assignment !== current || signal.aborted) return // fetched for an assignment that is over
       const handling = passOn(part)
       const advance = (): void => {
         cursor.next = part.nextOffset
@@ -184,15 +192,18 @@ export function createGroupMember(
   const refetch = (topic: string, partition: number, cursor: PartitionCursor): void => {
     cursor.strayFetches += 1
     if (cursor.strayFetches > maxStrayFetches) {
-      const error = new PositionOutsideLogError(topic, partition, cursor.next)
-      if (handlers.onPositionLost) {
-        consumer.pause([{ topic, partitions: [partition] }])
-        return handlers.onPositionLost(topic, partition, error)
-      }
-      handlers.onCrash(error)
-      throw new ConsumerHaltedError()
+      return giveUp(topic, partition, new PositionOutsideLogError(topic, partition, cursor.next))
     }
     consumer.seek({ topic, partition, offset: cursor.next.toString() })
+  }
+
+  const giveUp = (topic: string, partition: number, error: Error): void => {
+    if (handlers.onUnreadable) {
+      consumer.pause([{ topic, partitions: [partition] }])
+      return handlers.onUnreadable(topic, partition, error)
+    }
+    handlers.onCrash(error)
+    throw new ConsumerHaltedError()
   }
 
   const onStopped = (): void => {
@@ -272,15 +283,6 @@ function createConsumer(
     metadataMaxAge: 10_000,
     retry,
   })
-}
-
-function requireInLog(
-  topic: string,
-  partition: number,
-  position: bigint,
-  watermarks: ReadonlyMap<number, Watermarks>,
-): void {
-  if (!isInLog(position, watermarks.get(partition))) throw new PositionOutsideLogError(topic, partition, position)
 }
 
 function inKafkaTerms(partitions: ReadonlyMap<string, readonly number[]>): { topic: string; partitions: number[] }[] {

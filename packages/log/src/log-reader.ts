@@ -1,6 +1,5 @@
-import { PositionOutsideLogError } from './errors.ts'
 import { toFetchedBatches, type KafkaBatch } from './fetched-batches.ts'
-import { isInLog } from './is-in-log.ts'
+import { requireInLog } from './is-in-log.ts'
 import { silentLogger } from './kafka-client.ts'
 import { readWatermarks } from './with-log-admin.ts'
 import { keepTrying } from './keep-trying.ts'
@@ -108,7 +107,7 @@ function createCursor(
   const ends = new Map<number, bigint>()
   for (const [partition, position] of from) {
     const marks = watermarks.get(partition)
-    if (!isInLog(position, marks)) throw new PositionOutsideLogError(topic, partition, position)
+    requireInLog(topic, partition, position, marks)
     const end = until === 'end' ? marks.high : until?.get(partition)
     if (end !== undefined) ends.set(partition, end)
     if (end === undefined || position < end) positions.set(partition, position)

@@ -112,7 +112,7 @@ describe('record consumers of one group', () => {
         handed += 1
         return partition === 0 ? deleted.promise : Promise.resolve()
       },
-      onPositionLost: (_, partition, error) => void lost.push({ partition, error }),
+      onUnreadable: (_, partition, error) => void lost.push({ partition, error }),
     })
     await until(() => handed > 0)
     await givenRecords(topic, 0, numbers(5, 50))

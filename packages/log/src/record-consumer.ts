@@ -75,10 +75,10 @@ export interface RecordConsumerHandlers {
    */
   readonly onBatch: (batch: FetchedBatch) => Promise<void>
   /**
-   * The log does not hold this partition's position any more. The partition is not read until the next assignment. Left
-   * out: the consumer stops for good (`onCrash`).
+   * The log does not hold this partition's position any more, or the records there cannot be decoded. The partition is not
+   * read until the next assignment. Left out: the consumer stops for good (`onCrash`).
    */
-  readonly onPositionLost?: (topic: string, partition: number, error: Error) => void
+  readonly onUnreadable?: (topic: string, partition: number, error: Error) => void
   /** Called after each rebalance with the partitions that this process owns now. Empty: it owns none. */
   readonly onAssigned?: (assigned: ReadonlyMap<string, readonly number[]>) => void
   /** The consumer has ended for good: exit the process. */

@@ -47,7 +47,7 @@ export async function givenMember({
       batches.push(batch)
     },
     onAssigned: (partitions) => void assigned.push(partitions.get(topic) ?? []),
-    ...(settings.onPositionLost && { onPositionLost: settings.onPositionLost }),
+    ...(settings.onUnreadable && { onUnreadable: settings.onUnreadable }),
     onCrash: (error) => void crashes.push(error),
   })
   onTestFinished(consumer.stop)

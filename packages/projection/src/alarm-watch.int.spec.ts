@@ -3,16 +3,20 @@ import { createLogger } from '@nextvisit/service-kit'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createAlarmWatch } from './alarm-watch.ts'
-import type { OwnedPartition } from './owned-partition.ts'
+import type { ReportedPartition } from './assignments.ts'
 
 it('warns once where alarms cannot be written, and says so for as long as it lasts', async () => {
   const { db } = await givenVisitsDatabase()
   const alarm = { kind: 'halted', offset: 2n, recordId: 'r', code: 'FOLD_FAILED', message: 'a bug', sinceMs: 0 }
-  const one = { topic: 'user-events', partition: 0, progress: () => ({ alarms: [alarm] }) } as unknown as OwnedPartition
+  const one = {
+    topic: 'user-events',
+    partition: 0,
+    progress: () => ({ alarms: [alarm] }),
+  } as unknown as ReportedPartition
   const logger = createLogger('spec', 'silent')
   const warn = vi.spyOn(logger, 'warn')
   await db.$executeRaw(sql`ALTER TABLE partition_alarms RENAME TO elsewhere`)
-  const watch = createAlarmWatch({ db, projection: 'visits', owned: () => [one], logger, everyMs: 10 })
+  const watch = createAlarmWatch({ db, projection: 'visits', reported: () => [one], logger, everyMs: 10 })
   watch.start()
   onTestFinished(async () => {
     watch.stop()

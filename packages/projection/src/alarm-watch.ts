@@ -1,13 +1,13 @@
 import type { Db } from '@nextvisit/database'
 import type { Logger } from '@nextvisit/log'
-import type { OwnedPartition } from './owned-partition.ts'
+import type { ReportedPartition } from './assignments.ts'
 import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
 export interface AlarmWatchOptions {
   readonly db: Db
   readonly projection: string
-  readonly owned: () => readonly OwnedPartition[]
+  readonly reported: () => readonly ReportedPartition[]
   readonly logger: Logger
   readonly everyMs: number
 }
@@ -23,7 +23,7 @@ const LOG_LINES = {
 }
 
 interface Found {
-  readonly one: OwnedPartition
+  readonly one: ReportedPartition
   readonly alarm: PartitionAlarm
 }
 
@@ -32,8 +32,8 @@ export interface AlarmWatch extends Rounds {
   readonly problem: () => string | undefined
 }
 
-/** Keeps the alarms of the owned partitions in Postgres, and passes on which records an operator wants set aside. */
-export function createAlarmWatch({ db, projection, owned, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
+/** Keeps the alarms of partitions in Postgres, and passes on which records an operator wants set aside. */
+export function createAlarmWatch({ db, projection, reported, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
   /** By {@link nameOf}. */
   const raised = new Map<string, Found & { readonly atMs: number }>()
 
@@ -52,7 +52,9 @@ export function createAlarmWatch({ db, projection, owned, logger, everyMs }: Ala
   }
 
   const passOnAll = async (): Promise<void> => {
-    const found = owned().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
+    const found = reported().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
+    // All of them before the first is written, which may fail.
+    for (const each of found) announce(each)
     for (const each of found) await raise(each)
     const names = new Set(found.map(nameOf))
     for (const [name, ended] of raised) if (!names.has(name)) await end(name, ended)
@@ -60,18 +62,21 @@ export function createAlarmWatch({ db, projection, owned, logger, everyMs }: Ala
     for (const [topic, ofTopic] of Map.groupBy(halted, ({ one }) => one.topic)) await passOnWishes(topic, ofTopic)
   }
 
+  const announce = (found: Found): void => {
+    const { one, alarm } = found
+    const known = raised.get(nameOf(found))
+    const line = LOG_LINES[alarm.kind]
+    const isNew = !known || (known.alarm.offset !== alarm.offset && alarm.kind !== 'ticks')
+    raised.set(nameOf(found), { ...found, atMs: isNew ? -Infinity : known.atMs })
+    if (!isNew || !line) return
+    const { offset, code, message } = alarm
+    logger.error({ topic: one.topic, partition: one.partition, offset: String(offset), code, reason: message }, line)
+  }
+
   const raise = async (found: Found): Promise<void> => {
     const { one, alarm } = found
     const name = nameOf(found)
-    const known = raised.get(name)
-    const line = LOG_LINES[alarm.kind]
-    const isNew = !known || (known.alarm.offset !== alarm.offset && alarm.kind !== 'ticks')
-    if (isNew && line) {
-      const { offset, code, message } = alarm
-      logger.error({ topic: one.topic, partition: one.partition, offset: String(offset), code, reason: message }, line)
-    }
-    if (!isNew && performance.now() - known.atMs < REPEAT_EVERY_MS) return
-    raised.set(name, { ...found, atMs: -Infinity })
+    if (performance.now() - (raised.get(name)?.atMs ?? -Infinity) < REPEAT_EVERY_MS) return
     await raiseAlarm(db, { projection, topic: one.topic, partition: one.partition }, alarm)
     raised.set(name, { ...found, atMs: performance.now() })
   }
@@ -79,7 +84,11 @@ export function createAlarmWatch({ db, projection, owned, logger, everyMs }: Ala
   /** Other alarms end with the commit that passes their offset. */
   const end = async (name: string, { one, alarm }: Found): Promise<void> => {
     const { topic, partition } = one
-    if (alarm.kind === 'ticks' && owned().includes(one)) await endAlarms(db, { projection, topic, partition }, 'ticks')
+    const isHere = (other: ReportedPartition) =>
+      alarm.kind === 'ticks' ? other === one : other.topic === topic && other.partition === partition
+    if (alarm.kind !== 'halted' && reported().some(isHere)) {
+      await endAlarms(db, { projection, topic, partition }, alarm.kind)
+    }
     raised.delete(name)
   }
 

@@ -4,7 +4,7 @@ import type { Db } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAssignments } from './assignments.ts'
 import { createCommonFold } from './common-fold.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
@@ -16,7 +16,15 @@ const records = factsAsRecords([eventTracked()])
 const marks = (...partitions: number[]) => new Map(partitions.map((partition) => [partition, { low: 0n, high: 0n }]))
 const given = (...partitions: number[]) => new Map([[TOPIC, partitions]])
 
-function givenAssignments(db: Db, projection = createVisitsProjection()) {
+function givenAssignments(
+  db: Db,
+  {
+    projection = createVisitsProjection(),
+    now = () => new Date(),
+    signal = new AbortController().signal,
+    metrics = createRunnerMetrics(new Registry(), () => []),
+  } = {},
+) {
   const catalog = staticCatalog([])
   const serviceVersion = 'test'
   return createAssignments({
@@ -26,11 +34,11 @@ function givenAssignments(db: Db, projection = createVisitsProjection()) {
     serviceVersion,
     common: createCommonFold({ projection, db, serviceVersion, context: { catalog, isRebuild: false } }),
     logger: createLogger('spec', 'silent'),
-    metrics: createRunnerMetrics(new Registry(), () => []),
-    now: () => new Date(),
+    metrics,
+    now,
     readMarks: () => Promise.resolve(marks()),
     partitionCounts: { refusalOf: () => Promise.resolve(undefined) },
-    signal: new AbortController().signal,
+    signal,
   })
 }
 
@@ -41,6 +49,13 @@ function holdingTheFirst(db: Db): { readonly db: Db; readonly letGo: () => void 
   const $queryRaw = ((query) =>
     asked++ === 0 ? promise.then(() => db.$queryRaw(query)) : db.$queryRaw(query)) as Db['$queryRaw']
   return { db: { ...plain(db), $queryRaw }, letGo: resolve }
+}
+
+/** The database, which refuses every question until it is back. */
+function refusing(db: Db): { readonly db: Db; readonly comeBack: () => void } {
+  let isBack = false
+  const $queryRaw = ((query) => (isBack ? db.$queryRaw(query) : loadFromNowhere())) as Db['$queryRaw']
+  return { db: { ...plain(db), $queryRaw }, comeBack: () => void (isBack = true) }
 }
 
 function plain(db: Db): Db {
@@ -73,13 +88,40 @@ describe('assignments', () => {
 
   it('give up what waits for Postgres when the next one begins', async () => {
     const { db } = await givenVisitsDatabase()
-    const assignments = givenAssignments(db, { ...createVisitsProjection(), load: loadFromNowhere })
+    const assignments = givenAssignments(db, { projection: { ...createVisitsProjection(), load: loadFromNowhere } })
     await assignments.positions(TOPIC, marks(0))
     assignments.begin(given(0))
     const handled = assignments.find(TOPIC, 0)?.handle(batchOf(records))
     assignments.begin(given())
     await expect(handled).rejects.toMatchObject({ code: 'RUNNER_STOPPED' })
     expect(assignments.owned()).toEqual([])
+  })
+
+  it('report partitions that cannot be opened, and since when, also if they are assigned again', async () => {
+    const away = refusing((await givenVisitsDatabase()).db)
+    let nowMs = Date.now()
+    const stopping = new AbortController()
+    onTestFinished(() => stopping.abort())
+    const metrics = createRunnerMetrics(new Registry(), () => [])
+    const assignments = givenAssignments(away.db, { now: () => new Date(nowMs), signal: stopping.signal, metrics })
+    const alarms = () => assignments.reported().map((one) => [one.partition, one.progress().alarms])
+    const retries = async () => (await metrics.retries.get()).values[0]?.value ?? 0
+    const first = assignments.positions(TOPIC, marks(0, 1))
+    first.catch(() => {})
+    await expect.poll(retries, { timeout: 20_000 }).toBeGreaterThan(0)
+    expect(alarms()).toEqual([
+      [0, []],
+      [1, []],
+    ])
+    nowMs += 60_000
+    const second = assignments.positions(TOPIC, marks(0))
+    await expect.poll(retries, { timeout: 20_000 }).toBeGreaterThan(1)
+    expect(alarms()).toMatchObject([[0, [{ kind: 'stalled', message: 'Error: Connection terminated unexpectedly' }]]])
+    away.comeBack()
+    await second
+    assignments.begin(given(0))
+    expect(alarms()).toEqual([[0, []]])
+    expect(assignments.reported()).toEqual(assignments.owned())
   })
 
   it('begin with no partition whose checkpoint was not read', async () => {

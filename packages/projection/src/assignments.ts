@@ -8,6 +8,7 @@ import { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 import { retryWhilePostgresIsUnavailable } from './postgres-retry.ts'
 import { endAlarms } from './partition-alarms.ts'
 import type { PartitionCounts } from './partition-counts.ts'
+import { createProgressTracker, type ProgressTracker } from './partition-progress.ts'
 import type { Projection } from './projection.ts'
 import type { RunnerMetrics } from './runner-metrics.ts'
 
@@ -36,8 +37,13 @@ export interface Assignments {
   /** From now on exactly these are owned. The work of the last assignment ends, also for a partition that stays. */
   readonly begin: (assigned: ReadonlyMap<string, readonly number[]>) => void
   readonly owned: () => readonly OwnedPartition[]
+  /** The owned ones, and those that will be owned once their checkpoints can be opened. */
+  readonly reported: () => readonly ReportedPartition[]
   readonly find: (topic: string, partition: number) => OwnedPartition | undefined
 }
+
+/** What operators are told about. */
+export type ReportedPartition = Pick<OwnedPartition, 'topic' | 'partition' | 'progress' | 'setAside'>
 
 interface OpenedPartition {
   readonly fold: PartitionFold
@@ -51,6 +57,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
   const { projection, db, catalog, serviceVersion, common, logger, metrics, now } = options
   const { readMarks, partitionCounts, keyPartitions, signal } = options
   const opened = new Map<string, OpenedPartition>()
+  const opening = new Map<string, { readonly one: ReportedPartition; readonly tracker: ProgressTracker }>()
   let owned: ReadonlyMap<string, OwnedPartition> = new Map()
   let ended = new AbortController()
 
@@ -64,7 +71,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     const log = nextOffset > marks.high ? await readMarksOf(topic, partition) : marks
     const key = { projection: projection.name, topic, partition }
     const refusal = changed ?? outsideLog(key, nextOffset, log)
-    if (!refusal) await endAlarms(db, key, 'log identity')
+    if (!refusal) await endAlarms(db, key, { openedBefore: log.high })
     return { fold, logEnd: log.high, refusal }
   }
 
@@ -76,18 +83,34 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
 
   /** Postgres may be unavailable when partitions are assigned. Waiting here delays only this process. */
   const positions: Assignments['positions'] = async (topic, partitions) => {
+    beginOpening(topic, partitions)
     const found = new Map<number, bigint>()
     for (const [partition, marks] of partitions) {
       const topicPartition = { topic, partition }
-      const one = await retryWhilePostgresIsUnavailable(() => open(topic, partition, marks), {
-        signal,
-        logger,
-        topicPartition,
-      })
-      opened.set(nameOf(topic, partition), one)
+      const name = nameOf(topic, partition)
+      const onRetry = (error: unknown): void => {
+        metrics.retries.inc()
+        opening.get(name)?.tracker.noticeRefused(error)
+      }
+      const attempt = () => open(topic, partition, marks)
+      const one = await retryWhilePostgresIsUnavailable(attempt, { signal, logger, topicPartition, onRetry })
+      opened.set(name, one)
       if (!one.refusal) found.set(partition, fetchOffsetOf(one.fold.checkpoint().nextOffset, marks))
     }
     return found
+  }
+
+  /** A partition that was assigned again before it was opened has waited since the first time. */
+  const beginOpening = (topic: string, partitions: ReadonlyMap<number, Watermarks>): void => {
+    for (const [name, { one }] of opening)
+      if (one.topic === topic && !partitions.has(one.partition)) opening.delete(name)
+    for (const [partition, { high }] of partitions) {
+      const name = nameOf(topic, partition)
+      if (opening.has(name)) continue
+      // How many records wait is not known before: at least the next one.
+      const tracker = createProgressTracker({ topic, partition, logEnd: high + 1n, nextOffset: () => high, now })
+      opening.set(name, { one: { topic, partition, progress: tracker.read, setAside: () => {} }, tracker })
+    }
   }
 
   const take = (topic: string, partition: number): OwnedPartition => {
@@ -107,6 +130,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     ended = new AbortController()
     const partitions = [...assigned].flatMap(([topic, ofTopic]) => ofTopic.map((partition) => take(topic, partition)))
     owned = new Map(partitions.map((one) => [nameOf(one.topic, one.partition), one]))
+    opening.clear()
     logger.info(
       { partitions: partitions.map(({ partition }) => partition).join(',') },
       `Folding ${owned.size} partitions`,
@@ -117,6 +141,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     positions,
     begin,
     owned: () => [...owned.values()],
+    reported: () => [...owned.values(), ...[...opening].flatMap(([name, { one }]) => (owned.has(name) ? [] : one))],
     find: (topic, partition) => owned.get(nameOf(topic, partition)),
   }
 }

@@ -58,13 +58,19 @@ export async function raiseAlarm(db: Db, key: CheckpointKey, alarm: PartitionAla
       set_aside_at = CASE WHEN known."offset" = excluded."offset" THEN known.set_aside_at END`)
 }
 
-/** Ends what the checkpoint does not end: ticks that succeed again, and a halt for which the log is now as it should be. */
+/**
+ * Ends what the checkpoint does not end: ticks that succeed again; a stall where nothing waits any more; and, for a partition
+ * whose checkpoint was opened, a halt for which the log is now as it should be, and a stall at the log's end.
+ */
 export async function endAlarms(
   db: Db,
   { projection, topic, partition }: CheckpointKey,
-  ended: 'ticks' | 'log identity',
+  ended: 'ticks' | 'stalled' | { readonly openedBefore: bigint },
 ): Promise<void> {
-  const isEnded = ended === 'ticks' ? sql`kind = 'ticks'` : sql`kind = 'halted' AND code <> 'FOLD_FAILED'`
+  const isEnded =
+    typeof ended === 'string'
+      ? sql`kind = ${ended}`
+      : sql`(kind = 'halted' AND code <> 'FOLD_FAILED' OR kind = 'stalled' AND "offset" >= ${ended.openedBefore}::bigint)`
   await db.$executeRaw(sql`
     DELETE FROM partition_alarms
     WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int AND ${isEnded}`)

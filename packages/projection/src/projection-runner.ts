@@ -60,6 +60,7 @@ export interface ProjectionRunner {
   /** Joins the consumer group. Resolves once joined; the group assigns partitions later. */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
+  /** Of the partitions that are owned, and of those that wait to be. */
   readonly progress: () => readonly PartitionProgress[]
   /** Why alarms are not in Postgres, where `nextvisit status` reads them. */
   readonly alarmProblem: () => string | undefined
@@ -77,7 +78,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const { projection, db, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
   const { groupId = consumerGroupOf(projection.name), tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
-  const progress = () => owned().map((partition) => partition.progress())
+  const progress = () => reported().map((partition) => partition.progress())
   const metrics = createRunnerMetrics(registry, progress)
   const waiting = createSchemaGauges({ db, projection: projection.name, registry, logger })
   const logAdmin = createLogAdmin(connection, { logger })
@@ -101,7 +102,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     },
   })
   const owning = { common, readMarks, partitionCounts, keyPartitions: connection.partitions?.keys, metrics, signal }
-  const { positions, begin, owned, find } = createAssignments({ ...options, ...owning })
+  const { positions, begin, owned, reported, find } = createAssignments({ ...options, ...owning })
   const gathering = createGathering(gatherMs)
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
@@ -127,11 +128,11 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
           if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
         }
       },
-      onPositionLost: (topic, partition, error) => find(topic, partition)?.halt(error),
+      onUnreadable: (topic, partition, error) => find(topic, partition)?.halt(error),
       onCrash: onFailure,
     },
   )
-  const alarms = createAlarmWatch({ db, projection: projection.name, owned, logger, everyMs: tickEveryMs })
+  const alarms = createAlarmWatch({ db, projection: projection.name, reported, logger, everyMs: tickEveryMs })
 
   const ticks = createPartitionTicks({
     projection,
