@@ -198,12 +198,6 @@ const refusedMessage = {
 }
 const refusedMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => refusedMessage) }))
 
-/** One message of the size of a batch. */
-const largeMessage = posting('/v1/identify', () => ({
-  userId: 'fat',
-  traits: { ['k'.repeat(16_000)]: members(50_000, {}) },
-}))
-
 /** Strangers who send all of a large body but its end, again and again; beside them, somebody whose body names the key. */
 const keylessBodies: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
@@ -261,7 +255,6 @@ export const hostileCallers: readonly Fault[] = [
   flood('new events of one user', 20, newEvents),
   flood('batches of refused items', 5, refusedItems),
   flood('refused messages of Segment’s API', 5, refusedMessages),
-  flood('large messages of Segment’s API', 5, largeMessage),
   flood('reads of a fat user', 40, readFat),
 ]
 
