@@ -1,5 +1,6 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import { type Fault, type FaultContext, nothingToHeal } from './fault.ts'
@@ -13,6 +14,10 @@ const LASTS_MS = 8_000
 const SLOW_CONNECTIONS = 2_000
 const HEADER_BYTES = 15_000
 const MAX_OPERATIONS = 250
+const MAX_BATCH_BYTES = 512_000
+/** As many as fill the memory for bodies whose key is not known yet. */
+const KEYLESS_CONNECTIONS = 26
+const AGAIN_AFTER_MS = 1_000
 
 type Hostile = FaultContext['hostile']
 /** What the hostile caller heard: how often each status, 0 for none. */
@@ -153,6 +158,80 @@ const newEvents = sending((sent) => ({
   body: { userName: 'fat', eventName: `event ${sent}` },
 }))
 
+/** Posts to a route that the audit does not know: of what is posted, nothing may be recorded. */
+const posting = (path: string, make: (sent: number) => unknown) => (hostile: Hostile, stack: CampaignStack) => {
+  let sent = 0
+  return async (): Promise<number> => {
+    sent += 1
+    return post(stack, path, make(sent), { 'x-api-key': hostile.project.adminKey })
+  }
+}
+
+async function post({ gatewayUrl }: CampaignStack, path: string, body: unknown, headers: Record<string, string> = {}) {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  }
+  const answer = await fetch(`${gatewayUrl}${path}`, init)
+  await answer.arrayBuffer()
+  return answer.status
+}
+
+const members = (length: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length }, (_, index) => [index.toString(36), value]))
+
+/** Items that are refused one by one: each names a time zone that nobody has named before. */
+const refusedItems = posting('/v2/admin/batch', (sent) => ({
+  items: Array.from({ length: 1_000 }, (_, index) => ({
+    type: 'identify',
+    userName: 'fat',
+    $deviceInfo: { $timezone: `Europe/${sent}-${index}` },
+  })),
+}))
+
+/** Messages whose names would be longest if they were put together; refused, since they hold too many traits. */
+const refusedMessage = {
+  type: 'identify',
+  userId: 'fat',
+  traits: { ...members(MAX_OPERATIONS + 1, 1), ['k'.repeat(8_000)]: members(2_000, {}) },
+}
+const refusedMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => refusedMessage) }))
+
+/** Strangers who send all of a large body but its end, again and again; beside them, somebody whose body names the key. */
+const keylessBodies: Fault['inject'] = async (context) => {
+  const { stack, hostile } = context
+  const { hostname, port } = new URL(stack.gatewayUrl)
+  const head = `POST /v1/batch HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: ${MAX_BATCH_BYTES}\r\n\r\n`
+  const othersSince = await watchOthers(context)
+  const heard: Heard = new Map()
+  const until = performance.now() + LASTS_MS
+  const stall = () =>
+    new Promise<void>((resolve) => {
+      const socket = connect(Number(port), hostname, () => socket.write(head + 'x'.repeat(MAX_BATCH_BYTES - 1)))
+      socket.on('data', () => socket.destroy())
+      socket.on('error', () => undefined).on('close', () => resolve())
+    })
+  const strangers = Array.from({ length: KEYLESS_CONNECTIONS }, async () => {
+    while (performance.now() < until) {
+      await stall()
+      await sleep(AGAIN_AFTER_MS)
+    }
+  })
+  // An anonymous user's message leaves no record.
+  const message = { anonymousId: 'a', writeKey: hostile.project.adminKey }
+  while (performance.now() < until) count(heard, await post(stack, '/v1/track', message).catch(() => 0))
+  await Promise.all(strangers)
+  const measured = await othersSince()
+  const isServed = heard.has(200) && !heard.has(503)
+  return {
+    lastsMs: 0,
+    heal: nothingToHeal,
+    witness: async () => (isServed ? inWords(heard) : undefined),
+    measured: () => measured,
+  }
+}
+
 /** Reads what costs most. */
 function readFat({ project }: Hostile, { gatewayUrl }: CampaignStack) {
   const paths = ['users/fat', 'users/fat/forms', 'usage', 'traits?limit=1000', 'events?limit=1000', 'segments']
@@ -168,11 +247,14 @@ function readFat({ project }: Hostile, { gatewayUrl }: CampaignStack) {
 
 export const hostileCallers: readonly Fault[] = [
   { name: 'slow bodies', family: 'hostile callers', inject: slowBodies },
+  { name: 'bodies without a key', family: 'hostile callers', inject: keylessBodies },
   flood('hostile headers', 20, sendHeaders),
   flood('new traits', 20, newTraits),
   flood('a fat user', 20, fatUser),
   flood('lists as traits', 20, listTraits),
   flood('new events of one user', 20, newEvents),
+  flood('batches of refused items', 5, refusedItems),
+  flood('refused messages of Segment’s API', 5, refusedMessages),
   flood('reads of a fat user', 40, readFat),
 ]
 

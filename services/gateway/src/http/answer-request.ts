@@ -7,7 +7,7 @@ import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import { type CheckedRequest, maxBodyBytesOf, type Route } from '../request/route.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
 import type { Answer } from '../request/answer.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
 import type { CallerAddress } from './caller-address.ts'
@@ -20,8 +20,6 @@ import { CORS_HEADERS, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 const TAKEN = { outcome: 'taken' } as const
-/** Bodies whose key is still unknown share one part of the memory for bodies. */
-const KEY_IN_BODY = 'key in the body'
 /** Of the requests in flight, as many of one key may have a body that has not arrived completely. */
 const UNFINISHED_SHARE = 1 / 4
 
@@ -99,7 +97,8 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {
     const { route, request } = exchange
-    if (isKeyInBody(route, request)) return withBody(exchange, KEY_IN_BODY, (bytes) => handleKeyInBody(exchange, bytes))
+    if (isKeyInBody(route, request))
+      return withBody(exchange, KEY_IN_BODY, (...body) => handleKeyInBody(exchange, ...body))
     const checked = await checkKey(exchange, keyInHeaders(route, request))
     if (checked.outcome === 'refused') return checked
     const { key } = checked
@@ -107,10 +106,12 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     return withBody(exchange, key.entry.sha256, (bytes) => handle(exchange, key, bytes))
   }
 
-  async function handleKeyInBody(exchange: Exchange, bytes: Uint8Array): Promise<Result> {
+  async function handleKeyInBody(exchange: Exchange, bytes: Uint8Array, permit: BodyPermit): Promise<Result> {
     const named = writeKeyIn(bytes)
     const checked = await checkKey(exchange, named)
-    return checked.outcome === 'refused' ? checked : handle(exchange, checked.key, bytes, named)
+    if (checked.outcome === 'refused') return checked
+    const { key } = checked
+    return permit.moveTo(key.entry.sha256) ? handle(exchange, key, bytes, named) : refuse(REFUSALS.tooManyBytes)
   }
 
   /** The key, its kind, and its rate limit. */
@@ -128,7 +129,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   async function withBody(
     { route, request, beganAt }: Exchange,
     holder: string,
-    handleBody: (bytes: Uint8Array) => Promise<Result>,
+    handleBody: (bytes: Uint8Array, permit: BodyPermit) => Promise<Result>,
   ): Promise<Result> {
     // Libraries of Segment's API that compress name no type, or a wrong one.
     if (!route.keyIn && !isJson(request)) return refuse(REFUSALS.contentType)
@@ -138,7 +139,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     try {
       const reading = { permit, maxBytes: maxBodyBytesOf(route), dueAt: beganAt + BODY_WITHIN_MS }
       const read = await readBody(request, reading)
-      return read.outcome === 'ok' ? await handleBody(read.bytes) : read
+      return read.outcome === 'ok' ? await handleBody(read.bytes, permit) : read
     } finally {
       permit.release()
     }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type BodyPermit, createBodyBudget } from './body-budget.ts'
+import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
 
 describe('bytes in flight (decisions.md, Busy and broken)', () => {
   it('of one key are at most a quarter of those that are free', () => {
@@ -30,7 +30,7 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
 
   it('come back, all of them, whatever was taken in between', () => {
     const step = fc.record({
-      key: fc.constantFrom('a', 'b'),
+      key: fc.constantFrom('a', 'b', KEY_IN_BODY),
       bytes: fc.integer({ min: 1, max: 400 }),
       isEnd: fc.boolean(),
     })
@@ -64,5 +64,54 @@ describe('unfinished bodies of one key (decisions.md, Busy and broken)', () => {
     expect(open('key', true)).toBeUndefined()
     two?.release()
     expect(open('key', true)).toBeDefined()
+  })
+})
+
+describe('bodies whose key is still unknown (decisions.md, Slow and large)', () => {
+  it('share one key’s part, where the one that has waited longest for its end makes room', () => {
+    const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
+    const stranger = (bytes: number) => {
+      const permit = open(KEY_IN_BODY, true)
+      const seen = { permit, isDisplaced: false, isTaken: false }
+      permit?.onDisplaced(() => (seen.isDisplaced = true))
+      seen.isTaken = permit?.take(bytes) ?? false
+      return seen
+    }
+    const [one, two, three] = [stranger(100), stranger(100), stranger(100)]
+    expect([one.isDisplaced, two.isDisplaced, three.isTaken]).toEqual([true, false, true])
+    expect(one.permit?.take(1)).toBe(false)
+    // Alone, it has no more than the part.
+    expect(stranger(251).isTaken).toBe(false)
+    expect(open('key', true)?.take(250)).toBe(true)
+  })
+
+  it('never make one go that has arrived', () => {
+    const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
+    const arrived = open(KEY_IN_BODY, true)
+    arrived?.take(190)
+    arrived?.finish()
+    const next = open(KEY_IN_BODY, true)
+    expect(next?.take(100)).toBe(false)
+    arrived?.release()
+    expect(next?.take(100)).toBe(true)
+  })
+
+  it('are the key’s as soon as it is known, as far as it has room', () => {
+    const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 100 })
+    const held = open('key', false)
+    held?.take(100)
+    const one = open(KEY_IN_BODY, false)
+    one?.take(80)
+    expect(one?.moveTo('key')).toBe(true)
+    const two = open(KEY_IN_BODY, false)
+    expect([two?.take(120), two?.moveTo('key')]).toEqual([true, false])
+    for (const permit of [held, one, two]) permit?.release()
+    expect(open('key', false)?.take(250)).toBe(true)
+  })
+
+  it('are never too many to begin: the oldest makes room', () => {
+    const open = createBodyBudget({ maxBytes: 1_000, maxUnfinishedPerKey: 2 })
+    const permits = [open(KEY_IN_BODY, true), open(KEY_IN_BODY, true), open(KEY_IN_BODY, true)]
+    expect(permits.map((permit) => permit?.take(1))).toEqual([false, true, true])
   })
 })

@@ -64,6 +64,7 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
   // The caller left while the checks before this waited: its `close` event is over.
   if (request.destroyed) return Promise.resolve({ outcome: 'aborted' })
   return new Promise((resolve) => {
+    permit.onDisplaced(() => done(refuse(REFUSALS.tooManyBytes)))
     const chunks: Buffer[] = []
     let size = 0
     const done = (result: ReadBody) => {

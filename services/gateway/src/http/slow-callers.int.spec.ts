@@ -143,6 +143,26 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     expect((await small.call('POST', IDENTIFY, { ...headers, 'x-api-key': small.keys.admin }, body)).status).toBe(200)
   })
 
+  it('of strangers who never end their bodies are no others’ of whom only the body names the key', async () => {
+    const small = await givenGateway({ besides: gateway, maxBodyBytesInFlight: 1_048_576 })
+    const strangers = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const caller = await givenCaller(small)
+        caller.socket.write(
+          head('', ['Content-Length: 100000'], '/v1/batch').replace('X-Api-Key: \r\n', '') + 'x'.repeat(99_999),
+        )
+        return caller
+      }),
+    )
+    await until(() => small.received() === 6)
+    const body = JSON.stringify({ writeKey: small.keys.admin, userId: 'ada', filling: 'x'.repeat(20_000) })
+    const answers = []
+    for (let sent = 0; sent < 20; sent += 1)
+      answers.push(await small.call('POST', '/v1/identify', { 'content-type': 'application/json' }, body))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(strangers.some(({ read }) => read().startsWith('HTTP/1.1 503 '))).toBe(true)
+  })
+
   it('are counted inflated', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const slow = await givenService({
