@@ -11,7 +11,7 @@ const WORKSPACE_FILE = fileURLToPath(new URL('../conformance-workspace.yaml', im
 const CLI = fileURLToPath(new URL('../../../tools/cli/src/main.ts', import.meta.url))
 
 /** What a request may take in this product, instead of 2 s. */
-export const REQUEST_BUDGET_MS = 8_000
+export const REQUEST_BUDGET_MS = 5_000
 
 let stack: ThrowAwayStack | undefined
 

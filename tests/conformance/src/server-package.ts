@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { CallItem, Nextvisit, NextvisitOptions } from '@nextvisit/client'
 import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { product } from './product.ts'
+import { product, REQUEST_BUDGET_MS } from './product.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 const DEADLINE_MS = 90_000
@@ -103,7 +103,7 @@ export function describeServerPackage(): void {
 
       const again = items.flatMap((item) => (item.type === 'track' ? [next.track(item)] : []))
       // Longer than a request may take: the gateway answers 503.
-      await sleep(2_500)
+      await sleep(REQUEST_BUDGET_MS + 1_000)
       product().kill('kafka', 'SIGCONT')
       const ids = idsIn(await Promise.all(again))
       const events = (await loggedEvents('shop')).filter(({ userName }) => userName.startsWith('late-'))
