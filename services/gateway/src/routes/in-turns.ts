@@ -16,22 +16,24 @@ export async function inTurns<Item, Result>(
   const results: Result[] = []
   let bytes = 0
   for (const [position, item] of items.entries()) {
+    if (position > 0) bytes += Math.max(MIN_ITEM_BYTES, bytesOf(items[position - 1], MAX_LEVELS))
     if (bytes >= BYTES_PER_TURN) {
       await nextTurn()
       bytes = 0
     }
     results.push(act(item, position))
-    bytes += Math.max(MIN_ITEM_BYTES, bytesOf(item, MAX_LEVELS))
   }
   return results
 }
 
-/** About what a value is long as JSON; measuring that would cost more. */
+/** About what a value is long as JSON, as far as a turn goes; measuring that would cost more. */
 function bytesOf(value: unknown, levels: number): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null || levels === 0) return VALUE_BYTES
   let bytes = VALUE_BYTES
-  if (Array.isArray(value)) for (const item of value) bytes += bytesOf(item, levels - 1)
-  else for (const name in value) bytes += name.length + bytesOf((value as Record<string, unknown>)[name], levels - 1)
+  for (const name in value) {
+    bytes += name.length + bytesOf((value as Record<string, unknown>)[name], levels - 1)
+    if (bytes >= BYTES_PER_TURN) return bytes
+  }
   return bytes
 }

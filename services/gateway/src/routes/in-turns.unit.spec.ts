@@ -40,6 +40,6 @@ describe('many items of one request', () => {
   it('may be nested as deeply as a body may hold', async () => {
     let deep: object = {}
     for (let level = 0; level < 100_000; level += 1) deep = { deep }
-    expect(await turnsOf([deep])).toBe(1)
+    expect(await turnsOf([deep, deep])).toBe(1)
   })
 })
