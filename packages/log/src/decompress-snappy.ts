@@ -4,6 +4,8 @@ const CODEC = 'Snappy'
 /** Of snappy-java's framing, which Kafka's own clients write: a magic of 8 bytes, and two versions. */
 const FRAMING = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00])
 const FRAMING_BYTES = 16
+/** A byte of a varint of at least this value is followed by another. */
+const CONTINUES = 0x80
 
 /**
  * Decompresses raw Snappy (format_description.txt), or blocks of it in the framing of snappy-java, each behind its length.
@@ -26,10 +28,13 @@ export function decompressSnappy(source: Buffer, maxBytes: number): Buffer {
 }
 
 function readBlock(source: Buffer, out: Decompressed): void {
-  let at = 0
-  // How long the block will be, as a varint: the elements say so themselves.
-  while (source.readUInt8(at) >= 0x80) at += 1
-  at += 1
+  const before = out.bytes().length
+  let [at, declared] = [0, 0]
+  // How long the block will be, as a varint.
+  for (let byte = CONTINUES; byte >= CONTINUES; at += 1) {
+    byte = source.readUInt8(at)
+    declared += (byte % CONTINUES) * CONTINUES ** at
+  }
   while (at < source.length) {
     const tag = source.readUInt8(at)
     at += 1
@@ -49,4 +54,5 @@ function readBlock(source: Buffer, out: Decompressed): void {
       at += width
     }
   }
+  if (out.bytes().length - before !== declared) throw badBatch(CODEC, 'not as long as it says')
 }

@@ -47,7 +47,7 @@ describe('Snappy', () => {
   it.each([
     ['literals', hex('03 08 616263'), 'abc'],
     ['a long literal', hex(`50 f0 4f ${'61'.repeat(80)}`), 'a'.repeat(80)],
-    ['a near copy', hex('07 00 61 01 01 00 62'), `${'a'.repeat(5)}b`],
+    ['a near copy', hex('06 00 61 01 01 00 62'), `${'a'.repeat(5)}b`],
     ['a copy that runs into itself', hex('0a 04 6162 1e 0200'), 'ab'.repeat(5)],
     ['a far copy', hex('06 08 616263 0b 03000000'), 'abcabc'],
     ['framed blocks', hex(`${FRAMING} 00000005 03 08 616263 00000003 01 00 64`), 'abcd'],
@@ -58,6 +58,8 @@ describe('Snappy', () => {
   it.each([
     ['nothing', hex('')],
     ['a literal that is cut off', hex('03 08 6162')],
+    ['less than it says', hex('05 08 616263')],
+    ['a length without an end', hex('ffffff')],
     ['a copy from before the beginning', hex('07 00 61 01 05')],
     ['a copy at no distance', hex('07 00 61 01 00')],
     ['a framed block that is cut off', hex(`${FRAMING} 00000009 03 08 616263`)],

@@ -133,6 +133,16 @@ export function isUnsettled(error: unknown): boolean {
   return isOfType(error, ['LEADER_NOT_AVAILABLE', 'REQUEST_TIMED_OUT']) || error.name === 'KafkaJSBrokerNotFound'
 }
 
+/** Whether a topic was not created because fewer brokers are registered than it shall have replicas. */
+export function hasTooFewBrokers(error: unknown): boolean {
+  return isOfType(error, ['INVALID_REPLICATION_FACTOR'])
+}
+
+/** Of kafkajs' error for several topics the first one: it says what is wrong. Another error itself. */
+export function firstOf(error: unknown): unknown {
+  return error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? (error.errors[0] ?? error) : error
+}
+
 /** Whether the cluster has denied this principal the request. */
 export function isForbidden(error: unknown): boolean {
   return isOfType(error, ['TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])

@@ -1,7 +1,14 @@
-import type { ConfigResourceTypes, GroupDescription } from 'kafkajs'
+import type { ConfigResourceTypes, GroupDescription, ITopicConfig } from 'kafkajs'
 
 import { createClientSockets } from './client-sockets.ts'
-import { BrokerUnreachableError, isUnknownTopic, isUnsettled, TopicMissingError } from './errors.ts'
+import {
+  BrokerUnreachableError,
+  firstOf,
+  hasTooFewBrokers,
+  isUnknownTopic,
+  isUnsettled,
+  TopicMissingError,
+} from './errors.ts'
 import { createKafka, silentLogger } from './kafka-client.ts'
 import { keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
@@ -115,18 +122,19 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
   }
 
   /** kafkajs does not wait for a cluster that is not settled yet, or slow. Other errors are thrown. */
-  const createOnceSettled = async (asked: Parameters<typeof admin.createTopics>[0]): Promise<boolean> => {
+  const createOnceSettled = async (topic: ITopicConfig & { replicationFactor: number }): Promise<boolean> => {
     const waiting = { message: 'Waiting for the cluster', logger, giveUpAfterMs: 3 * requestTimeoutMs }
     const create = () =>
-      admin.createTopics(asked).then(
+      admin.createTopics({ topics: [topic], waitForLeaders: false }).then(
         (isNew) => ({ isNew }),
         (error: unknown) => {
-          if (isUnsettled(error)) throw error
+          // Not even one broker is registered: it is starting, or too slow at this moment.
+          if (isUnsettled(error) || (topic.replicationFactor <= 1 && hasTooFewBrokers(error))) throw error
           return { error }
         },
       )
     const created = await keepTrying(create, waiting)
-    if ('error' in created) throw created.error
+    if ('error' in created) throw firstOf(created.error)
     return created.isNew
   }
 
@@ -143,8 +151,7 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
     },
     createTopic: async (topic, { partitions, config = {}, replicationFactor = -1 }) => {
       const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
-      const topics = [{ topic, numPartitions: partitions, replicationFactor, configEntries }]
-      const isNew = await createOnceSettled({ topics, waitForLeaders: false })
+      const isNew = await createOnceSettled({ topic, numPartitions: partitions, replicationFactor, configEntries })
       // kafkajs' own wait fails on a broker that has not heard of the topic yet.
       const waiting = { message: 'Waiting for the new topic', logger, giveUpAfterMs: 3 * requestTimeoutMs }
       await keepTrying(() => watermarks(topic), waiting)

@@ -18,12 +18,12 @@ const gatewayConfig = z
     GATEWAY_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_080),
     /** Requests at once; one more is answered 503. */
     GATEWAY_MAX_IN_FLIGHT: z.coerce.number('must be a number of requests').int().min(1).default(4_000),
-    /** How long a request may take, ms. */
+    /** How long a request may take, ms. Less than what a stop waits for, and than callers of our packages wait. */
     GATEWAY_REQUEST_BUDGET_MS: z.coerce
       .number('must be a number of milliseconds')
       .int()
       .min(200, 'must be at least 200')
-      .max(30_000, 'must be at most 30000')
+      .max(5_000, 'must be at most 5000')
       .default(REQUEST_BUDGET_MS),
     /** Bytes of bodies at once, as sent and as inflated; more are answered 503. Default 64 MiB. */
     GATEWAY_MAX_BODY_BYTES_IN_FLIGHT: z.coerce

@@ -60,7 +60,7 @@ export function parseSegmentMessage(
 
 /** The userName that a `userId` is. Some libraries send numbers. An empty one is none. */
 export function userNameOfUserId(userId: unknown): unknown {
-  if (typeof userId === 'number') return String(userId)
+  if (Number.isFinite(userId)) return String(userId)
   return userId === '' ? undefined : userId
 }
 

@@ -268,6 +268,16 @@ describe('an event of an unknown user', () => {
     expect(await typesOf(gateway, known)).toEqual(['IdentifyRequested', 'EventTracked'])
   })
 
+  it('goes before an identify that follows it', async () => {
+    const gateway = await givenNobody({ project: { segment: { createUsers: false } } })
+    const [late, known] = [newUser(), newUser()]
+    await sendBatch(gateway, [identify(known)])
+    const { body } = await sendBatch(gateway, [track(late, 'a'), identify(late), track(known, 'a'), identify(known)])
+    expect(body['rejected']).toMatchObject([{ index: 0, status: 404 }])
+    expect(await typesOf(gateway, late)).toEqual(['IdentifyRequested'])
+    expect(await typesOf(gateway, known)).toEqual(['IdentifyRequested', 'EventTracked', 'IdentifyRequested'])
+  })
+
   it('is refused as the identify is', async () => {
     const metering = await givenMetering(0)
     const gateway = await givenNobody({ plan: { monthlyActiveUsers: 0 }, services: { metering: metering.url } })
@@ -291,6 +301,8 @@ describe('the whole of a request', () => {
     const answer = await sendBatch(gateway, [identify('ada'), track('ada', '')])
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
     expect(answer.body).toMatchObject({ status: 503 })
+    const unnamedPage = { type: 'page', userId: 'ada' }
+    expect((await sendBatch(gateway, [unnamedPage, identify('ada')])).status).toBe(503)
   })
 
   it('is refused where it is no batch', async () => {

@@ -3,7 +3,7 @@ import { type Answer, answer } from '../request/answer.ts'
 import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
 import { createPrepare, isRetryable, recordItems, type RecordItemsParts } from './record-items.ts'
-import { createPrepareSegmentItem, keyOfMessage, type SegmentItemParts } from './segment-item.ts'
+import { createPrepareSegmentItem, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-item.ts'
 
 export type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
 
@@ -81,9 +81,10 @@ function answerOf(
   isStrict: boolean,
 ): Answer | Refusal {
   const mustRepeat = results.some(isRetryable)
-  const isRepeatable = results.every(
-    ({ outcome }, index) => outcome === 'refused' || keyOfMessage(messages[index]) !== undefined,
-  )
+  const isRepeatable = results.every((result, index) => {
+    const isRecorded = result.outcome === 'answered' && result !== NOTHING_RECORDED
+    return !isRecorded || keyOfMessage(messages[index]) !== undefined
+  })
   // Neither of these two has a rule: each message was refused by its own.
   const { status, message } = REFUSALS.notRecorded
   if (mustRepeat && isRepeatable) return refuse({ status, message })

@@ -25,7 +25,7 @@ export interface SegmentItemParts {
 type KnownUser = 'identified' | PreparedItem
 
 /** What a message is answered with that leaves no record. */
-const NOTHING_RECORDED = answer(200, {})
+export const NOTHING_RECORDED = answer(200, {})
 
 /** Prepares the messages of one request (decisions.md, Segment's API). `type`: of all of them, or undefined for their own. */
 export function createPrepareSegmentItem(
@@ -37,6 +37,8 @@ export function createPrepareSegmentItem(
   const createUsers = request.project.config.segment?.createUsers ?? true
   /** By userName: what the messages so far say of the user; undefined where they say nothing. */
   const users = new Map<unknown, Promise<KnownUser | undefined>>()
+  /** By userName: what the last event so far waits for. */
+  const eventsWaitFor = new Map<unknown, Promise<KnownUser>>()
 
   async function createUnlessKnown(
     before: Promise<KnownUser | undefined> | undefined,
@@ -51,7 +53,9 @@ export function createPrepareSegmentItem(
 
   function prepareIdentify(identifying: CheckedRequest): Promise<PreparedItem> {
     const userName = memberOf(identifying.body, 'userName')
-    const prepared = prepareInOrder('identify', identifying)
+    const prepare = () => prepareInOrder('identify', identifying)
+    // An event before it goes first, also where it waits.
+    const prepared = eventsWaitFor.get(userName)?.then(prepare) ?? prepare()
     users.set(userName, knownAfter(prepared, users.get(userName)))
     return prepared
   }
@@ -61,6 +65,7 @@ export function createPrepareSegmentItem(
     const userName = memberOf(tracking.body, 'userName')
     const known = createUnlessKnown(users.get(userName), userName, identifying)
     users.set(userName, known)
+    eventsWaitFor.set(userName, known)
     const user = await known
     if (user === 'identified' || user.outcome === 'answered') return prepareInOrder('track', tracking)
     if (user.outcome === 'refused') return user
