@@ -53,9 +53,9 @@ export function createPrepareSegmentItem(
 
   function prepareIdentify(identifying: CheckedRequest): Promise<PreparedItem> {
     const userName = memberOf(identifying.body, 'userName')
-    const prepare = () => prepareInOrder('identify', identifying)
+    const prepareNext = () => prepareInOrder('identify', identifying)
     // An event before it goes first, also where it waits.
-    const prepared = eventsWaitFor.get(userName)?.then(prepare) ?? prepare()
+    const prepared = eventsWaitFor.get(userName)?.then(prepareNext) ?? prepareNext()
     users.set(userName, knownAfter(prepared, users.get(userName)))
     return prepared
   }
