@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenScriptedGateway, recorded, refusal, refused, type Script } from '../test/scripted-gateway.ts'
 import { createNextvisit, type NextvisitOptions } from './create-nextvisit.ts'
 import { NextvisitError } from './nextvisit-error.ts'
@@ -267,6 +267,16 @@ describe('the queue', () => {
     void nextvisit.track(track('ada'))
     await sleep(20)
     expect(errors).toMatchObject([{ code: 'QUEUE_FULL' }])
+  })
+
+  it('goes on where onUnsent throws', async () => {
+    const onUnsent = vi.fn<() => void>(() => {
+      throw new Error('a bug of the caller')
+    })
+    const { nextvisit } = await givenClient(takes, { maxQueued: 0, onUnsent })
+    void nextvisit.track(track('ada'))
+    await sleep(20)
+    expect(onUnsent).toHaveBeenCalledOnce()
   })
 })
 

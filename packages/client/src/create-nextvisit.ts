@@ -48,8 +48,8 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
 
   const add = <Result>(...call: Parameters<typeof queue.add>): Promise<Result> => {
     const answered = queue.add(...call) as Promise<unknown> as Promise<Result>
-    // A promise that nobody awaits must not end the process.
-    answered.catch((error: NextvisitError) => onUnsent?.(error))
+    // A promise that nobody awaits must not end the process, nor what the caller's own function throws.
+    answered.catch((error: NextvisitError) => onUnsent?.(error)).catch(() => {})
     return answered
   }
   return {

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,6 +22,11 @@ async function givenClient(options: Partial<NextvisitOptions> = {}): Promise<Nex
     deadlineMs: DEADLINE_MS,
     ...options,
   })
+}
+
+interface ExamplePackage {
+  /** The last word of `start` is the program. */
+  readonly scripts: { readonly start: string }
 }
 
 interface LoggedEvent {
@@ -128,7 +134,9 @@ export function describeServerPackage(): void {
     })
 
     it('serves the example: an order counts once, and nothing is lost when it ends', async () => {
-      const example = spawn(process.execPath, [path.join(CHECKOUT, 'examples/client/src/serve.ts')], {
+      const folder = path.join(CHECKOUT, 'examples/client')
+      const { scripts } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as ExamplePackage
+      const example = spawn(process.execPath, [path.join(folder, scripts.start.split(' ').at(-1) ?? '')], {
         env: { PORT: '0', NEXTVISIT_URL: product().gatewayUrl, NEXTVISIT_ADMIN_KEY: keyNamed('SERVER_ADMIN_P') },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
