@@ -1,4 +1,4 @@
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 export interface Counts {
   readonly passed: number
@@ -6,7 +6,7 @@ export interface Counts {
   readonly skipped: number
 }
 
-/** Counts the results of a run. An unreadable spec file and an error outside any test count as failed tests. */
+/** Counts the results of a run, and names what passed only when tried again. An unreadable spec file and an error outside any test count as failed tests. */
 export function createSummaryReporter(): Reporter & { readonly counts: () => Counts } {
   let counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   return {
@@ -19,8 +19,14 @@ export function createSummaryReporter(): Reporter & { readonly counts: () => Cou
         failed: count('failed') + unhandledErrors.length,
         skipped: count('skipped') + count('pending'),
       }
+      for (const { fullName } of modules.flatMap((module) => [...module.children.allTests()]).filter(isFlaky))
+        console.log(`! Passed only when it was tried again: ${fullName}`)
     },
   }
+}
+
+function isFlaky(test: TestCase): boolean {
+  return test.diagnostic()?.flaky ?? false
 }
 
 function resultsOf(module: TestModule): string[] {
