@@ -26,7 +26,10 @@ async function fingerprint(): Promise<string> {
 
 async function build(): Promise<void> {
   // Only here: to load them takes longer than everything else.
-  const [{ build: buildPages }, { default: react }] = await Promise.all([import('vite'), import('@vitejs/plugin-react')])
+  const [{ build: buildPages }, { default: react }] = await Promise.all([
+    import('vite'),
+    import('@vitejs/plugin-react'),
+  ])
   await buildPages({
     root: path.join(folder, 'web'),
     configFile: false,

@@ -17,6 +17,7 @@ import { createSessions } from './session/sessions.ts'
 import { createFindDemo } from './try-it/demo.ts'
 import { createUsers } from './users/users.ts'
 
+const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
 export interface ConsoleParts
@@ -30,7 +31,6 @@ export interface ConsoleParts
 /** Wires the console together. Reads the built pages; opens nothing else. */
 export async function createConsole(parts: ConsoleParts) {
   const { connection, services, tokens, logger, internalToken: token } = parts
-  const nowMs = () => Date.now()
   const partitionCount = parts.kafka.partitions.keys
   const targets = Object.entries(services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
   const sampler = createSampler({ targets, scrape, nowMs })

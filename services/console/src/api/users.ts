@@ -65,9 +65,7 @@ export const UserAnswer = z.strictObject({
       traits: z.array(named),
       device: z.array(named),
       segments: z.array(z.string()),
-      events: z.array(
-        z.strictObject({ slug: z.string(), count: z.number().int(), firstAt: Instant, lastAt: Instant }),
-      ),
+      events: z.array(z.strictObject({ slug: z.string(), count: z.number().int(), firstAt: Instant, lastAt: Instant })),
     })
     .nullable(),
   forms: z.array(FormLine),

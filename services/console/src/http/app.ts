@@ -1,5 +1,11 @@
 import type { Logger } from '@nextvisit/service-kit'
-import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler, type Response } from 'express'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
 import type { ErrorAnswer } from '../api/session.ts'
 import type { Session, Sessions } from '../session/sessions.ts'
 import type { ApiRefusal, ApiRoute } from './api-route.ts'
@@ -20,7 +26,11 @@ export interface AppParts {
 
 const MAX_BODY = '16kb'
 
-export const NOT_OWN_REQUEST = refuse(403, 'foreign-request', 'Only pages of the console may send this. Load the page again.')
+export const NOT_OWN_REQUEST = refuse(
+  403,
+  'foreign-request',
+  'Only pages of the console may send this. Load the page again.',
+)
 const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
 const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console does not know this address.')
 const FAILED = refuse(500, 'failed', 'This could not be answered; the log of the console says why.')

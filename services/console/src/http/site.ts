@@ -20,7 +20,6 @@ export function createSite(publicUrl: string | undefined): Site {
   return {
     basePath: url ? `${url.pathname.replace(/\/+$/, '')}/` : '/',
     isSecure: url?.protocol === 'https:',
-    isOwnRequest: (request) =>
-      request.headers[OWN_HEADER] === '1' && request.headers.origin === originOf(request),
+    isOwnRequest: (request) => request.headers[OWN_HEADER] === '1' && request.headers.origin === originOf(request),
   }
 }

@@ -17,6 +17,6 @@ export function parseMetrics(text: string, names: ReadonlySet<string>): readonly
     const value = Number(line.slice(labelsEnd).trim().split(' ')[0])
     if (!Number.isFinite(value)) return []
     const labels = [...line.slice(end, labelsEnd).matchAll(LABEL)]
-    return [{ name, labels: new Map(labels.map(([, label = '', text = '']) => [label, text])), value }]
+    return [{ name, labels: new Map(labels.map(([, label = '', of = '']) => [label, of])), value }]
   })
 }

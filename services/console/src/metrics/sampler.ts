@@ -38,7 +38,8 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
   const stopping = new AbortController()
   let services: readonly ServiceReading[] = []
   let lookedAtMs = -Infinity
-  let wake = (): void => undefined
+  /** Ends the pause between two samples. */
+  let pause = new AbortController()
   let running: Promise<void> = Promise.resolve()
 
   async function takeSample(): Promise<void> {
@@ -57,7 +58,9 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
       lastCounters.set(url, reading.counters)
     }
     services = serviceReadings(targets, readings)
-    const lagSeconds = new Map(services.filter(({ isConsumer }) => isConsumer).map((one) => [one.service, one.lagSeconds]))
+    const lagSeconds = new Map(
+      services.filter(({ isConsumer }) => isConsumer).map((one) => [one.service, one.lagSeconds]),
+    )
     samples.push({ atMs, seconds: before ? (atMs - before.atMs) / 1_000 : 0, increases, lagSeconds })
     while ((samples[0]?.atMs ?? atMs) < atMs - KEPT_MS) samples.shift()
   }
@@ -66,9 +69,8 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
     while (!stopping.signal.aborted) {
       await takeSample()
       const isWatched = nowMs() - lookedAtMs < LOOKING_MS
-      const woken = new AbortController()
-      wake = () => woken.abort()
-      const signal = AbortSignal.any([stopping.signal, woken.signal])
+      pause = new AbortController()
+      const signal = AbortSignal.any([stopping.signal, pause.signal])
       await sleep(isWatched ? WATCHED_EVERY_MS : UNWATCHED_EVERY_MS, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -86,7 +88,7 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
       const wasWatched = nowMs() - lookedAtMs < LOOKING_MS
       lookedAtMs = nowMs()
       const isOld = nowMs() - (samples.at(-1)?.atMs ?? 0) > WATCHED_EVERY_MS
-      if (!wasWatched && isOld) wake()
+      if (!wasWatched && isOld) pause.abort()
       return { samples, services }
     },
   }

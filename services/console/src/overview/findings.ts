@@ -104,7 +104,10 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
 function catalogOf({ service, catalogProblems }: ServiceReading): readonly Finding[] {
   if (catalogProblems === 0) return []
   return [
-    warning(`${service} does not understand the catalog of ${catalogProblems} organizations in full.`, RUNBOOKS.upgrade),
+    warning(
+      `${service} does not understand the catalog of ${catalogProblems} organizations in full.`,
+      RUNBOOKS.upgrade,
+    ),
   ]
 }
 

@@ -1,8 +1,9 @@
-import type { OverviewAnswer } from '../api/overview.ts'
+import type { OverviewAnswer, ServiceState } from '../api/overview.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
 import { quantileMs } from '../metrics/quantile.ts'
 import { bucketsOf, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { Seen } from '../metrics/sampler.ts'
+import type { ServiceReading } from '../metrics/service-readings.ts'
 import { findingsOf } from './findings.ts'
 
 const NOW_MS = 60_000
@@ -19,7 +20,7 @@ export function overviewOf({ samples, services: readings, partitionCount, nowMs 
   const latest = samples.at(-1)
   const since = (ms: number) => samples.filter(({ atMs, seconds }) => seconds > 0 && atMs > nowMs - ms)
   const [lastMinute, recent] = [since(NOW_MS), since(RECENT_MS)]
-  const services = readings.map(({ partitions: _, catalogProblems: _problems, openBreakers: _open, ...state }) => state)
+  const services = readings.map(stateOf)
   const deadLetters = readings.flatMap((reading) => reading.deadLetters ?? [])
   return {
     at: new Date(nowMs).toISOString(),
@@ -39,7 +40,27 @@ export function overviewOf({ samples, services: readings, partitionCount, nowMs 
     answers: countsOf(samples, recent, 'answer'),
     refusals: countsOf(samples, recent, 'refusal'),
     unchecked: countsOf(samples, recent, 'unchecked'),
-    history: historyOf(samples, readings.filter(({ isConsumer }) => isConsumer).map(({ service }) => service)),
+    history: historyOf(
+      samples,
+      readings.filter(({ isConsumer }) => isConsumer).map(({ service }) => service),
+    ),
+  }
+}
+
+/** Without what only the findings need. */
+function stateOf(reading: ServiceReading): ServiceState {
+  const { service, isConsumer, processes, answering, lagSeconds, lagRecords } = reading
+  const { deadLetters, outboxSeconds, haltedPartitions } = reading
+  return {
+    service,
+    isConsumer,
+    processes,
+    answering,
+    lagSeconds,
+    lagRecords,
+    deadLetters,
+    outboxSeconds,
+    haltedPartitions: [...haltedPartitions],
   }
 }
 

@@ -17,11 +17,14 @@ export interface SigningInParts {
   readonly logger: Logger
 }
 
-const WRONG_TOKEN = refuse(401, 'wrong-token', 'This is not a token of this console. npx -y pnpm start prints it; elsewhere it is CONSOLE_TOKEN.')
-const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
+const WRONG_TOKEN = refuse(
+  401,
+  'wrong-token',
+  'This is not a token of this console. npx -y pnpm start prints it; elsewhere it is CONSOLE_TOKEN.',
+)
 const NO_TOKEN = refuse(400, 'bad-input', 'token: must be a text')
 
-/** `api/session`: GET says who is signed in, POST signs in, DELETE signs out. */
+/** `api/session`: GET says who is signed in (null: nobody), POST signs in, DELETE signs out. */
 export function createSigningIn({ site, sessions, checkToken, canTry, logger }: SigningInParts): RequestHandler {
   const router = Router()
 
@@ -34,8 +37,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
 
   router.get('/session', async (request, response) => {
     const session = sessions.find(sessionIdOf(request))
-    if (!session) return sendRefusal(response, SIGNED_OUT)
-    response.json(await answerOf(session))
+    response.json(session ? await answerOf(session) : null)
   })
 
   router.post('/session', async (request, response) => {

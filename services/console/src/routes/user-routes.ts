@@ -15,7 +15,11 @@ export interface UserRoutesParts {
   readonly users: Users
 }
 
-const NO_CATALOG = refuse(503, 'no-catalog', 'Kafka does not answer, so the projects are not known. The Overview says more.')
+const NO_CATALOG = refuse(
+  503,
+  'no-catalog',
+  'Kafka does not answer, so the projects are not known. The Overview says more.',
+)
 const NO_PROJECT = refuse(404, 'no-project', 'The workspace has no such project.')
 const NO_REQUEST = refuse(
   404,
@@ -78,7 +82,9 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       if (known && !known.project(path.organization, path.project)) return NO_PROJECT
       for (const part of [user, forms]) if (part.outcome === 'refused') return part
       const config = known?.project(path.organization, path.project)?.config
-      return answered(userAnswerOf({ path, user: modelOf(user), forms: modelOf(forms), config, mask: maskFor(session, path) }))
+      return answered(
+        userAnswerOf({ path, user: modelOf(user), forms: modelOf(forms), config, mask: maskFor(session, path) }),
+      )
     },
   })
 
@@ -89,10 +95,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     input: TimelineQuery,
     answer: TimelineAnswer,
     handle: async ({ depth, ...path }, session) => {
-      const [log, forms] = await Promise.all([
-        users.readLog(path, depth).catch(() => undefined),
-        users.readForms(path),
-      ])
+      const [log, forms] = await Promise.all([users.readLog(path, depth).catch(() => undefined), users.readForms(path)])
       if (!log) return NO_LOG
       if (forms.outcome === 'refused') return forms
       const model = modelOf(forms)
@@ -126,7 +129,9 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
   return [listProjects, findUser, readUser, readTimeline, revealUser]
 }
 
-function modelOf<Model>(part: { readonly outcome: 'read'; readonly model: Model | undefined } | ApiRefusal): Model | undefined {
+function modelOf<Model>(
+  part: { readonly outcome: 'read'; readonly model: Model | undefined } | ApiRefusal,
+): Model | undefined {
   return part.outcome === 'read' ? part.model : undefined
 }
 

@@ -18,7 +18,10 @@ const MAX_WRONG = 10
 
 /** Says which role a token gives. Compares in constant time, and takes few wrong tokens a minute. */
 export function createTokenCheck({ tokens, nowMs }: TokenCheckOptions): (token: string) => TokenCheck {
-  const digests = { operator: digest(tokens.operator), viewer: tokens.viewer === undefined ? null : digest(tokens.viewer) }
+  const digests = {
+    operator: digest(tokens.operator),
+    viewer: tokens.viewer === undefined ? null : digest(tokens.viewer),
+  }
   let wrongAtMs: number[] = []
 
   return (token) => {

@@ -26,7 +26,10 @@ export async function findRequest(connection: LogConnection, requestId: string):
     looked += records.length
     if (record || looked > MAX_RECORDS) found.abort()
   }
-  await createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS }).readFrom(topic, from, onBatch, { until, signal: found.signal })
+  await createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS }).readFrom(topic, from, onBatch, {
+    until,
+    signal: found.signal,
+  })
   const decoded = record && decodeRecord(UserFact, record.value, record.headers)
   return decoded?.outcome === 'ok' ? decoded.fact : undefined
 }

@@ -49,7 +49,10 @@ const NEVER: Decided = {
   gates: [],
 }
 
-function decided({ decision, reason, at, requestId, trigger, catalogRevision, gates }: FormDecision, mask: Mask): Decided {
+function decided(
+  { decision, reason, at, requestId, trigger, catalogRevision, gates }: FormDecision,
+  mask: Mask,
+): Decided {
   const lookedAt = gates.map((gate) => ({
     gate: gate.gate,
     outcome: gate.passed ? ('passed' as const) : ('failed' as const),

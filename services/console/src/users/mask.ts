@@ -21,7 +21,7 @@ export const SHOW_ALL: Mask = {
 export const HIDE_PERSONAL: Mask = {
   isMasked: true,
   value: () => MASK,
-  userName: (userName) => `${[...userName][0] ?? ''}${MASK}`,
+  userName: (userName) => `${String.fromCodePoint(userName.codePointAt(0) ?? 0)}${MASK}`,
   gate: (outcome) => {
     if (outcome.gate === 'where' && outcome.compared.actual !== undefined)
       return { ...outcome, compared: { ...outcome.compared, actual: MASK } }

@@ -31,7 +31,15 @@ export function timelineEntriesOf(parts: TimelineParts): TimelineEntry[] {
 }
 
 /** Entries of one moment stand in the order of cause and effect. */
-const ORDER: readonly TimelineEntry['kind'][] = ['identify', 'event', 'visit', 'decision', 'queued', 'offered', 'delivered']
+const ORDER: readonly TimelineEntry['kind'][] = [
+  'identify',
+  'event',
+  'visit',
+  'decision',
+  'queued',
+  'offered',
+  'delivered',
+]
 
 function rankOf({ kind }: TimelineEntry): number {
   const rank = ORDER.indexOf(kind)
@@ -41,8 +49,8 @@ function rankOf({ kind }: TimelineEntry): number {
 function entryOf(fact: UserFact, mask: Mask): TimelineEntry {
   const common = { id: fact.id, at: fact.received, requestId: fact.id }
   if (fact.type === 'VisitAnswered') {
-    const details = [{ name: 'form', value: fact.formId }]
-    return { ...common, requestId: fact.visitId, kind: 'visit', title: 'The visit was answered with a form', details }
+    const title = `Visit answered with form ${fact.formId}`
+    return { ...common, requestId: fact.visitId, kind: 'offered', title, details: [] }
   }
   const unchecked = fact.unchecked.map((check) => ({ name: 'unchecked', value: check }))
   if (fact.type === 'EventTracked') {
@@ -86,8 +94,7 @@ function formEntryOf(fact: FormFact): TimelineEntry {
           ...(fact.expiresAt ? [{ name: 'expires', value: fact.expiresAt }] : []),
         ]
       : []
-  const requestId =
-    fact.type === 'FormQueued' ? fact.causeId : fact.type === 'FormDelivered' ? fact.visitId : null
+  const requestId = fact.type === 'FormQueued' ? fact.causeId : fact.type === 'FormDelivered' ? fact.visitId : null
   return { id: fact.id, at: fact.at, kind, title: `Form ${fact.formId} ${title}`, details, requestId }
 }
 

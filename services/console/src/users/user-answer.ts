@@ -18,17 +18,15 @@ export function userAnswerOf({ path, user, forms, config, mask }: UserParts): Us
     isMasked: mask.isMasked,
     profile: user ? profileOf(user, config, mask) : null,
     forms: formLinesOf(forms?.forms ?? [], config, mask),
-    queue: (forms?.queue ?? []).map(
-      ({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => ({
-        queuedId,
-        formId,
-        state,
-        queuedAt,
-        showFrom,
-        expiresAt,
-        deliveredAt,
-      }),
-    ),
+    queue: (forms?.queue ?? []).map(({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => ({
+      queuedId,
+      formId,
+      state,
+      queuedAt,
+      showFrom,
+      expiresAt,
+      deliveredAt,
+    })),
   }
 }
 

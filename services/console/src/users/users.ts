@@ -38,7 +38,10 @@ export interface Users {
 
 export interface UsersParts {
   readonly connection: LogConnection
-  readonly services: { readonly 'user-projector': readonly string[]; readonly 'form-trigger-evaluator': readonly string[] }
+  readonly services: {
+    readonly 'user-projector': readonly string[]
+    readonly 'form-trigger-evaluator': readonly string[]
+  }
   readonly token: string
   /** Over how many partitions keys are spread. */
   readonly partitionCount: number

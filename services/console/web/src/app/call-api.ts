@@ -31,6 +31,6 @@ async function call<Answer>(method: string, path: string, body?: object): Promis
   throw new ApiError(response.status, answer as ErrorAnswer)
 }
 
-export const getFrom = <Answer,>(path: string): Promise<Answer> => call('GET', path)
-export const postTo = <Answer,>(path: string, body: object = {}): Promise<Answer> => call('POST', path, body)
+export const getFrom = <Answer>(path: string): Promise<Answer> => call('GET', path)
+export const postTo = <Answer>(path: string, body: object = {}): Promise<Answer> => call('POST', path, body)
 export const deleteAt = (path: string): Promise<unknown> => call('DELETE', path)

@@ -27,14 +27,7 @@ export function useSession() {
   return useQuery({
     queryKey: SESSION,
     staleTime: 60_000,
-    queryFn: async () => {
-      try {
-        return await getFrom<SessionAnswer>('session')
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 401) return null
-        throw error
-      }
-    },
+    queryFn: () => getFrom<SessionAnswer | null>('session'),
   })
 }
 

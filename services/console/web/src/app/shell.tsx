@@ -66,19 +66,23 @@ function ZoneSwitch() {
   const current = useZone()
   const navigate = useNavigate()
   return (
-    <div className="switch" role="group" aria-label="Times in">
+    <fieldset className="switch" aria-label="Times in">
       {ZONES.map(({ zone, label }) => (
         <button
           key={zone}
           type="button"
           aria-pressed={zone === current}
           onClick={() =>
-            void navigate({ to: '.', replace: true, search: (now) => ({ ...now, tz: zone === 'utc' ? 'utc' : undefined }) })
+            void navigate({
+              to: '.',
+              replace: true,
+              search: (now) => ({ ...now, tz: zone === 'utc' ? 'utc' : undefined }),
+            })
           }
         >
           {label}
         </button>
       ))}
-    </div>
+    </fieldset>
   )
 }

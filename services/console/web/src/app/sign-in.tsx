@@ -33,7 +33,7 @@ export function SignIn() {
           />
         </label>
         <label>
-          Your name <span className="quiet">(optional; the log shows it with what you change)</span>
+          Your name <span className="quiet">(optional, for the log)</span>
           <input autoComplete="name" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
         </label>
         {signIn.error && <ErrorNote error={signIn.error} />}

@@ -47,7 +47,7 @@ export function TimeChart({ title, at, lines, format }: TimeChartProps) {
   return (
     <figure className="card chart">
       <figcaption>
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         <ul className="legend">
           {lines.map(({ label, color, values }) => (
             <li key={label}>
@@ -60,7 +60,7 @@ export function TimeChart({ title, at, lines, format }: TimeChartProps) {
         </ul>
       </figcaption>
       {at.length === 0 ? <p className="note empty">The first figures come a few seconds after the start.</p> : null}
-      <div ref={holder} className="plot" role="img" aria-label={`${title}, the last hour`} />
+      <div ref={holder} className="plot" aria-hidden="true" />
     </figure>
   )
 }
@@ -96,10 +96,16 @@ function optionsOf(
     width: element.clientWidth,
     height: HEIGHT,
     legend: { show: false },
+    padding: [8, 12, 0, 0],
     cursor: { y: false, points: { size: 6 } },
     scales: { x: { range: [now - HOUR_S, now] }, y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, space: 70, values: (_chart, splits) => splits.map((split) => timeText(split * 1_000, zone, false).slice(0, 5)) },
+      {
+        ...axis,
+        space: 70,
+        size: 24,
+        values: (_chart, splits) => splits.map((split) => timeText(split * 1_000, zone, false).slice(0, 5)),
+      },
       { ...axis, size: 54, values: (_chart, splits) => splits.map((split) => format(split)) },
     ],
     series: [
@@ -108,7 +114,7 @@ function optionsOf(
         label,
         stroke: () => colorOf(element, color),
         width: 1.5,
-        points: { show: false },
+        points: { size: 4 },
         spanGaps: false,
       })),
     ],

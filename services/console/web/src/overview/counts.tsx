@@ -26,8 +26,12 @@ export function Counts({ title, head, counts, empty }: CountsProps) {
       <thead>
         <tr>
           <th scope="col">{head}</th>
-          <th scope="col" className="right">5 min</th>
-          <th scope="col" className="right">1 h</th>
+          <th scope="col" className="right">
+            5 min
+          </th>
+          <th scope="col" className="right">
+            1 h
+          </th>
         </tr>
       </thead>
       <tbody>

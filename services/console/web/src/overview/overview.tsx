@@ -24,7 +24,15 @@ export function Overview() {
     <>
       <header className="page-head">
         <h1>Overview</h1>
-        <p className="quiet">{data.sampledAt ? <>as of <Time at={data.sampledAt} withDate={false} /></> : 'reading the first figures …'}</p>
+        <p className="quiet">
+          {data.sampledAt ? (
+            <>
+              as of <Time at={data.sampledAt} withDate={false} />
+            </>
+          ) : (
+            'reading the first figures …'
+          )}
+        </p>
       </header>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       <Findings overview={data} />
@@ -32,9 +40,24 @@ export function Overview() {
       <Charts history={data.history} />
       <Services services={data.services} />
       <div className="columns">
-        <Counts title="Answers by status" head="Status" counts={data.answers} empty="No request was answered in the last hour. Try it sends some." />
-        <Counts title="Refusals by reason" head="Reason" counts={data.refusals} empty="Nothing was refused in the last hour." />
-        <Counts title="Checks left out" head="Check" counts={data.unchecked} empty="Every record was checked: all limits were enforced." />
+        <Counts
+          title="Answers by status"
+          head="Status"
+          counts={data.answers}
+          empty="No request was answered in the last hour. Try it sends some."
+        />
+        <Counts
+          title="Refusals by reason"
+          head="Reason"
+          counts={data.refusals}
+          empty="Nothing was refused in the last hour."
+        />
+        <Counts
+          title="Checks left out"
+          head="Check"
+          counts={data.unchecked}
+          empty="Every record was checked: all limits were enforced."
+        />
       </div>
     </>
   )

@@ -12,11 +12,21 @@ export function Services({ services }: { readonly services: readonly ServiceStat
       <thead>
         <tr>
           <th scope="col">Service</th>
-          <th scope="col" className="right">Processes</th>
-          <th scope="col" className="right">Behind</th>
-          <th scope="col" className="right">Records waiting</th>
-          <th scope="col" className="right">Dead letters</th>
-          <th scope="col" className="right">Outbox</th>
+          <th scope="col" className="right">
+            Processes
+          </th>
+          <th scope="col" className="right">
+            Behind
+          </th>
+          <th scope="col" className="right">
+            Records waiting
+          </th>
+          <th scope="col" className="right">
+            Dead letters
+          </th>
+          <th scope="col" className="right">
+            Outbox
+          </th>
           <th scope="col">Halted partitions</th>
         </tr>
       </thead>

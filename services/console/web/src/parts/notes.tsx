@@ -20,9 +20,5 @@ export function EmptyNote({ children }: { readonly children: ReactNode }) {
 }
 
 export function Loading({ what }: { readonly what: string }) {
-  return (
-    <p className="note loading" role="status">
-      Loading {what} …
-    </p>
-  )
+  return <output className="note loading">Loading {what} …</output>
 }

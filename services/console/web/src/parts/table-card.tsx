@@ -4,12 +4,12 @@ import { type ReactNode, useId } from 'react'
 export function TableCard({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   const id = useId()
   return (
-    <section className="card table-card" aria-labelledby={id}>
+    <div className="card table-card">
       <h2 id={id}>{title}</h2>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- who uses a keyboard must reach its scroll bar */}
-      <div className="scroll" tabIndex={0} role="region" aria-labelledby={id}>
+      <section className="scroll" tabIndex={0} aria-labelledby={id}>
         <table>{children}</table>
-      </div>
-    </section>
+      </section>
+    </div>
   )
 }

@@ -27,7 +27,13 @@ export function TryIt() {
       </header>
       <label className="try-user">
         userName
-        <input value={userName} maxLength={255} spellCheck={false} autoComplete="off" onChange={(event) => rename(event.target.value)} />
+        <input
+          value={userName}
+          maxLength={255}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => rename(event.target.value)}
+        />
       </label>
       <ol className="steps">
         <Step
@@ -41,7 +47,10 @@ export function TryIt() {
         >
           <label>
             Trait plan
-            <select value={plan} onChange={(event) => setPlan(PLANS.find((one) => one === event.target.value) ?? 'pro')}>
+            <select
+              value={plan}
+              onChange={(event) => setPlan(PLANS.find((one) => one === event.target.value) ?? 'pro')}
+            >
               {PLANS.map((one) => (
                 <option key={one}>{one}</option>
               ))}

@@ -30,49 +30,50 @@ export function FindUser() {
       {current === undefined ? (
         <EmptyNote>The workspace has no project yet. Apply a workspace file: nextvisit apply FILE.</EmptyNote>
       ) : (
-        <form
-          className="card find"
-          role="search"
-          onSubmit={(event) => {
-            event.preventDefault()
-            find.mutate(askedOf(current, searched))
-          }}
-        >
-          <label>
-            Project
-            <select
-              value={current}
-              onChange={(event) =>
-                void navigate({ to: '/users', replace: true, search: { project: event.target.value } })
-              }
-            >
-              {names.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
-          <label className="wide">
-            userName or requestId
-            <input
-              type="search"
-              required
-              maxLength={255}
-              autoComplete="off"
-              spellCheck={false}
-              placeholder="exactly as identify-user was given it"
-              value={searched}
-              onChange={(event) => setSearched(event.target.value)}
-            />
-          </label>
-          <button type="submit" className="primary" disabled={find.isPending}>
-            {find.isPending ? 'Searching …' : 'Find'}
-          </button>
-        </form>
+        <search>
+          <form
+            className="card find"
+            onSubmit={(event) => {
+              event.preventDefault()
+              find.mutate(askedOf(current, searched))
+            }}
+          >
+            <label>
+              Project
+              <select
+                value={current}
+                onChange={(event) =>
+                  void navigate({ to: '/users', replace: true, search: { project: event.target.value } })
+                }
+              >
+                {names.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+            <label className="wide">
+              userName or requestId
+              <input
+                type="search"
+                required
+                maxLength={255}
+                autoComplete="off"
+                spellCheck={false}
+                placeholder="exactly as identify-user was given it"
+                value={searched}
+                onChange={(event) => setSearched(event.target.value)}
+              />
+            </label>
+            <button type="submit" className="primary" disabled={find.isPending}>
+              {find.isPending ? 'Searching …' : 'Find'}
+            </button>
+          </form>
+        </search>
       )}
       {find.error && <ErrorNote error={find.error} />}
       <p className="quiet hint">
-        A userName is taken exactly as it was given, with capitals and spaces. A requestId is the <code>X-Request-Id</code>{' '}
-        of an answer; it is looked for in every project.
+        A userName is taken exactly as it was given, with capitals and spaces. A requestId is the{' '}
+        <code>X-Request-Id</code> of an answer; it is looked for in every project.
       </p>
     </>
   )

@@ -43,7 +43,8 @@ function FormCard({ form }: { readonly form: FormLine }) {
       {at && (
         <p className="quiet">
           Decided <Time at={at} />
-          {trigger && <>, by the trigger “{trigger}”</>}, under revision {revision}, for request <code>{requestId}</code>.
+          {trigger && <>, by the trigger “{trigger}”</>}, under revision {revision}, for request{' '}
+          <code>{requestId}</code>.
         </p>
       )}
       {gates.length > 0 && (

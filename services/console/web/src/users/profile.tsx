@@ -33,7 +33,9 @@ export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
           <thead>
             <tr>
               <th scope="col">Event</th>
-              <th scope="col" className="right">Times</th>
+              <th scope="col" className="right">
+                Times
+              </th>
               <th scope="col">First</th>
               <th scope="col">Last</th>
             </tr>

@@ -16,13 +16,15 @@ export function Timeline({ path }: { readonly path: string }) {
     placeholderData: keepPreviousData,
   })
   if (!data)
-    return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the user's part of the log" />
+    return error ? (
+      <ErrorNote error={error} onRetry={() => void refetch()} />
+    ) : (
+      <Loading what="the user's part of the log" />
+    )
   return (
     <>
       <div className="toolbar">
-        <p className="quiet" role="status">
-          {data.entries.length} entries, the newest first
-        </p>
+        <output className="quiet">{data.entries.length} entries, the newest first</output>
         <button type="button" onClick={() => void refetch()} disabled={isFetching}>
           {isFetching ? 'Reading …' : 'Read again'}
         </button>
