@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { quantileMs } from './quantile.ts'
 import { increasesOf } from './sample.ts'
 
-describe('increasesOf', () => {
-  const increases = (before: Record<string, number> | undefined, after: Record<string, number>) =>
-    Object.fromEntries(increasesOf(before && new Map(Object.entries(before)), new Map(Object.entries(after))))
+const increases = (before: Record<string, number> | undefined, after: Record<string, number>) =>
+  Object.fromEntries(increasesOf(before && new Map(Object.entries(before)), new Map(Object.entries(after))))
 
+describe('increasesOf', () => {
   it('says by how much counters grew', () => {
     expect(increases({ a: 1, b: 5 }, { a: 4, b: 5, c: 2 })).toEqual({ a: 3, c: 2 })
   })

@@ -44,8 +44,9 @@ export function useSignOut() {
   return useMutation({
     mutationFn: () => deleteAt('session'),
     onSettled: () => {
-      client.clear()
       client.setQueryData(SESSION, null)
+      // Whoever signs in next sees nothing that was loaded for somebody else.
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] })
     },
   })
 }
