@@ -71,9 +71,9 @@ describe('membership of segments', () => {
     })
     const index = indexOf(inOrder(chain))
     const [payer, other] = [userOf({ at: [NOW] }), userOf()]
-    expect([index.membershipAt(payer, NOW), index.membershipAt(other, NOW)].map(({ segments }) => segments.length)).toEqual(
-      [length, 0],
-    )
+    expect(
+      [index.membershipAt(payer, NOW), index.membershipAt(other, NOW)].map(({ segments }) => segments.length),
+    ).toEqual([length, 0])
     expect([index.membersAt(payer, NOW)('s0'), index.membersAt(other, NOW)('s0')]).toEqual([true, false])
     expect(index.countKeysOf('s0')).toEqual(new Set(['paid']))
     expect(new Set(index.segments.map(({ definition }) => definition)).size).toBe(length)
