@@ -19,7 +19,7 @@ interface Item {
 const arbitraryItem: fc.Arbitrary<Item> = fc.record({
   userName: fc.constantFrom(...USERS),
   type: fc.constantFrom('identify' as const, 'track' as const),
-  alone: fc.constantFrom('recorded', 'kept', 400, 404, 409, 500, 503),
+  alone: fc.constantFrom<Item['alone']>('recorded', 'kept', 400, 404, 409, 500, 503),
   turns: fc.nat(2),
 })
 
@@ -33,7 +33,7 @@ it('no item overtakes one of its user that must be sent again, whatever becomes 
         const { alone = 500, turns = 0 } = items[position] ?? {}
         for (let turn = 0; turn < turns; turn += 1) await nextTurn()
         if (alone === 'kept') return answer(200, { kept: true })
-        if (alone !== 'recorded') return refuse({ status: Number(alone), message: 'No' })
+        if (alone !== 'recorded') return refuse({ status: alone, message: 'No' })
         const publish = async () => {
           published.push(position)
           return answer(200, {})
