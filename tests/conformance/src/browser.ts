@@ -9,6 +9,15 @@ const HOUR_MS = 3_600_000
 const PATIENTLY = { timeout: 10_000 }
 /** What the page sent before this has been seen when this is answered. */
 const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
+/** The page sees what was stored when it began, and what it stores itself. */
+const LATE_STORAGE = `
+  const stored = location.origin === 'null' ? {} : localStorage
+  const operations = {
+    getItem(name) { return this[name] ?? null },
+    setItem(name, value) { this[name] = value; stored.setItem(name, value) },
+    removeItem(name) { delete this[name]; stored.removeItem(name) },
+  }
+  Object.defineProperty(globalThis, 'localStorage', { value: Object.assign(Object.create(operations), stored) })`
 
 /** `@nextvisit/web` in a real browser, through the example application in examples/web (packages/web/README.md). */
 export function describeBrowser(): void {
@@ -146,7 +155,10 @@ export function describeBrowser(): void {
         expect(await shownBy(shopPage)).toEqual([FORM])
       })
 
-      it('by two tabs at once', async () => {
+      it.each([
+        ['at once', ''],
+        ['at once, if one sees late what the other stored', LATE_STORAGE],
+      ])('by two tabs %s', async (_how, prepare) => {
         await buy('NEXT_PAGE')
         const { open, context } = await profileOf('NEXT_PAGE')
         const held = Promise.withResolvers<void>()
@@ -163,9 +175,21 @@ export function describeBrowser(): void {
         )
         const first = await open(false)
         await held.promise
+        await context.addInitScript(prepare)
         const second = await open(false)
         isLetGo.resolve()
-        await Promise.all([first.run('nextvisit.visit()'), second.run('nextvisit.visit()')])
+        for (const code of ['nextvisit.visit()', ANY_REQUEST]) await Promise.all([first.run(code), second.run(code)])
+        await expect.poll(() => [...first.forms, ...second.forms], PATIENTLY).toEqual([FORM])
+      })
+
+      it('by two tabs whose delay ends at once, if one sees late what the other stored', async () => {
+        await buy('DELAYED')
+        const { open, context } = await profileOf('DELAYED')
+        const first = await open()
+        await context.addInitScript(LATE_STORAGE)
+        const second = await open()
+        await Promise.all([first.pass(HOUR_MS), second.pass(HOUR_MS)])
+        await Promise.all([first.run(ANY_REQUEST), second.run(ANY_REQUEST)])
         await expect.poll(() => [...first.forms, ...second.forms], PATIENTLY).toEqual([FORM])
       })
 

@@ -20,6 +20,8 @@ export interface ExternalParts {
 export interface StartConfig {
   readonly gatewayPort: number
   readonly dataDirectory: string
+  /** What stands before a command in this checkout, so that it finds the data: empty for the default folder. */
+  readonly commandPrefix: string
   readonly workspaceFile: string | undefined
   readonly external: ExternalParts
 }
@@ -35,9 +37,11 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
     const url = given(databaseVariable)
     return url === undefined ? [] : [[databaseVariable, url]]
   })
+  const dataDirectory = path.resolve(given('NEXTVISIT_DATA') ?? path.join(CHECKOUT, '.nextvisit'))
   return {
     gatewayPort: portOf(given('GATEWAY_PORT') ?? '8080'),
-    dataDirectory: path.resolve(given('NEXTVISIT_DATA') ?? path.join(CHECKOUT, '.nextvisit')),
+    dataDirectory,
+    commandPrefix: given('NEXTVISIT_DATA') ? `NEXTVISIT_DATA=${shellWord(dataDirectory)} ` : '',
     workspaceFile: workspaceFile && path.resolve(workspaceFile),
     external: {
       databaseUrls: new Map(databaseUrls),
@@ -46,6 +50,10 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
       ...(redisUrl && { redisUrl }),
     },
   }
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function portOf(text: string): number {

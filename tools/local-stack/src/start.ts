@@ -22,10 +22,11 @@ watchLaunchers(() => {
 try {
   const startedAt = performance.now()
   const { signal } = stopping
-  const stack = await startStack({ ...readStartConfig(), signal, onProgress: (line) => console.log(line) })
+  const config = readStartConfig()
+  const stack = await startStack({ ...config, signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.\n`)
-  printDemo(stack, { isLocal: true })
+  printDemo(stack, { localPrefix: config.commandPrefix })
   if (!signal.aborted) await once(signal, 'abort')
   await stack.stop()
   console.log('Stopped.')
