@@ -24,8 +24,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { ...specs('unit'), ...sharedModules, testTimeout: 30_000 } },
-      /** A machine that stalls for seconds loses sessions and deadlines: once more then, and the summary names it. */
-      { test: { ...specs('int'), ...sharedModules, ...realParts, testTimeout: 60_000, retry: 1 } },
+      { test: { ...specs('int'), ...sharedModules, ...realParts, testTimeout: 60_000 } },
       /** Each brings up a whole stack: after everything else. Three at a time starve each other on two cores. */
       {
         test: {

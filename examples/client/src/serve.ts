@@ -1,11 +1,14 @@
 /** A shop's back end. It says who signs up and who buys, and never makes a customer wait for that. */
 import { createServer } from 'node:http'
-import { createNextvisit, type NextvisitError } from '@nextvisit/client'
+import { type CallItem, createNextvisit, type NextvisitError, type Refusal } from '@nextvisit/client'
 import { readConfig } from './config.ts'
 
 const { port, host, key } = readConfig()
 const report = ({ message, items }: NextvisitError) => console.error(`${message}: ${JSON.stringify(items)}`)
-const nextvisit = createNextvisit({ host, key, onUnsent: report })
+// Such as 401 for a wrong key.
+const reportRefusal = ({ status, message }: Refusal, { type }: CallItem) =>
+  console.error(`${type}: ${status} ${message}`)
+const nextvisit = createNextvisit({ host, key, onUnsent: report, onRefused: reportRefusal })
 
 const pages: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
   'POST /sign-up': (query) => {

@@ -2,18 +2,22 @@ import { MAX_BATCH_BYTES, MAX_BATCH_ITEMS, TOO_LARGE } from './batch-limits.ts'
 import { judgeResults } from './judge-results.ts'
 import { type CallItem, NextvisitError } from './nextvisit-error.ts'
 import { ANSWER_WITHIN_MS, type AnswerBody, type FailedAttempt, type SendRequest } from './request.ts'
-import type { IdentifyCall, TrackCall } from './results.ts'
+import type { IdentifyCall, Refusal, TrackCall } from './results.ts'
 import { retryDelayMs } from './retry.ts'
 import { batchBody, ENVELOPE_BYTES, takeBatch } from './take-batch.ts'
-import { waitForAnswer, type WaitingCall, writeCall } from './waiting-call.ts'
+import { waitForAnswer, type WaitingCall, type WrittenCall, writeCall } from './waiting-call.ts'
 
 const MAX_REQUESTS = 4
+/** After a 413, batches stay small for so long. Then they grow again: whatever refused them may have gone. */
+const GROW_AFTER_MS = 60_000
 
 export interface CallQueueParts {
   readonly sendRequest: SendRequest
   readonly deadlineMs: number
   readonly maxQueued: number
   readonly maxBatchDelayMs: number
+  /** Called for each call that is refused. Must not throw. */
+  readonly onRefused: (refusal: Refusal, item: CallItem) => void
 }
 
 /** Calls on their way to the gateway, in batches. */
@@ -25,9 +29,11 @@ export interface CallQueue {
 }
 
 /**
- * A user's calls reach the gateway in their order: each waits until the one before it is settled.
+ * A user's calls are recorded in their order. At most one request at a time is about a user, and has the first of their
+ * calls that have no answer.
  */
-export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDelayMs }: CallQueueParts): CallQueue {
+export function createCallQueue(parts: CallQueueParts): CallQueue {
+  const { sendRequest, deadlineMs, maxQueued, maxBatchDelayMs, onRefused } = parts
   /** Not under way now; in the order of the calls. */
   let waiting: WaitingCall[] = []
   const unsettled = new Set<WaitingCall>()
@@ -35,6 +41,8 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
   /** Users that a request under way is about. */
   const busyUsers = new Set<unknown>()
   let maxBytes = MAX_BATCH_BYTES
+  /** A `performance.now()` instant. */
+  let growAt = Infinity
   /** Of whole requests, in a row. */
   let failures = 0
   let pausedUntil = 0
@@ -55,6 +63,7 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
     if (waiting.length === 0) return
     const now = performance.now()
     if (now < pausedUntil) return wakeIn(pausedUntil - now)
+    if (now >= growAt) growTo(2 * maxBytes)
     // After a failure, one request finds out whether the gateway answers again.
     while (requests.size < (failures > 0 ? 1 : MAX_REQUESTS)) {
       const batch = new Set(takeBatch(waiting, { maxBytes, busyUsers, now }))
@@ -100,23 +109,47 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
 
   /** Something between here and the gateway takes less than the gateway does. */
   function halve(batch: readonly WaitingCall[], body: string): void {
-    maxBytes = Math.floor(Buffer.byteLength(body) / 2)
+    growTo(Math.min(maxBytes, Math.floor(Buffer.byteLength(body) / 2)))
     waiting = [...batch, ...waiting]
+  }
+
+  /** Twice as large each minute: where the limit has stayed, that costs one refused request a minute. */
+  function growTo(bytes: number): void {
+    maxBytes = Math.min(MAX_BATCH_BYTES, bytes)
+    growAt = performance.now() + GROW_AFTER_MS
   }
 
   function settle(batch: readonly WaitingCall[], body: AnswerBody): void {
     const judged = judgeResults(batch, body)
     if (judged.every(({ outcome }) => outcome === 'again')) pause(0)
     else failures = 0
+    const heldUsers = new Set<unknown>()
     for (const judgement of judged) {
       const { call } = judgement
       if (judgement.outcome === 'answered') call.answer(judgement.result)
       if (judgement.outcome !== 'again') continue
+      call.lastFailure = judgement.cause
+      // The later ones of its user wait behind it anyway, and then travel with it.
+      if (heldUsers.has(call.item.userName)) continue
+      heldUsers.add(call.item.userName)
       call.attempts += 1
       call.sendFrom = performance.now() + retryDelayMs(call.attempts, 0, Math.random())
-      call.lastFailure = judgement.cause
     }
     waiting = [...batch, ...waiting]
+  }
+
+  /** Resolves to the answer. Rejects where there is none, or no place. */
+  async function enqueue(written: WrittenCall): Promise<AnswerBody> {
+    const { item, bytes } = written
+    if (closing) throw new NextvisitError('CLOSED', 'close() was called before', [item])
+    if (bytes + ENVELOPE_BYTES > MAX_BATCH_BYTES) return { ...TOO_LARGE }
+    if (unsettled.size >= maxQueued)
+      throw new NextvisitError('QUEUE_FULL', `${maxQueued} calls wait for an answer already`, [item])
+    const waitingCall = waitForAnswer(written, deadlineMs, () => unsettled.delete(waitingCall))
+    unsettled.add(waitingCall)
+    waiting.push(waitingCall)
+    wakeIn(waiting.length >= MAX_BATCH_ITEMS ? 0 : maxBatchDelayMs)
+    return waitingCall.answered
   }
 
   async function flush(): Promise<void> {
@@ -152,18 +185,15 @@ export function createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDe
   return {
     add: async (type, call) => {
       const written = writeCall(type, call)
-      const { item, bytes } = written
-      if (closing) throw new NextvisitError('CLOSED', 'close() was called before', [item])
-      if (bytes + ENVELOPE_BYTES > MAX_BATCH_BYTES) return { ...TOO_LARGE }
-      if (unsettled.size >= maxQueued)
-        throw new NextvisitError('QUEUE_FULL', `${maxQueued} calls wait for an answer already`, [item])
-      const waitingCall = waitForAnswer(written, deadlineMs, () => unsettled.delete(waitingCall))
-      unsettled.add(waitingCall)
-      waiting.push(waitingCall)
-      wakeIn(waiting.length >= MAX_BATCH_ITEMS ? 0 : maxBatchDelayMs)
-      return waitingCall.answered
+      const result = await enqueue(written)
+      if (isRefusal(result)) onRefused(result, written.item)
+      return result
     },
     flush,
     close: (withinMs) => (closing ??= flushWithin(withinMs)),
   }
+}
+
+function isRefusal(result: AnswerBody): result is AnswerBody & Refusal {
+  return Number(result['status']) >= 400
 }

@@ -215,14 +215,13 @@ describe('an item that got no answer', () => {
     expect(requests.map(({ items }) => items.map(({ eventName }) => eventName))).toEqual([
       ['ada 1', 'grace 1'],
       ['grace 2'],
-      ['ada 1'],
-      ['ada 2'],
+      ['ada 1', 'ada 2'],
     ])
   })
 })
 
 describe('the calls of one user', () => {
-  it('are sent one by one: a call waits for the answer to the one before it', async () => {
+  it('travel together, in their order', async () => {
     const { nextvisit, requests } = await givenClient(takes)
     const calls = [
       nextvisit.identify({ userName: 'ada' }),
@@ -230,7 +229,7 @@ describe('the calls of one user', () => {
       nextvisit.track(track('grace')),
     ]
     await Promise.all(calls)
-    expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'grace'], ['ada']])
+    expect(requests.map(({ items }) => items.map(({ userName }) => userName))).toEqual([['ada', 'ada', 'grace']])
   })
 
   it('are not in two requests at the same time, those of others are', async () => {
@@ -269,14 +268,51 @@ describe('the queue', () => {
     expect(errors).toMatchObject([{ code: 'QUEUE_FULL' }])
   })
 
-  it('goes on where onUnsent throws', async () => {
-    const onUnsent = vi.fn<() => void>(() => {
-      throw new Error('a bug of the caller')
-    })
-    const { nextvisit } = await givenClient(takes, { maxQueued: 0, onUnsent })
-    void nextvisit.track(track('ada'))
-    await sleep(20)
-    expect(onUnsent).toHaveBeenCalledOnce()
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('a bug of the caller')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('a bug of the caller'))],
+  ])('goes on where onUnsent or onRefused %s', async (_how, report) => {
+    const onUnsent = vi.fn<() => unknown>(report)
+    const full = await givenClient(takes, { maxQueued: 0, onUnsent })
+    void full.nextvisit.track(track('ada'))
+    const onRefused = vi.fn<() => unknown>(report)
+    const refusing = await givenClient(() => refusal(401), { onRefused })
+    expect(await refusing.nextvisit.track(track('ada'))).toMatchObject({ status: 401 })
+    expect([onUnsent.mock.calls.length, onRefused.mock.calls.length]).toEqual([1, 1])
+  })
+})
+
+describe('a refusal of a promise that nobody awaits', () => {
+  it('is told to onRefused, with what was called', async () => {
+    const onRefused = vi.fn<NonNullable<NextvisitOptions['onRefused']>>()
+    const { nextvisit } = await givenClient(
+      ({ items }) => items.map(({ userName }) => refused(userName === 'ada' ? 404 : 202)),
+      { onRefused },
+    )
+    for (const userName of ['ada', 'grace']) void nextvisit.track(track(userName))
+    void nextvisit.track({ ...track('joan'), properties: { pad: 'x'.repeat(512_000) } })
+    await nextvisit.flush()
+    expect(onRefused.mock.calls.map(([{ status }, item]) => [status, item.userName])).toEqual([
+      [413, 'joan'],
+      [404, 'ada'],
+    ])
+    expect(onRefused.mock.calls[1]?.[1]).toEqual({ ...track('ada'), type: 'track', idempotencyKey: expect.any(String) })
+  })
+
+  it('is a line on the console without it, one for all', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    onTestFinished(() => warn.mockRestore())
+    const { nextvisit } = await givenClient(() => refusal(401, 'Invalid or missing API key'))
+    for (const userName of ['ada', 'grace']) void nextvisit.identify({ userName })
+    await nextvisit.flush()
+    expect(warn.mock.calls).toEqual([
+      [expect.stringContaining('identify was refused with 401: Invalid or missing API key')],
+    ])
   })
 })
 
@@ -341,14 +377,5 @@ describe('users.get', () => {
     expect(await unknown.nextvisit.users.get('ada')).toMatchObject({ status: 404, message: 'User not found' })
     const down = await givenClient(() => 'cut', { deadlineMs: 300 })
     expect(await failureOf(down.nextvisit.users.get('ada'))).toMatchObject({ code: 'UNANSWERED', retryable: true })
-  })
-})
-
-describe('createNextvisit', () => {
-  it('throws for a key or a host that can not be right', () => {
-    expect(() => createNextvisit({ host: 'http://localhost', key: '' })).toThrow('key must be')
-    expect(() => createNextvisit({ host: 'http://localhost', key: undefined as never })).toThrow('key must be')
-    expect(() => createNextvisit({ host: 'localhost:8080', key: 'k' })).toThrow('host must be')
-    expect(() => createNextvisit({ host: '', key: 'k' })).toThrow(TypeError)
   })
 })

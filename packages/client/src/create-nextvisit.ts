@@ -1,8 +1,10 @@
 import { createCallQueue } from './call-queue.ts'
+import { checkObject, checkOptions, checkUserName } from './check-input.ts'
 import { getUser } from './get-user.ts'
-import type { NextvisitError } from './nextvisit-error.ts'
+import type { CallItem, NextvisitError } from './nextvisit-error.ts'
 import { createSendRequest } from './request.ts'
-import type { IdentifyCall, IdentifyResult, TrackCall, TrackResult, UserResult } from './results.ts'
+import type { IdentifyCall, IdentifyResult, Refusal, TrackCall, TrackResult, UserResult } from './results.ts'
+import { createRefusalWarning } from './warn-of-refusals.ts'
 
 export interface NextvisitOptions {
   /** An admin key of your project, `nv_admin_…`. Keep it on your server. */
@@ -17,6 +19,11 @@ export interface NextvisitOptions {
   readonly maxBatchDelayMs?: number
   /** Called for each `identify` and `track` that rejects, so that you need not await each promise. */
   readonly onUnsent?: (error: NextvisitError) => void
+  /**
+   * Called for each `identify` and `track` that the gateway refuses, such as 401 for a wrong key. These resolve, so a promise
+   * that you do not await says nothing. Default: a line by `console.warn`, at most one a minute.
+   */
+  readonly onRefused?: (refusal: Refusal, item: CallItem) => void
 }
 
 export interface Nextvisit {
@@ -37,26 +44,42 @@ export interface Nextvisit {
   readonly close: (options?: { readonly withinMs?: number }) => Promise<void>
 }
 
-/** Opens nothing: the first call does. Throws if the key or the host can't be right. */
+/** Opens nothing: the first call does. Throws a NextvisitError if an option can't be right. */
 export function createNextvisit(options: NextvisitOptions): Nextvisit {
-  const { key, host, deadlineMs = 30_000, maxQueued = 10_000, maxBatchDelayMs = 10, onUnsent } = options
-  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
-    throw new TypeError('key must be an admin key, nv_admin_…')
-  if (!/^https?:$/.test(new URL(host).protocol)) throw new TypeError('host must be a URL that begins with http')
+  checkObject('createNextvisit', 'an object with key and host', options)
+  const { key, host, deadlineMs = 30_000, maxQueued = 10_000, maxBatchDelayMs = 10 } = options
+  const { onUnsent, onRefused = createRefusalWarning() } = options
+  checkOptions({ key, host, deadlineMs, maxQueued, maxBatchDelayMs })
   const sendRequest = createSendRequest(host, key)
-  const queue = createCallQueue({ sendRequest, deadlineMs, maxQueued, maxBatchDelayMs })
+  const queue = createCallQueue({
+    sendRequest,
+    deadlineMs,
+    maxQueued,
+    maxBatchDelayMs,
+    onRefused: (...refused) => safely(() => onRefused(...refused)),
+  })
 
   const add = <Result>(...call: Parameters<typeof queue.add>): Promise<Result> => {
     const answered = queue.add(...call) as Promise<unknown> as Promise<Result>
-    // A promise that nobody awaits must not end the process, nor what the caller's own function throws.
-    answered.catch((error: NextvisitError) => onUnsent?.(error)).catch(() => {})
+    // A promise that nobody awaits must not end the process.
+    answered.catch((error: NextvisitError) => safely(() => onUnsent?.(error)))
     return answered
   }
   return {
     identify: (call) => add<IdentifyResult>('identify', call),
     track: (call) => add<TrackResult>('track', call),
-    users: { get: (userName) => getUser(sendRequest, userName, deadlineMs) as Promise<unknown> as Promise<UserResult> },
+    users: {
+      get: async (userName) => {
+        checkUserName(userName)
+        return (await getUser(sendRequest, userName, deadlineMs)) as unknown as UserResult
+      },
+    },
     flush: queue.flush,
     close: ({ withinMs } = {}) => queue.close(withinMs),
   }
+}
+
+/** What the caller's own function throws, or rejects with, ends nothing. */
+function safely(tell: () => unknown): void {
+  void (async () => tell())().catch(() => undefined)
 }

@@ -9,10 +9,11 @@ export type CallItem = (IdentifyItem | TrackItem) & { readonly idempotencyKey: s
  * - `UNANSWERED`: the gateway did not answer, or asked to come again, until the deadline. The call may have been recorded.
  * - `QUEUE_FULL`: `maxQueued` calls wait already. Nothing was sent.
  * - `CLOSED`: `close()` was called before. Nothing was sent.
- * - `NOT_JSON`: the call can't be written as JSON, such as a BigInt. Nothing was sent.
+ * - `INVALID`: an argument can't be right, such as a host without `https://`. The message names it. Nothing was sent.
+ * - `NOT_JSON`: the call can't be written as JSON, such as a BigInt. The message names the member. Nothing was sent.
  * - `UNSENT`, of `flush` and `close`: at least one call got no answer.
  */
-export type NextvisitErrorCode = 'UNANSWERED' | 'QUEUE_FULL' | 'CLOSED' | 'NOT_JSON' | 'UNSENT'
+export type NextvisitErrorCode = 'UNANSWERED' | 'QUEUE_FULL' | 'CLOSED' | 'INVALID' | 'NOT_JSON' | 'UNSENT'
 
 /** There is no answer. What the gateway refused is no error but a result. */
 export class NextvisitError extends Error {
@@ -26,7 +27,7 @@ export class NextvisitError extends Error {
   constructor(code: NextvisitErrorCode, message: string, items: readonly CallItem[] = [], cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    this.retryable = code !== 'CLOSED' && code !== 'NOT_JSON'
+    this.retryable = code !== 'CLOSED' && code !== 'INVALID' && code !== 'NOT_JSON'
     this.items = items
   }
 }

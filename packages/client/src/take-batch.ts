@@ -21,8 +21,9 @@ export interface BatchRules {
 }
 
 /**
- * The next batch: the first calls, in their order, that may be sent now, one of each user. A call waits until those before
- * it of the same user have their answers, so it never overtakes one of them.
+ * The next batch: the first calls, in their order, that may be sent now. Several of one user travel together: where the
+ * gateway asks to send an item again, it has not recorded a later one of that user in the same batch
+ * (docs/spec/decisions.md, Batch). A call never overtakes one of its user that waits or is in another request.
  */
 export function takeBatch<Call extends Candidate>(
   waiting: readonly Call[],
@@ -41,8 +42,6 @@ export function takeBatch<Call extends Candidate>(
     const isFull = batch.length === MAX_BATCH_ITEMS || bytes + call.bytes > maxBytes
     if (isFull && batch.length > 0) break
     batch.push(call)
-    // If the gateway asked to send it again, one behind it in the same batch would overtake it.
-    heldUsers.add(userName)
     bytes += call.bytes + 1
   }
   return batch

@@ -1,3 +1,4 @@
+import { checkObject } from './check-input.ts'
 import { type CallItem, NextvisitError, unanswered } from './nextvisit-error.ts'
 import type { AnswerBody } from './request.ts'
 import type { IdentifyCall, TrackCall } from './results.ts'
@@ -25,14 +26,37 @@ export interface WaitingCall extends WrittenCall {
   lastFailure?: Error
 }
 
-/** Throws a NextvisitError if the call can't be written as JSON. The caller's own idempotency key is kept. */
+/** Throws a NextvisitError if there is no call, or it can't be written as JSON. The caller's own idempotency key is kept. */
 export function writeCall(type: CallItem['type'], call: IdentifyCall | TrackCall): WrittenCall {
+  checkObject(type, 'an object with userName', call)
   const item = { ...call, type, idempotencyKey: call.idempotencyKey ?? crypto.randomUUID() } as CallItem
   try {
     const json = JSON.stringify(item)
     return { item, json, bytes: Buffer.byteLength(json) }
   } catch (cause) {
-    throw new NextvisitError('NOT_JSON', 'The call can not be written as JSON', [item], cause)
+    throw new NextvisitError('NOT_JSON', `${unwritableMember(item)} can not be written as JSON`, [item], cause)
+  }
+}
+
+/** Names the innermost member that can't be written, such as `properties.items[3].price`. */
+function unwritableMember(value: object, path = '', parents: ReadonlySet<unknown> = new Set()): string {
+  for (const [name, member] of Object.entries(value)) {
+    if (isWritable(member)) continue
+    const ofArray = Array.isArray(value) ? `[${name}]` : undefined
+    const memberPath = path + (ofArray ?? (path === '' ? name : `.${name}`))
+    const isCircle = parents.has(member)
+    if (typeof member !== 'object' || member === null || isCircle) return memberPath
+    return unwritableMember(member, memberPath, new Set([...parents, value]))
+  }
+  return path
+}
+
+function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value)
+    return true
+  } catch {
+    return false
   }
 }
 

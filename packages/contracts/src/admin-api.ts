@@ -149,6 +149,7 @@ const segmentCommon = {
     .optional()
     .describe('Any text or number. A message that comes again within 24 hours is recorded once.'),
   timestamp: segmentTime.describe('ISO 8601 with a time zone, corrected by sentAt against our clock. Default: now.'),
+  originalTimestamp: z.unknown().optional().describe('The same, where RudderStack says it. Read without a timestamp.'),
   sentAt: segmentTime.describe("When the request was sent, by its caller's clock."),
   context: z.unknown().optional().describe('Of it: locale, timezone, os, app, device. They become device facts.'),
   writeKey: z.unknown().optional().describe('The admin key, where no header has it.'),

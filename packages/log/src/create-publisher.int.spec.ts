@@ -271,6 +271,24 @@ describe('a publisher whose broker fails', () => {
     expect((await readAll(topic, 1)).map(({ value }) => String(value))).toEqual(['after'])
   })
 
+  it('sends nothing of a sequence after a record that failed, and everything else', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection, { requestTimeoutMs: 500, maxBatchRecords: 1 })
+    const [sequence, other] = [{ isBroken: false }, { isBroken: false }]
+    proxy.setLink('black-hole')
+    const outcomes = [
+      publisher.publish(recordOf(topic, 0, 'first'), inMs(10_000), sequence),
+      publisher.publish(recordOf(topic, 0, 'second'), inMs(10_000), sequence),
+      publisher.publish(recordOf(topic, 0, 'other'), inMs(10_000), other),
+    ]
+    expect(await outcomes[0]).toMatchObject({ outcome: 'unknown' })
+    proxy.setLink('open')
+    expect(await outcomes[1]).toEqual({ outcome: 'not-published', reason: 'broken-sequence' })
+    expect(await outcomes[2]).toMatchObject({ outcome: 'published' })
+    expect([sequence, other]).toEqual([{ isBroken: true }, { isBroken: false }])
+  })
+
   it('bounds what waits in bytes, too', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()

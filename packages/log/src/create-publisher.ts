@@ -113,7 +113,10 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
 
   const settleOverdue = (): void => {
     const now = performance.now()
-    for (const waiting of queue.takeOverdue(now)) waiting.settle({ outcome: 'not-published', reason: 'deadline' })
+    for (const waiting of queue.takeRefused(now)) {
+      const reason = waiting.deadlineAt <= now ? 'deadline' : 'broken-sequence'
+      waiting.settle({ outcome: 'not-published', reason })
+    }
     for (const waiting of inFlight) {
       if (waiting.deadlineAt <= now) waiting.settle({ outcome: 'unknown', cause: new AnswerOverdueError() })
     }
@@ -135,14 +138,15 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     sweepBy(deadlines.reduce((earliest, deadlineAt) => Math.min(earliest, deadlineAt), Infinity))
   }
 
-  const publish: Publisher['publish'] = (record, deadlineAt) => {
+  const publish: Publisher['publish'] = (record, deadlineAt, sequence) => {
     const { promise, resolve } = Promise.withResolvers<PublishOutcome>()
     let settled = false
     const settle = (outcome: PublishOutcome): void => {
       settled = true
+      if (sequence && outcome.outcome !== 'published') sequence.isBroken = true
       resolve(outcome)
     }
-    const waiting = { record, bytes: sizeOf(record), deadlineAt, settle, isSettled: () => settled }
+    const waiting = { record, bytes: sizeOf(record), deadlineAt, sequence, settle, isSettled: () => settled }
     if (stopping.signal.aborted) settle({ outcome: 'not-published', reason: 'stopped' })
     else if (deadlineAt <= performance.now()) settle({ outcome: 'not-published', reason: 'deadline' })
     else if (!queue.add(waiting)) settle({ outcome: 'not-published', reason: 'queue-full' })

@@ -1,4 +1,4 @@
-import type { PublishOutcome, RecordToPublish } from './publisher.ts'
+import type { PublishOutcome, RecordSequence, RecordToPublish } from './publisher.ts'
 
 /** A record whose caller waits. `settle` answers the caller once. Later calls do nothing. */
 export interface WaitingRecord {
@@ -6,6 +6,7 @@ export interface WaitingRecord {
   readonly bytes: number
   /** A `performance.now()` instant. */
   readonly deadlineAt: number
+  readonly sequence: RecordSequence | undefined
   readonly settle: (outcome: PublishOutcome) => void
   readonly isSettled: () => boolean
 }
@@ -15,8 +16,8 @@ export interface PublishQueue {
   readonly add: (waiting: WaitingRecord) => boolean
   /** Takes the oldest records that fit into one request, in order of arrival: at least one if there is any. */
   readonly take: () => readonly WaitingRecord[]
-  /** Takes the records whose deadline has passed. */
-  readonly takeOverdue: (now: number) => readonly WaitingRecord[]
+  /** Takes the records whose deadline has passed, or whose sequence is broken. */
+  readonly takeRefused: (now: number) => readonly WaitingRecord[]
   readonly takeAll: () => readonly WaitingRecord[]
   readonly waiting: () => readonly WaitingRecord[]
 }
@@ -53,12 +54,13 @@ export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
     return queued.splice(0, records)
   }
 
-  const takeOverdue = (now: number): readonly WaitingRecord[] => {
-    const overdue = queued.filter(({ deadlineAt }) => deadlineAt <= now)
-    if (overdue.length === 0) return overdue
-    queued = queued.filter(({ deadlineAt }) => deadlineAt > now)
-    queuedBytes -= sumOfBytes(overdue)
-    return overdue
+  const takeRefused = (now: number): readonly WaitingRecord[] => {
+    const isRefused = ({ deadlineAt, sequence }: WaitingRecord) => deadlineAt <= now || sequence?.isBroken === true
+    const refused = queued.filter(isRefused)
+    if (refused.length === 0) return refused
+    queued = queued.filter((waiting) => !isRefused(waiting))
+    queuedBytes -= sumOfBytes(refused)
+    return refused
   }
 
   const takeAll = (): readonly WaitingRecord[] => {
@@ -68,7 +70,7 @@ export function createPublishQueue(limits: PublishQueueLimits): PublishQueue {
     return all
   }
 
-  return { add, take, takeOverdue, takeAll, waiting: () => queued }
+  return { add, take, takeRefused, takeAll, waiting: () => queued }
 }
 
 /** A record's approximate size in a request, bytes: its strings (headers are ASCII) and what the format adds. */

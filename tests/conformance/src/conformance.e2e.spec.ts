@@ -10,7 +10,7 @@ import { describeIdentifyBody } from './identify-body.ts'
 import { describeIdentifyPolicy } from './identify-policy.ts'
 import { describeIsolation } from './isolation.ts'
 import { describeKeys } from './keys-table.ts'
-import { describeLostAnswer } from './lost-answer.ts'
+import { describeLostAnswer, describeVisitAfterLostAnswer } from './lost-answer.ts'
 import { describeMainJob } from './main-job.ts'
 import { describeOrderOfChecks } from './order-of-checks.ts'
 import { describePolicy } from './policy.ts'
@@ -52,8 +52,9 @@ describeChanges()
 describeMainJob()
 describeBrowser()
 // These kill the gateway.
-describeIdempotency()
 describeLostAnswer()
+describeIdempotency()
 // These also stop Kafka for seconds.
 describeServerPackage()
 describeSegmentLibraries()
+describeVisitAfterLostAnswer()

@@ -5,6 +5,7 @@ import { Client } from 'pg'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  callCarefully,
   eventually,
   fillLog,
   runPacedLoad,
@@ -77,22 +78,10 @@ async function foldedByReplay(): Promise<number> {
   )
 }
 
-/** Tracks an event like a careful caller: repeats what was answered 503, as on a busy machine, with the same key. */
-async function track(userName: string): Promise<number> {
-  const idempotencyKey = crypto.randomUUID()
-  const send = async () => {
-    const response = await fetch(`${stack.gatewayUrl}/v2/admin/track-event`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-api-key': stack.keys.admin,
-        'idempotency-key': idempotencyKey,
-      },
-      body: JSON.stringify({ userName, eventName: 'Checkout Completed' }),
-    })
-    return response.status
-  }
-  return eventually(send, (status) => status !== 503, 30_000, 500)
+async function track(userName: string): Promise<number | undefined> {
+  const body = { userName, eventName: 'Checkout Completed' }
+  const { gatewayUrl, keys } = stack
+  return (await callCarefully({ gatewayUrl, route: '/v2/admin/track-event', apiKey: keys.admin, body })).status
 }
 
 describe('nextvisit replay', () => {
@@ -104,7 +93,7 @@ describe('nextvisit replay', () => {
     expect(queued).toBeGreaterThan(0)
 
     const stop = new AbortController()
-    const statuses: number[] = []
+    const statuses: (number | undefined)[] = []
     const load = runPacedLoad(PER_SECOND, stop.signal, async (n) => {
       statuses.push(await track(`filled-${n % 100}`))
     })

@@ -68,16 +68,17 @@ function demoCommands(stack: DemoStack, userName: string): readonly DemoCommand[
 }
 
 /**
- * Prints the demo for a new user, to whom the form has not been shown yet. `isLocal` means that the stack runs in this
- * checkout, so that `nextvisit` finds it.
+ * Prints the demo for a new user, to whom the form has not been shown yet. `localPrefix`, of a stack that runs in this
+ * checkout: what stands before a command so that `nextvisit` finds the stack, such as `NEXTVISIT_DATA=/data `, or nothing.
  */
-export function printDemo(stack: DemoStack, { isLocal = false }: { readonly isLocal?: boolean } = {}): void {
+export function printDemo(stack: DemoStack, { localPrefix }: { readonly localPrefix?: string } = {}): void {
   const userName = `ada-${Date.now().toString(36)}`
   const commands = demoCommands(stack, userName)
   if (commands.length === 0) return
   console.log(`Demo keys: ${stack.keys.admin} (admin), ${stack.keys.sdk} (sdk)\n`)
   for (const { title, command, answer } of commands) console.log(`${title}\n\n${command}\n\n→ ${answer}\n`)
-  if (isLocal) console.log(`Why they got it, gate by gate:\n\n${whyCommandLine(stack, userName)}\n`)
+  if (localPrefix === undefined) return
+  console.log(`Why they got it, gate by gate:\n\n${localPrefix}${whyCommandLine(stack, userName)}\n`)
 }
 
 /** The command that shows why the user got the form, in this checkout. */

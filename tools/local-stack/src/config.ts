@@ -22,6 +22,8 @@ export interface StartConfig {
   /** Undefined: any port that is free. */
   readonly consolePort: number | undefined
   readonly dataDirectory: string
+  /** What stands before a command in this checkout, so that it finds the data: empty for the default folder. */
+  readonly commandPrefix: string
   readonly workspaceFile: string | undefined
   readonly external: ExternalParts
 }
@@ -38,10 +40,12 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
     const url = given(databaseVariable)
     return url === undefined ? [] : [[databaseVariable, url]]
   })
+  const dataDirectory = path.resolve(given('NEXTVISIT_DATA') ?? path.join(CHECKOUT, '.nextvisit'))
   return {
     gatewayPort: portOf('GATEWAY_PORT', given('GATEWAY_PORT') ?? '8080'),
     consolePort: consolePort === undefined ? undefined : portOf('CONSOLE_PORT', consolePort),
-    dataDirectory: path.resolve(given('NEXTVISIT_DATA') ?? path.join(CHECKOUT, '.nextvisit')),
+    dataDirectory,
+    commandPrefix: given('NEXTVISIT_DATA') ? `NEXTVISIT_DATA=${shellWord(dataDirectory)} ` : '',
     workspaceFile: workspaceFile && path.resolve(workspaceFile),
     external: {
       databaseUrls: new Map(databaseUrls),
@@ -50,6 +54,10 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
       ...(redisUrl && { redisUrl }),
     },
   }
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function portOf(variable: string, text: string): number {

@@ -7,6 +7,17 @@ describe('readStartConfig', () => {
     expect(readStartConfig({}).dataDirectory).toMatch(/[/\\]\.nextvisit$/)
   })
 
+  it('says what a command needs to find the data: nothing, or the folder, as a shell reads it', () => {
+    const prefixes = ['', '/data/next-visit.1', "/my data/ada's"].map(
+      (folder) => readStartConfig({ NEXTVISIT_DATA: folder }).commandPrefix,
+    )
+    expect(prefixes).toEqual([
+      '',
+      'NEXTVISIT_DATA=/data/next-visit.1 ',
+      String.raw`NEXTVISIT_DATA='/my data/ada'\''s' `,
+    ])
+  })
+
   it('treats an empty variable as not set', () => {
     expect(readStartConfig({ GATEWAY_PORT: '', KAFKA_BROKERS: '', METERING_DATABASE_URL: '' })).toEqual(
       readStartConfig({}),

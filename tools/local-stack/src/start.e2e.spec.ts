@@ -80,6 +80,7 @@ describe('pnpm start', () => {
     await isUp(first)
     const key = /nv_admin_\w+/.exec(first.output())?.[0]
     await pasteCommands(first.output())
+    expect(first.output()).toContain(`\nNEXTVISIT_DATA=${folder}/data npx -y pnpm --silent nextvisit why`)
 
     const second = start()
     expect(await second.ended).toBe(1)

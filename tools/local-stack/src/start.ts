@@ -29,7 +29,7 @@ try {
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.`)
   if (stack.console) console.log(`The console is at ${stack.console.url}; its token is ${stack.console.token}\n`)
-  printDemo(stack, { isLocal: true })
+  printDemo(stack, { localPrefix: config.commandPrefix })
   if (!signal.aborted) await once(signal, 'abort')
   await stack.stop()
   console.log('Stopped.')

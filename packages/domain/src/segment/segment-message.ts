@@ -41,8 +41,8 @@ export function parseSegmentMessage(
   // The depth first, then the size: what all the rest costs is bounded by them.
   const tooDeep = checkDepth(message)
   if (tooDeep) return tooDeep
-  const content = contentOf(message)
-  if (Buffer.byteLength(content) > SEGMENT_LIMITS.messageBytes) return reject(SEGMENT_RULES.messageBytes)
+  const { content, bytes } = contentOf(message)
+  if (bytes > SEGMENT_LIMITS.messageBytes) return reject(SEGMENT_RULES.messageBytes)
   const notStorable = checkStrings(message)
   if (notStorable) return notStorable
   if (IGNORED_TYPES.includes(type)) return { outcome: 'ignored', reason: 'type' }
@@ -64,18 +64,28 @@ export function userNameOfUserId(userId: unknown): unknown {
   return userId === '' ? undefined : userId
 }
 
-/** Without `sentAt`, which differs each time. */
-function contentOf({ sentAt: _sentAt, writeKey: _key, type: _type, ...content }: JsonObject): string {
-  return JSON.stringify(content)
+/** As JSON, without `sentAt`, which differs each time, and what a route may say in its place. `bytes`: of the whole message. */
+function contentOf({ sentAt, writeKey, type, ...rest }: JsonObject): { content: string; bytes: number } {
+  const [content, leftOut] = [JSON.stringify(rest), JSON.stringify({ sentAt, writeKey, type })]
+  // Two objects as one: a comma in place of the braces between them, unless one is empty.
+  const isOneEmpty = content === '{}' || leftOut === '{}'
+  return { content, bytes: Buffer.byteLength(content) + Buffer.byteLength(leftOut) - (isOneEmpty ? 2 : 1) }
+}
+
+/** RudderStack's libraries say when in `originalTimestamp`, and a caller in `timestamp`, as in Segment's. */
+function timeOf(message: JsonObject): unknown {
+  const original = memberOf(message, 'originalTimestamp')
+  // A caller does not write it, so one that is no time refuses nothing.
+  const isTime = typeof original === 'string' && instantOf(original) !== undefined
+  return memberOf(message, 'timestamp') ?? (isTime ? original : undefined)
 }
 
 function trackOf(userName: unknown, message: JsonObject, clock: SegmentClock): JsonObject {
-  const timestamp = memberOf(message, 'timestamp')
   return {
     userName,
     eventName: memberOf(message, 'event'),
     properties: memberOf(message, 'properties'),
-    occurredAt: correctedBy(clock, timestamp),
+    occurredAt: correctedBy(clock, timeOf(message)),
   }
 }
 

@@ -68,6 +68,19 @@ describe('the time of an event (decisions.md, Segment’s API)', () => {
     expect(timeOf('2026-11-02T08:00:00Z', '2026-11-02T09:00:00Z')).toBe('2026-11-02T09:00:00.000Z')
   })
 
+  it('is when RudderStack’s libraries say that it was, unless the caller says more', () => {
+    const [originalTimestamp, sent] = ['2026-11-02T10:59:00Z', '2026-11-02T11:00:00Z']
+    const of = (members: object) => {
+      const parsed = read({ userId: 'ada', event: 'a', ...members }, 'track', sent)
+      return parsed.outcome === 'track' && parsed.track['occurredAt']
+    }
+    expect(of({ originalTimestamp })).toBe('2026-11-02T09:59:00.000Z')
+    expect(of({ originalTimestamp, timestamp: '2026-11-02T10:00:00Z' })).toBe('2026-11-02T09:00:00.000Z')
+    expect(of({ originalTimestamp, timestamp: null })).toBe('2026-11-02T09:59:00.000Z')
+    for (const wrong of ['now', 5, {}, null]) expect(of({ originalTimestamp: wrong })).toBeUndefined()
+    expect(of({ originalTimestamp, timestamp: 'now' })).toBe('now')
+  })
+
   it('is as given without a time that it was sent', () => {
     expect(timeOf('2026-11-02T09:59:00Z')).toBe('2026-11-02T09:59:00Z')
     expect(timeOf('2026-11-02T09:59:00Z', 'noon')).toBe('2026-11-02T09:59:00Z')
@@ -112,9 +125,13 @@ describe('a message that is too large', () => {
     expect(read(messageOf(32_769), type)).toMatchObject({ outcome: 'rejected', reason: 'too-large' })
   })
 
-  it('is measured without what differs each time, and after its depth', () => {
-    const same = { type: 'identify', sentAt: 'x'.repeat(40_000), writeKey: 'x' }
-    expect(read({ ...same, ...messageOf(32_768) }).outcome).toBe('identify')
+  it.each(['sentAt', 'writeKey', 'type'])('is measured with its %s', (name) => {
+    expect(read({ [name]: '', ...messageOf(32_768 - `"${name}":"",`.length) }).outcome).toBe('identify')
+    expect(read({ [name]: 'ü', ...messageOf(32_767 - `"${name}":"",`.length) })).toMatchObject({ reason: 'too-large' })
+    expect(read({ [name]: 'x'.repeat(40_000) })).toMatchObject({ reason: 'too-large' })
+  })
+
+  it('is measured after its depth', () => {
     let deep: object = {}
     for (let level = 0; level < 100_000; level += 1) deep = { deep }
     expect(read({ userId: 'ada', deep })).toMatchObject({

@@ -96,6 +96,17 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
     expect(inLog.filter((id) => released().includes(id))).toEqual([])
   })
 
+  it('records no item of a batch behind one of its user whose record may not be in the log', async () => {
+    let lost = 0
+    // A request to Kafka whose answer is lost is made once more. Then the next one begins, and is answered.
+    proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey && (lost += 1) <= 2 ? 'lose' : 'pass'))
+    const items = Array.from({ length: 300 }, () => ({ type: 'track', userName: 'ada', eventName: 'a' }))
+    const { body } = await gateway.post('/v2/admin/batch', { items })
+    const results = body['results'] as readonly { readonly status: number }[]
+    expect(results.map(({ status }) => status)).toEqual(items.map(() => 503))
+    await recover()
+  })
+
   it('gives back what was reserved and claimed for records that certainly were not published, and recovers', async () => {
     proxy.setLink('black-hole')
     proxy.cutAll()

@@ -5,6 +5,7 @@ import {
   partitionForKey,
   type Publisher,
   type PublishOutcome,
+  type RecordSequence,
   PartitionsChangedError,
   readPartitionCount,
 } from '@nextvisit/log'
@@ -35,6 +36,8 @@ export interface PublishOptions {
   readonly traceparent: string
   /** Channel on which a waiter expects the evaluator's reply. */
   readonly replyTo?: string | undefined
+  /** Of the items of a request that are about one user. */
+  readonly sequence?: RecordSequence | undefined
 }
 
 export type Published = PublishOutcome['outcome']
@@ -95,15 +98,21 @@ export function createRecordLog(options: RecordLogOptions) {
      * Never rejects. While the breaker is open nothing enters the queue: certainly not published. A record that got its
      * place before a trial began goes to the log beside the trial: room and names are reserved for it.
      */
-    publish: (
+    publish: async (
       fact: UserFact,
       { userId, partition }: RecordPlace,
-      { deadlineAt, traceparent, replyTo }: PublishOptions,
+      { deadlineAt, traceparent, replyTo, sequence }: PublishOptions,
     ): Promise<PublishOutcome> => {
+      // Says nothing of Kafka, so the breaker does not count it.
+      if (sequence?.isBroken) return NOT_PUBLISHED
       const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
-      const publish = () => publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt)
-      if (breaker.isTrying()) return publish()
-      return breaker.run<PublishOutcome>(publish, ({ outcome }) => outcome !== 'published', NOT_PUBLISHED)
+      const publish = () => publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt, sequence)
+      const published = await (breaker.isTrying()
+        ? publish()
+        : breaker.run<PublishOutcome>(publish, ({ outcome }) => outcome !== 'published', NOT_PUBLISHED))
+      // Also where the breaker let nothing through.
+      if (sequence && published.outcome !== 'published') sequence.isBroken = true
+      return published
     },
     /** Why nothing can be published now. */
     unavailableReason: (): string | undefined => {

@@ -1,6 +1,7 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { KeyKind } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
+import type { RecordSequence } from '@nextvisit/log'
 import type { IdempotentRequest } from '../idempotency/idempotent-request.ts'
 import type { Answer } from './answer.ts'
 import { MAX_BATCH_BYTES, MAX_BODY_BYTES, type Refusal } from './refusals.ts'
@@ -81,10 +82,12 @@ export interface CheckedRequest {
   readonly body: JsonObject
   /** Of an item of a batch: whether an item before it identifies its user. */
   readonly isIdentified?: Promise<boolean>
+  /** Of an item of a batch: what keeps the records of its user in the order of the items. */
+  readonly sequence?: RecordSequence
   /** By its name in lower case. */
   readonly header: (name: string) => string | undefined
-  /** A request of many items takes a token of the key's rate limit for each, all or none: to be called before any is recorded. */
-  readonly takeItemTokens: (items: number) => Promise<Refusal | { readonly outcome: 'taken' }>
+  /** Takes the tokens of the key's rate limit that a request of so many items costs, all or none: to be called before anything is recorded. */
+  readonly pay: (items: number) => Promise<Refusal | { readonly outcome: 'taken' }>
   /** To be called for each of its items that is refused, with the item's position and what was sent. */
   readonly onItemRefused: (refusal: Refusal, item: number, body: unknown) => void
   /** By its `Idempotency-Key`; `none` without the header. */

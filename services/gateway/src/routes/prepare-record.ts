@@ -58,7 +58,7 @@ export function createPrepareRecord({ keptAnswers, log, replies, onRecorded }: P
     recording: Recording<Body, Fact>,
     request: CheckedRequest,
   ): Promise<PreparedRecord | Answer | Refusal> => {
-    const { requestId, idempotent, deadlineAt, traceparent } = request
+    const { requestId, idempotent, deadlineAt, traceparent, sequence } = request
     const { organization, project } = request.project
 
     // The rules of the body.
@@ -94,7 +94,7 @@ export function createPrepareRecord({ keptAnswers, log, replies, onRecorded }: P
       let published: Published = 'unknown'
       let answer: Answer | undefined
       try {
-        const outcome = await log.publish(fact, place, { deadlineAt, traceparent, replyTo: waiter?.channel })
+        const outcome = await log.publish(fact, place, { deadlineAt, traceparent, replyTo: waiter?.channel, sequence })
         published = outcome.outcome
         if (published !== 'not-published') onRecorded(fact)
         await settle(published)

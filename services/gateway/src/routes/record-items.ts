@@ -1,4 +1,5 @@
 import { memberOf } from '@nextvisit/domain'
+import type { RecordSequence } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { Answer } from '../request/answer.ts'
 import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
@@ -49,7 +50,8 @@ export function isRetryable({ status }: Answer | Refusal): boolean {
 /**
  * {@link Prepare} for the items of one request, in their order: an event finds the user that an item before it identifies,
  * and items with one key have one result. Kept answers can't say so: all items are under way at the same time. Where an
- * item must be sent again, so must all later ones of its user: else they would overtake it.
+ * item must be sent again, so must all later ones of its user: else they would overtake it, or be refused because the
+ * user is still unknown. From the publish on, the user's sequence sees to that.
  */
 export function createPrepareInOrder(prepare: Prepare): Prepare {
   /** By userName: whether an item so far identifies the user. */
@@ -59,12 +61,16 @@ export function createPrepareInOrder(prepare: Prepare): Prepare {
 
   /** By userName: whether an item so far must be sent again. */
   const held = new Map<unknown, Promise<boolean>>()
+  const sequences = new Map<unknown, RecordSequence>()
 
   const prepareNext: Prepare = (type, request) => {
     const userName = memberOf(request.body, 'userName')
     const isIdentified = identified.get(userName)
     const isHeld = held.get(userName)
-    const prepared = withoutOvertaking(isHeld, prepare(type, isIdentified ? { isIdentified, ...request } : request))
+    const sequence = sequences.get(userName) ?? { isBroken: false }
+    sequences.set(userName, sequence)
+    const ordered = { sequence, ...(isIdentified && { isIdentified }), ...request }
+    const prepared = withoutOvertaking(isHeld, prepare(type, ordered))
     if (type === 'identify') identified.set(userName, wouldIdentify(prepared, isIdentified))
     held.set(userName, wouldHold(prepared, isHeld))
     return prepared
@@ -85,8 +91,8 @@ async function withoutOvertaking(
   preparing: Promise<PreparedItem>,
 ): Promise<PreparedItem> {
   const prepared = await preparing
-  if (prepared.outcome !== 'prepared' || !(await isHeld)) return prepared
-  await prepared.abandon()
+  if (prepared.outcome === 'answered' || !(await isHeld)) return prepared
+  if (prepared.outcome === 'prepared') await prepared.abandon()
   return refuse(REFUSALS.notRecorded)
 }
 

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { eventually } from './throw-away-stack.ts'
 
 /** Longer than any answer may take, so that too slow answers are measured. */
 const GIVE_UP_AFTER_MS = 15_000
@@ -27,6 +28,13 @@ export async function callGateway(request: GatewayRequest): Promise<GatewayAnswe
   const sentAt = performance.now()
   const answer = await post(request).catch(() => ({ status: undefined, requestId: undefined, answer: {} }))
   return { ...answer, sentAt, elapsedMs: performance.now() - sentAt }
+}
+
+/** Sends one request like a careful caller: again with the same key while a part is unavailable, as on a busy machine. */
+export function callCarefully(request: GatewayRequest): Promise<GatewayAnswer> {
+  const careful = { idempotencyKey: crypto.randomUUID(), ...request }
+  const isAnswered = ({ status }: GatewayAnswer): boolean => status !== undefined && status !== 503
+  return eventually(() => callGateway(careful), isAnswered, 30_000, 500)
 }
 
 async function post(request: GatewayRequest): Promise<Pick<GatewayAnswer, 'status' | 'requestId' | 'answer'>> {
