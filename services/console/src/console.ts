@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ConsoleConfig } from './config.ts'
@@ -17,6 +18,7 @@ import { createSessions } from './session/sessions.ts'
 import { createFindDemo } from './try-it/demo.ts'
 import { createUsers } from './users/users.ts'
 
+const DEMO_KNOWN_WITHIN_MS = 3_000
 const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
@@ -38,7 +40,10 @@ export async function createConsole(parts: ConsoleParts) {
   const sessions = createSessions(nowMs)
   const catalog = createKnownCatalog(connection)
   const findDemo = createFindDemo(parts.demoKeysFile, catalog)
-  const canTry = async () => parts.gatewayUrl !== undefined && (await findDemo()) !== undefined
+  // Whoever signs in while Kafka is unavailable wants to see what is wrong, not to wait for the catalog.
+  const hasDemo = async () => (await findDemo()) !== undefined
+  const canTry = async () =>
+    parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
   const app = createApp({
     site,

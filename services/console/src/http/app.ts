@@ -29,7 +29,7 @@ const MAX_BODY = '16kb'
 export const NOT_OWN_REQUEST = refuse(
   403,
   'foreign-request',
-  'Only pages of the console may send this. Load the page again.',
+  'Only pages of the console may send this. If a proxy stands in front of it, CONSOLE_PUBLIC_URL must be the address that you see.',
 )
 const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
 const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console does not know this address.')

@@ -27,6 +27,8 @@ export function useSession() {
   return useQuery({
     queryKey: SESSION,
     staleTime: 60_000,
+    // The demo may be loaded, or the catalog readable, only later.
+    refetchInterval: ({ state }) => (state.data && !state.data.canTry ? 15_000 : false),
     queryFn: () => getFrom<SessionAnswer | null>('session'),
   })
 }
