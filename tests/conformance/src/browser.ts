@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { keyNamed } from '@nextvisit/testing/black-box'
+import { keyNamed, readTopic } from '@nextvisit/testing/black-box'
 import { callerOf } from './call.ts'
+import { product } from './product.ts'
 import { see, type Shop, type ShopProfile, shownBy, startShop, TRACK, VISIT, visitsOf } from './shop-page.ts'
 
 const FORM = 'nps-after-checkout'
 const HOUR_MS = 3_600_000
+/** What `buy` identifies. */
+const BY_SERVER = 1
 const PATIENTLY = { timeout: 10_000 }
 /** What the page sent before this has been seen when this is answered. */
 const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
@@ -38,6 +41,13 @@ export function describeBrowser(): void {
       const { identify, track } = callerOf(`${project}_ADMIN_P`)
       await identify({ userName, userAttributes: { $set: { plan: 'pro' } } })
       expect(await track({ userName, eventName: 'Checkout Completed' })).toMatchObject({ body: { formsQueued: 1 } })
+    }
+
+    /** How many identifies of the user are in the log, visits among them. Consumers drop a second record with the same id. */
+    async function recordedIdentifies(): Promise<number> {
+      const records = await readTopic(product().brokers, 'user-events')
+      const own = records.filter(({ value }) => value['type'] === 'IdentifyRequested' && value['userName'] === userName)
+      return new Set(own.map(({ value }) => value['id'])).size
     }
 
     /** How many purchases the gateway has recorded. */
@@ -128,9 +138,17 @@ export function describeBrowser(): void {
         expect(await shownBy(shopPage)).toEqual([FORM])
       })
 
-      it('by a reload before the answer arrives', async () => {
+      it.each([
+        ['', undefined],
+        [', also where the page has other traits then', "plan: 'pro', page: Date.now()"],
+      ])('by a reload before the answer arrives%s', async (_how, traits) => {
         await buy('NEXT_PAGE')
         const { open, context } = await profileOf('NEXT_PAGE')
+        await context.route('**/app.js', async (route) => {
+          const response = await route.fetch()
+          const code = await response.text()
+          await route.fulfill({ response, body: traits === undefined ? code : code.replace("plan: 'pro'", traits) })
+        })
         const held = Promise.withResolvers<void>()
         await context.route(
           VISIT,
@@ -144,6 +162,9 @@ export function describeBrowser(): void {
         await held.promise
         await shopPage.page.reload()
         expect(await shownBy(shopPage)).toEqual([FORM])
+        await shopPage.run('nextvisit.visit()')
+        // The visit that was sent twice counts once.
+        expect(await recordedIdentifies()).toBe(BY_SERVER + visitsOf(shopPage) - 1)
       })
 
       it('by two tabs at once', async () => {
