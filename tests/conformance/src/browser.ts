@@ -1,9 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { keyNamed, readTopic } from '@nextvisit/testing/black-box'
+import { keyNamed } from '@nextvisit/testing/black-box'
 import { callerOf } from './call.ts'
-import { product } from './product.ts'
-import { see, type Shop, type ShopProfile, shownBy, startShop, TRACK, VISIT, visitsOf } from './shop-page.ts'
+import {
+  identifiesOf,
+  see,
+  setTraits,
+  type Shop,
+  type ShopProfile,
+  shownBy,
+  startShop,
+  TRACK,
+  VISIT,
+  visitsOf,
+} from './shop-page.ts'
 
 const FORM = 'nps-after-checkout'
 const HOUR_MS = 3_600_000
@@ -41,13 +51,6 @@ export function describeBrowser(): void {
       const { identify, track } = callerOf(`${project}_ADMIN_P`)
       await identify({ userName, userAttributes: { $set: { plan: 'pro' } } })
       expect(await track({ userName, eventName: 'Checkout Completed' })).toMatchObject({ body: { formsQueued: 1 } })
-    }
-
-    /** How many identifies of the user are in the log, visits among them. Consumers drop a second record with the same id. */
-    async function recordedIdentifies(): Promise<number> {
-      const records = await readTopic(product().brokers, 'user-events')
-      const own = records.filter(({ value }) => value['type'] === 'IdentifyRequested' && value['userName'] === userName)
-      return new Set(own.map(({ value }) => value['id'])).size
     }
 
     /** How many purchases the gateway has recorded. */
@@ -139,16 +142,12 @@ export function describeBrowser(): void {
       })
 
       it.each([
-        ['', undefined],
+        ['', "plan: 'pro'"],
         [', also where the page has other traits then', "plan: 'pro', page: Date.now()"],
       ])('by a reload before the answer arrives%s', async (_how, traits) => {
         await buy('NEXT_PAGE')
         const { open, context } = await profileOf('NEXT_PAGE')
-        await context.route('**/app.js', async (route) => {
-          const response = await route.fetch()
-          const code = await response.text()
-          await route.fulfill({ response, body: traits === undefined ? code : code.replace("plan: 'pro'", traits) })
-        })
+        await setTraits(context, traits)
         const held = Promise.withResolvers<void>()
         await context.route(
           VISIT,
@@ -164,7 +163,7 @@ export function describeBrowser(): void {
         expect(await shownBy(shopPage)).toEqual([FORM])
         await shopPage.run('nextvisit.visit()')
         // The visit that was sent twice counts once.
-        expect(await recordedIdentifies()).toBe(BY_SERVER + visitsOf(shopPage) - 1)
+        expect(await identifiesOf(userName)).toBe(BY_SERVER + visitsOf(shopPage) - 1)
       })
 
       it('by two tabs at once', async () => {
