@@ -1,5 +1,6 @@
 import { createEvents, type Properties } from './events.ts'
 import { createForms, type FormHandler } from './forms.ts'
+import { createMarks } from './marks.ts'
 import { createPauses } from './pauses.ts'
 import type { Result, TrackAnswer, VisitAnswer } from './result.ts'
 import { createSend } from './send.ts'
@@ -48,9 +49,10 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   const scope = `nextvisit:${userScope(key, userName)}:`
   const user = { userName, userSignature }
   const store = createStore(scope)
+  const marks = createMarks(scope)
   const pauses = createPauses()
   const send = createSend(host, key)
-  const forms = createForms(store)
+  const forms = createForms(store, marks)
   let isClosed = typeof document === 'undefined'
   let ends: readonly (() => void)[] | undefined
 
@@ -64,6 +66,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
     }),
     send,
     store,
+    marks,
     pauses,
     lockName: scope,
     isClosed: () => isClosed,

@@ -1,3 +1,4 @@
+import type { Marks } from './marks.ts'
 import type { Store } from './store.ts'
 import type { VisitAnswer } from './result.ts'
 
@@ -23,7 +24,7 @@ export interface Forms {
   readonly stop: () => void
 }
 
-export function createForms(store: Store): Forms {
+export function createForms(store: Store, marks: Marks): Forms {
   const handlers = new Set<FormHandler>()
   let timer: ReturnType<typeof setTimeout> | undefined
   /** Its delay is over, but nobody sees the page. */
@@ -34,16 +35,18 @@ export function createForms(store: Store): Forms {
     const [name] = store.names(PREFIX)
     if (timer !== undefined || name === undefined || handlers.size === 0) return
     const [delay = '0'] = (store.get(name) ?? '').split(' ')
-    timer = setTimeout(handOver, Number(delay) * 1_000)
+    timer = setTimeout(() => void handOver(), Number(delay) * 1_000)
   }
 
-  function handOver(): void {
+  async function handOver(): Promise<void> {
     isHeldBack = document.visibilityState === 'hidden'
     if (isHeldBack) return
-    timer = undefined
     const [name] = store.names(PREFIX)
-    if (name === undefined || handlers.size === 0) return
-    // Taken before it is handed over, so never handed over twice: a handler may leave the page, another tab may have the form.
+    // Another tab may be handing it over, and this one not see yet that it is taken.
+    const isFirst = name !== undefined && (await marks.mark(name))
+    timer = undefined
+    if (!isFirst || handlers.size === 0) return
+    // Taken before it is handed over, so never handed over twice: a handler may leave the page.
     const [, feedbackId] = store.take(name)?.split(' ') ?? []
     if (feedbackId === undefined) return
     for (const handle of handlers) {
@@ -76,7 +79,7 @@ export function createForms(store: Store): Forms {
       expect()
     },
     pageShown: () => {
-      if (isHeldBack) handOver()
+      if (isHeldBack) void handOver()
     },
     stop: () => {
       endDelay()

@@ -1,3 +1,4 @@
+import type { Marks } from './marks.ts'
 import type { Pauses } from './pauses.ts'
 import { createRequestKey } from './request-key.ts'
 import type { Attempt, Result, VisitAnswer } from './result.ts'
@@ -9,7 +10,6 @@ import type { Store } from './store.ts'
 /** The key of a visit that was sent and whose answer did not arrive. */
 const UNANSWERED = 'visit'
 const MAX_ATTEMPTS = 5
-const STORED_WITHIN_MS = 200
 /** Of `setTimeout`. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -18,6 +18,7 @@ export interface VisitParts {
   readonly body: string
   readonly send: Send
   readonly store: Store
+  readonly marks: Marks
   readonly pauses: Pauses
   /** Names the lock that the tabs of one user share. */
   readonly lockName: string
@@ -36,7 +37,7 @@ export interface Visits {
 }
 
 export function createVisits(parts: VisitParts): Visits {
-  const { body, send, store, pauses, lockName, isClosed, onAnswer } = parts
+  const { body, send, store, marks, pauses, lockName, isClosed, onAnswer } = parts
   let schedule: Schedule = { dueAtMs: Infinity, onNextPage: false }
   let underWay: Promise<Result<VisitAnswer>> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -61,7 +62,7 @@ export function createVisits(parts: VisitParts): Visits {
    */
   async function tryOnce(key: string): Promise<Attempt<VisitAnswer>> {
     const left = store.get(UNANSWERED)
-    if (left !== undefined && left !== key) {
+    if (left !== undefined && left !== key && !(await marks.isMarked(left))) {
       const attempt = await sendVisit(left, true)
       if (attempt.outcome === 'failed') return attempt
     }
@@ -72,7 +73,10 @@ export function createVisits(parts: VisitParts): Visits {
   async function sendVisit(key: string, keepalive: boolean): Promise<Attempt<VisitAnswer>> {
     const attempt = await send<VisitAnswer>({ route: 'identify-user', body, key, keepalive })
     if (attempt.outcome === 'answered') onAnswer(key, attempt.answer)
-    if (attempt.outcome !== 'failed') store.take(UNANSWERED)
+    if (attempt.outcome === 'failed') return attempt
+    store.take(UNANSWERED)
+    // Another tab, which is next, may not see yet that it is taken.
+    await marks.mark(key)
     return attempt
   }
 
@@ -102,11 +106,7 @@ function alone<T>(lockName: string, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve) => {
     const runHere = () => resolve(run())
     try {
-      const locked = navigator.locks.request(lockName, async () => {
-        resolve(await run())
-        // Other tabs see what was stored a moment later.
-        await new Promise((seen) => setTimeout(seen, STORED_WITHIN_MS))
-      })
+      const locked = navigator.locks.request(lockName, async () => resolve(await run()))
       // There are no locks without https, and in pages that have no storage.
       locked.catch(runHere)
     } catch {

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { keyNamed } from '@nextvisit/testing/black-box'
-import { callerOf } from './call.ts'
+import { describeFormsShown } from './browser-forms.ts'
 import {
-  identifiesOf,
+  ANY_REQUEST,
+  buyAs,
+  HOUR_MS,
+  PATIENTLY,
+  purchasesOf,
   see,
-  setTraits,
   type Shop,
   type ShopProfile,
+  type ShopProject,
   shownBy,
   startShop,
   TRACK,
@@ -16,12 +20,6 @@ import {
 } from './shop-page.ts'
 
 const FORM = 'nps-after-checkout'
-const HOUR_MS = 3_600_000
-/** What `buy` identifies. */
-const BY_SERVER = 1
-const PATIENTLY = { timeout: 10_000 }
-/** What the page sent before this has been seen when this is answered. */
-const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
 
 /** `@nextvisit/web` in a real browser, through the example application in examples/web (packages/web/README.md). */
 export function describeBrowser(): void {
@@ -37,7 +35,7 @@ export function describeBrowser(): void {
     })
 
     /** Ends with the test; nothing may have gone wrong in its pages. */
-    async function profileOf(project: 'NEXT_PAGE' | 'DELAYED'): Promise<ShopProfile> {
+    async function profileOf(project: ShopProject): Promise<ShopProfile> {
       const profile = await shop.newProfile(project, userName)
       onTestFinished(async () => {
         await profile.context.close()
@@ -46,19 +44,8 @@ export function describeBrowser(): void {
       return profile
     }
 
-    /** The customer's server: the user bought something, so a form waits for them. */
-    async function buy(project: 'NEXT_PAGE' | 'DELAYED'): Promise<void> {
-      const { identify, track } = callerOf(`${project}_ADMIN_P`)
-      await identify({ userName, userAttributes: { $set: { plan: 'pro' } } })
-      expect(await track({ userName, eventName: 'Checkout Completed' })).toMatchObject({ body: { formsQueued: 1 } })
-    }
-
-    /** How many purchases the gateway has recorded. */
-    async function purchases(project: 'NEXT_PAGE' | 'DELAYED'): Promise<unknown> {
-      const { body } = await callerOf(`${project}_ADMIN_P`).readUser(userName)
-      const events = body['events'] as Record<string, { readonly count: number }> | undefined
-      return events?.['checkout_completed']?.count ?? 0
-    }
+    const buy = (project: ShopProject) => buyAs(userName, project)
+    const purchases = (project: ShopProject) => purchasesOf(userName, project)
 
     describe('visits', () => {
       it('bring the form that the back end queued, once', async () => {
@@ -125,108 +112,7 @@ export function describeBrowser(): void {
       })
     })
 
-    describe('no form is lost, and none is shown twice', () => {
-      it('by a reload between its arrival and its delay', async () => {
-        await buy('DELAYED')
-        const shopPage = await (await profileOf('DELAYED')).open()
-        await shopPage.page.reload()
-        await shopPage.run('nextvisit.visit()')
-        expect(shopPage.forms).toEqual([])
-        await shopPage.pass(HOUR_MS)
-        expect(await shownBy(shopPage)).toEqual([FORM])
-        await shopPage.page.reload()
-        await shopPage.run('nextvisit.visit()')
-        await shopPage.pass(HOUR_MS)
-        await shopPage.run('nextvisit.visit()')
-        expect(await shownBy(shopPage)).toEqual([FORM])
-      })
-
-      it.each([
-        ['', "plan: 'pro'"],
-        [', also where the page has other traits then', "plan: 'pro', page: Date.now()"],
-      ])('by a reload before the answer arrives%s', async (_how, traits) => {
-        await buy('NEXT_PAGE')
-        const { open, context } = await profileOf('NEXT_PAGE')
-        await setTraits(context, traits)
-        const held = Promise.withResolvers<void>()
-        await context.route(
-          VISIT,
-          async (route) => {
-            expect(await (await route.fetch()).json()).toMatchObject({ nextFeedbackId: FORM })
-            held.resolve()
-          },
-          { times: 1 },
-        )
-        const shopPage = await open(false)
-        await held.promise
-        await shopPage.page.reload()
-        expect(await shownBy(shopPage)).toEqual([FORM])
-        await shopPage.run('nextvisit.visit()')
-        // The visit that was sent twice counts once.
-        expect(await identifiesOf(userName)).toBe(BY_SERVER + visitsOf(shopPage) - 1)
-      })
-
-      it('by two tabs at once', async () => {
-        await buy('NEXT_PAGE')
-        const { open, context } = await profileOf('NEXT_PAGE')
-        const held = Promise.withResolvers<void>()
-        const isLetGo = Promise.withResolvers<void>()
-        await context.route(
-          VISIT,
-          async (route) => {
-            const response = await route.fetch()
-            held.resolve()
-            await isLetGo.promise
-            await route.fulfill({ response })
-          },
-          { times: 1 },
-        )
-        const first = await open(false)
-        await held.promise
-        const second = await open(false)
-        isLetGo.resolve()
-        await Promise.all([first.run('nextvisit.visit()'), second.run('nextvisit.visit()')])
-        await expect.poll(() => [...first.forms, ...second.forms], PATIENTLY).toEqual([FORM])
-      })
-
-      it('by a page that nobody sees', async () => {
-        await buy('DELAYED')
-        const shopPage = await (await profileOf('DELAYED')).open()
-        await shopPage.run(see('hidden'))
-        await shopPage.pass(HOUR_MS)
-        expect(shopPage.forms).toEqual([])
-        await shopPage.run(see('visible'))
-        expect(await shownBy(shopPage)).toEqual([FORM])
-      })
-
-      it('to another user of the same browser', async () => {
-        await buy('DELAYED')
-        const shopPage = await (await profileOf('DELAYED')).open()
-        const own = shopPage.page.url()
-        await shopPage.page.goto(own.replace(userName, 'another-user'))
-        await shopPage.run('nextvisit.visit()')
-        await shopPage.pass(HOUR_MS)
-        expect(shopPage.forms).toEqual([])
-        await shopPage.page.goto(own)
-        await shopPage.run('nextvisit.visit()')
-        await shopPage.pass(HOUR_MS)
-        expect(await shownBy(shopPage)).toEqual([FORM])
-      })
-
-      it('where storage is blocked', async () => {
-        await buy('DELAYED')
-        const { open, context } = await profileOf('DELAYED')
-        await context.addInitScript(
-          `for (const name of ['localStorage', 'sessionStorage'])
-             Object.defineProperty(globalThis, name, { get: () => { throw new DOMException('Blocked', 'SecurityError') } })
-           if (navigator.locks) navigator.locks.request = () => Promise.reject(new DOMException('Blocked', 'SecurityError'))`,
-        )
-        const shopPage = await open()
-        await shopPage.pass(HOUR_MS)
-        expect(await shownBy(shopPage)).toEqual([FORM])
-        expect(await shopPage.run('nextvisit.track("Looked")')).toMatchObject({ outcome: 'answered' })
-      })
-    })
+    describeFormsShown({ userName: () => userName, profileOf, buy })
 
     describe('events', () => {
       it('are answered by the gateway', async () => {

@@ -5,6 +5,12 @@ import { keyNamed } from '@nextvisit/testing/black-box'
 
 const BODY = { userName: 'ada' }
 
+/** A body that has so many bytes as JSON, filled up with an ignored member. */
+function bodyOf(bytes: number): object {
+  const filling = 'x'.repeat(Math.max(0, bytes - JSON.stringify({ ...BODY, filling: '' }).length))
+  return { ...BODY, filling }
+}
+
 /** The contract, Limits (rate limits); decisions.md, Busy and broken. Buckets of 3 (admin) and 2 (sdk) that hardly refill. */
 export function describeRateLimits(): void {
   const slow = callerOf('SLOW_ADMIN_P', 'SLOW_SDK_P')
@@ -50,6 +56,25 @@ export function describeRateLimits(): void {
       expect(answers).toEqual([415, 415, 415, 429])
       expect((await broken('/v2/sdk/identify-user')).status).toBe(403)
       expect((await broken('/v2/admin/nothing')).status).toBe(404)
+    })
+
+    it('a body of more than 8 KiB costs more than one token', async () => {
+      const sizes = callerOf('SLOW_SIZES_ADMIN_P')
+      const answers = []
+      for (const bytes of [8_192, 8_193, 20]) answers.push(await sizes.identify(bodyOf(bytes)))
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+      expect(answers.map(({ headers }) => headers['ratelimit'])).toEqual(
+        ['r=2', 'r=0', 'r=0'].map((left) => expect.stringContaining(left)),
+      )
+    })
+
+    it('a body that costs more than burst passes when the bucket is full, and the bucket owes the rest', async () => {
+      const large = callerOf('SLOW_LARGE_ADMIN_P')
+      expect((await large.identify(bodyOf(102_400))).status).toBe(200)
+      const refused = await large.identify(BODY)
+      expect(refused.status).toBe(429)
+      // 47 were taken of 3: 44 are owed, and one is needed, at 0.01 a second.
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(4_000)
     })
 
     it('applies to read routes; 401 and unknown routes use up nothing', async () => {

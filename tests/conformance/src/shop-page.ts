@@ -3,13 +3,22 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, type Page, type Request, startBrowser } from '@nextvisit/testing/browser'
+import { expect } from 'vitest'
 import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
+import { callerOf } from './call.ts'
 import { product } from './product.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 /** The route of a visit. */
 export const VISIT = '**/v2/sdk/identify-user'
 export const TRACK = '**/v2/sdk/track-event'
+export const HOUR_MS = 3_600_000
+export const PATIENTLY = { timeout: 10_000 }
+/** What the page sent before this has been seen when this is answered. */
+export const ANY_REQUEST = 'fetch("/app.js").then(() => undefined)'
+
+/** Projects of the fixture: `NEXT_PAGE` asks for a visit at the next page, `DELAYED` shows its form after a delay. */
+export type ShopProject = 'NEXT_PAGE' | 'DELAYED'
 
 /** A page of the example application, with what happened on it. */
 export interface ShopPage {
@@ -26,7 +35,7 @@ export interface ShopPage {
 
 export interface Shop {
   /** A profile of its own in the browser, such as another person's machine, whose pages use this project. */
-  readonly newProfile: (project: 'NEXT_PAGE' | 'DELAYED', userName: string) => Promise<ShopProfile>
+  readonly newProfile: (project: ShopProject, userName: string) => Promise<ShopProfile>
   readonly stop: () => Promise<void>
 }
 
@@ -155,4 +164,28 @@ export async function identifiesOf(userName: string): Promise<number> {
 export function see(state: 'visible' | 'hidden'): string {
   return `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))`
+}
+
+/** Code with which a page sees what was stored when it began, and what it stores itself. */
+export const LATE_STORAGE = `
+  const stored = location.origin === 'null' ? {} : localStorage
+  const operations = {
+    getItem(name) { return this[name] ?? null },
+    setItem(name, value) { this[name] = value; stored.setItem(name, value) },
+    removeItem(name) { delete this[name]; stored.removeItem(name) },
+  }
+  Object.defineProperty(globalThis, 'localStorage', { value: Object.assign(Object.create(operations), stored) })`
+
+/** The customer's server: the user bought something, so a form waits for them. */
+export async function buyAs(userName: string, project: ShopProject): Promise<void> {
+  const { identify, track } = callerOf(`${project}_ADMIN_P`)
+  await identify({ userName, userAttributes: { $set: { plan: 'pro' } } })
+  expect(await track({ userName, eventName: 'Checkout Completed' })).toMatchObject({ body: { formsQueued: 1 } })
+}
+
+/** How many purchases the gateway has recorded. */
+export async function purchasesOf(userName: string, project: ShopProject): Promise<unknown> {
+  const { body } = await callerOf(`${project}_ADMIN_P`).readUser(userName)
+  const events = body['events'] as Record<string, { readonly count: number }> | undefined
+  return events?.['checkout_completed']?.count ?? 0
 }

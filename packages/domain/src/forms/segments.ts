@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Condition, ProjectConfig, Segment } from '@nextvisit/contracts'
+import { type Condition, type ProjectConfig, type Segment, segmentsNamedIn } from '@nextvisit/contracts'
 import { type Clock, compileClock, stopped } from './condition-clock.ts'
 import { type IsMember, leavesOf } from './condition-tree.ts'
 import { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
 import { countKeyOf } from './count-key.ts'
+import { namedFirst } from './named-first.ts'
 
 /** A segment made ready for evaluation. */
 export interface CompiledSegment {
@@ -67,40 +68,46 @@ export const NO_SEGMENTS: SegmentIndex = buildIndex([])
 
 function buildIndex(written: readonly Segment[]): SegmentIndex {
   const trees = new Map(written.map(({ id, where }) => [id, where]))
+  const names = new Map([...trees].map(([id, where]) => [id, new Set(segmentsNamedIn(where))]))
+  const leadingTo = (ids: Iterable<string>) => namedFirst(ids, (id) => names.get(id) ?? [])
+  const all = leadingTo(trees.keys())
   const byId = new Map<string, CompiledSegment>()
-  const find = (id: string): CompiledSegment => {
-    const known = byId.get(id)
-    if (known) return known
-    byId.set(id, nobodyIn(id))
+  const find = (id: string) => byId.get(id) ?? nobodyIn(id)
+  for (const id of all) {
     const where = trees.get(id)
-    const segment = where ? compileSegment(id, where, find) : nobodyIn(id)
-    byId.set(id, segment)
-    return segment
+    if (where) byId.set(id, compileSegment(id, where, find))
   }
   const segments = [...trees.keys()].toSorted().map(find)
-  const membersAt: SegmentIndex['membersAt'] = (user, now) => {
-    const known = new Map<string, boolean>()
-    const isMember: IsMember = (id) => {
-      const before = known.get(id)
-      if (before !== undefined) return before
-      known.set(id, false)
-      const isIn = byId.get(id)?.holds(user, now, isMember) ?? false
-      known.set(id, isIn)
-      return isIn
-    }
-    return isMember
+
+  const leadingToOne = new Map<string, readonly string[]>()
+  const remembered = (id: string) => {
+    const ids = leadingToOne.get(id) ?? leadingTo([id])
+    leadingToOne.set(id, ids)
+    return ids
+  }
+  /** Adds to `known` whether the user is in each of `ids`, which come after those that they name. */
+  const evaluate = (ids: readonly string[], known: Map<string, boolean>, user: ConditionState, now: number) => {
+    const isMember: IsMember = (id) => known.get(id) ?? false
+    for (const id of ids) if (!known.has(id)) known.set(id, byId.get(id)?.holds(user, now, isMember) ?? false)
   }
   return {
     segments,
     definitions: segments.length === 0 ? '' : hashOf(segments.map(({ definition }) => definition)),
     countKeys: new Set(segments.flatMap(({ countKeys }) => [...countKeys])),
     countKeysOf: (id) => find(id).countKeys,
-    membersAt,
+    membersAt: (user, now) => {
+      const known = new Map<string, boolean>()
+      return (id) => {
+        if (!known.has(id)) evaluate(remembered(id), known, user, now)
+        return known.get(id) ?? false
+      }
+    },
     membershipAt: (user, now) => {
       const changesAt = Math.min(...segments.map(({ nextChange }) => nextChange(user, now)))
-      const isMember = membersAt(user, now)
+      const known = new Map<string, boolean>()
+      evaluate(all, known, user, now)
       return {
-        segments: segments.map(({ id }) => id).filter(isMember),
+        segments: segments.map(({ id }) => id).filter((id) => known.get(id)),
         changesAt: changesAt > LAST_INSTANT ? undefined : changesAt,
       }
     },

@@ -60,6 +60,34 @@ describe('membership of segments', () => {
     expect(looks, 'one for the condition, one for its clock').toBe(2)
   })
 
+  it.each([
+    ['first to last', (chain: readonly Segment[]) => chain],
+    ['last to first', (chain: readonly Segment[]) => chain.toReversed()],
+  ])('goes down a chain that is longer than the stack, written %s', (_how, inOrder) => {
+    const length = 5_000
+    const chain = Array.from({ length }, (_, at): Segment => {
+      const below: Condition = at + 1 < length ? { segment: `s${at + 1}` } : { event: 'Paid', atLeast: 1 }
+      return { id: `s${at}`, where: { all: [below, { not: { country: 'DE' } }] } }
+    })
+    const index = indexOf(inOrder(chain))
+    const [payer, other] = [userOf({ at: [NOW] }), userOf()]
+    expect(
+      [index.membershipAt(payer, NOW), index.membershipAt(other, NOW)].map(({ segments }) => segments.length),
+    ).toEqual([length, 0])
+    expect([index.membersAt(payer, NOW)('s0'), index.membersAt(other, NOW)('s0')]).toEqual([true, false])
+    expect(index.countKeysOf('s0')).toEqual(new Set(['paid']))
+    expect(new Set(index.segments.map(({ definition }) => definition)).size).toBe(length)
+  })
+
+  it('has an end in a circle that is longer than the stack', () => {
+    const length = 5_000
+    const index = indexOf(
+      Array.from({ length }, (_, at) => ({ id: `s${at}`, where: { segment: `s${(at + 1) % length}` } })),
+    )
+    expect(index.membershipAt(userOf(), NOW).segments).toEqual([])
+    expect(index.membersAt(userOf(), NOW)('s7')).toBe(false)
+  })
+
   it('of a project without segments never changes', () => {
     expect(NO_SEGMENTS.membershipAt(userOf(), NOW)).toEqual({ segments: [], changesAt: undefined })
     expect(NO_SEGMENTS.definitions).toBe('')

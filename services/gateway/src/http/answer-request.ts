@@ -5,6 +5,7 @@ import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { hashApiKey, type JsonObject, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
+import { priceOf, restOf } from '../rate-limit/price-of.ts'
 import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import { type CheckedRequest, maxBodyBytesOf, type Route } from '../request/route.ts'
 import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
@@ -145,7 +146,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     }
   }
 
-  /** One token, or what a batch takes. */
+  /** One token, or what a request takes besides. */
   async function takeTokens({ route, headers }: Exchange, { entry, project }: CatalogKey, batch?: BatchTokens) {
     const limit = project.config.rateLimits[route.keyKind]
     const verdict = await rateLimiter.take(entry.sha256, limit, batch)
@@ -153,11 +154,10 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     return verdict.isAllowed ? TAKEN : refuse(REFUSALS.tooFast(limit.perSecond))
   }
 
-  /** One was taken before the body was read: of a full bucket, `left` are left. */
-  async function takeItemTokens(exchange: Exchange, key: CatalogKey, items: number) {
-    const left = key.project.config.rateLimits[exchange.route.keyKind].burst - 1
-    const more = items - 1
-    return more > 0 ? takeTokens(exchange, key, { need: Math.min(more, left), owed: Math.max(0, more - left) }) : TAKEN
+  /** One token was taken before the body was read. */
+  async function payRest(exchange: Exchange, key: CatalogKey, price: number) {
+    const limit = key.project.config.rateLimits[exchange.route.keyKind]
+    return price > 1 ? takeTokens(exchange, key, restOf(price, limit)) : TAKEN
   }
 
   async function permitFor(holder: string, request: IncomingMessage) {
@@ -219,7 +219,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       callerAddress: () => callerAddress(request),
       body: parsed.body,
       header: (name) => [request.headers[name]].flat().at(0),
-      takeItemTokens: (items) => takeItemTokens(exchange, key, items),
+      pay: (items) => payRest(exchange, key, priceOf(items, bytes?.length ?? 0)),
       onItemRefused: (refusal, item, body) => onRefused({ route, requestId: ownId, key, item, body }, refusal),
       idempotent,
       parameters,

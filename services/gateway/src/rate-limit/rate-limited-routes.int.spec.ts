@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { staticCatalog } from '@nextvisit/catalog'
 import type { OrganizationConfig, RateLimit } from '@nextvisit/contracts'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -15,6 +16,11 @@ async function start(options: Options): Promise<GatewayFixture> {
 const slow = (burst: number): RateLimit => ({ perSecond: 1 / 3_600, burst })
 const limits = (admin: RateLimit, sdk = admin) => ({ project: { rateLimits: { admin, sdk } } })
 const ADA = { userName: 'ada' }
+/** The body with so many bytes as JSON, filled up with an ignored member. */
+const filled = (body: object, bytes: number) => ({
+  ...body,
+  filling: 'x'.repeat(bytes - JSON.stringify({ ...body, filling: '' }).length),
+})
 
 describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
   it('lets exactly burst requests pass over two gateways, admin and SDK apart', async () => {
@@ -94,6 +100,66 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
       },
       body: { status: 429, error: 'Too Many Requests' },
     })
+  })
+
+  it('costs a token for each item, and one for each 2 KiB by which the body, inflated, is larger than 8 KiB an item', async () => {
+    const { call, keys, records } = await start(limits(slow(1_000)))
+    let left = 1_000
+    const costs = async (
+      price: number,
+      path: string,
+      body: object,
+      encode = (text: string): string | Buffer => text,
+    ) => {
+      const key = path.startsWith('/v2/sdk') ? 'sdk' : 'admin'
+      const sent = encode(JSON.stringify(body))
+      const encoding = typeof sent === 'string' ? undefined : { 'content-encoding': 'gzip' }
+      const headers = { 'x-api-key': keys[key], 'content-type': 'application/json', ...encoding }
+      const answer = await call('POST', path, headers, sent)
+      left -= key === 'admin' ? price : 0
+      const expected = key === 'admin' ? left : 1_000 - price
+      expect([path, answer.status, answer.headers['ratelimit']]).toEqual([
+        path,
+        expect.any(Number),
+        expect.stringContaining(`r=${expected};`),
+      ])
+      return answer.status
+    }
+    const [identify, batch] = ['/v2/admin/identify-user', '/v2/admin/batch']
+    const item = { type: 'identify', ...ADA }
+    const items = (count: number) => ({ items: Array.from({ length: count }, () => item) })
+    const message = { type: 'identify', userId: 'ada' }
+    await costs(1, identify, filled(ADA, 8_192))
+    await costs(2, identify, filled(ADA, 8_193))
+    await costs(47, identify, filled(ADA, 102_400))
+    await costs(47, identify, filled(ADA, 102_400), gzipSync)
+    await costs(2, '/v2/admin/track-event', filled({ ...ADA, eventName: 'Paid' }, 9_000))
+    await costs(2, '/v2/sdk/identify-user', filled(ADA, 9_000))
+    await costs(20, batch, filled(items(20), 163_840))
+    await costs(21, batch, filled(items(20), 163_841))
+    await costs(12, '/v1/identify', filled(message, 30_000))
+    await costs(2, '/v1/batch', filled({ batch: [message] }, 9_000))
+    await costs(1, batch, { items: 'none' })
+    expect(await records()).toHaveLength(48)
+  })
+
+  it('records nothing of a large body whose rest it refuses, and says when all of it would pass', async () => {
+    const { identify, records } = await start(limits({ perSecond: 0.01, burst: 46 }))
+    const large = filled(ADA, 100_000)
+    expect((await identify(ADA)).status).toBe(200)
+    const refused = await identify(large)
+    expect(refused.status).toBe(429)
+    // 44 are left, and 46 are needed.
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(100)
+    expect(await records()).toHaveLength(1)
+  })
+
+  it('lets a body that costs more than burst pass when the bucket is full, and the bucket owes the rest', async () => {
+    const { identify } = await start(limits({ perSecond: 1, burst: 2 }))
+    expect((await identify(filled(ADA, 100_000))).status).toBe(200)
+    const refused = await identify(ADA)
+    // 44 are owed, and one more is needed.
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '45'])
   })
 
   it('follows the workspace with the next request', async () => {

@@ -8,7 +8,7 @@ export interface RateLimitVerdict {
   readonly moreInSeconds: number
 }
 
-/** What a batch takes at once, or not at all. */
+/** What a request that costs more than one token takes at once, or not at all, after its first. */
 export interface BatchTokens {
   /** Must be in the bucket. */
   readonly need: number
@@ -18,11 +18,11 @@ export interface BatchTokens {
 
 /** Token buckets: capacity `burst`, refilled at `perSecond` (decisions.md, Busy and broken). */
 export interface RateLimiter {
-  /** Takes one token from the bucket of a key, or what a batch takes. The key is named by its hash. Never rejects. */
+  /** Takes one token from the bucket of a key, or what a batch or a large body takes. The key is named by its hash. Never rejects. */
   readonly take: (keyHash: string, limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
 }
 
-/** The verdict where so many tokens are left, less than 0 where the bucket owes some. A refused request needs `need`. */
+/** The verdict where so many tokens are left, less than 0 where the bucket owes some. A refused request passes with `need`. */
 export function verdictOf(isAllowed: boolean, tokens: number, { perSecond }: RateLimit, need = 1): RateLimitVerdict {
   const remaining = isAllowed ? Math.max(0, Math.floor(tokens)) : 0
   const wanted = isAllowed ? remaining + 1 : need

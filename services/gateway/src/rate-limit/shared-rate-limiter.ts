@@ -104,8 +104,8 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     leased -= 1
     return tell(true)
   }
-  function takeWithoutRedis({ need, owed }: BatchTokens): RateLimitVerdict {
-    if (tokens() < need) return tell(false, need)
+  function takeWithoutRedis({ need, owed }: BatchTokens, needAgain: number): RateLimitVerdict {
+    if (tokens() < need) return tell(false, needAgain)
     known = { ...known, level: known.level + need + owed }
     return tell(true)
   }
@@ -148,6 +148,8 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
 
   /** All at once or nothing, and never from a lease: what was leased goes back with the call. */
   async function takeBatch({ need, owed }: BatchTokens): Promise<RateLimitVerdict> {
+    // Whoever comes again takes a first token again.
+    const needAgain = need + 1
     for (let calls = 0; calls < MAX_CALLS && tokens() + leased >= need; calls += 1) {
       const batch: WaitingBatch = { need, owed }
       batches.push(batch)
@@ -157,11 +159,11 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
       if (batch.hasPassed) return tell(true)
       if (!lease) {
         batches = batches.filter((one) => one !== batch)
-        return takeWithoutRedis(batch)
+        return takeWithoutRedis(batch, needAgain)
       }
       if (lease.retryInMs > 0) await sleep(lease.retryInMs)
     }
-    return tell(false, need)
+    return tell(false, needAgain)
   }
 
   return async (current, batch) => {
@@ -172,7 +174,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     for (let calls = 0; calls < MAX_CALLS && tokens() >= 1; calls += 1) {
       waiting += 1
       const lease = await (asking ??= ask())
-      if (!lease) return takeWithoutRedis({ need: 1, owed: 0 })
+      if (!lease) return takeWithoutRedis({ need: 1, owed: 0 }, 1)
       if (leased > 0) return takeLeased()
       if (lease.retryInMs > 0) await sleep(lease.retryInMs)
     }

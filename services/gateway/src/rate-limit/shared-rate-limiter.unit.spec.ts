@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createLogger } from '@nextvisit/service-kit'
-import { rateLimitHeaders } from './rate-limiter.ts'
+import { restOf } from './price-of.ts'
+import { type BatchTokens, rateLimitHeaders } from './rate-limiter.ts'
 import { createSharedRateLimiter } from './shared-rate-limiter.ts'
 
 const noRedis = () => Promise.reject(new Error('Redis was never there'))
@@ -18,7 +19,7 @@ function startBucket(limit: { perSecond: number; burst: number }) {
   })
   return {
     wait: (ms: number) => (nowMs += ms),
-    take: (changed = limit) => limiter.take('key', changed),
+    take: (changed = limit, batch?: BatchTokens) => limiter.take('key', changed, batch),
   }
 }
 
@@ -88,6 +89,33 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
         expect(isEarly).toBe(false)
         wait(1_000)
         expect((await take()).isAllowed).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('a request that costs several tokens', () => {
+  it('passes when it said: with the first token, which is taken again', async () => {
+    const limits = fc.record({ perMinute: fc.integer({ min: 1, max: 300 }), burst: fc.integer({ min: 1, max: 9 }) })
+    const prices = fc.integer({ min: 2, max: 30 })
+    const waits = fc.integer({ min: 0, max: 5_000 })
+    await fc.assert(
+      fc.asyncProperty(limits, prices, waits, async ({ perMinute, burst }, price, waitMs) => {
+        const limit = { perSecond: perMinute / 60, burst }
+        const { wait, take } = startBucket(limit)
+        const send = async () => {
+          const first = await take()
+          return first.isAllowed ? take(limit, restOf(price, limit)) : first
+        }
+        await send()
+        wait(waitMs)
+        const tries = [await send(), await send()]
+        for (let again = 0; again < 2 && !tries.at(-1)?.isAllowed; again += 1) {
+          wait((tries.at(-1)?.moreInSeconds ?? 0) * 1_000)
+          tries.push(await send())
+        }
+        // The first of them may wait for its first token only.
+        expect(tries.at(-1)?.isAllowed).toBe(true)
       }),
     )
   })

@@ -83,7 +83,7 @@ export const REFUSALS = nameRules({
   /** `Retry-After` comes with the other headers of the rate limit. */
   tooFast: (perSecond: number) => ({
     status: 429,
-    message: `At most ${perSecond} requests a second with this key: slow down`,
+    message: `At most ${perSecond} requests a second with this key, and fewer large ones: slow down`,
     when: 'Faster than the key may be',
   }),
 

@@ -20,12 +20,14 @@ import type { CheckedRequest } from '../request/route.ts'
 const logger = createLogger('test', 'silent')
 const [project] = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })]).projects()
 const fact = identifyRequested()
+const pay: CheckedRequest['pay'] = async () => ({ outcome: 'taken' })
 const requestWith = (budgetMs: number) =>
   ({
     requestId: randomUUID(),
     deadlineAt: performance.now() + budgetMs,
     project,
     idempotent: 'none',
+    pay,
   }) as CheckedRequest
 
 type Publish = (channel: string | undefined) => Promise<Published>

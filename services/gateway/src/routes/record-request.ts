@@ -12,6 +12,8 @@ export function createRecordRequest(prepare: PrepareRecord) {
     recording: Recording<Body, Fact>,
     request: CheckedRequest,
   ): Promise<Answer | Refusal> => {
+    const paid = await request.pay(1)
+    if (paid.outcome === 'refused') return paid
     const prepared = await prepare(recording, request)
     return prepared.outcome === 'prepared' ? prepared.publish() : prepared
   }

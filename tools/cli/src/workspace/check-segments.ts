@@ -1,3 +1,4 @@
+import { namedFirst } from '@nextvisit/domain'
 import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import type { Path } from './read-yaml.ts'
@@ -29,20 +30,12 @@ interface Segment {
 /** Each cycle is told once, at the segment where it closes. */
 function findCycles(segments: ReadonlyMap<string, Segment>): readonly Problem[] {
   const problems: Problem[] = []
-  const isDone = new Set<string>()
-  const visit = (id: string, way: readonly string[]): void => {
-    const segment = segments.get(id)
-    if (!segment || isDone.has(id)) return
-    const start = way.indexOf(id)
-    if (start >= 0) {
-      const cycle = [...way.slice(start), id].join(' → ')
-      problems.push({ path: segment.path, message: `segment ${id} leads back to itself: ${cycle}` })
-      return
-    }
-    for (const leaf of segment.references) visit(text(leaf, 'segment') ?? '', [...way, id])
-    isDone.add(id)
-  }
-  for (const id of segments.keys()) visit(id, [])
+  const namesOf = (id: string) => segments.get(id)?.references.map((leaf) => text(leaf, 'segment') ?? '') ?? []
+  namedFirst(segments.keys(), namesOf, (way) => {
+    const id = way[0] ?? ''
+    const message = `segment ${id} leads back to itself: ${way.join(' → ')}`
+    problems.push({ path: segments.get(id)?.path ?? [], message })
+  })
   return problems
 }
 

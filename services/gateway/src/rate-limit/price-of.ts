@@ -1,0 +1,22 @@
+import type { RateLimit } from '@nextvisit/contracts'
+import type { BatchTokens } from './rate-limiter.ts'
+
+/** Of the body, inflated: what the token of an item pays for. */
+const BYTES_OF_AN_ITEM = 8_192
+/** What each further token pays for. A large body costs every process, from the gateway to the consumers. */
+const BYTES_OF_A_TOKEN = 2_048
+
+/**
+ * How many tokens a request costs: one for each item, and one for each 2 KiB, or part of it, by which its body is larger
+ * than 8 KiB an item (decisions.md, Busy and broken).
+ */
+export function priceOf(items: number, bodyBytes: number): number {
+  const paid = Math.max(1, items)
+  return paid + Math.max(0, Math.ceil((bodyBytes - paid * BYTES_OF_AN_ITEM) / BYTES_OF_A_TOKEN))
+}
+
+/** What is taken once the body was read. One token was taken before: of a full bucket, `burst - 1` are left. */
+export function restOf(price: number, { burst }: RateLimit): BatchTokens {
+  const [rest, left] = [price - 1, burst - 1]
+  return { need: Math.min(rest, left), owed: Math.max(0, rest - left) }
+}

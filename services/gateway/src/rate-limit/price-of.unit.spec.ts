@@ -1,0 +1,34 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { priceOf, restOf } from './price-of.ts'
+
+const KIB = 1_024
+
+describe('the price of a request (decisions.md, Busy and broken)', () => {
+  it.each([
+    ['a read', 1, 0, 1],
+    ['a body of 8 KiB', 1, 8 * KIB, 1],
+    ['one byte more', 1, 8 * KIB + 1, 2],
+    ['10 KiB', 1, 10 * KIB, 2],
+    ['the largest body', 1, 102_400, 47],
+    ['a batch without items', 0, 10, 1],
+    ['a batch of small items', 1_000, 512_000, 1_000],
+    ['a batch of items of 8 KiB', 60, 60 * 8 * KIB, 60],
+    ['one byte more', 60, 60 * 8 * KIB + 1, 61],
+    ['a batch of large items', 5, 512_000, 235],
+  ])('of %s', (_what, items, bytes, price) => {
+    expect(priceOf(items, bytes)).toBe(price)
+  })
+
+  it('is taken in two parts: the first token, and a rest that a full bucket can always give', () => {
+    const prices = fc.integer({ min: 2, max: 3_000 })
+    fc.assert(
+      fc.property(prices, fc.integer({ min: 1, max: 300 }), (price, burst) => {
+        const { need, owed } = restOf(price, { perSecond: 1, burst })
+        expect(1 + need + owed).toBe(price)
+        expect(need).toBe(Math.min(price, burst) - 1)
+        expect(owed).toBe(Math.max(0, price - burst))
+      }),
+    )
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ANY_REQUEST,
+  HOUR_MS,
+  identifiesOf,
+  LATE_STORAGE,
+  PATIENTLY,
+  see,
+  setTraits,
+  type ShopProfile,
+  type ShopProject,
+  shownBy,
+  VISIT,
+  visitsOf,
+} from './shop-page.ts'
+
+const FORM = 'nps-after-checkout'
+/** What `buy` identifies. */
+const BY_SERVER = 1
+
+/** What the tests of one browser share. */
+export interface Shoppers {
+  /** The user of this test. */
+  readonly userName: () => string
+  /** Ends with the test. */
+  readonly profileOf: (project: ShopProject) => Promise<ShopProfile>
+  /** The customer's server: the user bought something, so a form waits for them. */
+  readonly buy: (project: ShopProject) => Promise<void>
+}
+
+/** packages/web/README.md: what a page shows, whatever happens to it and beside it. */
+export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void {
+  describe('no form is lost, and none is shown twice', () => {
+    it('by a reload between its arrival and its delay', async () => {
+      await buy('DELAYED')
+      const shopPage = await (await profileOf('DELAYED')).open()
+      await shopPage.page.reload()
+      await shopPage.run('nextvisit.visit()')
+      expect(shopPage.forms).toEqual([])
+      await shopPage.pass(HOUR_MS)
+      expect(await shownBy(shopPage)).toEqual([FORM])
+      await shopPage.page.reload()
+      await shopPage.run('nextvisit.visit()')
+      await shopPage.pass(HOUR_MS)
+      await shopPage.run('nextvisit.visit()')
+      expect(await shownBy(shopPage)).toEqual([FORM])
+    })
+
+    it.each([
+      ['', "plan: 'pro'"],
+      [', also where the page has other traits then', "plan: 'pro', page: Date.now()"],
+    ])('by a reload before the answer arrives%s', async (_how, traits) => {
+      await buy('NEXT_PAGE')
+      const { open, context } = await profileOf('NEXT_PAGE')
+      await setTraits(context, traits)
+      const held = Promise.withResolvers<void>()
+      await context.route(
+        VISIT,
+        async (route) => {
+          expect(await (await route.fetch()).json()).toMatchObject({ nextFeedbackId: FORM })
+          held.resolve()
+        },
+        { times: 1 },
+      )
+      const shopPage = await open(false)
+      await held.promise
+      await shopPage.page.reload()
+      expect(await shownBy(shopPage)).toEqual([FORM])
+      await shopPage.run('nextvisit.visit()')
+      // The visit that was sent twice counts once.
+      expect(await identifiesOf(userName())).toBe(BY_SERVER + visitsOf(shopPage) - 1)
+    })
+
+    it.each([
+      ['at once', ''],
+      ['at once, if one sees late what the other stored', LATE_STORAGE],
+    ])('by two tabs %s', async (_how, prepare) => {
+      await buy('NEXT_PAGE')
+      const { open, context } = await profileOf('NEXT_PAGE')
+      const held = Promise.withResolvers<void>()
+      const isLetGo = Promise.withResolvers<void>()
+      await context.route(
+        VISIT,
+        async (route) => {
+          const response = await route.fetch()
+          held.resolve()
+          await isLetGo.promise
+          await route.fulfill({ response })
+        },
+        { times: 1 },
+      )
+      const first = await open(false)
+      await held.promise
+      await context.addInitScript(prepare)
+      const second = await open(false)
+      isLetGo.resolve()
+      for (const code of ['nextvisit.visit()', ANY_REQUEST]) await Promise.all([first.run(code), second.run(code)])
+      await expect.poll(() => [...first.forms, ...second.forms], PATIENTLY).toEqual([FORM])
+    })
+
+    it('by two tabs whose delay ends at once, if one sees late what the other stored', async () => {
+      await buy('DELAYED')
+      const { open, context } = await profileOf('DELAYED')
+      const first = await open()
+      await context.addInitScript(LATE_STORAGE)
+      const second = await open()
+      await Promise.all([first.pass(HOUR_MS), second.pass(HOUR_MS)])
+      await Promise.all([first.run(ANY_REQUEST), second.run(ANY_REQUEST)])
+      await expect.poll(() => [...first.forms, ...second.forms], PATIENTLY).toEqual([FORM])
+    })
+
+    it('by a page that nobody sees', async () => {
+      await buy('DELAYED')
+      const shopPage = await (await profileOf('DELAYED')).open()
+      await shopPage.run(see('hidden'))
+      await shopPage.pass(HOUR_MS)
+      expect(shopPage.forms).toEqual([])
+      await shopPage.run(see('visible'))
+      expect(await shownBy(shopPage)).toEqual([FORM])
+    })
+
+    it('to another user of the same browser', async () => {
+      await buy('DELAYED')
+      const shopPage = await (await profileOf('DELAYED')).open()
+      const own = shopPage.page.url()
+      await shopPage.page.goto(own.replace(userName(), 'another-user'))
+      await shopPage.run('nextvisit.visit()')
+      await shopPage.pass(HOUR_MS)
+      expect(shopPage.forms).toEqual([])
+      await shopPage.page.goto(own)
+      await shopPage.run('nextvisit.visit()')
+      await shopPage.pass(HOUR_MS)
+      expect(await shownBy(shopPage)).toEqual([FORM])
+    })
+
+    it('where storage is blocked', async () => {
+      await buy('DELAYED')
+      const { open, context } = await profileOf('DELAYED')
+      await context.addInitScript(
+        `for (const name of ['localStorage', 'sessionStorage'])
+           Object.defineProperty(globalThis, name, { get: () => { throw new DOMException('Blocked', 'SecurityError') } })
+         if (navigator.locks) navigator.locks.request = () => Promise.reject(new DOMException('Blocked', 'SecurityError'))`,
+      )
+      const shopPage = await open()
+      await shopPage.pass(HOUR_MS)
+      expect(await shownBy(shopPage)).toEqual([FORM])
+      expect(await shopPage.run('nextvisit.track("Looked")')).toMatchObject({ outcome: 'answered' })
+    })
+  })
+}
