@@ -15,13 +15,15 @@ export interface TimeChartProps {
   readonly at: readonly number[]
   readonly lines: readonly Line[]
   readonly format: (value: number | null) => string
+  /** The axis goes up to this, or further. */
+  readonly atLeast?: number
 }
 
 const HEIGHT = 150
 const HOUR_S = 3_600
 
 /** Lines over the last hour, with their newest values beside their names: a canvas says nothing to a screen reader. */
-export function TimeChart({ title, at, lines, format }: TimeChartProps) {
+export function TimeChart({ title, at, lines, format, atLeast = 0 }: TimeChartProps) {
   const holder = useRef<HTMLDivElement>(null)
   const zone = useZone()
   const names = lines.map(({ label }) => label).join('/')
@@ -29,7 +31,7 @@ export function TimeChart({ title, at, lines, format }: TimeChartProps) {
   useEffect(() => {
     const element = holder.current
     if (!element || at.length === 0) return
-    const chart = new uPlot(optionsOf(element, lines, format, zone), dataOf(at, lines), element)
+    const chart = new uPlot(optionsOf(element, lines, format, zone, atLeast), dataOf(at, lines), element)
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }))
     observer.observe(element)
     const scheme = matchMedia('(prefers-color-scheme: dark)')
@@ -84,6 +86,7 @@ function optionsOf(
   lines: readonly Line[],
   format: TimeChartProps['format'],
   zone: Zone,
+  atLeast: number,
 ): uPlot.Options {
   const axis = {
     stroke: () => colorOf(element, 'axis'),
@@ -98,7 +101,10 @@ function optionsOf(
     legend: { show: false },
     padding: [8, 12, 0, 0],
     cursor: { y: false, points: { size: 6 } },
-    scales: { x: { range: [now - HOUR_S, now] }, y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      x: { range: [now - HOUR_S, now] },
+      y: { range: (_chart, _min, max) => [0, Math.max(atLeast, max > 0 ? max * 1.1 : 1)] },
+    },
     axes: [
       {
         ...axis,
