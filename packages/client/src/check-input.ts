@@ -12,11 +12,12 @@ export interface UncheckedOptions {
   readonly maxBatchDelayMs: unknown
 }
 
-export function checkOptions({ key, host, ...numbers }: UncheckedOptions): void {
+export function checkOptions({ key, host, maxQueued, ...times }: UncheckedOptions): void {
   // Never shown: it is a secret, whatever is wrong with it.
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) throw invalid('key must be an admin key, nv_admin_…')
   if (!isUrl(host)) throw invalid(`host must be ${hostHint(host)}`)
-  for (const [name, value] of Object.entries(numbers)) {
+  if (typeof maxQueued !== 'number' || !(maxQueued >= 0)) throw invalid('maxQueued must be a number from 0 on')
+  for (const [name, value] of Object.entries(times)) {
     if (typeof value !== 'number' || !(value >= 0 && value <= LONGEST_TIMER_MS))
       throw invalid(`${name} must be a number from 0 to ${LONGEST_TIMER_MS}, not ${String(value)}`)
   }

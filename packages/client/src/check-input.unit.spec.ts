@@ -25,6 +25,7 @@ describe('what can not be right has a code, is not retryable, and names the fiel
     [{ ...ANY, deadlineMs: Number.NaN }, 'deadlineMs must be a number from 0 to 2147483647, not NaN'],
     [{ ...ANY, deadlineMs: Infinity }, 'deadlineMs must be'],
     [{ ...ANY, maxBatchDelayMs: '10' }, 'maxBatchDelayMs must be'],
+    [{ ...ANY, maxQueued: '10' }, 'maxQueued must be a number from 0 on'],
   ])('createNextvisit(%o)', async (options, message) => {
     const error = await failureOf(() => createNextvisit(options as unknown as NextvisitOptions))
     expect(error).toMatchObject({ code: 'INVALID', retryable: false, items: [] })

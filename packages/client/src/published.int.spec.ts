@@ -1,4 +1,8 @@
 import path from 'node:path'
 import { describePublishedPackage } from '@nextvisit/testing/published-package'
 
-describePublishedPackage({ folder: path.resolve(import.meta.dirname, '..'), maxGzippedBytes: 7_000 })
+describePublishedPackage({
+  folder: path.resolve(import.meta.dirname, '..'),
+  maxGzippedBytes: 7_000,
+  exports: ['NextvisitError', 'createNextvisit'],
+})

@@ -54,6 +54,14 @@ export const IdentifyUserBody = z.object({
   userSignature,
 })
 
+/** `POST /v2/sdk/identify-user`. */
+export const VisitBody = IdentifyUserBody.extend({
+  repeatMayDiffer: z
+    .unknown()
+    .optional()
+    .describe('true: a repeat under the same Idempotency-Key needs the same userName only, and gets the first answer.'),
+})
+
 type Property = string | number | boolean | null | readonly Property[] | { readonly [name: string]: Property }
 /** A value in the properties of an event. `z.record` drops the name `__proto__`; the gateway keeps it. */
 export const EventProperty: z.ZodType<Property> = z.lazy(() =>

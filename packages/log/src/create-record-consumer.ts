@@ -30,7 +30,10 @@ export function createRecordConsumer(
   const onLost = (cause: Error): void => {
     if (stopping.signal.aborted) return
     logger.warn({ groupId, err: cause }, 'Lost the consumer group; joining it again')
-    join().catch(() => {}) // only when stopped
+    join().then(
+      () => logger.info({ groupId }, 'Joined the consumer group again'),
+      () => {}, // only when stopped
+    )
   }
 
   const join = (giveUpAfterMs?: number): Promise<void> => {

@@ -69,7 +69,10 @@ describe('record consumers of one group', () => {
     proxy.onResponse(({ apiKey, bytes }) =>
       apiKey === fetchApiKey && bytes > 200 && cuts++ < 3 ? { cutAfterBytes: 100 } : 'pass',
     )
-    const { batches, crashes } = await givenMember({ topic, connection })
+    const lines: string[] = []
+    const note = (_fields: object, line: string) => void (line.includes('the consumer group') && lines.push(line))
+    const logger = { info: note, warn: note, error: note, debug: note }
+    const { batches, crashes } = await givenMember({ topic, connection, logger })
     await until(() => valuesOf(batches, 0).length === 20)
     proxy.setLink('refuse')
     await givenRecords(topic, 0, numbers(20, 40))
@@ -78,6 +81,8 @@ describe('record consumers of one group', () => {
     await until(() => valuesOf(batches, 0).length === 40)
     expect(valuesOf(batches, 0)).toEqual(numbers(0, 40))
     expect({ crashes, cut: proxy.struck().cut }).toEqual({ crashes: [], cut: 3 })
+    expect(lines).toContain('Lost the consumer group; joining it again')
+    await until(() => lines.at(-1) === 'Joined the consumer group again')
   })
 
   it('read the other partitions while one takes long with a batch, and keep their membership', async () => {

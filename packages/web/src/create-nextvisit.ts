@@ -57,7 +57,13 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
   let ends: readonly (() => void)[] | undefined
 
   const visits = createVisits({
-    body: toJson({ ...user, userAttributes: traits && { $set: traits }, $deviceInfo: deviceInfo }),
+    // The page that repeats this visit may have other traits (docs/spec/decisions.md, Retries).
+    body: toJson({
+      ...user,
+      userAttributes: traits && { $set: traits },
+      $deviceInfo: deviceInfo,
+      repeatMayDiffer: true,
+    }),
     send,
     store,
     marks,

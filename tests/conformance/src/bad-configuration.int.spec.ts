@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 const SERVICES = path.resolve(import.meta.dirname, '../../../services')
 
 describe('a service without configuration', () => {
-  it.each(['gateway', 'user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator'])(
+  it.each(['gateway', 'user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator', 'console'])(
     '%s ends with 2 and names every variable that it needs',
     (service) => {
       const main = path.join(SERVICES, service, 'src/main.ts')

@@ -2,16 +2,21 @@ import { describe, expect, it } from 'vitest'
 import {
   ANY_REQUEST,
   HOUR_MS,
+  identifiesOf,
   LATE_STORAGE,
   PATIENTLY,
   see,
+  setTraits,
   type ShopProfile,
   type ShopProject,
   shownBy,
   VISIT,
+  visitsOf,
 } from './shop-page.ts'
 
 const FORM = 'nps-after-checkout'
+/** What `buy` identifies. */
+const BY_SERVER = 1
 
 /** What the tests of one browser share. */
 export interface Shoppers {
@@ -41,9 +46,13 @@ export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void
       expect(await shownBy(shopPage)).toEqual([FORM])
     })
 
-    it('by a reload before the answer arrives', async () => {
+    it.each([
+      ['', "plan: 'pro'"],
+      [', also where the page has other traits then', "plan: 'pro', page: Date.now()"],
+    ])('by a reload before the answer arrives%s', async (_how, traits) => {
       await buy('NEXT_PAGE')
       const { open, context } = await profileOf('NEXT_PAGE')
+      await setTraits(context, traits)
       const held = Promise.withResolvers<void>()
       await context.route(
         VISIT,
@@ -57,6 +66,9 @@ export function describeFormsShown({ userName, profileOf, buy }: Shoppers): void
       await held.promise
       await shopPage.page.reload()
       expect(await shownBy(shopPage)).toEqual([FORM])
+      await shopPage.run('nextvisit.visit()')
+      // The visit that was sent twice counts once.
+      expect(await identifiesOf(userName())).toBe(BY_SERVER + visitsOf(shopPage) - 1)
     })
 
     it.each([

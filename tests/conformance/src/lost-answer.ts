@@ -33,6 +33,11 @@ async function visitsInLog(): Promise<number> {
   ).length
 }
 
+async function isReady(): Promise<boolean> {
+  const response = await fetch(`${product().gatewayUrl}/readyz`).catch(() => undefined)
+  return response?.ok ?? false
+}
+
 const isDelivered = (queue: readonly Body[]) => queue[0]?.['state'] === 'delivered'
 const hasForm = (answer: Body) => 'nextFeedbackId' in answer
 
@@ -50,6 +55,7 @@ export function describeLostAnswer(): void {
       product().kill('gateway', 'SIGKILL')
       expect(await lost).not.toHaveProperty('nextFeedbackId')
       product().kill('form-trigger-evaluator', 'SIGCONT')
+      expect(await eventually(isReady, Boolean, 30_000), 'the gateway is started again').toBe(true)
     })
   })
 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, type Page, type Request, startBrowser } from '@nextvisit/testing/browser'
 import { expect } from 'vitest'
-import { eventually, keyNamed } from '@nextvisit/testing/black-box'
+import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
 import { callerOf } from './call.ts'
 import { product } from './product.ts'
 
@@ -143,6 +143,21 @@ export function shownBy({ forms }: ShopPage): Promise<readonly string[]> {
 
 export function visitsOf({ requests }: ShopPage): number {
   return requests.filter((route) => route === 'identify-user').length
+}
+
+/** The traits of the application's pages from now on, as its code says them. */
+export async function setTraits(context: BrowserContext, traits: string): Promise<void> {
+  await context.route('**/app.js', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, body: (await response.text()).replace("plan: 'pro'", traits) })
+  })
+}
+
+/** How many identifies of a user are in the log, visits among them. Consumers drop a second record with the same id. */
+export async function identifiesOf(userName: string): Promise<number> {
+  const records = await readTopic(product().brokers, 'user-events')
+  const own = records.filter(({ value }) => value['type'] === 'IdentifyRequested' && value['userName'] === userName)
+  return new Set(own.map(({ value }) => value['id'])).size
 }
 
 /** Code that shows or hides the page, as another tab in front of it would. */

@@ -3,9 +3,10 @@ import type { CampaignStack } from './campaign-stack.ts'
 
 export const USER_EVENTS = 'user-events'
 
-/** A Kafka client for the campaign. It shares no code with the services. */
+/** A Kafka client for the campaign. It shares no code with the services. It is patient: a busy machine may fence the broker for a moment. */
 export function kafkaOf({ brokers }: CampaignStack): Kafka {
-  return new Kafka({ clientId: 'faults', brokers: [...brokers], logLevel: logLevel.NOTHING })
+  const retry = { retries: 12, maxRetryTime: 3_000 }
+  return new Kafka({ clientId: 'faults', brokers: [...brokers], logLevel: logLevel.NOTHING, retry })
 }
 
 /** Lends a producer to the work. It creates no topics. */

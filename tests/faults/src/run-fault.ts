@@ -16,7 +16,7 @@ const REQUESTS_PER_SECOND = 40
 const ACKNOWLEDGED_BEFORE = 30
 const AT_WORK_WITHIN_MS = 15_000
 /** Longer than recovery may take, so that a late failure is noticed. */
-const CALM_WITHIN_MS = 30_000
+const CALM_WITHIN_MS = 90_000
 const READY_WITHIN_MS = 60_000
 const AT_REST_WITHIN_MS = 120_000
 const MOMENT_MS = 30_000

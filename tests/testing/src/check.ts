@@ -13,10 +13,12 @@ const tool = (name: string): string => path.join(CHECKOUT, 'node_modules/.bin', 
 /** Each check counts as one test. */
 const CHECKS: readonly { readonly name: string; readonly command: readonly [string, ...string[]] }[] = [
   { name: 'Prisma clients', command: [process.execPath, 'packages/database/src/generate-clients.ts'] },
+  { name: 'Console pages', command: [process.execPath, 'services/console/build-web.ts'] },
   { name: 'Format', command: [tool('biome'), 'format'] },
   { name: 'Lint', command: [tool('oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'Types', command: [tool('tsc'), '--noEmit', '-p', 'tsconfig.base.json'] },
   { name: 'Types of the web', command: [tool('tsc'), '--noEmit', '-p', 'packages/web'] },
+  { name: 'Types of the console', command: [tool('tsc'), '--noEmit', '-p', 'services/console/web'] },
 ]
 
 async function passes({ name, command: [file, ...args] }: (typeof CHECKS)[number]): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -17,10 +17,12 @@ export interface PublishedPackage {
   readonly folder: string
   /** Of everything that `import` loads, gzipped. */
   readonly maxGzippedBytes: number
+  /** What it exports at run time. */
+  readonly exports: readonly string[]
 }
 
 /** What every package for customers promises about what it publishes. Builds and packs it. */
-export function describePublishedPackage({ folder, maxGzippedBytes }: PublishedPackage): void {
+export function describePublishedPackage({ folder, maxGzippedBytes, exports }: PublishedPackage): void {
   describe('the published package', () => {
     let destination: string
     let tarball: string
@@ -61,6 +63,19 @@ export function describePublishedPackage({ folder, maxGzippedBytes }: PublishedP
           'package/dist/index.d.ts',
         ]),
       )
+    })
+
+    it('is installed in an empty project, without a registry, and imported', async () => {
+      const project = path.join(destination, 'project')
+      await mkdir(project)
+      await writeFile(path.join(project, 'package.json'), '{ "private": true }')
+      await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project })
+      const { name } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as {
+        readonly name: string
+      }
+      const code = `console.log(JSON.stringify(Object.keys(await import('${name}'))))`
+      const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: project })
+      expect(JSON.parse(stdout)).toEqual(exports)
     })
 
     it(`is at most ${maxGzippedBytes} bytes, gzipped`, async () => {

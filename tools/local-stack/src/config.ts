@@ -19,6 +19,8 @@ export interface ExternalParts {
 
 export interface StartConfig {
   readonly gatewayPort: number
+  /** Undefined: any port that is free. */
+  readonly consolePort: number | undefined
   readonly dataDirectory: string
   /** What stands before a command in this checkout, so that it finds the data: empty for the default folder. */
   readonly commandPrefix: string
@@ -33,13 +35,15 @@ export function readStartConfig(environment: NodeJS.ProcessEnv = process.env): S
   const kafkaBrokers = given('KAFKA_BROKERS')
   const databaseUrl = given('DATABASE_URL')
   const redisUrl = given('REDIS_URL')
+  const consolePort = given('CONSOLE_PORT')
   const databaseUrls = consumers.flatMap(({ databaseVariable }): [string, string][] => {
     const url = given(databaseVariable)
     return url === undefined ? [] : [[databaseVariable, url]]
   })
   const dataDirectory = path.resolve(given('NEXTVISIT_DATA') ?? path.join(CHECKOUT, '.nextvisit'))
   return {
-    gatewayPort: portOf(given('GATEWAY_PORT') ?? '8080'),
+    gatewayPort: portOf('GATEWAY_PORT', given('GATEWAY_PORT') ?? '8080'),
+    consolePort: consolePort === undefined ? undefined : portOf('CONSOLE_PORT', consolePort),
     dataDirectory,
     commandPrefix: given('NEXTVISIT_DATA') ? `NEXTVISIT_DATA=${shellWord(dataDirectory)} ` : '',
     workspaceFile: workspaceFile && path.resolve(workspaceFile),
@@ -56,10 +60,10 @@ function shellWord(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-function portOf(text: string): number {
+function portOf(variable: string, text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port
-  throw new StackError('INVALID_SETTING', `GATEWAY_PORT is ${text}; it must be a port number, 1 to 65535.`)
+  throw new StackError('INVALID_SETTING', `${variable} is ${text}; it must be a port number, 1 to 65535.`)
 }
 
 /** The environment that started processes inherit. Node keeps compiled code, so that the next start takes less time. */

@@ -16,6 +16,12 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** The port behind the gateway's if it is free, else any. */
+export async function consolePortBeside(gatewayPort: number): Promise<number> {
+  const next = gatewayPort + 1
+  return next < 65_536 && (await isPortFree(next)) ? next : freePort()
+}
+
 /** Whether a server could listen on this port now. */
 export async function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   const server = createServer()

@@ -6,7 +6,7 @@ import { CHECKOUT, inheritedEnvironment } from './config.ts'
 import type { Connection } from './connection-file.ts'
 import { freePort } from './free-port.ts'
 import type { ProcessPlan } from './owned-process.ts'
-import type { StackSecrets } from './stack-secrets.ts'
+import { demoKeysFileIn, type StackSecrets } from './stack-secrets.ts'
 
 /** The gateway or a consumer as a process. */
 export interface ServiceProcess {
@@ -21,6 +21,8 @@ export interface ServiceProcess {
 export interface ServicesOptions extends Connection {
   readonly dataDirectory: string
   readonly gatewayPort: number
+  /** Absent: there is no console. */
+  readonly consolePort?: number | undefined
   readonly secrets: StackSecrets
   /** Overrides what the services inherit. */
   readonly environment: NodeJS.ProcessEnv
@@ -30,6 +32,7 @@ export interface ServicesOptions extends Connection {
 export interface ServiceProcesses {
   readonly gateway: ServiceProcess
   readonly consumers: readonly ServiceProcess[]
+  readonly console: ServiceProcess | undefined
   /** Of the consumers' internal servers, by the variable that their clients read. */
   readonly serviceUrls: ReadonlyMap<string, string>
 }
@@ -50,7 +53,25 @@ export async function serviceProcesses(options: ServicesOptions): Promise<Servic
     NEXTVISIT_SECRET_KEY: options.secrets.secretKey,
     ...Object.fromEntries(serviceUrls),
   })
-  return { gateway, consumers, serviceUrls }
+  const console = options.consolePort === undefined ? undefined : await consoleProcess(options, gateway, serviceUrls)
+  return { gateway, consumers, console, serviceUrls }
+}
+
+async function consoleProcess(
+  options: ServicesOptions,
+  gateway: ServiceProcess,
+  serviceUrls: ReadonlyMap<string, string>,
+): Promise<ServiceProcess> {
+  const { secrets, consolePort, gatewayPort, dataDirectory } = options
+  return serviceProcess('console', await freePort(), options, {
+    CONSOLE_PORT: String(consolePort),
+    CONSOLE_TOKEN: secrets.consoleToken,
+    CONSOLE_VIEWER_TOKEN: secrets.consoleViewerToken,
+    CONSOLE_GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
+    CONSOLE_DEMO_KEYS_FILE: demoKeysFileIn(dataDirectory),
+    GATEWAY_INTERNAL_URLS: gateway.internalUrl,
+    ...Object.fromEntries(serviceUrls),
+  })
 }
 
 /** Another process of a service, called `name`, on ports of its own. `own` overrides the first one's environment. */

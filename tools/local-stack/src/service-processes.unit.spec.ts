@@ -15,7 +15,15 @@ function given(environment: NodeJS.ProcessEnv): ServicesOptions {
     redisUrl: 'redis://localhost',
     dataDirectory: '/nowhere',
     gatewayPort: 8080,
-    secrets: { adminKey: '', sdkKey: '', internalToken: '', secretKey: '', databasePassword: '' },
+    secrets: {
+      adminKey: '',
+      sdkKey: '',
+      internalToken: '',
+      secretKey: '',
+      databasePassword: '',
+      consoleToken: '',
+      consoleViewerToken: '',
+    },
     environment,
     onLine: () => {},
   }

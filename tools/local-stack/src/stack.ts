@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createTopics } from '@nextvisit/cli/create-topics'
 import type { OrganizationConfig } from '@nextvisit/contracts'
@@ -10,14 +9,14 @@ import { type Connection, removeConnectionFile, writeConnectionFile } from './co
 import { groupMembers, waitUntilConsumed } from './consumer-groups.ts'
 import { requireSpace, takeDataDirectory } from './data-directory.ts'
 import { StackError } from './errors.ts'
-import { isPortFree } from './free-port.ts'
 import { createLogSummary } from './log-summary.ts'
 import { startOwnedProcess } from './owned-process.ts'
 import type { Part, PartOptions } from './part.ts'
 import { type DatabaseAddresses, needsNoPostgres, prepareDatabases } from './prepare-databases.ts'
 import { createProcessTable, type ProcessTable } from './process-table.ts'
 import { replicaOf, serviceProcesses, type ServiceProcess, type ServiceProcesses } from './service-processes.ts'
-import { readStackSecrets, type StackSecrets } from './stack-secrets.ts'
+import { readStackSecrets, type StackSecrets, writeDemoKeys } from './stack-secrets.ts'
+import { requirePort } from './require-port.ts'
 import { startKafka } from './start-kafka.ts'
 import { startPostgres } from './start-postgres.ts'
 import { startRedis } from './start-redis.ts'
@@ -27,6 +26,8 @@ export interface StackOptions {
   /** The folder for everything that is kept between starts. Only one stack may use it at a time. */
   readonly dataDirectory: string
   readonly gatewayPort: number
+  /** Default: there is no console. */
+  readonly consolePort?: number | undefined
   /** Default: the demo workspace. */
   readonly workspaceFile?: string | undefined
   /** Parts to use instead of starting them. */
@@ -46,6 +47,8 @@ export interface StackOptions {
 /** A running stack. Its processes are named postgres, kafka, redis, gateway, and like the consumer services. */
 export interface Stack {
   readonly gatewayUrl: string
+  /** Undefined where no `consolePort` was given. */
+  readonly console: { readonly url: string; readonly token: string; readonly viewerToken: string } | undefined
   /** The demo's keys. */
   readonly keys: { readonly admin: string; readonly sdk: string }
   readonly organizations: readonly OrganizationConfig[]
@@ -72,8 +75,7 @@ export const DEMO_WORKSPACE = path.join(CHECKOUT, 'infra/demo-workspace.yaml')
 
 const CONSUMERS = allConsumers.map(({ name }) => name)
 /** The order of stopping: services with their replicas first, then the parts that they use. */
-const STOP_ORDER = [['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
-const PORT_FREE_WITHIN_MS = 3_000
+const STOP_ORDER = [['console'], ['gateway'], CONSUMERS, ['redis'], ['kafka'], ['postgres']]
 const FULL_BELOW_BYTES = 16 * 2 ** 20
 
 /**
@@ -113,12 +115,17 @@ interface Start extends StackOptions {
 async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' | 'stopReplica' | 'stop'>> {
   const secrets = await readStackSecrets(start.dataDirectory)
   const organizations = await readWorkspace(start.workspaceFile ?? DEMO_WORKSPACE, secrets)
-  await requirePort(start.gatewayPort)
+  await requirePort('GATEWAY_PORT', start.gatewayPort)
+  if (start.consolePort !== undefined) await requirePort('CONSOLE_PORT', start.consolePort)
+  await writeDemoKeys(start.dataDirectory, secrets)
   const [kafkaBrokers, { databaseUrls, adminUrl }, redisUrl] = await allOrNone(start, [
     prepareLog(start, organizations, secrets),
     prepareRows(start, secrets),
     start.external?.redisUrl ?? startPart(start, 'Redis', startRedis).then((redis) => redis.url),
-    step(start, 'Prisma clients', () => generateClients(start.signal)),
+    step(start, 'Prisma clients', () => runScript('packages/database/src/generate-clients.ts', start.signal)),
+    start.consolePort === undefined
+      ? undefined
+      : step(start, 'Console pages', () => runScript('services/console/build-web.ts', start.signal)),
   ])
   const connection = { kafkaBrokers, databaseUrls, adminDatabaseUrl: adminUrl, redisUrl }
   const { gateway, consumers, serviceUrls } = await startServices(start, connection, secrets)
@@ -127,6 +134,14 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
   await writeConnectionFile(start.dataDirectory, { ...connection, serviceUrls }, secrets)
   return {
     gatewayUrl: `http://127.0.0.1:${start.gatewayPort}`,
+    console:
+      start.consolePort === undefined
+        ? undefined
+        : {
+            url: `http://127.0.0.1:${start.consolePort}`,
+            token: secrets.consoleToken,
+            viewerToken: secrets.consoleViewerToken,
+          },
     keys: { admin: secrets.adminKey, sdk: secrets.sdkKey },
     organizations,
     brokers: kafkaBrokers.split(','),
@@ -182,14 +197,15 @@ async function prepareRows(start: Start, secrets: StackSecrets): Promise<Databas
 
 async function startServices(start: Start, connection: Connection, secrets: StackSecrets): Promise<ServiceProcesses> {
   const onLine = createLogSummary((line) => start.report(`! ${line}`))
-  const { dataDirectory, gatewayPort, serviceEnvironment: environment = {} } = start
-  const services = await serviceProcesses({ ...connection, secrets, dataDirectory, gatewayPort, environment, onLine })
+  const { serviceEnvironment: environment = {} } = start
+  const services = await serviceProcesses({ ...connection, ...start, secrets, environment, onLine })
   const { consumers, gateway } = services
   const log = { brokers: connection.kafkaBrokers.split(','), clientId: 'local-stack' }
   const former = await groupMembers(log)
   await allOrNone(
     start,
-    consumers.map((consumer) => startService(start, consumer)),
+    // The console needs none of them: it shows what is wrong with others.
+    [...consumers, ...(services.console ? [services.console] : [])].map((service) => startService(start, service)),
   )
   await step(start, 'Partitions', () => waitUntilConsumed(log, former, start.signal))
   await startService(start, gateway)
@@ -231,37 +247,11 @@ async function startPart<P extends Part>(
   return promise
 }
 
-async function generateClients(signal: AbortSignal): Promise<void> {
-  const script = path.join(CHECKOUT, 'packages/database/src/generate-clients.ts')
-  await promisify(execFile)(process.execPath, [script], { signal }).catch((cause: Error & { stderr?: string }) => {
-    throw new StackError(
-      'STEP_FAILED',
-      `Prisma's clients could not be generated: ${cause.stderr?.trim() || cause.message}`,
-      {
-        cause,
-      },
-    )
+async function runScript(script: string, signal: AbortSignal): Promise<void> {
+  const run = promisify(execFile)(process.execPath, [path.join(CHECKOUT, script)], { signal })
+  await run.catch((cause: Error & { stderr?: string }) => {
+    throw new StackError('STEP_FAILED', `${script} failed: ${cause.stderr?.trim() || cause.message}`, { cause })
   })
-}
-
-/** Waits, because a gateway that was just stopped may keep its port for a moment. */
-async function requirePort(port: number): Promise<void> {
-  if (port < 1024 && process.getuid?.() !== 0) {
-    throw new StackError(
-      'PORT_TAKEN',
-      `Only root may listen on port ${port}. Choose a port from 1024 on: GATEWAY_PORT=8080 npx -y pnpm start`,
-    )
-  }
-  const until = performance.now() + PORT_FREE_WITHIN_MS
-  while (!(await isPortFree(port))) {
-    if (performance.now() > until) {
-      throw new StackError(
-        'PORT_TAKEN',
-        `Port ${port} is taken by another program. Stop that one, or choose another port: GATEWAY_PORT=${port < 65_535 ? port + 1 : 8_080} npx -y pnpm start`,
-      )
-    }
-    await sleep(200)
-  }
 }
 
 async function step<T>(start: Start, name: string, work: () => Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { printDemo } from '@nextvisit/cli/print-demo'
 import { readStartConfig } from './config.ts'
+import { consolePortBeside } from './free-port.ts'
 import { startStack } from './stack.ts'
 import { watchLaunchers } from './watch-launchers.ts'
 
@@ -23,9 +24,11 @@ try {
   const startedAt = performance.now()
   const { signal } = stopping
   const config = readStartConfig()
-  const stack = await startStack({ ...config, signal, onProgress: (line) => console.log(line) })
+  const consolePort = config.consolePort ?? (await consolePortBeside(config.gatewayPort))
+  const stack = await startStack({ ...config, consolePort, signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-  console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.\n`)
+  console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.`)
+  if (stack.console) console.log(`The console is at ${stack.console.url}; its token is ${stack.console.token}\n`)
   printDemo(stack, { localPrefix: config.commandPrefix })
   if (!signal.aborted) await once(signal, 'abort')
   await stack.stop()

@@ -1,14 +1,13 @@
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, type DeviceField, type DeviceFacts } from '@nextvisit/contracts'
-import countries from 'i18n-iso-countries'
+// Only the codes: the package's index reads the names in 80 languages, at each start of a process.
+import countries from 'i18n-iso-countries/codes.json' with { type: 'json' }
 import { BODY_RULES } from './body-rules.ts'
 import { reject, type Rejection } from './rejection.ts'
 import { isTimezone } from './is-timezone.ts'
 import { isJsonObject, memberOf } from './json-object.ts'
 
-// The package is CommonJS whose names Node cannot see: only the default import works outside of vitest.
-const { getAlpha2Codes } = countries
 // XK is a code that its users agreed on; ISO has not assigned it.
-const ASSIGNED_COUNTRIES = new Set(Object.keys(getAlpha2Codes()).filter((code) => code !== 'XK'))
+const ASSIGNED_COUNTRIES = new Set(countries.flatMap(([code]) => (code === undefined || code === 'XK' ? [] : [code])))
 const deviceFields: ReadonlySet<string> = new Set(DEVICE_FIELDS)
 
 export function isDeviceField(name: string): name is DeviceField {

@@ -203,7 +203,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       ? idempotentRequestOf({
           key: request.headers['idempotency-key'],
           route: route.pattern,
-          bytes,
+          bytes: route.repeatedContent?.(parsed.body) ?? bytes,
           project: key.project,
           apiKey: key.entry,
         })

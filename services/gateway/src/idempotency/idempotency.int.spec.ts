@@ -128,6 +128,20 @@ describe('a repeat under the same Idempotency-Key (decisions.md, Retries)', () =
     }
   })
 
+  it('of a visit may differ in all but its userName, if it says so', async () => {
+    const key = newKey()
+    const visit = (userName: string, plan: string, repeatMayDiffer: unknown = true, ofKey = key) =>
+      send({ key: ofKey, path: VISIT, body: { userName, userAttributes: { $set: { plan } }, repeatMayDiffer } })
+    const [first, repeat] = [await visit('ada', 'pro'), await visit('ada', 'free')]
+    expect([repeat.status, repeat.text, repeat.headers['idempotent-replayed']]).toEqual([200, first.text, 'true'])
+    expect(await recordsOf(first.headers['x-request-id'])).toMatchObject([{ operations: { set: { plan: 'pro' } } }])
+    expect((await visit('grace', 'pro')).status).toBe(422)
+    for (const says of [false, 'true', null]) expect((await visit('ada', 'pro', says)).status).toBe(422)
+    const strict = newKey()
+    await visit('ada', 'pro', undefined, strict)
+    expect((await visit('ada', 'free', false, strict)).status).toBe(422)
+  })
+
   it('is another request with another kind of API key, and in another environment', async () => {
     const key = newKey()
     const answers = [await send({ key }), await send({ key, path: SDK_TRACK })]

@@ -103,13 +103,12 @@ export function createRecordLog(options: RecordLogOptions) {
       { userId, partition }: RecordPlace,
       { deadlineAt, traceparent, replyTo, sequence }: PublishOptions,
     ): Promise<PublishOutcome> => {
-      // Says nothing of Kafka, so the breaker does not count it.
       if (sequence?.isBroken) return NOT_PUBLISHED
       const encoded = encodeRecord(fact, { source: 'gateway', time: fact.received, traceparent, replyTo })
       const publish = () => publisher.publish({ topic, partition, key: userId, ...encoded }, deadlineAt, sequence)
       const published = await (breaker.isTrying()
         ? publish()
-        : breaker.run<PublishOutcome>(publish, ({ outcome }) => outcome !== 'published', NOT_PUBLISHED))
+        : breaker.run<PublishOutcome>(publish, saysKafkaFails, NOT_PUBLISHED))
       // Also where the breaker let nothing through.
       if (sequence && published.outcome !== 'published') sequence.isBroken = true
       return published
@@ -121,4 +120,10 @@ export function createRecordLog(options: RecordLogOptions) {
       return publisher.isConnected() && !breaker.isOpen() ? undefined : UNAVAILABLE_REASONS.noLog
     },
   }
+}
+
+/** Not for the records behind one that failed: where these are many, one lost connection would open the breaker. */
+function saysKafkaFails(published: PublishOutcome): boolean {
+  if (published.outcome === 'not-published') return published.reason !== 'broken-sequence'
+  return published.outcome === 'unknown'
 }

@@ -21,6 +21,12 @@ export function createGatewayMetrics(registry: Registry) {
     labelNames: ['owner', 'call'],
     registers,
   })
+  const records = new Counter({
+    name: 'nextvisit_gateway_records_total',
+    help: 'Records that are in the log, or may be, by type: also those of batches',
+    labelNames: ['type'],
+    registers,
+  })
   const unchecked = new Counter({
     name: 'nextvisit_gateway_unchecked_total',
     help: 'Records that were admitted without a check, since its service did not answer in time, by check',
@@ -63,8 +69,9 @@ export function createGatewayMetrics(registry: Registry) {
       durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
     /** A call went out to a service: none for a known user and a known name where the plan has no limit. */
     onServiceCall: (service: string, call: string) => serviceCalls.inc({ owner: service, call }),
-    /** A record is in the log, or may be; counts what it was not checked for (decisions.md, Busy and broken). */
+    /** A record is in the log, or may be; counts it, and what it was not checked for (decisions.md, Busy and broken). */
     onRecorded: (fact: UserFact) => {
+      records.inc({ type: fact.type })
       for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
     },
     onLeftOut: (reason: string, count: number) => leftOut.inc({ reason }, count),

@@ -100,6 +100,8 @@ export interface CheckedRequest {
 export interface Route extends RouteSignature {
   /** Default: `parseJson`. */
   readonly parseBody?: (bytes: Uint8Array) => ParsedJson
+  /** What of the body a repeat under the same `Idempotency-Key` must have in common. Default, and undefined: all. */
+  readonly repeatedContent?: (body: JsonObject) => string | undefined
   /** Knows neither Express nor Node's http. */
   readonly handle: (request: CheckedRequest) => Promise<Answer | Refusal>
 }

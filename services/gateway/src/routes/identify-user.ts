@@ -1,5 +1,5 @@
 import type { IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
-import { compileForms, type IdentifyBody, parseIdentifyBody, uuidV5 } from '@nextvisit/domain'
+import { compileForms, type IdentifyBody, memberOf, parseIdentifyBody, uuidV5 } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
 import { REFUSALS, refuse } from '../request/refusals.ts'
@@ -91,5 +91,10 @@ export function createVisit(parts: VisitParts): Route {
       logger.warn({ requestId: visit.id, outcome }, 'A form was handed out but not confirmed: it may be shown again')
   }
 
-  return { ...ROUTES.visit, handle: (request) => recordRequest(recording, request) }
+  return {
+    ...ROUTES.visit,
+    repeatedContent: (body) =>
+      body['repeatMayDiffer'] === true ? JSON.stringify(memberOf(body, 'userName')) : undefined,
+    handle: (request) => recordRequest(recording, request),
+  }
 }

@@ -13,7 +13,7 @@ export interface ThrowAwayStack extends Stack {
 /** Starts a whole stack in a temporary folder and on free ports. */
 export async function startThrowAwayStack(
   workspaceFile?: string,
-  options: Pick<StackOptions, 'kafkaPorts' | 'serviceEnvironment'> = {},
+  options: Pick<StackOptions, 'kafkaPorts' | 'consolePort' | 'serviceEnvironment'> = {},
 ): Promise<ThrowAwayStack> {
   const dataDirectory = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const stack = await startStack({

@@ -1,0 +1,59 @@
+/** `pnpm generate`: builds the console's pages into `generated/web`, where what they are made of changed. */
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+const folder = import.meta.dirname
+const generated = path.join(folder, 'generated')
+const stamp = path.join(generated, 'web.sha256')
+/** The pages, the shapes of what they ask for, and the exact versions of what they are built with. */
+const SOURCES = ['web', 'src/api', 'package.json', 'build-web.ts']
+
+async function filesOf(source: string): Promise<readonly string[]> {
+  const whole = path.join(folder, source)
+  if (path.extname(source) !== '') return [whole]
+  const entries = await readdir(whole, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name))
+}
+
+async function fingerprint(): Promise<string> {
+  const files = (await Promise.all(SOURCES.map(filesOf))).flat().toSorted()
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(path.relative(folder, file)).update(await readFile(file))
+  return hash.digest('hex')
+}
+
+async function build(): Promise<void> {
+  // Only here: to load them takes longer than everything else.
+  const [{ build: buildPages }, { default: react }] = await Promise.all([
+    import('vite'),
+    import('@vitejs/plugin-react'),
+  ])
+  await buildPages({
+    root: path.join(folder, 'web'),
+    configFile: false,
+    // Addresses are relative to `<base>`, which the server sets.
+    base: './',
+    plugins: [react()],
+    logLevel: 'warn',
+    build: {
+      outDir: path.join(generated, 'web'),
+      emptyOutDir: true,
+      modulePreload: { polyfill: false },
+      // Nothing may stand in the page itself: the Content-Security-Policy allows nothing inline.
+      assetsInlineLimit: 0,
+      chunkSizeWarningLimit: 1_000,
+    },
+  })
+}
+
+const wanted = await fingerprint()
+if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) {
+  console.log('services/console: pages are current')
+} else {
+  await rm(stamp, { force: true })
+  await build()
+  await writeFile(stamp, wanted)
+  console.log('services/console: pages built')
+}

@@ -1,0 +1,107 @@
+import { Instant, SlugId, Uuid } from '@nextvisit/contracts'
+import { z } from 'zod'
+
+/** In place of a value that the viewer has not asked for. */
+export const MASK = '•••'
+
+export const UserPath = z.strictObject({ organization: SlugId, project: SlugId, userId: Uuid })
+export type UserPath = z.infer<typeof UserPath>
+
+/** By the exact userName in a project, or by a request's id in any. */
+export const FindUser = z.union([
+  z.strictObject({ organization: SlugId, project: SlugId, userName: z.string().min(1).max(255) }),
+  z.strictObject({ requestId: Uuid }),
+])
+export type FindUser = z.infer<typeof FindUser>
+
+export const FoundUser = UserPath
+
+const named = z.strictObject({ name: z.string(), value: z.string() })
+
+export const GateLine = z.strictObject({
+  gate: z.string(),
+  outcome: z.enum(['passed', 'failed', 'not-looked-at']),
+  /** What was compared. */
+  words: z.string(),
+})
+
+export const FormLine = z.strictObject({
+  formId: SlugId,
+  name: z.string().nullable(),
+  /** `never`: none of its triggers matched yet. `gone`: the workspace no longer has it. */
+  inWorkspace: z.boolean(),
+  decision: z.enum(['queued', 'not-queued', 'never']),
+  /** In words: why, or why not. */
+  summary: z.string(),
+  at: Instant.nullable(),
+  requestId: Uuid.nullable(),
+  trigger: z.string().nullable(),
+  revision: z.number().int().nullable(),
+  gates: z.array(GateLine),
+})
+export type FormLine = z.infer<typeof FormLine>
+
+export const QueueLine = z.strictObject({
+  queuedId: Uuid,
+  formId: SlugId,
+  state: z.enum(['waiting', 'offered', 'delivered', 'expired', 'cancelled']),
+  queuedAt: Instant,
+  showFrom: Instant,
+  expiresAt: Instant.nullable(),
+  deliveredAt: Instant.nullable(),
+})
+
+export const UserAnswer = z.strictObject({
+  ...UserPath.shape,
+  /** Whether personal data stands as {@link MASK}. */
+  isMasked: z.boolean(),
+  /** null: nobody has identified this user. */
+  profile: z
+    .strictObject({
+      userName: z.string(),
+      country: z.string().nullable(),
+      firstSeenAt: Instant,
+      lastSeenAt: Instant,
+      traits: z.array(named),
+      device: z.array(named),
+      segments: z.array(z.string()),
+      events: z.array(z.strictObject({ slug: z.string(), count: z.number().int(), firstAt: Instant, lastAt: Instant })),
+    })
+    .nullable(),
+  forms: z.array(FormLine),
+  queue: z.array(QueueLine),
+})
+export type UserAnswer = z.infer<typeof UserAnswer>
+
+export const TimelineQuery = z.strictObject({
+  ...UserPath.shape,
+  /** How far back: each step reads as many records again. */
+  depth: z.coerce.number().int().min(1).max(5).default(1),
+})
+
+export const TimelineEntry = z.strictObject({
+  id: z.string(),
+  at: Instant,
+  kind: z.enum(['identify', 'event', 'visit', 'decision', 'queued', 'offered', 'delivered', 'expired', 'cancelled']),
+  title: z.string(),
+  /** Members of the fact. Values may be masked. */
+  details: z.array(named),
+  /** The request that the entry comes from. */
+  requestId: Uuid.nullable(),
+})
+export type TimelineEntry = z.infer<typeof TimelineEntry>
+
+export const TimelineAnswer = z.strictObject({
+  isMasked: z.boolean(),
+  /** The newest first. */
+  entries: z.array(TimelineEntry),
+  reading: z.strictObject({
+    partition: z.number().int(),
+    records: z.number().int(),
+    /** `beginning`: everything was read. `records`, `time`: the bound was reached. */
+    stopped: z.enum(['beginning', 'records', 'time']),
+    /** Back to here everything was read; null: nothing was. */
+    since: Instant.nullable(),
+  }),
+})
+export type TimelineAnswer = z.infer<typeof TimelineAnswer>

@@ -1,0 +1,63 @@
+import {
+  internalServerConfig,
+  kafkaConfig,
+  logConfig,
+  modeConfig,
+  readConfig,
+  serviceAddresses,
+} from '@nextvisit/service-kit'
+import { z } from 'zod'
+
+const SECRET = 'must be a secret of 16 characters or more'
+const secret = z.string(SECRET).min(16, SECRET)
+const WEB_ADDRESS = 'must be an address like https://ops.example.com/nextvisit'
+
+const consoleConfig = z
+  .object({
+    // Published by whoever runs it: a container sets 0.0.0.0.
+    CONSOLE_HOST: z.string().default('127.0.0.1'),
+    CONSOLE_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_081),
+    /** Who signs in with it is an operator. */
+    CONSOLE_TOKEN: secret,
+    /** Who signs in with it is a viewer. Absent: there are none. */
+    CONSOLE_VIEWER_TOKEN: secret.optional(),
+    /** The address that browsers use, with the path prefix, where a proxy stands in front of the console. */
+    CONSOLE_PUBLIC_URL: z.url({ protocol: /^https?$/, error: WEB_ADDRESS }).optional(),
+    /** A file with the demo's keys (`nextvisit demo` writes it), for *Try it*. Absent: there is none. */
+    CONSOLE_DEMO_KEYS_FILE: z.string().optional(),
+    /** The gateway's public address, for *Try it*. */
+    CONSOLE_GATEWAY_URL: z.url({ protocol: /^https?$/, error: 'must be an address like http://host:8080' }).optional(),
+    /** The internal addresses of the gateways: their metrics. */
+    GATEWAY_INTERNAL_URLS: serviceAddresses,
+    USER_PROJECTOR_URLS: serviceAddresses,
+    TRAIT_REGISTRY_URLS: serviceAddresses,
+    METERING_URLS: serviceAddresses,
+    FORM_TRIGGER_EVALUATOR_URLS: serviceAddresses,
+  })
+  .refine((env) => env.CONSOLE_TOKEN !== env.CONSOLE_VIEWER_TOKEN, {
+    path: ['CONSOLE_VIEWER_TOKEN'],
+    message: 'must differ from CONSOLE_TOKEN',
+  })
+  .transform((env) => ({
+    host: env.CONSOLE_HOST,
+    port: env.CONSOLE_PORT,
+    tokens: { operator: env.CONSOLE_TOKEN, viewer: env.CONSOLE_VIEWER_TOKEN },
+    publicUrl: env.CONSOLE_PUBLIC_URL,
+    demoKeysFile: env.CONSOLE_DEMO_KEYS_FILE,
+    gatewayUrl: env.CONSOLE_GATEWAY_URL,
+    services: {
+      gateway: env.GATEWAY_INTERNAL_URLS,
+      'user-projector': env.USER_PROJECTOR_URLS,
+      'trait-registry': env.TRAIT_REGISTRY_URLS,
+      metering: env.METERING_URLS,
+      'form-trigger-evaluator': env.FORM_TRIGGER_EVALUATOR_URLS,
+    },
+  }))
+
+const schema = consoleConfig.and(kafkaConfig).and(internalServerConfig).and(logConfig).and(modeConfig)
+export type ConsoleConfig = z.infer<typeof schema>
+
+/** Throws ConfigError, which lists every variable that is wrong. */
+export function readConsoleConfig(): ConsoleConfig {
+  return readConfig(schema, process.env)
+}

@@ -1,0 +1,61 @@
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LogConnection } from '@nextvisit/log'
+import type { Logger } from '@nextvisit/service-kit'
+import type { ConsoleConfig } from './config.ts'
+import { createApp } from './http/app.ts'
+import { createSite } from './http/site.ts'
+import { readWebFiles } from './http/web-files.ts'
+import { createKnownCatalog } from './known-catalog.ts'
+import { createSampler } from './metrics/sampler.ts'
+import { scrape } from './metrics/scrape.ts'
+import { createOverviewRoute } from './routes/overview-route.ts'
+import { createSigningIn } from './routes/signing-in.ts'
+import { createTryItRoutes } from './routes/try-it-routes.ts'
+import { createUserRoutes } from './routes/user-routes.ts'
+import { createTokenCheck } from './session/check-token.ts'
+import { createSessions } from './session/sessions.ts'
+import { createFindDemo } from './try-it/demo.ts'
+import { createUsers } from './users/users.ts'
+
+const DEMO_KNOWN_WITHIN_MS = 3_000
+const nowMs = () => Date.now()
+const WEB = path.resolve(import.meta.dirname, '../generated/web')
+
+export interface ConsoleParts
+  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'> {
+  readonly connection: LogConnection
+  /** The token that services share. */
+  readonly internalToken: string
+  readonly logger: Logger
+}
+
+/** Wires the console together. Reads the built pages; opens nothing else. */
+export async function createConsole(parts: ConsoleParts) {
+  const { connection, services, tokens, logger, internalToken: token } = parts
+  const partitionCount = parts.kafka.partitions.keys
+  const targets = Object.entries(services).flatMap(([service, urls]) => urls.map((url) => ({ service, url })))
+  const sampler = createSampler({ targets, scrape, nowMs })
+  const site = createSite(parts.publicUrl)
+  const sessions = createSessions(nowMs)
+  const catalog = createKnownCatalog(connection)
+  const findDemo = createFindDemo(parts.demoKeysFile, catalog)
+  // Whoever signs in while Kafka is unavailable wants to see what is wrong, not to wait for the catalog.
+  const hasDemo = async () => (await findDemo()) !== undefined
+  const canTry = async () =>
+    parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
+  const users = createUsers({ connection, services, token, partitionCount })
+  const app = createApp({
+    site,
+    sessions,
+    routes: [
+      createOverviewRoute(sampler, partitionCount, nowMs),
+      ...createUserRoutes({ catalog, users }),
+      ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
+    ],
+    signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),
+    webFiles: await readWebFiles(WEB, site.basePath),
+    logger,
+  })
+  return { app, sampler }
+}

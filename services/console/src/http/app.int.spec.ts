@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createLogger } from '@nextvisit/service-kit'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { createSigningIn } from '../routes/signing-in.ts'
+import { createTokenCheck } from '../session/check-token.ts'
+import { createSessions } from '../session/sessions.ts'
+import { answered, apiRoute } from './api-route.ts'
+import { createApp } from './app.ts'
+import { createSite } from './site.ts'
+import { readWebFiles } from './web-files.ts'
+
+const TOKEN = 'operator-token-1234'
+const nowMs = () => 0
+let server: Server | undefined
+afterEach(() => server?.close())
+
+/** A console with one route that changes something, and built pages. */
+async function givenConsole(publicUrl?: string): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await mkdir(path.join(folder, 'assets'))
+  await writeFile(path.join(folder, 'index.html'), '<base href="/" /><p>page</p>')
+  await writeFile(path.join(folder, 'assets/app.js'), 'app')
+  const site = createSite(publicUrl)
+  const sessions = createSessions(nowMs)
+  const logger = createLogger('console', 'silent')
+  const checkToken = createTokenCheck({ tokens: { operator: TOKEN, viewer: undefined }, nowMs })
+  const change = apiRoute({
+    method: 'POST',
+    path: 'things/:name',
+    role: 'operator',
+    input: z.strictObject({ name: z.string().max(5) }),
+    answer: z.strictObject({ changed: z.string() }),
+    handle: ({ name }) => answered({ changed: name }),
+  })
+  server = createServer(
+    createApp({
+      site,
+      sessions,
+      routes: [change],
+      signingIn: createSigningIn({ site, sessions, checkToken, canTry: async () => false, logger }),
+      webFiles: await readWebFiles(folder, site.basePath),
+      logger,
+    }),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const own = (origin: string, cookie = '') => ({
+  'content-type': 'application/json',
+  'x-nextvisit-console': '1',
+  origin,
+  cookie,
+})
+
+async function signIn(address: string, origin = address): Promise<string> {
+  const body = JSON.stringify({ token: TOKEN })
+  const response = await fetch(`${address}/api/session`, { method: 'POST', headers: own(origin), body })
+  expect(response.status).toBe(200)
+  return response.headers.get('set-cookie') ?? ''
+}
+
+describe('the HTTP of the console', () => {
+  it('answers what is asked, and refuses what does not fit, with JSON', async () => {
+    const address = await givenConsole()
+    const headers = own(address, await signIn(address))
+    const change = (name: string) => fetch(`${address}/api/things/${name}`, { method: 'POST', headers, body: '{}' })
+    expect(await (await change('lamp')).json()).toEqual({ changed: 'lamp' })
+    const refused = await change('longer')
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toMatchObject({ error: 'bad-input', message: expect.stringContaining('name: ') })
+    expect(await (await fetch(`${address}/api/nothing`)).json()).toMatchObject({ error: 'no-such-route' })
+    const broken = await fetch(`${address}/api/things/lamp`, { method: 'POST', headers, body: '{' })
+    expect(await broken.json()).toMatchObject({ error: 'bad-body' })
+  })
+
+  it('gives every address that is no file the page, and no file outside the folder', async () => {
+    const address = await givenConsole()
+    for (const name of ['', 'users/demo/shop/x?tab=forms', '..%2f..%2fetc/passwd'])
+      expect(await (await fetch(`${address}/${name}`)).text()).toContain('<p>page</p>')
+    expect((await fetch(`${address}/assets/gone.js`)).status).toBe(404)
+  })
+
+  it.each([
+    ['hands the prefix on', '/ops/nextvisit'],
+    ['cuts the prefix off', ''],
+  ])('works behind a proxy that %s', async (_, prefix) => {
+    const address = await givenConsole('https://example.com/ops/nextvisit')
+    expect(await (await fetch(`${address}${prefix}/users`)).text()).toContain('<base href="/ops/nextvisit/" />')
+    expect(await (await fetch(`${address}${prefix}/assets/app.js`)).text()).toBe('app')
+    const cookie = await signIn(`${address}${prefix}`, 'https://example.com')
+    expect(cookie).toMatch(/Path=\/ops\/nextvisit\/;.*HttpOnly; Secure; SameSite=Strict/)
+    const foreign = await fetch(`${address}${prefix}/api/session`, {
+      method: 'POST',
+      headers: own(address),
+      body: '{}',
+    })
+    expect(foreign.status).toBe(403)
+  })
+})

@@ -1,0 +1,124 @@
+import type { Logger } from '@nextvisit/service-kit'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
+import type { ErrorAnswer } from '../api/session.ts'
+import type { Session, Sessions } from '../session/sessions.ts'
+import type { ApiRefusal, ApiRoute } from './api-route.ts'
+import { refuse } from './api-route.ts'
+import { securityHeaders } from './security-headers.ts'
+import { sessionIdOf } from './session-cookie.ts'
+import type { Site } from './site.ts'
+
+export interface AppParts {
+  readonly site: Site
+  readonly sessions: Sessions
+  readonly routes: readonly ApiRoute[]
+  /** Signing in and out: the only routes that answer somebody who is not signed in. */
+  readonly signingIn: RequestHandler
+  readonly webFiles: RequestHandler
+  readonly logger: Logger
+}
+
+const MAX_BODY = '16kb'
+
+export const NOT_OWN_REQUEST = refuse(
+  403,
+  'foreign-request',
+  'Only pages of the console may send this. If a proxy stands in front of it, CONSOLE_PUBLIC_URL must be the address that you see.',
+)
+const SIGNED_OUT = refuse(401, 'signed-out', 'Sign in to continue.')
+const NO_SUCH_ROUTE = refuse(404, 'no-such-route', 'The console does not know this address.')
+const FAILED = refuse(500, 'failed', 'This could not be answered; the log of the console says why.')
+
+/** The console's HTTP: the JSON API below `api/`, and one page for every other address. */
+export function createApp({ site, sessions, routes, signingIn, webFiles, logger }: AppParts): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.use(withoutPrefix(site.basePath), securityHeaders)
+  app.use('/api', (_request, response, next) => {
+    response.set('cache-control', 'no-store')
+    next()
+  })
+  app.use('/api', (request, response, next) => {
+    if (request.method === 'GET' || request.method === 'HEAD' || site.isOwnRequest(request)) return next()
+    sendRefusal(response, NOT_OWN_REQUEST)
+  })
+  app.use('/api', express.json({ limit: MAX_BODY }))
+  app.use('/api', signingIn)
+  for (const route of routes) {
+    const answer = answerWith(route, sessions, logger)
+    if (route.method === 'GET') app.get(`/api/${route.path}`, answer)
+    else app.post(`/api/${route.path}`, answer)
+  }
+  app.use('/api', (_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
+  app.use(webFiles)
+  app.use((_request, response) => sendRefusal(response, NO_SUCH_ROUTE))
+  app.use(answerError(logger))
+  return app
+}
+
+/** Behind a proxy that hands the prefix on, and behind one that cuts it off. */
+function withoutPrefix(basePath: string): RequestHandler {
+  return (request, _response, next) => {
+    if (basePath !== '/' && request.url.startsWith(basePath)) request.url = request.url.slice(basePath.length - 1)
+    next()
+  }
+}
+
+function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): RequestHandler {
+  return async (request, response) => {
+    const session = sessions.find(sessionIdOf(request))
+    if (!session) return sendRefusal(response, SIGNED_OUT)
+    if (!mayCall(session, route)) return sendRefusal(response, notAllowed(route))
+    const input = route.input.safeParse(inputOf(request))
+    if (!input.success) {
+      const [fault] = input.error.issues
+      const message = `${fault?.path.join('.') || 'input'}: ${fault?.message}`
+      return sendRefusal(response, refuse(400, 'bad-input', message))
+    }
+    if (route.method === 'POST')
+      logger.info({ action: route.path, ...whoIs(session), ...route.logged(input.data) }, 'console action')
+    const result = await route.handle(input.data, session)
+    if (result.outcome === 'refused') return sendRefusal(response, result)
+    response.json(route.answer.parse(result.answer))
+  }
+}
+
+function mayCall({ role }: Session, route: ApiRoute): boolean {
+  return role === 'operator' || route.role === 'viewer'
+}
+
+function notAllowed({ role }: ApiRoute): ApiRefusal {
+  return refuse(403, 'not-allowed', `Only an ${role} may do this. Sign in with that token.`)
+}
+
+function inputOf(request: Request): object {
+  const given = request.method === 'GET' ? request.query : (request.body as object | undefined)
+  return { ...given, ...request.params }
+}
+
+/** As the log names who did something. */
+export function whoIs({ role, name, logName }: Session): Readonly<Record<string, string>> {
+  return { role, by: name, session: logName }
+}
+
+export function sendRefusal(response: Response, { status, error, message }: ApiRefusal): void {
+  response.status(status).json({ error, message } satisfies ErrorAnswer)
+}
+
+/** For what express.json throws, and for what a handler throws. */
+function answerError(logger: Logger): ErrorRequestHandler {
+  return (err: { status?: number }, request, response, _next) => {
+    const status = err.status ?? 500
+    if (status < 500)
+      return sendRefusal(response, refuse(status, 'bad-body', `The body must be JSON of at most ${MAX_BODY}.`))
+    logger.error({ err, route: request.path.split('/').slice(0, 3).join('/') }, 'a request failed')
+    sendRefusal(response, FAILED)
+  }
+}

@@ -1,0 +1,40 @@
+import { configOrExit, createInternalServer, createLogger, createMetrics, runService } from '@nextvisit/service-kit'
+import { readConsoleConfig } from './config.ts'
+import { createConsole } from './console.ts'
+import { createHttpServer } from './http/http-server.ts'
+
+const config = configOrExit(readConsoleConfig)
+const logger = createLogger('console', config.logLevel)
+const connection = { ...config.kafka, clientId: 'nextvisit-console' }
+const { app, sampler } = await createConsole({
+  ...config,
+  connection,
+  internalToken: config.internalServer.token,
+  logger,
+})
+const internalServer = createInternalServer({
+  ...config.internalServer,
+  routes: [],
+  // It shows what is wrong with others, so it is ready without them.
+  isLive: () => ({ status: 'available' }),
+  isReady: () => ({ status: 'available' }),
+  metrics: createMetrics('console'),
+  logger,
+})
+const server = createHttpServer({ ...config, listener: app })
+
+runService({
+  logger,
+  parts: [
+    { name: 'internal server', ...internalServer },
+    { name: 'sampler', ...sampler },
+    {
+      name: 'server',
+      start: async () => {
+        const { port } = await server.start()
+        logger.info({ host: config.host, port }, 'listening')
+      },
+      stop: server.stop,
+    },
+  ],
+})

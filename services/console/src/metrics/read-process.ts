@@ -1,0 +1,103 @@
+import { type MetricSample, parseMetrics } from './parse-metrics.ts'
+
+/** What one process says of itself in one scrape. */
+export interface ProcessReading {
+  /** Cumulative, since the process began. By `kind:name`, such as `answer:202`, `le:0.05`, `record:EventTracked`. */
+  readonly counters: ReadonlyMap<string, number>
+  /** Of the partitions that it owns. */
+  readonly partitions: ReadonlyMap<number, PartitionReading>
+  readonly deadLetters: number | null
+  readonly outboxSeconds: number | null
+  readonly catalogProblems: number
+  /** Parts whose calls are refused at once. */
+  readonly openBreakers: readonly string[]
+}
+
+export interface PartitionReading {
+  readonly lagSeconds: number
+  readonly lagRecords: number
+  readonly isHalted: boolean
+  readonly stalledSeconds: number
+  readonly ticksFailingSeconds: number
+}
+
+/** The label that names a counter's kind. */
+const COUNTERS: ReadonlyMap<string, { readonly kind: CounterKind; readonly label: string }> = new Map([
+  ['nextvisit_gateway_records_total', { kind: 'record', label: 'type' }],
+  ['nextvisit_gateway_request_seconds_count', { kind: 'answer', label: 'status' }],
+  ['nextvisit_gateway_request_seconds_bucket', { kind: 'le', label: 'le' }],
+  ['nextvisit_gateway_refusals_total', { kind: 'refusal', label: 'reason' }],
+  ['nextvisit_gateway_unchecked_total', { kind: 'unchecked', label: 'check' }],
+])
+export type CounterKind = 'record' | 'answer' | 'le' | 'refusal' | 'unchecked'
+
+const BREAKER = 'nextvisit_gateway_breaker_open'
+const CATALOG_PROBLEMS = 'nextvisit_catalog_problems'
+const DEAD_LETTERS = 'projection_dead_letters'
+const OUTBOX = 'projection_outbox_seconds'
+const PARTITION_GAUGES = {
+  lagSeconds: 'projection_lag_seconds',
+  lagRecords: 'projection_lag_records',
+  halted: 'projection_halted',
+  stalledSeconds: 'projection_stalled_seconds',
+  ticksFailingSeconds: 'projection_ticks_failing_seconds',
+}
+const NAMES = new Set([
+  ...COUNTERS.keys(),
+  ...Object.values(PARTITION_GAUGES),
+  BREAKER,
+  CATALOG_PROBLEMS,
+  DEAD_LETTERS,
+  OUTBOX,
+])
+
+/** Reads a scrape. Metrics that are missing, as a consumer's in the gateway, are left out. */
+export function readProcess(text: string): ProcessReading {
+  const byName = Map.groupBy(parseMetrics(text, NAMES), ({ name }) => name)
+  const samples = (name: string): readonly MetricSample[] => byName.get(name) ?? []
+  return {
+    counters: countersOf([...COUNTERS.keys()].flatMap(samples)),
+    partitions: partitionsOf(samples),
+    deadLetters: sumOf(samples(DEAD_LETTERS)),
+    outboxSeconds: sumOf(samples(OUTBOX)),
+    catalogProblems: sumOf(samples(CATALOG_PROBLEMS)) ?? 0,
+    openBreakers: samples(BREAKER).flatMap(({ labels, value }) => (value === 1 ? (labels.get('breaker') ?? []) : [])),
+  }
+}
+
+function countersOf(samples: readonly MetricSample[]): ReadonlyMap<string, number> {
+  const counters = new Map<string, number>()
+  for (const { name, labels, value } of samples) {
+    const counter = COUNTERS.get(name)
+    const of = counter && labels.get(counter.label)
+    if (of === undefined) continue
+    const key = `${counter?.kind}:${of}`
+    counters.set(key, (counters.get(key) ?? 0) + value)
+  }
+  return counters
+}
+
+function partitionsOf(samples: (name: string) => readonly MetricSample[]): ReadonlyMap<number, PartitionReading> {
+  const gauge = (name: string): ReadonlyMap<number, number> =>
+    new Map(samples(name).map(({ labels, value }) => [Number(labels.get('partition')), value]))
+  const lagRecords = gauge(PARTITION_GAUGES.lagRecords)
+  const halted = gauge(PARTITION_GAUGES.halted)
+  const stalled = gauge(PARTITION_GAUGES.stalledSeconds)
+  const ticksFailing = gauge(PARTITION_GAUGES.ticksFailingSeconds)
+  return new Map(
+    Array.from(gauge(PARTITION_GAUGES.lagSeconds), ([partition, lagSeconds]) => [
+      partition,
+      {
+        lagSeconds,
+        lagRecords: lagRecords.get(partition) ?? 0,
+        isHalted: halted.get(partition) === 1,
+        stalledSeconds: stalled.get(partition) ?? 0,
+        ticksFailingSeconds: ticksFailing.get(partition) ?? 0,
+      },
+    ]),
+  )
+}
+
+function sumOf(samples: readonly MetricSample[]): number | null {
+  return samples.length === 0 ? null : samples.reduce((sum, { value }) => sum + value, 0)
+}

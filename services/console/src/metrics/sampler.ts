@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ProcessReading, readProcess } from './read-process.ts'
+import { increasesOf, type Sample, type Target } from './sample.ts'
+import { type ServiceReading, serviceReadings } from './service-readings.ts'
+
+/** What the sampler knows. */
+export interface Seen {
+  /** Of the last hour, the oldest first. */
+  readonly samples: readonly Sample[]
+  /** Of the last sample; empty before the first. */
+  readonly services: readonly ServiceReading[]
+}
+
+export interface Sampler {
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+  /** Whoever asks is taken to go on looking: samples come more often then. */
+  readonly look: () => Seen
+}
+
+export interface SamplerOptions {
+  readonly targets: readonly Target[]
+  /** The text of a process' metrics; rejects where it does not answer. */
+  readonly scrape: (url: string) => Promise<string>
+  readonly nowMs: () => number
+}
+
+const WATCHED_EVERY_MS = 5_000
+const UNWATCHED_EVERY_MS = 15_000
+/** A page asks every few seconds. */
+const LOOKING_MS = 20_000
+const KEPT_MS = 3_600_000
+
+/** Reads every process' metrics, over and over, and keeps the last hour in memory. */
+export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampler {
+  const samples: Sample[] = []
+  const lastCounters = new Map<string, ReadonlyMap<string, number>>()
+  const stopping = new AbortController()
+  let services: readonly ServiceReading[] = []
+  let lookedAtMs = -Infinity
+  /** Ends the pause between two samples. */
+  let pause = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+
+  async function takeSample(): Promise<void> {
+    const answers = await Promise.all(
+      targets.map(async ({ url }) => [url, await scrape(url).then(readProcess, () => undefined)] as const),
+    )
+    const atMs = nowMs()
+    const before = samples.at(-1)
+    const increases = new Map<string, number>()
+    const readings = new Map<string, ProcessReading>()
+    for (const [url, reading] of answers) {
+      if (!reading) continue
+      readings.set(url, reading)
+      for (const [key, increase] of increasesOf(lastCounters.get(url), reading.counters))
+        increases.set(key, (increases.get(key) ?? 0) + increase)
+      lastCounters.set(url, reading.counters)
+    }
+    services = serviceReadings(targets, readings)
+    const lagSeconds = new Map(
+      services.filter(({ isConsumer }) => isConsumer).map((one) => [one.service, one.lagSeconds]),
+    )
+    samples.push({ atMs, seconds: before ? (atMs - before.atMs) / 1_000 : 0, increases, lagSeconds })
+    while ((samples[0]?.atMs ?? atMs) < atMs - KEPT_MS) samples.shift()
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await takeSample()
+      const isWatched = nowMs() - lookedAtMs < LOOKING_MS
+      pause = new AbortController()
+      const signal = AbortSignal.any([stopping.signal, pause.signal])
+      await sleep(isWatched ? WATCHED_EVERY_MS : UNWATCHED_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  return {
+    start: () => {
+      running = run()
+      return Promise.resolve()
+    },
+    stop: async () => {
+      stopping.abort()
+      await running
+    },
+    look: () => {
+      const wasWatched = nowMs() - lookedAtMs < LOOKING_MS
+      lookedAtMs = nowMs()
+      const isOld = nowMs() - (samples.at(-1)?.atMs ?? 0) > WATCHED_EVERY_MS
+      if (!wasWatched && isOld) pause.abort()
+      return { samples, services }
+    },
+  }
+}

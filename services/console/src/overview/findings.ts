@@ -1,0 +1,152 @@
+import type { Finding } from '../api/overview.ts'
+import type { PartitionReading } from '../metrics/read-process.ts'
+import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
+import type { ServiceReading } from '../metrics/service-readings.ts'
+
+/** Records may gather for a moment; nobody waits for them then. */
+const LATE_AFTER_S = 10
+const VERY_LATE_AFTER_S = 60
+const OUTBOX_LATE_AFTER_S = 30
+const STALLED_AFTER_S = 60
+/** Of the answers of the last minutes. */
+const FAILED_SHARE = 0.01
+
+const RUNBOOKS = {
+  lag: 'lag',
+  halted: 'halted',
+  deadLetters: 'dead-letters',
+  upgrade: 'upgrade',
+} as const
+
+/** What is wrong, in words, the worst first. `recent`: the samples of the last minutes. */
+export function findingsOf(
+  services: readonly ServiceReading[],
+  recent: readonly Sample[],
+  partitionCount: number,
+): readonly Finding[] {
+  const findings = [
+    ...services.flatMap((service) => [
+      ...silenceOf(service),
+      ...(service.isConsumer && service.answering > 0 ? foldingOf(service, partitionCount) : []),
+      ...catalogOf(service),
+      ...breakersOf(service, services),
+    ]),
+    ...answersOf(recent),
+  ]
+  return findings.toSorted((one, other) => rankOf(one) - rankOf(other))
+}
+
+function rankOf({ severity }: Finding): number {
+  return severity === 'critical' ? 0 : 1
+}
+
+const critical = (text: string, runbook: string | null = null): Finding => ({ severity: 'critical', text, runbook })
+const warning = (text: string, runbook: string | null = null): Finding => ({ severity: 'warning', text, runbook })
+
+/** What callers notice while no process of a service answers. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  gateway: 'Requests of customers are not answered.',
+  'user-projector': 'Profiles and segments stand still, and reads of users fail.',
+  'trait-registry': 'New names are admitted unchecked.',
+  metering: 'Limits are not enforced: requests are admitted unchecked.',
+  'form-trigger-evaluator': 'No form is queued or shown until it is back.',
+}
+
+function silenceOf({ service, processes, answering, isConsumer }: ServiceReading): readonly Finding[] {
+  if (answering === processes) return []
+  if (answering > 0) return [warning(`${processes - answering} of ${processes} processes of ${service} do not answer.`)]
+  const text = `${service} does not answer: it is stopped, or hangs. ${WITHOUT[service] ?? ''} Start it; its log says why it ended.`
+  return [critical(text, isConsumer ? RUNBOOKS.lag : null)]
+}
+
+function foldingOf(reading: ServiceReading, partitionCount: number): readonly Finding[] {
+  const { service, partitions, haltedPartitions, deadLetters, outboxSeconds, lagRecords } = reading
+  const findings: Finding[] = []
+  if (haltedPartitions.length > 0)
+    findings.push(
+      critical(`${service} is halted on ${partitionsInWords(haltedPartitions)}: their users wait.`, RUNBOOKS.halted),
+    )
+  const stalled = partitionsWhere(reading, ({ stalledSeconds }) => stalledSeconds > STALLED_AFTER_S)
+  if (stalled.length > 0)
+    findings.push(critical(`${service} is stalled on ${partitionsInWords(stalled)}: attempts fail.`, RUNBOOKS.lag))
+  const failing = partitionsWhere(reading, ({ ticksFailingSeconds }) => ticksFailingSeconds > STALLED_AFTER_S)
+  if (failing.length > 0)
+    findings.push(
+      warning(`Ticks of ${service} fail on ${partitionsInWords(failing)}: nothing expires there.`, RUNBOOKS.lag),
+    )
+  const unowned = partitionCount - partitions.size
+  if (unowned > 0)
+    findings.push(
+      warning(
+        `No process of ${service} that answers owns ${unowned} of ${partitionCount} partitions. This passes within seconds of a start.`,
+        RUNBOOKS.lag,
+      ),
+    )
+  const lagSeconds = reading.lagSeconds ?? 0
+  if (haltedPartitions.length === 0 && lagSeconds > LATE_AFTER_S) {
+    const text = `${service} is ${Math.round(lagSeconds)} s behind the log: ${lagRecords} records wait.`
+    findings.push((lagSeconds > VERY_LATE_AFTER_S ? critical : warning)(text, RUNBOOKS.lag))
+  }
+  if (deadLetters !== null && deadLetters > 0)
+    findings.push(
+      warning(
+        `${service} has ${deadLetters === 1 ? 'a dead letter' : `${deadLetters} dead letters`}: records that it could not read.`,
+        RUNBOOKS.deadLetters,
+      ),
+    )
+  if (outboxSeconds !== null && outboxSeconds > OUTBOX_LATE_AFTER_S)
+    findings.push(
+      warning(`${service} cannot publish: its oldest record waits since ${Math.round(outboxSeconds)} s.`, RUNBOOKS.lag),
+    )
+  return findings
+}
+
+function catalogOf({ service, catalogProblems }: ServiceReading): readonly Finding[] {
+  if (catalogProblems === 0) return []
+  return [
+    warning(
+      `${service} does not understand the catalog of ${catalogProblems} organizations in full.`,
+      RUNBOOKS.upgrade,
+    ),
+  ]
+}
+
+/** Of parts that are not named as silent already. */
+function breakersOf({ service, openBreakers }: ServiceReading, all: readonly ServiceReading[]): readonly Finding[] {
+  const silent = all.filter(({ answering }) => answering === 0).map((one) => one.service)
+  const open = openBreakers.filter((breaker) => !silent.some((name) => breaker.startsWith(name)))
+  return open.length === 0 ? [] : [warning(`${service} calls these parts no more for a moment: ${open.join(', ')}.`)]
+}
+
+function answersOf(recent: readonly Sample[]): readonly Finding[] {
+  const findings: Finding[] = []
+  const answers = [...totalsOf(recent, 'answer')]
+  const all = answers.reduce((sum, [, count]) => sum + count, 0)
+  const failed = answers.filter(([status]) => status.startsWith('5')).reduce((sum, [, count]) => sum + count, 0)
+  if (failed > all * FAILED_SHARE)
+    findings.push(
+      critical(`${failed} of ${all} requests of the last five minutes were answered 5xx. Callers must retry.`),
+    )
+  const unchecked = totalOf(recent, 'unchecked')
+  if (unchecked > 0) {
+    const checks = [...totalsOf(recent, 'unchecked').keys()].toSorted().join(', ')
+    findings.push(
+      warning(
+        `${unchecked === 1 ? 'A check was' : `${unchecked} checks were`} left out in the last five minutes (${checks}): limits were not enforced there.`,
+        RUNBOOKS.lag,
+      ),
+    )
+  }
+  return findings
+}
+
+function partitionsWhere(
+  { partitions }: ServiceReading,
+  isMeant: (partition: PartitionReading) => boolean,
+): readonly number[] {
+  return [...partitions].filter(([, reading]) => isMeant(reading)).map(([partition]) => partition)
+}
+
+function partitionsInWords(partitions: readonly number[]): string {
+  return `${partitions.length === 1 ? 'partition' : 'partitions'} ${partitions.toSorted((one, other) => one - other).join(', ')}`
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { consumerReading, givenService, PARTITIONS, sampleOf } from '../../test/given-samples.ts'
+import type { PartitionReading, ProcessReading } from '../metrics/read-process.ts'
+import { findingsOf } from './findings.ts'
+
+const gateway = () => givenService('gateway', [consumerReading({ partitions: new Map() })])
+
+/** In words, what is wrong with metering. */
+function findings(processes: readonly (ProcessReading | undefined)[]): readonly string[] {
+  return findingsOf([gateway(), givenService('metering', processes)], [], PARTITIONS).map(
+    ({ severity, text, runbook }) => `${severity}: ${text} ${runbook ?? ''}`,
+  )
+}
+
+function withPartition(own: Partial<PartitionReading>): ProcessReading {
+  const reading = consumerReading()
+  const [[, idle] = []] = reading.partitions
+  if (!idle) throw new RangeError('There is a partition')
+  return { ...reading, partitions: new Map([...reading.partitions, [1, { ...idle, ...own }]]) }
+}
+
+describe('findingsOf', () => {
+  it('finds nothing where everything works', () => {
+    expect(findings([consumerReading()])).toEqual([])
+  })
+
+  it('names a consumer that does not answer, and what callers notice', () => {
+    expect(findings([undefined])).toEqual([
+      'critical: metering does not answer: it is stopped, or hangs. Limits are not enforced: requests are admitted unchecked. Start it; its log says why it ended. lag',
+    ])
+  })
+
+  it('does not name a service as stopped while another process of it answers', () => {
+    expect(findings([undefined, consumerReading()])).toEqual(['warning: 1 of 2 processes of metering do not answer. '])
+  })
+
+  it.each([
+    ['halted', { isHalted: true }, 'critical: metering is halted on partition 1: their users wait. halted'],
+    ['stalled', { stalledSeconds: 61 }, 'critical: metering is stalled on partition 1: attempts fail. lag'],
+    [
+      'without ticks',
+      { ticksFailingSeconds: 61 },
+      'warning: Ticks of metering fail on partition 1: nothing expires there. lag',
+    ],
+    ['late', { lagSeconds: 12, lagRecords: 40 }, 'warning: metering is 12 s behind the log: 40 records wait. lag'],
+    ['very late', { lagSeconds: 90, lagRecords: 4 }, 'critical: metering is 90 s behind the log: 4 records wait. lag'],
+  ])('names a partition that is %s', (_, own, expected) => {
+    expect(findings([withPartition(own)])).toEqual([expected])
+  })
+
+  it('counts partitions that nobody owns', () => {
+    expect(findings([consumerReading({ partitions: new Map() })])).toEqual([
+      'warning: No process of metering that answers owns 2 of 2 partitions. This passes within seconds of a start. lag',
+    ])
+  })
+
+  it('counts dead letters of a service once, however many processes report them', () => {
+    const own = withPartition({})
+    const idle = consumerReading({ partitions: new Map() })
+    expect(
+      findings([
+        { ...own, deadLetters: 3 },
+        { ...idle, deadLetters: 3 },
+      ]),
+    ).toEqual(['warning: metering has 3 dead letters: records that it could not read. dead-letters'])
+  })
+
+  it('says that requests failed, before what is less urgent', () => {
+    const recent = [sampleOf({ 'answer:202': 90, 'answer:503': 10, 'unchecked:mau': 2 })]
+    expect(findingsOf([gateway()], recent, PARTITIONS).map(({ text }) => text)).toEqual([
+      '10 of 100 requests of the last five minutes were answered 5xx. Callers must retry.',
+      '2 checks were left out in the last five minutes (mau): limits were not enforced there.',
+    ])
+  })
+
+  it('names an open breaker, unless its part is named as silent', () => {
+    const open = givenService('gateway', [consumerReading({ openBreakers: ['kafka', 'metering (reads)'] })])
+    const texts = findingsOf([open, givenService('metering', [undefined])], [], PARTITIONS).map(({ text }) => text)
+    expect(texts).toContain('gateway calls these parts no more for a moment: kafka.')
+  })
+})

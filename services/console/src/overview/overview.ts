@@ -1,0 +1,111 @@
+import type { OverviewAnswer, ServiceState } from '../api/overview.ts'
+import type { CounterKind } from '../metrics/read-process.ts'
+import { quantileMs } from '../metrics/quantile.ts'
+import { bucketsOf, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
+import type { Seen } from '../metrics/sampler.ts'
+import type { ServiceReading } from '../metrics/service-readings.ts'
+import { findingsOf } from './findings.ts'
+
+const NOW_MS = 60_000
+const RECENT_MS = 5 * 60_000
+
+export interface OverviewParts extends Seen {
+  /** Over how many partitions keys are spread. */
+  readonly partitionCount: number
+  readonly nowMs: number
+}
+
+/** What the Overview shows: the last minute, the last hour, and in words what is wrong. */
+export function overviewOf({ samples, services: readings, partitionCount, nowMs }: OverviewParts): OverviewAnswer {
+  const latest = samples.at(-1)
+  const since = (ms: number) => samples.filter(({ atMs, seconds }) => seconds > 0 && atMs > nowMs - ms)
+  const [lastMinute, recent] = [since(NOW_MS), since(RECENT_MS)]
+  const services = readings.map(stateOf)
+  const deadLetters = readings.flatMap((reading) => reading.deadLetters ?? [])
+  return {
+    at: new Date(nowMs).toISOString(),
+    sampledAt: latest ? new Date(latest.atMs).toISOString() : null,
+    findings: latest ? [...findingsOf(readings, recent, partitionCount)] : [],
+    services,
+    now: {
+      eventsPerSecond: rateOf(lastMinute, (of) => totalsOf(of, 'record').get('EventTracked')),
+      identifiesPerSecond: rateOf(lastMinute, (of) => totalsOf(of, 'record').get('IdentifyRequested')),
+      answersPerSecond: rateOf(lastMinute, (of) => totalOf(of, 'answer')),
+      p50Ms: rounded(quantileMs(bucketsOf(lastMinute), 0.5)),
+      p99Ms: rounded(quantileMs(bucketsOf(lastMinute), 0.99)),
+      refusalsPerMinute: rateOf(lastMinute, (of) => totalOf(of, 'refusal') * 60),
+      uncheckedPerMinute: rateOf(lastMinute, (of) => totalOf(of, 'unchecked') * 60),
+      deadLetters: deadLetters.length === 0 ? null : deadLetters.reduce((sum, count) => sum + count, 0),
+    },
+    answers: countsOf(samples, recent, 'answer'),
+    refusals: countsOf(samples, recent, 'refusal'),
+    unchecked: countsOf(samples, recent, 'unchecked'),
+    history: historyOf(
+      samples,
+      readings.filter(({ isConsumer }) => isConsumer).map(({ service }) => service),
+    ),
+  }
+}
+
+/** Without what only the findings need. */
+function stateOf(reading: ServiceReading): ServiceState {
+  const { service, isConsumer, processes, answering, lagSeconds, lagRecords } = reading
+  const { deadLetters, outboxSeconds, haltedPartitions } = reading
+  return {
+    service,
+    isConsumer,
+    processes,
+    answering,
+    lagSeconds,
+    lagRecords,
+    deadLetters,
+    outboxSeconds,
+    haltedPartitions: [...haltedPartitions],
+  }
+}
+
+/** null before the second sample. */
+function rateOf(samples: readonly Sample[], total: (samples: readonly Sample[]) => number | undefined): number | null {
+  const seconds = secondsOf(samples)
+  return seconds === 0 ? null : rounded((total(samples) ?? 0) / seconds)
+}
+
+function rounded(value: number): number
+function rounded(value: number | null): number | null
+function rounded(value: number | null): number | null {
+  return value === null ? null : Number(value.toPrecision(4))
+}
+
+/** The most frequent first. */
+function countsOf(samples: readonly Sample[], recent: readonly Sample[], kind: CounterKind): OverviewAnswer['answers'] {
+  const lastMinutes = totalsOf(recent, kind)
+  return Array.from(totalsOf(samples, kind), ([name, lastHour]) => ({
+    name,
+    lastMinutes: lastMinutes.get(name) ?? 0,
+    lastHour,
+  })).toSorted((one, other) => other.lastHour - one.lastHour)
+}
+
+function historyOf(samples: readonly Sample[], consumers: readonly string[]): OverviewAnswer['history'] {
+  const shown = samples.filter(({ seconds }) => seconds > 0)
+  const column = (read: (sample: Sample) => number | null) => shown.map((sample) => rounded(read(sample)))
+  const records = (type: string) => column(({ increases, seconds }) => (increases.get(`record:${type}`) ?? 0) / seconds)
+  const answers = (statusClass: string) =>
+    column((sample) => {
+      const counts = [...sample.increases].filter(([key]) => key.startsWith(`answer:${statusClass}`))
+      return counts.reduce((sum, [, count]) => sum + count, 0) / sample.seconds
+    })
+  return {
+    at: shown.map(({ atMs }) => Math.round(atMs / 1_000)),
+    events: records('EventTracked'),
+    identifies: records('IdentifyRequested'),
+    ok: answers('2'),
+    refused: answers('4'),
+    failed: answers('5'),
+    p50Ms: column((sample) => quantileMs(bucketsOf([sample]), 0.5)),
+    p99Ms: column((sample) => quantileMs(bucketsOf([sample]), 0.99)),
+    lagSeconds: Object.fromEntries(
+      consumers.map((service) => [service, column(({ lagSeconds }) => lagSeconds.get(service) ?? null)]),
+    ),
+  }
+}

@@ -1,0 +1,145 @@
+import { userIdOf } from '@nextvisit/domain'
+import { z } from 'zod'
+import { Nothing, ProjectsAnswer } from '../api/session.ts'
+import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
+import { answered, type ApiRefusal, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import type { KnownCatalog } from '../known-catalog.ts'
+import type { Session } from '../session/sessions.ts'
+import { HIDE_PERSONAL, type Mask, SHOW_ALL } from '../users/mask.ts'
+import { timelineEntriesOf } from '../users/timeline-entries.ts'
+import type { Users } from '../users/users.ts'
+import { userAnswerOf } from '../users/user-answer.ts'
+
+export interface UserRoutesParts {
+  readonly catalog: () => Promise<KnownCatalog>
+  readonly users: Users
+}
+
+const NO_CATALOG = refuse(
+  503,
+  'no-catalog',
+  'Kafka does not answer, so the projects are not known. The Overview says more.',
+)
+const NO_PROJECT = refuse(404, 'no-project', 'The workspace has no such project.')
+const NO_REQUEST = refuse(
+  404,
+  'no-request',
+  'No record has this requestId. Requests that were refused leave none, and one with an Idempotency-Key cannot be found by its id: search for the userName.',
+)
+const NO_LOG = refuse(503, 'no-log', 'Kafka does not answer, so the log cannot be read. The Overview says more.')
+
+/** Projects, and what is known of one user. */
+export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly ApiRoute[] {
+  const knownCatalog = () => catalog().catch(() => undefined)
+
+  const listProjects = apiRoute({
+    method: 'GET',
+    path: 'projects',
+    role: 'viewer',
+    input: Nothing,
+    answer: ProjectsAnswer,
+    handle: async () => {
+      const known = await knownCatalog()
+      if (!known) return NO_CATALOG
+      return answered({ projects: known.projects().map(({ organization, project }) => ({ organization, project })) })
+    },
+  })
+
+  /** A `POST`, since a userName must not stand in an address, which proxies log. */
+  const findUser = apiRoute({
+    method: 'POST',
+    path: 'users/find',
+    role: 'viewer',
+    input: FindUser,
+    answer: FoundUser,
+    handle: async (asked) => {
+      if ('requestId' in asked) return findByRequest(asked.requestId)
+      const { organization, project, userName } = asked
+      if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
+      const known = await knownCatalog()
+      if (!known) return NO_CATALOG
+      if (!known.project(organization, project)) return NO_PROJECT
+      return answered({ organization, project, userId: userIdOf(organization, project, userName) })
+    },
+  })
+
+  async function findByRequest(requestId: string) {
+    const found = await users.findRequest(requestId).catch(() => undefined)
+    if (!found) return NO_LOG
+    if (found.outcome === 'missing') return NO_REQUEST
+    const { organization, project, userId } = found.fact
+    return answered({ organization, project, userId })
+  }
+
+  const readUser = apiRoute({
+    method: 'GET',
+    path: 'users/:organization/:project/:userId',
+    role: 'viewer',
+    input: UserPath,
+    answer: UserAnswer,
+    handle: async (path, session) => {
+      const [known, user, forms] = await Promise.all([knownCatalog(), users.readUser(path), users.readForms(path)])
+      if (known && !known.project(path.organization, path.project)) return NO_PROJECT
+      for (const part of [user, forms]) if (part.outcome === 'refused') return part
+      const config = known?.project(path.organization, path.project)?.config
+      return answered(
+        userAnswerOf({ path, user: modelOf(user), forms: modelOf(forms), config, mask: maskFor(session, path) }),
+      )
+    },
+  })
+
+  const readTimeline = apiRoute({
+    method: 'GET',
+    path: 'users/:organization/:project/:userId/timeline',
+    role: 'viewer',
+    input: TimelineQuery,
+    answer: TimelineAnswer,
+    handle: async ({ depth, ...path }, session) => {
+      const [log, forms] = await Promise.all([users.readLog(path, depth).catch(() => undefined), users.readForms(path)])
+      if (!log) return NO_LOG
+      if (forms.outcome === 'refused') return forms
+      const model = modelOf(forms)
+      const mask = maskFor(session, path)
+      const { facts, formFacts, reading } = log
+      const entries = timelineEntriesOf({
+        facts,
+        formFacts,
+        decisions: model?.forms ?? [],
+        queue: model?.queue ?? [],
+        since: reading.since,
+        mask,
+      })
+      return answered({ isMasked: mask.isMasked, entries, reading })
+    },
+  })
+
+  const revealUser = apiRoute({
+    method: 'POST',
+    path: 'users/:organization/:project/:userId/reveal',
+    role: 'viewer',
+    input: UserPath,
+    answer: z.strictObject({}),
+    logged: ({ organization, project, userId }) => ({ organization, project, userId }),
+    handle: (path, session) => {
+      session.revealed.add(nameOf(path))
+      return answered({})
+    },
+  })
+
+  return [listProjects, findUser, readUser, readTimeline, revealUser]
+}
+
+function modelOf<Model>(
+  part: { readonly outcome: 'read'; readonly model: Model | undefined } | ApiRefusal,
+): Model | undefined {
+  return part.outcome === 'read' ? part.model : undefined
+}
+
+/** Operators see everything; viewers see personal data of users for whom they asked. */
+function maskFor({ role, revealed }: Session, path: UserPath): Mask {
+  return role === 'operator' || revealed.has(nameOf(path)) ? SHOW_ALL : HIDE_PERSONAL
+}
+
+function nameOf({ organization, project, userId }: UserPath): string {
+  return `${organization}/${project}/${userId}`
+}

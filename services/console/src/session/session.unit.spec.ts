@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { createTokenCheck } from './check-token.ts'
+import { createSessions, SESSION_MS } from './sessions.ts'
+
+const tokens = { operator: 'operator-token-1234', viewer: 'viewer-token-12345' }
+
+describe('createTokenCheck', () => {
+  it('says which role a token gives', () => {
+    const check = createTokenCheck({ tokens, nowMs: () => 0 })
+    expect(check(tokens.operator)).toEqual({ outcome: 'accepted', role: 'operator' })
+    expect(check(tokens.viewer)).toEqual({ outcome: 'accepted', role: 'viewer' })
+    for (const wrong of ['', 'operator-token-123', 'undefined']) expect(check(wrong).outcome).toBe('refused')
+  })
+
+  it('has no viewers without a token for them', () => {
+    const check = createTokenCheck({ tokens: { ...tokens, viewer: undefined }, nowMs: () => 0 })
+    expect(check('undefined').outcome).toBe('refused')
+  })
+
+  it('looks at no more than ten wrong tokens a minute, not even at a right one then', () => {
+    let nowMs = 0
+    const check = createTokenCheck({ tokens, nowMs: () => nowMs })
+    for (let count = 0; count < 10; count += 1) expect(check('wrong').outcome).toBe('refused')
+    expect(check(tokens.operator)).toEqual({ outcome: 'too-many', retryAfterSeconds: 60 })
+    nowMs = 60_001
+    expect(check(tokens.operator).outcome).toBe('accepted')
+  })
+})
+
+describe('createSessions', () => {
+  it('finds a session until it expires or is closed', () => {
+    let nowMs = 0
+    const sessions = createSessions(() => nowMs)
+    const [one, other] = [sessions.open('viewer', 'Ada'), sessions.open('operator', 'Bob')]
+    expect(sessions.find(one.id)).toBe(one)
+    expect(sessions.find('another')).toBeUndefined()
+    expect(sessions.find(undefined)).toBeUndefined()
+    sessions.close(one.id)
+    expect(sessions.find(one.id)).toBeUndefined()
+    nowMs = SESSION_MS
+    expect(sessions.find(other.id)).toBeUndefined()
+  })
+
+  it('keeps a thousand, the latest', () => {
+    const sessions = createSessions(() => 0)
+    const first = sessions.open('viewer', '')
+    for (let count = 0; count < 1_000; count += 1) sessions.open('viewer', '')
+    expect(sessions.find(first.id)).toBeUndefined()
+  })
+})

@@ -1,0 +1,32 @@
+import type { GateOutcome } from '@nextvisit/contracts'
+import { MASK } from '../api/users.ts'
+
+/** Shows a value, or hides it from somebody who has not asked for it. */
+export interface Mask {
+  readonly isMasked: boolean
+  /** A value of a trait, a device fact or a property. */
+  readonly value: (value: unknown) => string
+  readonly userName: (userName: string) => string
+  /** Without what the user or the event had. */
+  readonly gate: (gate: GateOutcome) => GateOutcome
+}
+
+export const SHOW_ALL: Mask = {
+  isMasked: false,
+  value: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
+  userName: (userName) => userName,
+  gate: (gate) => gate,
+}
+
+export const HIDE_PERSONAL: Mask = {
+  isMasked: true,
+  value: () => MASK,
+  userName: (userName) => `${String.fromCodePoint(userName.codePointAt(0) ?? 0)}${MASK}`,
+  gate: (outcome) => {
+    if (outcome.gate === 'where' && outcome.compared.actual !== undefined)
+      return { ...outcome, compared: { ...outcome.compared, actual: MASK } }
+    if (outcome.gate === 'audience' && outcome.compared.actual !== undefined)
+      return { ...outcome, compared: { ...outcome.compared, actual: MASK } }
+    return outcome
+  },
+}

@@ -1,0 +1,54 @@
+import type { FormsReadModel, ProjectConfig, UserReadModel } from '@nextvisit/contracts'
+import type { UserAnswer, UserPath } from '../api/users.ts'
+import { formLinesOf } from './form-lines.ts'
+import type { Mask } from './mask.ts'
+
+export interface UserParts {
+  readonly path: UserPath
+  readonly user: UserReadModel | undefined
+  readonly forms: FormsReadModel | undefined
+  readonly config: ProjectConfig | undefined
+  readonly mask: Mask
+}
+
+/** What is known of a user: the profile, and why forms did, or did not, reach them. */
+export function userAnswerOf({ path, user, forms, config, mask }: UserParts): UserAnswer {
+  return {
+    ...path,
+    isMasked: mask.isMasked,
+    profile: user ? profileOf(user, config, mask) : null,
+    forms: formLinesOf(forms?.forms ?? [], config, mask),
+    queue: (forms?.queue ?? []).map(({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => ({
+      queuedId,
+      formId,
+      state,
+      queuedAt,
+      showFrom,
+      expiresAt,
+      deliveredAt,
+    })),
+  }
+}
+
+function profileOf(user: UserReadModel, config: ProjectConfig | undefined, mask: Mask): UserAnswer['profile'] {
+  const segments = new Set(config?.segments.map(({ id }) => id))
+  return {
+    userName: mask.userName(user.userName),
+    country: user.country,
+    firstSeenAt: user.firstSeenAt,
+    lastSeenAt: user.lastSeenAt,
+    traits: namedValues(user.traits, mask),
+    device: namedValues(user.device, mask),
+    // A segment that the workspace no longer has vanishes at once, as in the gateway's answer.
+    segments: user.segments.filter((id) => segments.has(id)),
+    events: Object.entries(user.events).map(([slug, { count, firstAt, lastAt }]) => ({ slug, count, firstAt, lastAt })),
+  }
+}
+
+/** The members of an object, each value as text. */
+export function namedValues(
+  values: Readonly<Record<string, unknown>>,
+  mask: Mask,
+): { readonly name: string; readonly value: string }[] {
+  return Object.entries(values).map(([name, value]) => ({ name, value: mask.value(value) }))
+}

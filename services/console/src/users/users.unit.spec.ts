@@ -1,0 +1,113 @@
+import type { FormDecision } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import { timeOf } from './find-request.ts'
+import { formLinesOf } from './form-lines.ts'
+import { HIDE_PERSONAL, SHOW_ALL } from './mask.ts'
+import { timelineEntriesOf } from './timeline-entries.ts'
+
+const AT = '2026-11-23T03:00:00.000Z'
+const REQUEST = '01a2066e-3ec0-780c-9db5-05517574891e'
+
+const refused: FormDecision = {
+  formId: 'nps',
+  decision: 'not-queued',
+  reason: 'not-in-audience',
+  at: AT,
+  requestId: REQUEST,
+  trigger: { event: 'checkout' },
+  catalogRevision: 3,
+  gates: [
+    { gate: 'live', passed: true, compared: { enabled: true, startsAt: null, endsAt: null, now: AT } },
+    {
+      gate: 'audience',
+      passed: false,
+      compared: { leaf: { trait: 'email', is: 'a@b.example' }, negated: false, actual: 'ada@example.com' },
+    },
+  ],
+}
+const config = { forms: [{ id: 'never' }, { id: 'nps', name: 'Score' }] } as unknown as Parameters<
+  typeof formLinesOf
+>[1]
+
+describe('formLinesOf', () => {
+  it('says of each form of the project why, or why not, and which gates were not looked at', () => {
+    const [never, nps] = formLinesOf([refused], config, SHOW_ALL)
+    expect(never).toMatchObject({ formId: 'never', decision: 'never', gates: [] })
+    expect(nps).toMatchObject({
+      name: 'Score',
+      decision: 'not-queued',
+      summary: 'Not queued: the user was not in the audience.',
+      trigger: 'event checkout',
+    })
+    expect(nps?.gates.map(({ gate, outcome }) => `${gate} ${outcome}`)).toEqual([
+      'live passed',
+      'audience failed',
+      'sample not-looked-at',
+      'repeat not-looked-at',
+      'cooldown not-looked-at',
+      'slot not-looked-at',
+    ])
+  })
+
+  it('keeps a decision on a form that the workspace no longer has', () => {
+    expect(formLinesOf([refused], { forms: [] }, SHOW_ALL)).toMatchObject([{ formId: 'nps', inWorkspace: false }])
+  })
+
+  it('hides what the user had, not what the form asks for', () => {
+    const text = JSON.stringify(formLinesOf([refused], config, HIDE_PERSONAL))
+    expect(text).not.toContain('ada@example.com')
+    expect(text).toContain('a@b.example')
+  })
+})
+
+describe('timelineEntriesOf', () => {
+  const fact = {
+    type: 'EventTracked' as const,
+    id: REQUEST,
+    organization: 'demo',
+    project: 'shop',
+    userId: '15e46d0f-a922-5800-a3fd-9c536cb14c9a',
+    received: AT,
+    environment: 'P' as const,
+    source: 'admin' as const,
+    keyed: false,
+    userName: 'ada@example.com',
+    unchecked: [],
+    eventName: 'Checkout',
+    slug: 'checkout',
+    occurredAt: AT,
+    newEvent: false,
+    metered: true,
+    evaluateTriggers: true,
+    properties: { card: '4242' },
+  }
+  const parts = { facts: [fact, fact], formFacts: [], decisions: [refused], queue: [], since: null, mask: SHOW_ALL }
+
+  it('shows the decision above its event, and a duplicate once', () => {
+    expect(timelineEntriesOf(parts).map(({ title }) => title)).toEqual([
+      'Form nps not queued: not-in-audience',
+      'Event Checkout',
+    ])
+  })
+
+  it('hides values of properties', () => {
+    expect(JSON.stringify(timelineEntriesOf({ ...parts, mask: HIDE_PERSONAL }))).not.toMatch(/4242|ada@example.com/)
+  })
+
+  it('leaves out what is older than what was read', () => {
+    expect(timelineEntriesOf({ ...parts, since: '2026-11-23T03:00:00.001Z' })).toEqual([])
+  })
+})
+
+describe('the mask', () => {
+  it('leaves the first character of a userName, whole', () => {
+    expect(HIDE_PERSONAL.userName('😀 smile')).toBe('😀•••')
+  })
+})
+
+describe('timeOf', () => {
+  it('reads when a UUIDv7 was made; other ids name no time', () => {
+    expect(timeOf('01a2066e-3ec0-780c-9db5-05517574891e')).toBe(0x01a2066e3ec0)
+    expect(timeOf('15e46d0f-a922-5800-a3fd-9c536cb14c9a')).toBeUndefined()
+  })
+})

@@ -1,0 +1,61 @@
+import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { Overview } from '../overview/overview.tsx'
+import { EmptyNote } from '../parts/notes.tsx'
+import { TryIt } from '../try-it/try-it.tsx'
+import { FindUser } from '../users/find-user.tsx'
+import { User } from '../users/user.tsx'
+import { Shell } from './shell.tsx'
+
+/** `tz` is absent where times are local. A type, since the router asks for an index signature. */
+export type CommonSearch = { readonly tz?: 'utc' | undefined }
+
+export const USER_TABS = ['timeline', 'forms', 'profile'] as const
+export type UserTab = (typeof USER_TABS)[number]
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: () => <EmptyNote>There is no such page. Choose a screen from the navigation.</EmptyNote>,
+  validateSearch: (search): CommonSearch => ({ tz: search['tz'] === 'utc' ? 'utc' : undefined }),
+  search: { middlewares: [retainSearchParams<CommonSearch>(['tz'])] },
+})
+
+const overview = createRoute({ getParentRoute: () => root, path: '/', component: Overview })
+
+const findUser = createRoute({
+  getParentRoute: () => root,
+  path: '/users',
+  component: FindUser,
+  validateSearch: (search): { readonly project?: string | undefined } => ({ project: text(search['project']) }),
+})
+
+const user = createRoute({
+  getParentRoute: () => root,
+  path: '/users/$organization/$project/$userId',
+  component: User,
+  validateSearch: (search): { readonly tab?: UserTab | undefined; readonly depth?: number | undefined } => ({
+    tab: USER_TABS.find((tab) => tab === search['tab']),
+    depth: [2, 3, 4, 5].find((depth) => depth === search['depth']),
+  }),
+})
+
+const tryIt = createRoute({
+  getParentRoute: () => root,
+  path: '/try',
+  component: TryIt,
+  validateSearch: (search): { readonly user?: string | undefined } => ({ user: text(search['user']) }),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([overview, findUser, user, tryIt]),
+  // Where the server says that the console lives.
+  basepath: new URL(document.baseURI).pathname,
+  defaultPreload: false,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,54 @@
+import { QueryCache, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { SessionAnswer } from '../../../src/api/session.ts'
+import { ApiError, deleteAt, getFrom, postTo } from './call-api.ts'
+
+const SESSION = ['session']
+
+/** Whoever is signed out sees the sign-in page at once, whatever they were looking at. */
+export function createQueries(): QueryClient {
+  const client: QueryClient = new QueryClient({
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (error instanceof ApiError && error.code === 'signed-out') client.setQueryData(SESSION, null)
+      },
+    }),
+    defaultOptions: {
+      queries: {
+        retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 0),
+        refetchOnWindowFocus: false,
+      },
+    },
+  })
+  return client
+}
+
+/** null: nobody is signed in. */
+export function useSession() {
+  return useQuery({
+    queryKey: SESSION,
+    staleTime: 60_000,
+    // The demo may be loaded, or the catalog readable, only later.
+    refetchInterval: ({ state }) => (state.data && !state.data.canTry ? 15_000 : false),
+    queryFn: () => getFrom<SessionAnswer | null>('session'),
+  })
+}
+
+export function useSignIn() {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (given: { readonly token: string; readonly name: string }) => postTo<SessionAnswer>('session', given),
+    onSuccess: (session) => client.setQueryData(SESSION, session),
+  })
+}
+
+export function useSignOut() {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: () => deleteAt('session'),
+    onSettled: () => {
+      client.setQueryData(SESSION, null)
+      // Whoever signs in next sees nothing that was loaded for somebody else.
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] })
+    },
+  })
+}

@@ -1,0 +1,46 @@
+import { useState } from 'react'
+import { ErrorNote } from '../parts/notes.tsx'
+import { Wordmark } from '../parts/wordmark.tsx'
+import { useSignIn } from './session.ts'
+
+export function SignIn() {
+  const signIn = useSignIn()
+  const [token, setToken] = useState('')
+  const [name, setName] = useState('')
+  return (
+    <main className="sign-in">
+      <form
+        className="card"
+        onSubmit={(event) => {
+          event.preventDefault()
+          signIn.mutate({ token: token.trim(), name })
+        }}
+      >
+        <Wordmark />
+        <h1>Sign in</h1>
+        <p className="quiet">
+          <code>npx -y pnpm start</code> prints the token. Elsewhere it is <code>CONSOLE_TOKEN</code>, or{' '}
+          <code>CONSOLE_VIEWER_TOKEN</code> for somebody who only looks.
+        </p>
+        <label>
+          Token
+          <input
+            type="password"
+            autoComplete="current-password"
+            required
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+          />
+        </label>
+        <label>
+          Your name <span className="quiet">(optional, for the log)</span>
+          <input autoComplete="name" maxLength={60} value={name} onChange={(event) => setName(event.target.value)} />
+        </label>
+        {signIn.error && <ErrorNote error={signIn.error} />}
+        <button type="submit" className="primary" disabled={signIn.isPending}>
+          {signIn.isPending ? 'Signing in …' : 'Sign in'}
+        </button>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,122 @@
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import { type Zone, timeText, useZone } from '../parts/time.tsx'
+
+export interface Line {
+  readonly label: string
+  /** A custom property of the style sheet that holds the colour. */
+  readonly color: string
+  readonly values: readonly (number | null)[]
+}
+
+export interface TimeChartProps {
+  readonly title: string
+  /** Seconds since the epoch. */
+  readonly at: readonly number[]
+  readonly lines: readonly Line[]
+  readonly format: (value: number | null) => string
+}
+
+const HEIGHT = 150
+const HOUR_S = 3_600
+
+/** Lines over the last hour, with their newest values beside their names: a canvas says nothing to a screen reader. */
+export function TimeChart({ title, at, lines, format }: TimeChartProps) {
+  const holder = useRef<HTMLDivElement>(null)
+  const zone = useZone()
+  const names = lines.map(({ label }) => label).join('/')
+
+  useEffect(() => {
+    const element = holder.current
+    if (!element || at.length === 0) return
+    const chart = new uPlot(optionsOf(element, lines, format, zone), dataOf(at, lines), element)
+    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }))
+    observer.observe(element)
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = () => chart.redraw(false)
+    scheme.addEventListener('change', redraw)
+    return () => {
+      scheme.removeEventListener('change', redraw)
+      observer.disconnect()
+      chart.destroy()
+    }
+    // A new sample makes a new chart: once every few seconds, in a millisecond.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [at, names, zone])
+
+  return (
+    <figure className="card chart">
+      <figcaption>
+        <h2>{title}</h2>
+        <ul className="legend">
+          {lines.map(({ label, color, values }) => (
+            <li key={label}>
+              <svg className={`swatch ${color}`} viewBox="0 0 10 10" aria-hidden="true">
+                <rect width="10" height="10" rx="3" />
+              </svg>
+              {label} <b className="num">{format(values.at(-1) ?? null)}</b>
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      {at.length === 0 ? <p className="note empty">The first figures come a few seconds after the start.</p> : null}
+      <div ref={holder} className="plot" aria-hidden="true" />
+    </figure>
+  )
+}
+
+function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedData {
+  return [[...at], ...lines.map(({ values }) => [...values])]
+}
+
+/** A colour of the style sheet, as it is in the present scheme. */
+function colorOf(element: HTMLElement, name: string): string {
+  const probe = document.createElement('span')
+  probe.className = name
+  element.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}
+
+function optionsOf(
+  element: HTMLElement,
+  lines: readonly Line[],
+  format: TimeChartProps['format'],
+  zone: Zone,
+): uPlot.Options {
+  const axis = {
+    stroke: () => colorOf(element, 'axis'),
+    grid: { stroke: () => colorOf(element, 'grid'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  }
+  const now = Date.now() / 1_000
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 12, 0, 0],
+    cursor: { y: false, points: { size: 6 } },
+    scales: { x: { range: [now - HOUR_S, now] }, y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        space: 70,
+        size: 24,
+        values: (_chart, splits) => splits.map((split) => timeText(split * 1_000, zone, false).slice(0, 5)),
+      },
+      { ...axis, size: 54, values: (_chart, splits) => splits.map((split) => format(split)) },
+    ],
+    series: [
+      {},
+      ...lines.map(({ label, color }) => ({
+        label,
+        stroke: () => colorOf(element, color),
+        width: 1.5,
+        points: { size: 4 },
+        spanGaps: false,
+      })),
+    ],
+  }
+}

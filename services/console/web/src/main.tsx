@@ -1,0 +1,19 @@
+import './app/usable-language.ts'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { createRoot } from 'react-dom/client'
+import { router } from './app/router.tsx'
+import { createQueries } from './app/session.ts'
+import 'uplot/dist/uPlot.min.css'
+import './styles/base.css'
+import './styles/shell.css'
+import './styles/screens.css'
+import './styles/users.css'
+
+const element = document.querySelector('#root')
+if (!element) throw new Error('The page has no root')
+createRoot(element).render(
+  <QueryClientProvider client={createQueries()}>
+    <RouterProvider router={router} />
+  </QueryClientProvider>,
+)

@@ -1,0 +1,60 @@
+import type { ServiceState } from '../../../src/api/overview.ts'
+import { figure, seconds } from '../parts/figures.ts'
+import { Mark, type MarkKind } from '../parts/mark.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+
+const LATE_AFTER_S = 10
+
+/** Who runs, and who is behind. */
+export function Services({ services }: { readonly services: readonly ServiceState[] }) {
+  return (
+    <TableCard title="Services">
+      <thead>
+        <tr>
+          <th scope="col">Service</th>
+          <th scope="col" className="right">
+            Processes
+          </th>
+          <th scope="col" className="right">
+            Behind
+          </th>
+          <th scope="col" className="right">
+            Records waiting
+          </th>
+          <th scope="col" className="right">
+            Dead letters
+          </th>
+          <th scope="col" className="right">
+            Outbox
+          </th>
+          <th scope="col">Halted partitions</th>
+        </tr>
+      </thead>
+      <tbody>
+        {services.map((service) => (
+          <tr key={service.service}>
+            <th scope="row">
+              <Mark {...stateOf(service)} /> {service.service}
+            </th>
+            <td className="right num">
+              {service.answering} / {service.processes}
+            </td>
+            <td className="right num">{service.isConsumer ? seconds(service.lagSeconds) : ''}</td>
+            <td className="right num">{service.isConsumer ? figure(service.lagRecords) : ''}</td>
+            <td className="right num">{service.isConsumer ? figure(service.deadLetters) : ''}</td>
+            <td className="right num">{service.isConsumer ? seconds(service.outboxSeconds) : ''}</td>
+            <td className="num">{service.haltedPartitions.join(', ') || (service.isConsumer ? 'none' : '')}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableCard>
+  )
+}
+
+function stateOf(service: ServiceState): { readonly kind: MarkKind; readonly label: string } {
+  if (service.answering === 0) return { kind: 'critical', label: 'does not answer' }
+  if (service.haltedPartitions.length > 0) return { kind: 'critical', label: 'halted' }
+  const isLate = (service.lagSeconds ?? 0) > LATE_AFTER_S
+  const isReduced = service.answering < service.processes || (service.deadLetters ?? 0) > 0
+  return isLate || isReduced ? { kind: 'warning', label: 'needs a look' } : { kind: 'good', label: 'works' }
+}

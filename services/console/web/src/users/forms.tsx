@@ -1,0 +1,99 @@
+import type { FormLine, UserAnswer } from '../../../src/api/users.ts'
+import { Mark, type MarkKind } from '../parts/mark.tsx'
+import { EmptyNote } from '../parts/notes.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+
+/** For each form why, or why not, gate by gate; then what is and was in the user's queue. */
+export function Forms({ user: { forms, queue } }: { readonly user: UserAnswer }) {
+  if (forms.length === 0) return <EmptyNote>The project has no forms. Declare one in the workspace file.</EmptyNote>
+  return (
+    <>
+      {forms.map((form) => (
+        <FormCard key={form.formId} form={form} />
+      ))}
+      {queue.length > 0 && <Queue queue={queue} />}
+    </>
+  )
+}
+
+const DECISIONS = {
+  queued: { kind: 'good', label: 'queued' },
+  'not-queued': { kind: 'critical', label: 'not queued' },
+  never: { kind: 'none', label: 'never evaluated' },
+} as const satisfies Record<FormLine['decision'], { kind: MarkKind; label: string }>
+
+const OUTCOMES = {
+  passed: { kind: 'good', label: 'passed' },
+  failed: { kind: 'critical', label: 'failed' },
+  'not-looked-at': { kind: 'none', label: 'not looked at' },
+} as const satisfies Record<FormLine['gates'][number]['outcome'], { kind: MarkKind; label: string }>
+
+function FormCard({ form }: { readonly form: FormLine }) {
+  const { formId, name, inWorkspace, decision, summary, at, requestId, trigger, revision, gates } = form
+  return (
+    <article className="card form">
+      <header>
+        <Mark {...DECISIONS[decision]} />
+        <h2>{formId}</h2>
+        {name && <span className="quiet">{name}</span>}
+        {!inWorkspace && <span className="pill">no longer in the workspace</span>}
+      </header>
+      <p>{summary}</p>
+      {at && (
+        <p className="quiet">
+          Decided <Time at={at} />
+          {trigger && <>, by the trigger “{trigger}”</>}, under revision {revision}, for request{' '}
+          <code>{requestId}</code>.
+        </p>
+      )}
+      {gates.length > 0 && (
+        <ol className="gates" aria-label={`Gates of ${formId}`}>
+          {gates.map(({ gate, outcome, words }) => (
+            <li key={gate} className={outcome}>
+              <Mark {...OUTCOMES[outcome]} />
+              <b>{gate}</b>
+              <span>{words}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {decision !== 'never' && gates.length === 0 && (
+        <p className="quiet">What the gates compared was not kept when this was decided.</p>
+      )}
+    </article>
+  )
+}
+
+function Queue({ queue }: Pick<UserAnswer, 'queue'>) {
+  return (
+    <TableCard title="Queue">
+      <thead>
+        <tr>
+          <th scope="col">Form</th>
+          <th scope="col">State</th>
+          <th scope="col">Queued</th>
+          <th scope="col">Shown from</th>
+          <th scope="col">Expires</th>
+          <th scope="col">Delivered</th>
+        </tr>
+      </thead>
+      <tbody>
+        {queue.map(({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => (
+          <tr key={queuedId}>
+            <th scope="row">{formId}</th>
+            <td>
+              <span className={`pill ${state}`}>{state}</span>
+            </td>
+            <td>
+              <Time at={queuedAt} />
+            </td>
+            <td>{showFrom === queuedAt ? 'at once' : <Time at={showFrom} />}</td>
+            <td>{expiresAt ? <Time at={expiresAt} /> : 'never'}</td>
+            <td>{deliveredAt ? <Time at={deliveredAt} /> : '–'}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableCard>
+  )
+}

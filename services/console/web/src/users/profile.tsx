@@ -1,0 +1,90 @@
+import type { UserAnswer } from '../../../src/api/users.ts'
+import { figure } from '../parts/figures.ts'
+import { EmptyNote } from '../parts/notes.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+
+/** What the user projector has folded of this user. */
+export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
+  if (!profile) return <EmptyNote>There is no profile: nobody has identified this user.</EmptyNote>
+  const { traits, device, segments, events } = profile
+  return (
+    <div className="columns">
+      <Named title="Traits" values={traits} empty="The user has no traits. identify-user sets them." />
+      <Named title="Device" values={device} empty="No visit has told anything about a device." />
+      <section className="card table-card">
+        <h2>Segments</h2>
+        {segments.length === 0 && <EmptyNote>The user is in no segment of the workspace.</EmptyNote>}
+        <ul className="pills">
+          {segments.map((segment) => (
+            <li key={segment} className="pill">
+              {segment}
+            </li>
+          ))}
+        </ul>
+      </section>
+      {events.length === 0 ? (
+        <section className="card table-card">
+          <h2>Events</h2>
+          <EmptyNote>The user has had no events. track-event records them.</EmptyNote>
+        </section>
+      ) : (
+        <TableCard title="Events">
+          <thead>
+            <tr>
+              <th scope="col">Event</th>
+              <th scope="col" className="right">
+                Times
+              </th>
+              <th scope="col">First</th>
+              <th scope="col">Last</th>
+            </tr>
+          </thead>
+          <tbody>
+            {events.map(({ slug, count, firstAt, lastAt }) => (
+              <tr key={slug}>
+                <th scope="row">{slug}</th>
+                <td className="right num">{figure(count)}</td>
+                <td>
+                  <Time at={firstAt} />
+                </td>
+                <td>
+                  <Time at={lastAt} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </TableCard>
+      )}
+    </div>
+  )
+}
+
+interface NamedProps {
+  readonly title: string
+  readonly values: readonly { readonly name: string; readonly value: string }[]
+  readonly empty: string
+}
+
+function Named({ title, values, empty }: NamedProps) {
+  if (values.length === 0) {
+    return (
+      <section className="card table-card">
+        <h2>{title}</h2>
+        <EmptyNote>{empty}</EmptyNote>
+      </section>
+    )
+  }
+  return (
+    <TableCard title={title}>
+      <tbody>
+        {values.map(({ name, value }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td className="value">{value}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableCard>
+  )
+}

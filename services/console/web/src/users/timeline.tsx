@@ -1,0 +1,98 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { Time } from '../parts/time.tsx'
+
+const MAX_DEPTH = 5
+
+/** Facts, decisions and what became of forms, the newest first. */
+export function Timeline({ path }: { readonly path: string }) {
+  const { depth = 1 } = useSearch({ from: '/users/$organization/$project/$userId' })
+  const { data, error, refetch, isFetching } = useQuery({
+    queryKey: [`${path}/timeline`, depth],
+    queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?depth=${depth}`),
+    placeholderData: keepPreviousData,
+  })
+  if (!data)
+    return error ? (
+      <ErrorNote error={error} onRetry={() => void refetch()} />
+    ) : (
+      <Loading what="the user's part of the log" />
+    )
+  return (
+    <>
+      <div className="toolbar">
+        <output className="quiet">{data.entries.length} entries, the newest first</output>
+        <button type="button" onClick={() => void refetch()} disabled={isFetching}>
+          {isFetching ? 'Reading …' : 'Read again'}
+        </button>
+      </div>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data.entries.length === 0 && <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>}
+      <ol className="timeline">
+        {data.entries.map((entry) => (
+          <Entry key={entry.id} entry={entry} />
+        ))}
+      </ol>
+      <Reading reading={data.reading} depth={depth} />
+    </>
+  )
+}
+
+function Entry({ entry: { at, kind, title, details, requestId } }: { readonly entry: TimelineEntry }) {
+  return (
+    <li className={`entry ${kind}`}>
+      <Time at={at} />
+      <div>
+        <p className="title">{title}</p>
+        {details.length > 0 && (
+          <dl className="details">
+            {details.map(({ name, value }) => (
+              <div key={name + value}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+        {requestId && (
+          <p className="quiet">
+            <small>
+              request <code>{requestId}</code>
+            </small>
+          </p>
+        )}
+      </div>
+    </li>
+  )
+}
+
+/** How far back the log was read, and why no further. */
+function Reading({ reading, depth }: { readonly reading: TimelineAnswer['reading']; readonly depth: number }) {
+  const navigate = useNavigate()
+  const read = `${reading.records} records of partition ${reading.partition} were read`
+  if (reading.stopped === 'beginning') return <p className="quiet hint">{read}: the whole log of this user.</p>
+  const because = reading.stopped === 'time' ? 'reading took too long' : 'that is the bound'
+  return (
+    <div className="note">
+      <span>
+        {read}, then reading stopped: {because}.{' '}
+        {reading.since && (
+          <>
+            Older facts than <Time at={reading.since} /> are not shown.
+          </>
+        )}
+      </span>
+      {reading.stopped === 'records' && depth < MAX_DEPTH && (
+        <button
+          type="button"
+          onClick={() => void navigate({ to: '.', replace: true, search: (now) => ({ ...now, depth: depth + 1 }) })}
+        >
+          Read further back
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StackError } from './errors.ts'
+import { isPortFree } from './free-port.ts'
+
+const PORT_FREE_WITHIN_MS = 3_000
+
+/** Throws PORT_TAKEN if a service cannot listen there. Waits, because one that was just stopped may keep its port for a moment. */
+export async function requirePort(variable: 'GATEWAY_PORT' | 'CONSOLE_PORT', port: number): Promise<void> {
+  if (port < 1024 && process.getuid?.() !== 0) {
+    throw new StackError(
+      'PORT_TAKEN',
+      `Only root may listen on port ${port}. Choose a port from 1024 on: ${variable}=8080 npx -y pnpm start`,
+    )
+  }
+  const until = performance.now() + PORT_FREE_WITHIN_MS
+  while (!(await isPortFree(port))) {
+    if (performance.now() > until) {
+      throw new StackError(
+        'PORT_TAKEN',
+        `Port ${port} is taken by another program. Stop that one, or choose another port: ${variable}=${port < 65_535 ? port + 1 : 8_080} npx -y pnpm start`,
+      )
+    }
+    await sleep(200)
+  }
+}
