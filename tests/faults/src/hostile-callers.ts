@@ -198,10 +198,6 @@ const refusedMessage = {
 }
 const refusedMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => refusedMessage) }))
 
-/** One message of half a megabyte, with as many names as fit. A message is much smaller, so it is refused. */
-const largeMessage = { userId: 'fat', event: 'large', properties: members(54_000, {}) }
-const largeMessages = posting('/v1/track', () => largeMessage)
-
 /** Strangers who send all of a large body but its end, again and again; beside them, somebody whose body names the key. */
 const keylessBodies: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
@@ -259,7 +255,6 @@ export const hostileCallers: readonly Fault[] = [
   flood('new events of one user', 20, newEvents),
   flood('batches of refused items', 5, refusedItems),
   flood('refused messages of Segment’s API', 5, refusedMessages),
-  flood('large messages of Segment’s API', 5, largeMessages),
   flood('reads of a fat user', 40, readFat),
 ]
 
