@@ -18,6 +18,7 @@ import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
 import { openPools } from './open-pools.ts'
+import { createOperationsRoute } from './operations-route.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
 const now = () => new Date()
@@ -64,7 +65,10 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })
   const server = createInternalServer({
     ...config.internalServer,
-    routes: consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }),
+    routes: [
+      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }),
+      createOperationsRoute({ projection: projection.name, runner, readDb }),
+    ],
     ...consumerHealth({ runner, catalog, db: foldDb }),
     metrics,
     logger,

@@ -33,6 +33,8 @@ export const INTERNAL_ROUTES = {
   readUsage: '/internal/usage/read',
   /** trait-registry: a page of definitions, `POST` with {@link DefinitionsQuery}. */
   readDefinitions: '/internal/definitions/read',
+  /** every consumer: the partitions that this process owns, and dead letters of the service by cause; an empty body. */
+  readOperations: '/internal/operations/read',
 } as const
 
 const place = { organization: SlugId, project: SlugId }
@@ -215,3 +217,41 @@ export const Definition = z.object({
 })
 export type Definition = z.infer<typeof Definition>
 export const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })
+
+/** A partition that a consumer's process owns, or waits to own. */
+export const OwnedPartition = z.object({
+  topic: z.string(),
+  partition: z.number().int(),
+  /** The checkpoint, as a text: offsets have 64 bits. */
+  nextOffset: z.string(),
+  lagRecords: z.number().int(),
+  lagSeconds: z.number(),
+  alarms: z.array(
+    z.object({
+      kind: z.enum(['halted', 'stalled', 'ticks']),
+      offset: z.string(),
+      recordId: z.string().nullable(),
+      code: z.string(),
+      message: z.string(),
+      since: Instant,
+    }),
+  ),
+})
+export type OwnedPartition = z.infer<typeof OwnedPartition>
+/** Dead letters of a service that share what is wrong with them, and wait for somebody or for their next try. */
+export const DeadLetterGroup = z.object({
+  cause: z.string(),
+  dead: z.number().int(),
+  toRetry: z.number().int(),
+  /** Kafka's times of the oldest and of the newest record. */
+  oldest: Instant,
+  newest: Instant,
+  /** The id of the oldest, for `nextvisit dead-letters show`. */
+  example: z.string(),
+})
+export type DeadLetterGroup = z.infer<typeof DeadLetterGroup>
+export const OperationsAnswer = z.object({
+  partitions: z.array(OwnedPartition),
+  deadLetters: z.array(DeadLetterGroup),
+})
+export type OperationsAnswer = z.infer<typeof OperationsAnswer>

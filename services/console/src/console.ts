@@ -9,6 +9,7 @@ import { readWebFiles } from './http/web-files.ts'
 import { createKnownCatalog } from './known-catalog.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
+import { createConsumersRoute } from './routes/consumers-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
@@ -50,6 +51,7 @@ export async function createConsole(parts: ConsoleParts) {
     sessions,
     routes: [
       createOverviewRoute(sampler, partitionCount, nowMs),
+      createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
       ...createUserRoutes({ catalog, users }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],

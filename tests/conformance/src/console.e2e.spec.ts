@@ -167,6 +167,16 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await faultsOf(page)).toEqual([])
   })
 
+  it('shows who owns the partitions of a consumer, and that it has no dead letters', async () => {
+    const page = await signIn(installed().token)
+    await page.getByRole('link', { name: 'Operations' }).click()
+    await page.getByRole('link', { name: 'metering' }).click()
+    await page.getByText('There are none: metering could read every record.').waitFor()
+    expect(await page.getByText('follows').count()).toBe(12)
+    expect(page.url()).toContain('operations?consumer=metering')
+    expect(await faultsOf(page)).toEqual([])
+  })
+
   it('says why a user has not got a form', async () => {
     const page = await signIn(installed().token)
     await tryAsUser(page, 'bob', 'free')

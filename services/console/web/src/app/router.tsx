@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { Operations } from '../operations/operations.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
@@ -40,6 +41,13 @@ const user = createRoute({
   }),
 })
 
+const operations = createRoute({
+  getParentRoute: () => root,
+  path: '/operations',
+  component: Operations,
+  validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
+})
+
 const tryIt = createRoute({
   getParentRoute: () => root,
   path: '/try',
@@ -48,7 +56,7 @@ const tryIt = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, findUser, user, tryIt]),
+  routeTree: root.addChildren([overview, findUser, user, operations, tryIt]),
   // Where the server says that the console lives.
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: false,

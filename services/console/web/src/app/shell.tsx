@@ -26,6 +26,9 @@ export function Shell() {
           <Link to="/users" activeOptions={{ includeSearch: false }}>
             Users
           </Link>
+          <Link to="/operations" activeOptions={{ includeSearch: false }}>
+            Operations
+          </Link>
           {session.canTry && session.role === 'operator' && (
             <Link to="/try" activeOptions={{ includeSearch: false }}>
               Try it

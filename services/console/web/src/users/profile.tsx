@@ -9,54 +9,63 @@ export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
   if (!profile) return <EmptyNote>There is no profile: nobody has identified this user.</EmptyNote>
   const { traits, device, segments, events } = profile
   return (
-    <div className="columns">
-      <Named title="Traits" values={traits} empty="The user has no traits. identify-user sets them." />
-      <Named title="Device" values={device} empty="No visit has told anything about a device." />
-      <section className="card table-card">
-        <h2>Segments</h2>
-        {segments.length === 0 && <EmptyNote>The user is in no segment of the workspace.</EmptyNote>}
-        <ul className="pills">
-          {segments.map((segment) => (
-            <li key={segment} className="pill">
-              {segment}
-            </li>
-          ))}
-        </ul>
-      </section>
-      {events.length === 0 ? (
+    <>
+      <div className="columns">
+        <Named title="Traits" values={traits} empty="The user has no traits. identify-user sets them." />
+        <Named title="Device" values={device} empty="No visit has told anything about a device." />
         <section className="card table-card">
-          <h2>Events</h2>
-          <EmptyNote>The user has had no events. track-event records them.</EmptyNote>
-        </section>
-      ) : (
-        <TableCard title="Events">
-          <thead>
-            <tr>
-              <th scope="col">Event</th>
-              <th scope="col" className="right">
-                Times
-              </th>
-              <th scope="col">First</th>
-              <th scope="col">Last</th>
-            </tr>
-          </thead>
-          <tbody>
-            {events.map(({ slug, count, firstAt, lastAt }) => (
-              <tr key={slug}>
-                <th scope="row">{slug}</th>
-                <td className="right num">{figure(count)}</td>
-                <td>
-                  <Time at={firstAt} />
-                </td>
-                <td>
-                  <Time at={lastAt} />
-                </td>
-              </tr>
+          <h2>Segments</h2>
+          {segments.length === 0 && <EmptyNote>The user is in no segment of the workspace.</EmptyNote>}
+          <ul className="pills">
+            {segments.map((segment) => (
+              <li key={segment} className="pill">
+                {segment}
+              </li>
             ))}
-          </tbody>
-        </TableCard>
-      )}
-    </div>
+          </ul>
+        </section>
+      </div>
+      <Events events={events} />
+    </>
+  )
+}
+
+function Events({ events }: Pick<NonNullable<UserAnswer['profile']>, 'events'>) {
+  if (events.length === 0) {
+    return (
+      <section className="card table-card">
+        <h2>Events</h2>
+        <EmptyNote>The user has had no events. track-event records them.</EmptyNote>
+      </section>
+    )
+  }
+  return (
+    <TableCard title="Events">
+      <thead>
+        <tr>
+          <th scope="col">Event</th>
+          <th scope="col" className="right">
+            Times
+          </th>
+          <th scope="col">First</th>
+          <th scope="col">Last</th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map(({ slug, count, firstAt, lastAt }) => (
+          <tr key={slug}>
+            <th scope="row">{slug}</th>
+            <td className="right num">{figure(count)}</td>
+            <td>
+              <Time at={firstAt} />
+            </td>
+            <td>
+              <Time at={lastAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </TableCard>
   )
 }
 

@@ -1,0 +1,48 @@
+import type { OwnedPartition } from '@nextvisit/contracts'
+import { expect, it } from 'vitest'
+import { consumerOperationsOf } from './consumer-operations.ts'
+
+const SINCE = '2026-11-23T03:00:00.000Z'
+
+function owned(partition: number, alarms: OwnedPartition['alarms'] = []): OwnedPartition {
+  return { topic: 'user-events', partition, nextOffset: '7', lagRecords: 2, lagSeconds: 1.5, alarms }
+}
+
+it('names the owner of each partition, and the partitions that nobody owns', () => {
+  const { partitions, ...rest } = consumerOperationsOf({
+    service: 'metering',
+    processes: [
+      { url: 'http://one:1', answer: { partitions: [owned(1)], deadLetters: [] } },
+      { url: 'http://two:2', answer: { partitions: [owned(2)], deadLetters: [] } },
+      { url: 'http://gone:3', answer: undefined },
+    ],
+    partitionCount: 3,
+    withMessages: true,
+  })
+  expect(rest).toEqual({ service: 'metering', processes: 3, answering: 2, deadLetters: [] })
+  expect(partitions.map(({ partition, owner, checkpoint }) => [partition, owner, checkpoint])).toEqual([
+    [0, null, null],
+    [1, 'one:1', '7'],
+    [2, 'two:2', '7'],
+  ])
+})
+
+it('shows messages of errors only where asked: they may quote what a user said', () => {
+  const alarm = {
+    kind: 'halted',
+    offset: '7',
+    recordId: null,
+    code: 'FOLD_FAILED',
+    message: 'ada',
+    since: SINCE,
+  } as const
+  const messages = (withMessages: boolean) =>
+    consumerOperationsOf({
+      service: 'metering',
+      processes: [{ url: 'http://one:1', answer: { partitions: [owned(0, [alarm])], deadLetters: [] } }],
+      partitionCount: 1,
+      withMessages,
+    }).partitions.flatMap(({ alarms }) => alarms.map(({ message }) => message))
+  expect(messages(true)).toEqual(['ada'])
+  expect(messages(false)).toEqual([null])
+})

@@ -1,0 +1,70 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import type { ConsumerOperations, ConsumersAnswer } from '../../../src/api/operations.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { DeadLetters } from './dead-letters.tsx'
+import { Partitions } from './partitions.tsx'
+
+const AGAIN_AFTER_MS = 5_000
+
+/** The partitions of one consumer: owner, checkpoint, lag, alarms. And its dead letters. */
+export function Operations() {
+  const { consumer: chosen } = useSearch({ from: '/operations' })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['consumers'],
+    queryFn: () => getFrom<ConsumersAnswer>('consumers'),
+    refetchInterval: AGAIN_AFTER_MS,
+  })
+  if (!data)
+    return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the consumers" />
+  const shown = data.consumers.find(({ service }) => service === chosen) ?? data.consumers[0]
+  return (
+    <>
+      <header className="page-head">
+        <h1>Operations</h1>
+      </header>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      <nav aria-label="Consumers" className="tabs">
+        {data.consumers.map((consumer) => (
+          <Link
+            key={consumer.service}
+            to="/operations"
+            search={{ consumer: consumer.service }}
+            aria-current={consumer === shown ? 'page' : undefined}
+          >
+            {consumer.service} <Trouble consumer={consumer} />
+          </Link>
+        ))}
+      </nav>
+      {shown ? <Consumer consumer={shown} /> : <EmptyNote>The console knows no consumer.</EmptyNote>}
+    </>
+  )
+}
+
+/** How much of a consumer needs a look. */
+function Trouble({ consumer: { answering, partitions, deadLetters } }: { readonly consumer: ConsumerOperations }) {
+  if (answering === 0) return <span className="pill expired">no answer</span>
+  const alarms = partitions.filter((partition) => partition.alarms.length > 0).length
+  const letters = (deadLetters ?? []).reduce((sum, { dead }) => sum + dead, 0)
+  if (alarms + letters === 0) return null
+  return <span className="pill expired">{alarms + letters}</span>
+}
+
+function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
+  const { service, answering, processes, partitions, deadLetters } = consumer
+  if (answering === 0 || deadLetters === null) {
+    return (
+      <EmptyNote>
+        None of {processes === 1 ? 'the one process' : `the ${processes} processes`} of {service} answers. Start it; its
+        log says why it ended. Runbook: docs/runbooks/lag.md
+      </EmptyNote>
+    )
+  }
+  return (
+    <>
+      <Partitions partitions={partitions} />
+      <DeadLetters service={service} groups={deadLetters} />
+    </>
+  )
+}

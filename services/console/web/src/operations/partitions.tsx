@@ -1,0 +1,71 @@
+import type { PartitionLine } from '../../../src/api/operations.ts'
+import { figure, seconds } from '../parts/figures.ts'
+import { Mark, type MarkKind } from '../parts/mark.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+
+const LATE_AFTER_S = 10
+
+/** Every partition with its owner, also those that nobody owns. */
+export function Partitions({ partitions }: { readonly partitions: readonly PartitionLine[] }) {
+  return (
+    <TableCard title="Partitions of user-events">
+      <thead>
+        <tr>
+          <th scope="col" className="right">
+            Partition
+          </th>
+          <th scope="col">State</th>
+          <th scope="col">Owner</th>
+          <th scope="col" className="right">
+            Checkpoint
+          </th>
+          <th scope="col" className="right">
+            Records waiting
+          </th>
+          <th scope="col" className="right">
+            Behind
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {partitions.map((line) => (
+          <tr key={line.partition}>
+            <th scope="row" className="right num">
+              {line.partition}
+            </th>
+            <td>
+              <State line={line} />
+            </td>
+            <td className="num">{line.owner ?? 'nobody'}</td>
+            <td className="right num">{line.checkpoint ?? '–'}</td>
+            <td className="right num">{figure(line.lagRecords)}</td>
+            <td className="right num">{seconds(line.lagSeconds)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableCard>
+  )
+}
+
+function State({ line }: { readonly line: PartitionLine }) {
+  const { kind, label } = stateOf(line)
+  return (
+    <>
+      <Mark kind={kind} label={kind === 'good' ? 'good' : 'needs a look'} /> {label}
+      {line.alarms.map(({ kind: alarm, offset, recordId, code, message, since }) => (
+        <p key={alarm} className="quiet">
+          {alarm} at offset {offset} since <Time at={since} />: <code>{code}</code> {message}
+          {recordId && <> (record {recordId})</>}. Runbook: docs/runbooks/{alarm === 'halted' ? 'halted' : 'lag'}.md
+        </p>
+      ))}
+    </>
+  )
+}
+
+function stateOf({ owner, alarms, lagSeconds }: PartitionLine): { readonly kind: MarkKind; readonly label: string } {
+  const [alarm] = alarms
+  if (alarm) return { kind: alarm.kind === 'ticks' ? 'warning' : 'critical', label: alarm.kind }
+  if (owner === null) return { kind: 'warning', label: 'no owner' }
+  return (lagSeconds ?? 0) > LATE_AFTER_S ? { kind: 'warning', label: 'behind' } : { kind: 'good', label: 'follows' }
+}
