@@ -10,7 +10,13 @@ import { createOutboxDrain } from './outbox-drain.ts'
 import { outboxStatements } from './outbox.ts'
 
 async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, values: readonly string[]): Promise<void> {
-  const rows = values.map((value) => ({ partition, topic: `${topic}.out`, key: 'ada', value, headers: {} }))
+  const rows = values.map((value) => ({
+    partition,
+    topic: `${topic}.out`,
+    key: 'ada',
+    value,
+    headers: { size: String(value.length) },
+  }))
   await executeAll(db, outboxStatements(rows))
 }
 
@@ -19,11 +25,33 @@ function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]
   return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, gatherMs: 0 })
 }
 
+/** The publisher, and the most that it was asked for at the same time. */
+function watched(publisher: Publisher) {
+  const most = { records: 0, bytes: 0 }
+  const now = { records: 0, bytes: 0 }
+  const count = (records: number, bytes: number) => {
+    now.records += records
+    now.bytes += bytes
+    most.records = Math.max(most.records, now.records)
+    most.bytes = Math.max(most.bytes, now.bytes)
+  }
+  const publish: Publisher['publish'] = async (record, deadlineAt) => {
+    const bytes = record.value?.length ?? 0
+    count(1, bytes)
+    return publisher.publish(record, deadlineAt).finally(() => count(-1, -bytes))
+  }
+  return { most, publisher: { ...publisher, publish } }
+}
+
 async function readOut({ topic, connection }: GivenLog): Promise<string[]> {
   const values: string[] = []
   const reader = createLogReader(connection)
-  const onBatch = ({ records }: { records: readonly { value: Buffer | null }[] }) =>
-    void values.push(...records.map(({ value }) => String(value)))
+  const onBatch = ({ records }: { records: readonly { value: Buffer | null; headers: object }[] }) => {
+    for (const { value, headers } of records) {
+      expect(headers).toMatchObject({ size: String(value?.length) })
+      values.push(String(value))
+    }
+  }
   await reader.readFrom(`${topic}.out`, new Map([[0, 0n]]), onBatch, { until: 'end' })
   return values
 }
@@ -43,10 +71,28 @@ describe('the outbox', () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, numbers(350))
-    const { drain } = givenDrain(db, log.publisher)
+    let meanwhile: Promise<void> | undefined
+    const publish: Publisher['publish'] = (record, deadlineAt) => {
+      meanwhile ??= drain()
+      return log.publisher.publish(record, deadlineAt)
+    }
+    const { drain } = givenDrain(db, { ...log.publisher, publish })
     await Promise.all([drain(), drain(), drain()])
+    await meanwhile
     expect(await readOut(log)).toEqual(numbers(350))
     expect(await readLeft(db)).toEqual([])
+  })
+
+  it('asks for no more at once than fits into one request: of two the first may fail', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const large = numbers(10).map((number) => number.repeat(200_000))
+    await givenOutbox(db, log, 0, [...large, ...numbers(250)])
+    const { most, publisher } = watched(log.publisher)
+    await givenDrain(db, publisher).drain()
+    expect(await readLeft(db)).toEqual([])
+    // A row that begins before the limit is among them.
+    expect(most).toEqual({ records: 100, bytes: 600_000 })
   })
 
   it('keeps what was not published, and all behind it, for the next time', async () => {

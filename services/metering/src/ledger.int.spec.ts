@@ -66,6 +66,21 @@ describe('reserving (design.md, Metering)', () => {
     expect(await reserve(ledger.prisma, [asked], later(86_400_000))).toEqual(['exhausted'])
   })
 
+  it('counts and ranks each month for itself', async () => {
+    const place = newPlace()
+    await ledger.fold([identifyRequested({ ...place, userName: 'ada' })])
+    const both = [event(place, 1), mau(place, 1, 'ada'), mau(place, 1, 'bob')]
+    const asked = both.flatMap((one) => [one, { ...one, month: '2026-12' }])
+    expect(await reserve(ledger.prisma, asked, NOW)).toEqual([
+      'granted',
+      'granted',
+      'counted',
+      'granted',
+      'exhausted',
+      'held',
+    ])
+  })
+
   it('lets exactly K of N parallel questions pass at a limit with room for K', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 12 }), async (folded, room) => {
@@ -181,6 +196,20 @@ describe('giving back', () => {
     expect(await reserve(ledger.prisma, [event(place, 1)], NOW)).toEqual(['held'])
     await ledger.fold([eventTracked({ ...place, id: retried.recordId })])
     expect(await ledger.counterOf(place, 'event')).toEqual({ count: 1, pending: 0, reservations: 0 })
+  })
+
+  it('keeps a unit that a record asked for twice, also after another one of the user asked, or in one question', async () => {
+    for (const questions of [
+      ['first', 'first', 'second'],
+      ['first', 'second+second'],
+    ]) {
+      const place = newPlace()
+      const ids = new Map(['first', 'second'].map((name) => [name, randomUUID()]))
+      const asked = (name: string) => mau(place, 1, 'ada', ids.get(name) ?? '')
+      for (const names of questions) await reserve(ledger.prisma, names.split('+').map(asked), NOW)
+      await release(ledger.prisma, [...ids.values()])
+      expect(await ledger.counterOf(place, 'mau')).toEqual({ count: 0, pending: 1, reservations: 1 })
+    }
   })
 
   it('drops what was not folded for 60 s, of the partition that ticks', async () => {

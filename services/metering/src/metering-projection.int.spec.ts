@@ -57,6 +57,17 @@ describe('folding (design.md, who folds a limit grants it)', () => {
     ])
   })
 
+  it('knows the first month of a name, in whatever order a batch has them', async () => {
+    const place = newPlace()
+    const december = () => eventTracked({ ...place, received: '2026-12-01T00:00:00.000Z' })
+    await ledger.fold([december(), eventTracked({ ...place }), december()])
+    const usageOf = (month: string) => readUsage(ledger.prisma, { ...place, month }, new Set())
+    expect([await usageOf('2026-10'), await usageOf('2026-11')]).toMatchObject([
+      { uniqueEvents: 0 },
+      { uniqueEvents: 1 },
+    ])
+  })
+
   it('counts of an import only the names that it brings in, and the user at their first live identify', async () => {
     const place = newPlace()
     const imported = { ...place, imported: true, metered: false } as const

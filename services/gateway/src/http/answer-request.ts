@@ -5,7 +5,7 @@ import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { hashApiKey, type JsonObject, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { priceOf, restOf } from '../rate-limit/price-of.ts'
+import { leastPriceOf, presenceOf, priceOf, restOf } from '../rate-limit/price-of.ts'
 import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import { type CheckedRequest, maxBodyBytesOf, type Route } from '../request/route.ts'
 import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
@@ -154,10 +154,10 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     return verdict.isAllowed ? TAKEN : refuse(REFUSALS.tooFast(limit.perSecond))
   }
 
-  /** One token was taken before the body was read. */
-  async function payRest(exchange: Exchange, key: CatalogKey, price: number) {
+  /** One token was taken before the body was read. `part`: of the price, what is taken, or has to be there. */
+  async function payRest(exchange: Exchange, key: CatalogKey, price: number, part = restOf) {
     const limit = key.project.config.rateLimits[exchange.route.keyKind]
-    return price > 1 ? takeTokens(exchange, key, restOf(price, limit)) : TAKEN
+    return price > 1 ? takeTokens(exchange, key, part(price, limit)) : TAKEN
   }
 
   async function permitFor(holder: string, request: IncomingMessage) {
@@ -187,6 +187,9 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   ): Promise<Result> {
     const { route, parameters, request, headers, known, requestId, traceparent } = exchange
     const { parseBody = parseJson } = route
+    const bodyBytes = bytes?.length ?? 0
+    const mayPay = await payRest(exchange, key, leastPriceOf(bodyBytes), presenceOf)
+    if (mayPay.outcome === 'refused') return mayPay
     const parsed = bytes ? parseBody(bytes) : NO_BODY
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
     // It was found in the text, wherever it stood.
@@ -219,7 +222,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       callerAddress: () => callerAddress(request),
       body: parsed.body,
       header: (name) => [request.headers[name]].flat().at(0),
-      pay: (items) => payRest(exchange, key, priceOf(items, bytes?.length ?? 0)),
+      pay: (items) => payRest(exchange, key, priceOf(items, bodyBytes)),
       onItemRefused: (refusal, item, body) => onRefused({ route, requestId: ownId, key, item, body }, refusal),
       idempotent,
       parameters,

@@ -15,6 +15,17 @@ export function priceOf(items: number, bodyBytes: number): number {
   return paid + Math.max(0, Math.ceil((bodyBytes - paid * BYTES_OF_AN_ITEM) / BYTES_OF_A_TOKEN))
 }
 
+/** What any request with such a body costs at least, however many items it has. */
+export function leastPriceOf(bodyBytes: number): number {
+  return Math.max(1, Math.ceil(bodyBytes / BYTES_OF_AN_ITEM))
+}
+
+/** Must be there before the body is parsed, and stays there: parsing half a megabyte can cost as much as fifty requests. */
+export function presenceOf(price: number, { burst }: RateLimit): BatchTokens {
+  const need = Math.min(price, burst) - 1
+  return { need, owed: -need }
+}
+
 /** What is taken once the body was read. One token was taken before: of a full bucket, `burst - 1` are left. */
 export function restOf(price: number, { burst }: RateLimit): BatchTokens {
   const [rest, left] = [price - 1, burst - 1]

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { priceOf, restOf } from './price-of.ts'
+import { leastPriceOf, presenceOf, priceOf, restOf } from './price-of.ts'
 
 const KIB = 1_024
 
@@ -18,6 +18,17 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     ['a batch of large items', 5, 512_000, 235],
   ])('of %s', (_what, items, bytes, price) => {
     expect(priceOf(items, bytes)).toBe(price)
+  })
+
+  it('is never less than what must be there before the body is parsed', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 2_500 }), fc.integer({ min: 0, max: 512_000 }), (items, bytes) => {
+        expect(leastPriceOf(bytes)).toBeLessThanOrEqual(priceOf(items, bytes))
+        const { need, owed } = presenceOf(leastPriceOf(bytes), { perSecond: 1, burst: 10 })
+        expect(need).toBeLessThanOrEqual(restOf(priceOf(items, bytes), { perSecond: 1, burst: 10 }).need)
+        expect(need + owed).toBe(0)
+      }),
+    )
   })
 
   it('is taken in two parts: the first token, and a rest that a full bucket can always give', () => {

@@ -154,6 +154,25 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     expect(await records()).toHaveLength(1)
   })
 
+  it('does not parse a body of more 8 KiB than the bucket has tokens, and takes no token for looking', async () => {
+    const { call, keys } = await start(limits(slow(6)))
+    const send = async (bytes: number) => {
+      const headers = { 'x-api-key': keys.admin, 'content-type': 'application/json' }
+      const answer = await call('POST', '/v2/admin/batch', headers, 'x'.repeat(bytes))
+      return [answer.status, String(answer.headers['ratelimit']).slice(8, 11)]
+    }
+    // 400: it was parsed, and is no JSON.
+    expect([await send(5 * 8_192), await send(5 * 8_192)]).toEqual([
+      [400, 'r=5'],
+      [400, 'r=4'],
+    ])
+    expect([await send(5 * 8_192), await send(8_192), await send(500_000)]).toEqual([
+      [429, 'r=0'],
+      [400, 'r=2'],
+      [429, 'r=0'],
+    ])
+  })
+
   it('lets a body that costs more than burst pass when the bucket is full, and the bucket owes the rest', async () => {
     const { identify } = await start(limits({ perSecond: 1, burst: 2 }))
     expect((await identify(filled(ADA, 100_000))).status).toBe(200)

@@ -12,7 +12,7 @@ export interface RateLimitVerdict {
 export interface BatchTokens {
   /** Must be in the bucket. */
   readonly need: number
-  /** Taken besides, in it or not: the bucket owes them, and no token comes before it has been refilled by as many. */
+  /** Taken besides, in it or not: the bucket owes them, and no token comes before it has been refilled by as many. `-need`: nothing is taken. */
   readonly owed: number
 }
 
