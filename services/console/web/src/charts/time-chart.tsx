@@ -22,7 +22,7 @@ export interface TimeChartProps {
 const HEIGHT = 150
 const HOUR_S = 3_600
 /** A console that has just started shows what it has seen over so long at least. */
-const SHORTEST_S = 300
+const SHORTEST_S = 120
 
 /** Lines over the last hour, or as much of it as the console has seen, with their newest values beside their names: a canvas says nothing to a screen reader. */
 export function TimeChart({ title, at, lines, format, atLeast = 0 }: TimeChartProps) {
