@@ -15,13 +15,17 @@ export interface TimeChartProps {
   readonly at: readonly number[]
   readonly lines: readonly Line[]
   readonly format: (value: number | null) => string
+  /** The axis goes up to this, or further. */
+  readonly atLeast?: number
 }
 
 const HEIGHT = 150
 const HOUR_S = 3_600
+/** A console that has just started shows what it has seen over so long at least. */
+const SHORTEST_S = 300
 
-/** Lines over the last hour, with their newest values beside their names: a canvas says nothing to a screen reader. */
-export function TimeChart({ title, at, lines, format }: TimeChartProps) {
+/** Lines over the last hour, or as much of it as the console has seen, with their newest values beside their names: a canvas says nothing to a screen reader. */
+export function TimeChart({ title, at, lines, format, atLeast = 0 }: TimeChartProps) {
   const holder = useRef<HTMLDivElement>(null)
   const zone = useZone()
   const names = lines.map(({ label }) => label).join('/')
@@ -29,7 +33,7 @@ export function TimeChart({ title, at, lines, format }: TimeChartProps) {
   useEffect(() => {
     const element = holder.current
     if (!element || at.length === 0) return
-    const chart = new uPlot(optionsOf(element, lines, format, zone), dataOf(at, lines), element)
+    const chart = new uPlot(optionsOf(element, at, lines, format, zone, atLeast), dataOf(at, lines), element)
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }))
     observer.observe(element)
     const scheme = matchMedia('(prefers-color-scheme: dark)')
@@ -81,9 +85,11 @@ function colorOf(element: HTMLElement, name: string): string {
 
 function optionsOf(
   element: HTMLElement,
+  at: readonly number[],
   lines: readonly Line[],
   format: TimeChartProps['format'],
   zone: Zone,
+  atLeast: number,
 ): uPlot.Options {
   const axis = {
     stroke: () => colorOf(element, 'axis'),
@@ -92,13 +98,17 @@ function optionsOf(
     font: '11px system-ui, sans-serif',
   }
   const now = Date.now() / 1_000
+  const since = Math.max(now - HOUR_S, Math.min(at[0] ?? now, now - SHORTEST_S))
   return {
     width: element.clientWidth,
     height: HEIGHT,
     legend: { show: false },
     padding: [8, 12, 0, 0],
     cursor: { y: false, points: { size: 6 } },
-    scales: { x: { range: [now - HOUR_S, now] }, y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      x: { range: [since, now] },
+      y: { range: (_chart, _min, max) => [0, Math.max(atLeast, max > 0 ? max * 1.1 : 1)] },
+    },
     axes: [
       {
         ...axis,

@@ -68,8 +68,8 @@ function Tiles({ now }: Pick<OverviewAnswer, 'now'>) {
     ['Events', figure(now.eventsPerSecond), '/ s'],
     ['Identifies', figure(now.identifiesPerSecond), '/ s'],
     ['Answers', figure(now.answersPerSecond), '/ s'],
-    ['Half within', milliseconds(now.p50Ms), 'p50'],
-    ['99 % within', milliseconds(now.p99Ms), 'p99'],
+    ['Time, p50', milliseconds(now.p50Ms), ''],
+    ['Time, p99', milliseconds(now.p99Ms), ''],
     ['Refusals', figure(now.refusalsPerMinute), '/ min'],
     ['Unchecked', figure(now.uncheckedPerMinute), '/ min'],
     ['Dead letters', figure(now.deadLetters), 'now'],
@@ -124,6 +124,7 @@ function Charts({ history }: Pick<OverviewAnswer, 'history'>) {
         title="Behind the log"
         at={at}
         format={seconds}
+        atLeast={1}
         lines={Object.entries(lagSeconds).map(([service, values], index) => ({
           label: service,
           color: LAG_COLORS[index % LAG_COLORS.length] ?? 'line-1',
