@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { type BatchItem, parseBatchItem } from '@nextvisit/domain'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { refuseBody } from '../request/refusals.ts'
+import { MAX_BODY_BYTES, REFUSALS, refuse, refuseBody } from '../request/refusals.ts'
 import { type CheckedRequest, ROUTES } from '../request/route.ts'
 import { createPrepareInOrder, type Prepare, type PrepareItem } from './record-items.ts'
 
@@ -14,7 +14,9 @@ export function createPrepareItem(batch: CheckedRequest, prepare: Prepare): Prep
   return async (item, position) => {
     const parsed = parseBatchItem(item, position)
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
-    return prepareInOrder(parsed.type, itemRequestOf(batch, parsed, position))
+    const single = singleBodyOf(parsed.body)
+    if (Buffer.byteLength(single) > MAX_BODY_BYTES) return refuse(REFUSALS.tooLarge(MAX_BODY_BYTES))
+    return prepareInOrder(parsed.type, itemRequestOf(batch, parsed, position, single))
   }
 }
 
@@ -23,15 +25,15 @@ function itemRequestOf(
   batch: CheckedRequest,
   { type, body, idempotencyKey }: BatchItem,
   position: number,
+  single: string,
 ): CheckedRequest {
   const batchKey = typeof batch.idempotent === 'object' ? batch.idempotent.key : undefined
-  const isKeyed = idempotencyKey !== undefined || batchKey !== undefined
   const idempotent = idempotentRequestOf({
     ...(idempotencyKey === undefined ? { key: batchKey, suffix: position } : { key: idempotencyKey }),
     project: batch.project,
     apiKey: batch.key.entry,
     route: ROUTE_OF[type],
-    bytes: isKeyed ? singleBodyOf(body) : '',
+    bytes: single,
   })
   const requestId = typeof idempotent === 'object' ? idempotent.recordId : randomUUIDv7()
   return { ...batch, requestId, idempotent, body }

@@ -100,6 +100,20 @@ describe('a batch (decisions.md, Batch)', () => {
     expect(await eventsOf(gateway, user)).toEqual(['a'])
   })
 
+  it('refuses an item that is too large for its single route, and takes the others', async () => {
+    const user = newUser()
+    const key = { idempotencyKey: newKey() }
+    const padOf = (bytes: number) => ({ pad: 'x'.repeat(bytes - JSON.stringify({ userName: user, pad: '' }).length) })
+    const items = [102_400, 102_401].flatMap((bytes) => [
+      identify(user, padOf(bytes)),
+      identify(user, { ...padOf(bytes), ...key }),
+    ])
+    const results = await send(gateway, [...items, track(user, 'a')])
+    expect(statusesOf(results)).toEqual([200, 200, 413, 413, 202])
+    const { type: _type, ...tooLarge } = items[2] ?? {}
+    expect(results[2]).toEqual((await gateway.identify(tooLarge)).body)
+  })
+
   it('keeps the items of one user in their order', async () => {
     const user = newUser()
     const names = Array.from({ length: 300 }, (_, index) => `step ${index}`)
