@@ -29,7 +29,7 @@ export interface ShopPage {
   readonly requests: readonly string[]
   /** Runs code in the page as soon as it is loaded; `nextvisit` is what the application uses. */
   readonly run: (code: string) => Promise<unknown>
-  /** Lets time pass in the page: its timers and its clock. */
+  /** Lets time pass in all pages of the profile: their timers and their clock. */
   readonly pass: (ms: number) => Promise<void>
 }
 
