@@ -22,12 +22,17 @@ export function leastPriceOf(bodyBytes: number): number {
 
 /** Must be there before the body is parsed, and stays there: parsing half a megabyte can cost as much as fifty requests. */
 export function presenceOf(price: number, { burst }: RateLimit): BatchTokens {
-  const need = Math.min(price, burst) - 1
+  const need = presentFor(price, burst) - 1
   return { need, owed: -need }
 }
 
-/** What is taken once the body was read. One token was taken before: of a full bucket, `burst - 1` are left. */
+/** What is taken once the body was read. One token was taken before. */
 export function restOf(price: number, { burst }: RateLimit): BatchTokens {
-  const [rest, left] = [price - 1, burst - 1]
-  return { need: Math.min(rest, left), owed: Math.max(0, rest - left) }
+  const need = presentFor(price, burst) - 1
+  return { need, owed: price - 1 - need }
+}
+
+/** What the bucket must have, the first token among it. It is hardly ever full while others use the key: half of it is enough. */
+function presentFor(price: number, burst: number): number {
+  return price > burst ? Math.ceil(burst / 2) : price
 }

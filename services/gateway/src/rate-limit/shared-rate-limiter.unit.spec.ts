@@ -95,6 +95,21 @@ describe('a token bucket without Redis (decisions.md, Busy and broken: rate limi
 })
 
 describe('a request that costs several tokens', () => {
+  it('passes beside a caller with the same key, also where it costs more than burst', async () => {
+    const limit = { perSecond: 100, burst: 200 }
+    const { wait, take } = startBucket(limit)
+    const verdicts: boolean[] = []
+    for (let second = 0; second < 12; second += 1) {
+      for (let request = 0; request < 30; request += 1) {
+        wait(1_000 / 30)
+        await take()
+      }
+      await take()
+      verdicts.push((await take(limit, restOf(1_000, limit))).isAllowed)
+    }
+    expect(verdicts).toContain(true)
+  })
+
   it('passes when it said: with the first token, which is taken again', async () => {
     const limits = fc.record({ perMinute: fc.integer({ min: 1, max: 300 }), burst: fc.integer({ min: 1, max: 9 }) })
     const prices = fc.integer({ min: 2, max: 30 })
