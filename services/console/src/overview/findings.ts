@@ -55,7 +55,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
 function silenceOf({ service, processes, answering, isConsumer }: ServiceReading): readonly Finding[] {
   if (answering === processes) return []
   if (answering > 0) return [warning(`${processes - answering} of ${processes} processes of ${service} do not answer.`)]
-  const text = `${service} does not answer: it is stopped, or hangs. ${WITHOUT[service] ?? ''} Start it; its log says why it ended.`
+  const text = `${service} does not answer: it is stopped, or hangs. ${WITHOUT[service] ?? ''} Start it, or end the process that hangs, so that it is started again.`
   return [critical(text, isConsumer ? RUNBOOKS.lag : null)]
 }
 

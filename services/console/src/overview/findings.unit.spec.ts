@@ -26,7 +26,7 @@ describe('findingsOf', () => {
 
   it('names a consumer that does not answer, and what callers notice', () => {
     expect(findings([undefined])).toEqual([
-      'critical: metering does not answer: it is stopped, or hangs. Limits are not enforced: requests are admitted unchecked. Start it; its log says why it ended. lag',
+      'critical: metering does not answer: it is stopped, or hangs. Limits are not enforced: requests are admitted unchecked. Start it, or end the process that hangs, so that it is started again. lag',
     ])
   })
 

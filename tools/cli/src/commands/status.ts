@@ -65,7 +65,7 @@ function alarmLine(service: string, alarm: Alarm): string {
   return `${where} is halted at offset ${offset}${record} ${because}${wish} See docs/runbooks/halted.md.`
 }
 
-function printLog({ log }: Status): void {
+function printLog({ log, consumers }: Status): void {
   if (log.status === 'away') return print(styled('red', `The log is unavailable: ${log.because}`))
   for (const line of log.changedTopics) print(styled('red', line))
   printTable(
@@ -77,6 +77,9 @@ function printLog({ log }: Status): void {
     ['RUNNING', 'PROCESSES', 'CATALOG'],
     log.services.map(({ service, processes, hasCatalog }) => [service, processes, hasCatalog ? 'current' : 'behind']),
   )
+  const running = new Set(log.services.map(({ service }) => service))
+  for (const { service } of consumers.filter((consumer) => !running.has(consumer.service)))
+    print(styled('red', `No process of ${service} reports: it is stopped, or hangs. See docs/runbooks/lag.md.`))
   for (const problem of log.services.flatMap(({ catalogProblems }) => catalogProblems)) {
     print(styled('red', problemLine(problem)))
   }

@@ -43,12 +43,17 @@ export function Services({ services }: { readonly services: readonly ServiceStat
             <td className="right num">{service.isConsumer ? figure(service.lagRecords) : ''}</td>
             <td className="right num">{service.isConsumer ? figure(service.deadLetters) : ''}</td>
             <td className="right num">{service.isConsumer ? seconds(service.outboxSeconds) : ''}</td>
-            <td className="num">{service.haltedPartitions.join(', ') || (service.isConsumer ? 'none' : '')}</td>
+            <td className="num">{haltedText(service)}</td>
           </tr>
         ))}
       </tbody>
     </TableCard>
   )
+}
+
+function haltedText({ isConsumer, answering, haltedPartitions }: ServiceState): string {
+  if (!isConsumer) return ''
+  return answering === 0 ? '–' : haltedPartitions.join(', ') || 'none'
 }
 
 function stateOf(service: ServiceState): { readonly kind: MarkKind; readonly label: string } {
