@@ -6,7 +6,8 @@ import { DEFAULT_PARTITIONS } from '@nextvisit/contracts'
 import { z } from 'zod'
 
 const host = (fallback: string) => z.string().default(fallback)
-const port = z.coerce
+/** A port to listen on; 0 takes any free one. */
+export const port = z.coerce
   .number('must be a port from 0 to 65535')
   .int('must be a port from 0 to 65535')
   .min(0, 'must be a port from 0 to 65535')
@@ -87,8 +88,10 @@ export function databaseConfig(specificName: string) {
     })
 }
 
-// All services share one token. A short one could be guessed.
-const token = z.string('must be a secret of 16 characters or more').min(16, 'must be a secret of 16 characters or more')
+/** A token that people or services share. A short one could be guessed. */
+export const token = z
+  .string('must be a secret of 16 characters or more')
+  .min(16, 'must be a secret of 16 characters or more')
 
 /** `internalToken`: for a process that calls other services but has no internal port. */
 export const internalTokenConfig = z
@@ -100,7 +103,6 @@ export const internalServerConfig = z
   .object({
     // Never published: a container sets 0.0.0.0, and the port stays inside its network.
     INTERNAL_HOST: host('127.0.0.1'),
-    // 0 takes any free port.
     INTERNAL_PORT: port,
     INTERNAL_TOKEN: token,
   })

@@ -6,8 +6,10 @@ export {
   kafkaConfig,
   logConfig,
   modeConfig,
+  port,
   redisConfig,
   serviceAddresses,
+  token,
 } from './config-pieces.ts'
 export { type Asked, type BatchedCall, type BatchedCallOptions, createBatchedCall } from './create-batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './create-breaker.ts'

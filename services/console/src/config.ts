@@ -3,24 +3,24 @@ import {
   kafkaConfig,
   logConfig,
   modeConfig,
+  port,
   readConfig,
   serviceAddresses,
+  token,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
 
-const SECRET = 'must be a secret of 16 characters or more'
-const secret = z.string(SECRET).min(16, SECRET)
 const WEB_ADDRESS = 'must be an address like https://ops.example.com/nextvisit'
 
 const consoleConfig = z
   .object({
     // Published by whoever runs it: a container sets 0.0.0.0.
     CONSOLE_HOST: z.string().default('127.0.0.1'),
-    CONSOLE_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_081),
+    CONSOLE_PORT: port.default(8_081),
     /** Who signs in with it is an operator. */
-    CONSOLE_TOKEN: secret,
+    CONSOLE_TOKEN: token,
     /** Who signs in with it is a viewer. Absent: there are none. */
-    CONSOLE_VIEWER_TOKEN: secret.optional(),
+    CONSOLE_VIEWER_TOKEN: token.optional(),
     /** The address that browsers use, with the path prefix, where a proxy stands in front of the console. */
     CONSOLE_PUBLIC_URL: z.url({ protocol: /^https?$/, error: WEB_ADDRESS }).optional(),
     /** A file with the demo's keys (`nextvisit demo` writes it), for *Try it*. Absent: there is none. */

@@ -3,6 +3,7 @@ import {
   kafkaConfig,
   logConfig,
   modeConfig,
+  port,
   readConfig,
   redisConfig,
   serviceAddresses,
@@ -15,7 +16,7 @@ const gatewayConfig = z
   .object({
     // Published by whoever runs it: a container sets 0.0.0.0.
     GATEWAY_HOST: z.string().default('127.0.0.1'),
-    GATEWAY_PORT: z.coerce.number('must be a port from 0 to 65535').int().min(0).max(65_535).default(8_080),
+    GATEWAY_PORT: port.default(8_080),
     /** Requests at once; one more is answered 503. */
     GATEWAY_MAX_IN_FLIGHT: z.coerce.number('must be a number of requests').int().min(1).default(4_000),
     /** How long a request may take, ms. Less than what a stop waits for, and than callers of our packages wait. */

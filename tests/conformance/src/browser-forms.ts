@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   ANY_REQUEST,
+  FORM,
   HOUR_MS,
   identifiesOf,
   LATE_STORAGE,
@@ -14,7 +15,6 @@ import {
   visitsOf,
 } from './shop-page.ts'
 
-const FORM = 'nps-after-checkout'
 /** What `buy` identifies. */
 const BY_SERVER = 1
 

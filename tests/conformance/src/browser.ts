@@ -5,6 +5,7 @@ import { describeFormsShown } from './browser-forms.ts'
 import {
   ANY_REQUEST,
   buyAs,
+  FORM,
   HOUR_MS,
   PATIENTLY,
   purchasesOf,
@@ -18,8 +19,6 @@ import {
   VISIT,
   visitsOf,
 } from './shop-page.ts'
-
-const FORM = 'nps-after-checkout'
 
 /** `@nextvisit/web` in a real browser, through the example application in examples/web (packages/web/README.md). */
 export function describeBrowser(): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventually, keyNamed, readTopic } from '@nextvisit/testing/black-box'
+import { eventually, isReady, keyNamed, readTopic } from '@nextvisit/testing/black-box'
 import { product } from './product.ts'
 
 const ADMIN_KEY = keyNamed('LOST_ADMIN_P')
@@ -33,11 +33,6 @@ async function visitsInLog(): Promise<number> {
   ).length
 }
 
-async function isReady(): Promise<boolean> {
-  const response = await fetch(`${product().gatewayUrl}/readyz`).catch(() => undefined)
-  return response?.ok ?? false
-}
-
 const isDelivered = (queue: readonly Body[]) => queue[0]?.['state'] === 'delivered'
 const hasForm = (answer: Body) => 'nextFeedbackId' in answer
 
@@ -55,7 +50,10 @@ export function describeLostAnswer(): void {
       product().kill('gateway', 'SIGKILL')
       expect(await lost).not.toHaveProperty('nextFeedbackId')
       product().kill('form-trigger-evaluator', 'SIGCONT')
-      expect(await eventually(isReady, Boolean, 30_000), 'the gateway is started again').toBe(true)
+      expect(
+        await eventually(() => isReady(product().gatewayUrl), Boolean, 30_000),
+        'the gateway is started again',
+      ).toBe(true)
     })
   })
 }

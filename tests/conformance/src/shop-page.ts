@@ -12,6 +12,8 @@ const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 /** The route of a visit. */
 export const VISIT = '**/v2/sdk/identify-user'
 export const TRACK = '**/v2/sdk/track-event'
+/** The one form of the shop's projects. */
+export const FORM = 'nps-after-checkout'
 export const HOUR_MS = 3_600_000
 export const PATIENTLY = { timeout: 10_000 }
 /** What the page sent before this has been seen when this is answered. */

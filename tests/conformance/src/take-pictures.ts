@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@nextvisit/local-stack'
 import { callGateway, runPacedLoad, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { type Page, startBrowser } from '@nextvisit/testing/browser'
+import { signInOn, theConsole } from './console-pages.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../../docs/pictures')
 const USERS = 40
@@ -28,15 +29,13 @@ async function sendLoad({ gatewayUrl, keys }: ThrowAwayStack, sequence: number):
 }
 
 async function takePictures(stack: ThrowAwayStack): Promise<void> {
-  const { url, token } = installed(stack)
+  const { url, token } = theConsole(stack)
   const browser = await startBrowser()
   try {
     const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 860 } })
     const page = await context.newPage()
     await page.goto(url)
-    await page.getByLabel('Token').fill(token)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await signInOn(page, token)
     await runPacedLoad(PER_SECOND, AbortSignal.timeout(LOAD_MS), (sequence) => sendLoad(stack, sequence))
     await take(page, 'overview')
     await page.getByRole('link', { name: 'Operations' }).click()
@@ -59,11 +58,6 @@ async function take(page: Page, name: string): Promise<void> {
   await sleep(6_000)
   await page.screenshot({ path: path.join(FOLDER, `${name}.png`) })
   say(`docs/pictures/${name}.png`)
-}
-
-function installed({ console: own }: ThrowAwayStack): NonNullable<ThrowAwayStack['console']> {
-  if (!own) throw new Error('The stack has no console')
-  return own
 }
 
 say('Starting a stack of its own …')

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FindingsOfKind } from '@nextvisit/audit'
-import { eventually } from '@nextvisit/testing/black-box'
+import { eventually, isReady } from '@nextvisit/testing/black-box'
 import { auditStack } from './campaign-stack.ts'
 import { isCaughtUp } from './caught-up.ts'
 import type { Call } from './recording-client.ts'
@@ -117,11 +117,4 @@ async function differencesOf({
   } catch (error) {
     return [{ kind: 'no audit', count: 1, examples: [{ about: 'audit', says: String(error) }] }]
   }
-}
-
-async function isReady(gatewayUrl: string): Promise<boolean> {
-  return fetch(`${gatewayUrl}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
-    (response) => response.ok,
-    () => false,
-  )
 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
 import { freePort } from '@nextvisit/local-stack'
-import { eventually, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { eventually, isReady, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
 /** The services that admission asks. */
 const ADMISSION_SERVICES = ['metering', 'trait-registry', 'user-projector'] as const
@@ -70,11 +70,4 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function isReady(internalUrl: string): Promise<boolean> {
-  return fetch(`${internalUrl}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 }

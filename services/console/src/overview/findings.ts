@@ -2,9 +2,8 @@ import type { Finding } from '../api/overview.ts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
+import { isLate } from './is-late.ts'
 
-/** Records may gather for a moment; nobody waits for them then. */
-const LATE_AFTER_S = 10
 const VERY_LATE_AFTER_S = 60
 const OUTBOX_LATE_AFTER_S = 30
 const STALLED_AFTER_S = 60
@@ -83,7 +82,7 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
       ),
     )
   const lagSeconds = reading.lagSeconds ?? 0
-  if (haltedPartitions.length === 0 && lagSeconds > LATE_AFTER_S) {
+  if (haltedPartitions.length === 0 && isLate(lagSeconds)) {
     const text = `${service} is ${Math.round(lagSeconds)} s behind the log: ${lagRecords} records wait.`
     findings.push((lagSeconds > VERY_LATE_AFTER_S ? critical : warning)(text, RUNBOOKS.lag))
   }

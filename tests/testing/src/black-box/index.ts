@@ -1,6 +1,7 @@
 export * from './call-gateway.ts'
 export * from './caller-ledger.ts'
 export * from './fill-log.ts'
+export * from './is-ready.ts'
 export * from './keys.ts'
 export * from './paced-load.ts'
 export * from './read-topic.ts'

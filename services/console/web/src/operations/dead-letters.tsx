@@ -1,6 +1,6 @@
 import type { ConsumerOperations } from '../../../src/api/operations.ts'
 import { figure } from '../parts/figures.ts'
-import { EmptyNote } from '../parts/notes.tsx'
+import { EmptyCard } from '../parts/empty-card.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
@@ -11,14 +11,8 @@ export interface DeadLettersProps {
 
 /** Dead letters by cause, with the command that shows one. */
 export function DeadLetters({ service, groups }: DeadLettersProps) {
-  if (groups.length === 0) {
-    return (
-      <section className="card table-card">
-        <h2>Dead letters</h2>
-        <EmptyNote>There are none: {service} could read every record.</EmptyNote>
-      </section>
-    )
-  }
+  if (groups.length === 0)
+    return <EmptyCard title="Dead letters">There are none: {service} could read every record.</EmptyCard>
   return (
     <>
       <TableCard title="Dead letters">

@@ -56,8 +56,8 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
   if (answering === 0 || deadLetters === null) {
     return (
       <EmptyNote>
-        None of {processes === 1 ? 'the one process' : `the ${processes} processes`} of {service} answers. Start it; its
-        log says why it ended. Runbook: docs/runbooks/lag.md
+        None of {processes === 1 ? 'the one process' : `the ${processes} processes`} of {service} answers. Start it, or
+        end the process that hangs, so that it is started again. Runbook: docs/runbooks/lag.md
       </EmptyNote>
     )
   }

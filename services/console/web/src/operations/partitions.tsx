@@ -1,10 +1,9 @@
 import type { PartitionLine } from '../../../src/api/operations.ts'
+import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
-
-const LATE_AFTER_S = 10
 
 /** Every partition with its owner, also those that nobody owns. */
 export function Partitions({ partitions }: { readonly partitions: readonly PartitionLine[] }) {
@@ -67,5 +66,5 @@ function stateOf({ owner, alarms, lagSeconds }: PartitionLine): { readonly kind:
   const [alarm] = alarms
   if (alarm) return { kind: alarm.kind === 'ticks' ? 'warning' : 'critical', label: alarm.kind }
   if (owner === null) return { kind: 'warning', label: 'no owner' }
-  return (lagSeconds ?? 0) > LATE_AFTER_S ? { kind: 'warning', label: 'behind' } : { kind: 'good', label: 'follows' }
+  return isLate(lagSeconds) ? { kind: 'warning', label: 'behind' } : { kind: 'good', label: 'follows' }
 }

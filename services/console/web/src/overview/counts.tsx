@@ -1,6 +1,6 @@
 import type { OverviewAnswer } from '../../../src/api/overview.ts'
 import { figure } from '../parts/figures.ts'
-import { EmptyNote } from '../parts/notes.tsx'
+import { EmptyCard } from '../parts/empty-card.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 
 export interface CountsProps {
@@ -13,14 +13,7 @@ export interface CountsProps {
 
 /** How often something happened, the most frequent first. */
 export function Counts({ title, head, counts, empty }: CountsProps) {
-  if (counts.length === 0) {
-    return (
-      <section className="card table-card">
-        <h2>{title}</h2>
-        <EmptyNote>{empty}</EmptyNote>
-      </section>
-    )
-  }
+  if (counts.length === 0) return <EmptyCard title={title}>{empty}</EmptyCard>
   return (
     <TableCard title={title}>
       <thead>

@@ -1,9 +1,8 @@
 import type { ServiceState } from '../../../src/api/overview.ts'
+import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { TableCard } from '../parts/table-card.tsx'
-
-const LATE_AFTER_S = 10
 
 /** Who runs, and who is behind. */
 export function Services({ services }: { readonly services: readonly ServiceState[] }) {
@@ -59,7 +58,8 @@ function haltedText({ isConsumer, answering, haltedPartitions }: ServiceState): 
 function stateOf(service: ServiceState): { readonly kind: MarkKind; readonly label: string } {
   if (service.answering === 0) return { kind: 'critical', label: 'does not answer' }
   if (service.haltedPartitions.length > 0) return { kind: 'critical', label: 'halted' }
-  const isLate = (service.lagSeconds ?? 0) > LATE_AFTER_S
   const isReduced = service.answering < service.processes || (service.deadLetters ?? 0) > 0
-  return isLate || isReduced ? { kind: 'warning', label: 'needs a look' } : { kind: 'good', label: 'works' }
+  return isLate(service.lagSeconds) || isReduced
+    ? { kind: 'warning', label: 'needs a look' }
+    : { kind: 'good', label: 'works' }
 }

@@ -1,5 +1,6 @@
 import type { UserAnswer } from '../../../src/api/users.ts'
 import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/empty-card.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
@@ -31,14 +32,8 @@ export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
 }
 
 function Events({ events }: Pick<NonNullable<UserAnswer['profile']>, 'events'>) {
-  if (events.length === 0) {
-    return (
-      <section className="card table-card">
-        <h2>Events</h2>
-        <EmptyNote>The user has had no events. track-event records them.</EmptyNote>
-      </section>
-    )
-  }
+  if (events.length === 0)
+    return <EmptyCard title="Events">The user has had no events. track-event records them.</EmptyCard>
   return (
     <TableCard title="Events">
       <thead>
@@ -76,14 +71,7 @@ interface NamedProps {
 }
 
 function Named({ title, values, empty }: NamedProps) {
-  if (values.length === 0) {
-    return (
-      <section className="card table-card">
-        <h2>{title}</h2>
-        <EmptyNote>{empty}</EmptyNote>
-      </section>
-    )
-  }
+  if (values.length === 0) return <EmptyCard title={title}>{empty}</EmptyCard>
   return (
     <TableCard title={title}>
       <tbody>

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { freePort } from '@nextvisit/local-stack'
+import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { type Browser, type Page, startBrowser } from '@nextvisit/testing/browser'
+import { expect } from 'vitest'
+
+const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let stack: ThrowAwayStack | undefined
+let browser: Browser | undefined
+/** Addresses of other machines that a page has asked, errors in pages, dialogs that opened. */
+const surprises: string[] = []
+
+/** Starts the one product and the one browser of all specs of the console. */
+export async function startConsole(): Promise<void> {
+  ;[stack, browser] = await Promise.all([
+    startThrowAwayStack(undefined, { consolePort: await freePort() }),
+    startBrowser(),
+  ])
+}
+
+export async function stopConsole(): Promise<void> {
+  await browser?.close()
+  await stack?.remove()
+}
+
+/** Throws if a page did what none may do: ask another machine, fail, open a dialog, break the policy. */
+export function requireNoSurprise(): void {
+  const [surprise] = surprises.splice(0)
+  if (surprise !== undefined) throw new Error(`A page did what it may not: ${surprise}`)
+}
+
+/** The product behind the console. */
+export function consoleStack(): ThrowAwayStack {
+  if (!stack) throw new Error('The product is not running: call startConsole first')
+  return stack
+}
+
+export function theConsole(of = consoleStack()): NonNullable<ThrowAwayStack['console']> {
+  if (!of.console) throw new Error('The stack has no console')
+  return of.console
+}
+
+export async function openPage(): Promise<Page> {
+  if (!browser) throw new Error('There is no browser: call startConsole first')
+  const page = await (await browser.newContext({ locale: 'en-US' })).newPage()
+  page.setDefaultTimeout(30_000)
+  page.on('request', (request) => {
+    if (!request.url().startsWith(theConsole().url)) surprises.push(request.url())
+  })
+  page.on('pageerror', (error) => surprises.push(String(error)))
+  page.on('console', (message) => {
+    if (/Content.Security|Trusted/.test(message.text())) surprises.push(message.text())
+  })
+  page.on('dialog', (dialog) => {
+    surprises.push(dialog.message())
+    void dialog.dismiss()
+  })
+  await page.goto(theConsole().url)
+  return page
+}
+
+/** Fills in the form of a page that nobody has signed in to, and sees the Overview. */
+export async function signInOn(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token').fill(token)
+  await page.getByLabel('Your name').fill('Grace')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+}
+
+export async function signIn(token: string): Promise<Page> {
+  const page = await openPage()
+  await signInOn(page, token)
+  return page
+}
+
+/** What axe-core finds on the screen as it is. */
+export async function faultsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      readonly axe: {
+        readonly run: () => Promise<{ readonly violations: readonly { id: string; nodes: { html: string }[] }[] }>
+      }
+    }
+    const { violations } = await axe.run()
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+  })
+}
+
+/** Identifies a user with *Try it*, and stays there. */
+export async function tryAsUser(page: Page, userName: string, plan = 'pro'): Promise<void> {
+  await page.getByRole('link', { name: 'Try it' }).click()
+  await page.getByLabel('userName').fill(userName)
+  await page.getByLabel('Trait plan').selectOption(plan)
+  await page.getByRole('button', { name: 'Identify' }).click()
+  await page.getByText('"message": "ok"').waitFor()
+}
+
+/** Looks a user up, and sees the timeline. */
+export async function find(page: Page, searched: string): Promise<void> {
+  await page.getByRole('link', { name: 'Users', exact: true }).first().click()
+  await page.getByLabel('userName or requestId').fill(searched)
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByRole('tab', { name: 'Timeline' }).waitFor()
+}
+
+/** A request as another program sends it. */
+export async function send(
+  api: string,
+  init: RequestInit,
+): Promise<{ readonly status: number; readonly error: unknown }> {
+  const response = await fetch(`${theConsole().url}/api/${api}`, init)
+  const body = (await response.json()) as { readonly error?: unknown }
+  return { status: response.status, error: body.error }
+}
+
+/** Headers of the console's own pages. */
+export const OWN = { 'content-type': 'application/json', 'x-nextvisit-console': '1' }
+
+export async function cookieOf(page: Page): Promise<string> {
+  const [cookie] = await page.context().cookies()
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
+  return `${cookie?.name}=${cookie?.value}`
+}
