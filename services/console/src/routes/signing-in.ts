@@ -46,8 +46,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
     const checked = checkToken(body.data.token)
     if (checked.outcome === 'too-many') {
       response.set('retry-after', String(checked.retryAfterSeconds))
-      logger.warn({}, 'too many wrong tokens: nobody may sign in for a while')
-      const message = `Too many wrong tokens. Try again in ${checked.retryAfterSeconds} s.`
+      const message = `This is not a token of this console, and there were too many wrong ones. Try again in ${checked.retryAfterSeconds} s.`
       return sendRefusal(response, refuse(429, 'too-many', message))
     }
     if (checked.outcome === 'refused') {
