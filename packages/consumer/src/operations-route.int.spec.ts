@@ -1,36 +1,11 @@
 import { OperationsAnswer } from '@nextvisit/contracts'
-import { type Db, sql } from '@nextvisit/database'
-import { createMetrics } from '@nextvisit/service-kit'
-import { createTestDatabase } from '@nextvisit/testing'
-import { expect, inject, it, onTestFinished } from 'vitest'
-import { visitsConsumer } from '../test/visits-consumer.ts'
-import { openPools } from './open-pools.ts'
+import { queryOf } from '@nextvisit/database'
+import { expect, it } from 'vitest'
+import { givenLetters, givenReadDb } from '../test/given-letters.ts'
 import { createOperationsRoute } from './operations-route.ts'
 
-async function givenDb(): Promise<Db> {
-  const consumer = visitsConsumer()
-  const database = await createTestDatabase(inject('databaseUrl'), consumer)
-  const metrics = createMetrics('spec')
-  const pools = await openPools(consumer, { databaseUrl: database.url, clientId: 'spec', metrics })
-  onTestFinished(async () => {
-    await Promise.all(Object.values(pools).map((db: Db) => db.$disconnect()))
-    await database.drop()
-  })
-  return pools.readDb
-}
-
-/** Dead letters of `visits` at offsets 0, 1, 2, …, a minute apart. */
-async function givenLetters(db: Db, letters: readonly { readonly reason: string; readonly state: string }[]) {
-  for (const [offset, { reason, state }] of letters.entries()) {
-    const recordTime = new Date(Date.UTC(2026, 10, 23, 3, offset))
-    await db.$executeRaw(sql`
-      INSERT INTO dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version, state)
-      VALUES ('visits', 'user-events', 0, ${offset}::bigint, '{}', ${recordTime}::timestamptz, ${reason}, '0', ${state})`)
-  }
-}
-
 it('groups the dead letters that wait by their cause, and shows how far partitions are folded', async () => {
-  const readDb = await givenDb()
+  const readDb = await givenReadDb()
   await givenLetters(readDb, [
     { reason: 'value is null', state: 'dead' },
     { reason: 'value is not JSON', state: 'dead' },
@@ -50,7 +25,11 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
     ticksFailMs: 0,
     alarms: [halted],
   }
-  const route = createOperationsRoute({ projection: 'visits', runner: { progress: () => [progress] }, readDb })
+  const route = createOperationsRoute({
+    projection: 'visits',
+    runner: { progress: () => [progress] },
+    query: queryOf(readDb),
+  })
   const answer = await route.handle({}, { signal: new AbortController().signal, deadlineAt: 0 })
   expect(OperationsAnswer.parse(answer)).toEqual({
     partitions: [
@@ -75,6 +54,7 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
     deadLetters: [
       {
         cause: 'value is not JSON',
+        causeId: expect.stringMatching(/^c[0-9a-f]+$/),
         dead: 1,
         toRetry: 1,
         oldest: '2026-11-23T03:01:00.000Z',
@@ -83,6 +63,7 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
       },
       {
         cause: 'value is null',
+        causeId: expect.stringMatching(/^c[0-9a-f]+$/),
         dead: 1,
         toRetry: 0,
         oldest: '2026-11-23T03:00:00.000Z',

@@ -1,25 +1,32 @@
 import { type DeadLetterGroup, INTERNAL_ROUTES, type OperationsAnswer, type OwnedPartition } from '@nextvisit/contracts'
-import { type Db, sql } from '@nextvisit/database'
-import type { PartitionProgress, ProjectionRunner } from '@nextvisit/projection'
+import type { Query } from '@nextvisit/database'
+import {
+  type DeadLetterCause,
+  type PartitionProgress,
+  type ProjectionRunner,
+  readDeadLetterCauses,
+} from '@nextvisit/projection'
 import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
 import { z } from 'zod'
 
 export interface OperationsRouteParts {
   readonly projection: string
   readonly runner: Pick<ProjectionRunner, 'progress'>
-  readonly readDb: Db
+  readonly query: Query
 }
 
 const MAX_GROUPS = 200
 
 /** What operators ask every consumer: how far this process has folded its partitions, and the dead letters of the service. */
-export function createOperationsRoute({ projection, runner, readDb }: OperationsRouteParts): InternalRoute {
+export function createOperationsRoute({ projection, runner, query }: OperationsRouteParts): InternalRoute {
   return internalRoute(
     INTERNAL_ROUTES.readOperations,
     z.object({}),
     async (): Promise<OperationsAnswer> => ({
       partitions: runner.progress().map(ownedPartition),
-      deadLetters: await readDeadLetters(readDb, projection),
+      deadLetters: (await readDeadLetterCauses(query, projection, { withSettled: false, limit: MAX_GROUPS })).map(
+        groupOf,
+      ),
     }),
   )
 }
@@ -49,21 +56,6 @@ function ownedPartition({
   }
 }
 
-interface GroupRow extends Omit<DeadLetterGroup, 'oldest' | 'newest'> {
-  readonly oldest: Date
-  readonly newest: Date
-}
-
-/** The largest groups first. */
-async function readDeadLetters(db: Db, projection: string): Promise<DeadLetterGroup[]> {
-  const rows = await db.$queryRaw<GroupRow[]>(sql`
-    SELECT reason AS cause,
-           count(*) FILTER (WHERE state = 'dead')::int AS dead,
-           count(*) FILTER (WHERE state = 'retry')::int AS "toRetry",
-           min(record_time) AS oldest, max(record_time) AS newest,
-           (array_agg(id ORDER BY record_time, id))[1]::text AS example
-    FROM dead_letters
-    WHERE projection = ${projection} AND state IN ('dead', 'retry')
-    GROUP BY reason ORDER BY count(*) DESC, reason LIMIT ${MAX_GROUPS}`)
-  return rows.map((row) => ({ ...row, oldest: row.oldest.toISOString(), newest: row.newest.toISOString() }))
+function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example }: DeadLetterCause): DeadLetterGroup {
+  return { cause, causeId, dead, toRetry, oldest: oldest.toISOString(), newest: newest.toISOString(), example }
 }

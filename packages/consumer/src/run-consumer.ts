@@ -1,5 +1,6 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
+import { queryOf } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import { createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
@@ -16,6 +17,7 @@ import {
 import { readConsumerConfig } from './config.ts'
 import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
+import { createDeadLetterRoutes } from './dead-letter-routes.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
 import { openPools } from './open-pools.ts'
 import { createOperationsRoute } from './operations-route.ts'
@@ -67,7 +69,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     ...config.internalServer,
     routes: [
       ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }),
-      createOperationsRoute({ projection: projection.name, runner, readDb }),
+      createOperationsRoute({ projection: projection.name, runner, query: queryOf(readDb) }),
+      ...createDeadLetterRoutes(projection.name, queryOf(readDb)),
     ],
     ...consumerHealth({ runner, catalog, db: foldDb }),
     metrics,

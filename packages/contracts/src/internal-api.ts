@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DeadLetterGroup } from './dead-letters.ts'
 import { DeviceFacts } from './device-info.ts'
 import { Instant, Month, SlugId, Uuid } from './primitives.ts'
 import { WaitingForm } from './queue-row.ts'
@@ -35,6 +36,16 @@ export const INTERNAL_ROUTES = {
   readDefinitions: '/internal/definitions/read',
   /** every consumer: the partitions that this process owns, and dead letters of the service by cause; an empty body. */
   readOperations: '/internal/operations/read',
+  /** every consumer: a page of the service's dead letters of one cause, `POST` with {@link DeadLettersQuery}. */
+  listDeadLetters: '/internal/dead-letters/list',
+  /** every consumer: one dead letter, `POST` with {@link DeadLetterQuery}; 404 where there is none. */
+  readDeadLetter: '/internal/dead-letters/read',
+  /** every consumer: retry or discard, `POST` with {@link DecideDeadLetters}. */
+  decideDeadLetters: '/internal/dead-letters/decide',
+  /** every consumer: what became of the letters of a decision, `POST` with {@link DecisionQuery}. */
+  readDecision: '/internal/dead-letters/decisions/read',
+  /** every consumer: make the record that a partition is halted at a dead letter, `POST` with {@link SetAside}. */
+  setAside: '/internal/halts/set-aside',
 } as const
 
 const place = { organization: SlugId, project: SlugId }
@@ -238,18 +249,6 @@ export const OwnedPartition = z.object({
   ),
 })
 export type OwnedPartition = z.infer<typeof OwnedPartition>
-/** Dead letters of a service that share what is wrong with them, and wait for somebody or for their next try. */
-export const DeadLetterGroup = z.object({
-  cause: z.string(),
-  dead: z.number().int(),
-  toRetry: z.number().int(),
-  /** Kafka's times of the oldest and of the newest record. */
-  oldest: Instant,
-  newest: Instant,
-  /** The id of the oldest, for `nextvisit dead-letters show`. */
-  example: z.string(),
-})
-export type DeadLetterGroup = z.infer<typeof DeadLetterGroup>
 export const OperationsAnswer = z.object({
   partitions: z.array(OwnedPartition),
   deadLetters: z.array(DeadLetterGroup),

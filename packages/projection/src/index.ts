@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
+export { askToSetAside, findLetterAt, type HaltedPlace, type SetAsideOutcome } from './ask-to-set-aside.ts'
 export { type Barrier, catchUp, createBarrier, waitSignal } from './barrier.ts'
+export * from './decide-dead-letters.ts'
 export * from './errors.ts'
 export { executeAll } from './execute-all.ts'
 export { isDuplicate, pruneOldRecords } from './idempotent-records.ts'
@@ -11,6 +13,17 @@ export { createPartitionFold, type PartitionFold } from './partition-fold.ts'
 export type { PartitionAlarm } from './partition-alarms.ts'
 export type { PartitionProgress } from './partition-progress.ts'
 export type * from './projection.ts'
+export {
+  type DeadLetterCause,
+  type DeadLetterState,
+  type DeadLetterSummary,
+  MAX_KEY_BYTES,
+  readDeadLetter,
+  readDeadLetterCauses,
+  readDeadLettersOfCause,
+  type WholeDeadLetter,
+} from './read-dead-letters.ts'
+export { escapeControls, readableBytes, type ReadableBytes } from './readable-bytes.ts'
 export { type JsonRow, readTogether } from './read-together.ts'
 export { rebuildInto, type RebuildOptions } from './rebuild.ts'
 export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOptions } from './projection-runner.ts'

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ConsoleConfig } from './config.ts'
+import { createDeadLetters } from './dead-letters/dead-letters.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
@@ -10,6 +11,7 @@ import { createKnownCatalog } from './known-catalog.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
+import { createDeadLetterRoutes } from './routes/dead-letter-routes.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
@@ -46,12 +48,15 @@ export async function createConsole(parts: ConsoleParts) {
   const canTry = async () =>
     parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
+  const { gateway: _gateway, ...consumers } = services
+  const deadLetters = createDeadLetters({ consumers, token })
   const app = createApp({
     site,
     sessions,
     routes: [
       createOverviewRoute(sampler, partitionCount, nowMs),
       createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
+      ...createDeadLetterRoutes(deadLetters),
       ...createUserRoutes({ catalog, users }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],

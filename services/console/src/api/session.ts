@@ -7,8 +7,13 @@ export type Role = z.infer<typeof Role>
 
 export const SignIn = z.strictObject({
   token: z.string().min(1).max(500),
-  /** Goes into the log with each change. Default: the role. */
-  name: z.string().trim().max(60).default(''),
+  /** Goes into the log with each change, and into rows. Default: the role. */
+  name: z
+    .string()
+    .trim()
+    .max(60)
+    .regex(/^\P{C}*$/u, 'must hold no control characters')
+    .default(''),
 })
 
 export const SessionAnswer = z.strictObject({

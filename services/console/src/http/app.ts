@@ -6,6 +6,7 @@ import express, {
   type RequestHandler,
   type Response,
 } from 'express'
+import type { ZodError } from 'zod'
 import type { ErrorAnswer } from '../api/session.ts'
 import type { Session, Sessions } from '../session/sessions.ts'
 import type { ApiRefusal, ApiRoute } from './api-route.ts'
@@ -77,11 +78,7 @@ function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): Reques
     if (!session) return sendRefusal(response, SIGNED_OUT)
     if (!mayCall(session, route)) return sendRefusal(response, notAllowed(route))
     const input = route.input.safeParse(inputOf(request))
-    if (!input.success) {
-      const [fault] = input.error.issues
-      const message = `${fault?.path.join('.') || 'input'}: ${fault?.message}`
-      return sendRefusal(response, refuse(400, 'bad-input', message))
-    }
+    if (!input.success) return sendRefusal(response, badInput(input.error))
     if (route.method === 'POST')
       logger.info({ action: route.path, ...whoIs(session), ...route.logged(input.data) }, 'console action')
     const result = await route.handle(input.data, session)
@@ -101,6 +98,11 @@ function notAllowed({ role }: ApiRoute): ApiRefusal {
 function inputOf(request: Request): object {
   const given = request.method === 'GET' ? request.query : (request.body as object | undefined)
   return { ...given, ...request.params }
+}
+
+/** Names the first field that does not fit. */
+export function badInput({ issues: [fault] }: ZodError): ApiRefusal {
+  return refuse(400, 'bad-input', `${fault?.path.join('.') || 'input'}: ${fault?.message}`)
 }
 
 /** As the log names who did something. */

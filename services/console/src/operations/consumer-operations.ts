@@ -1,4 +1,5 @@
 import type { OperationsAnswer, OwnedPartition } from '@nextvisit/contracts'
+import { withVisibleCause } from '../dead-letters/visible-cause.ts'
 import type { ConsumerOperations, PartitionLine } from '../api/operations.ts'
 
 /** What one process answered; undefined: it did not. */
@@ -33,7 +34,7 @@ export function consumerOperationsOf(parts: ConsumerOperationsParts): ConsumerOp
       (_, partition) => owned.get(partition) ?? withoutOwner(partition),
     ),
     // Each process knows those of the whole service.
-    deadLetters: answers[0]?.answer.deadLetters ?? null,
+    deadLetters: answers[0]?.answer.deadLetters.map((group) => withVisibleCause(group, withMessages)) ?? null,
   }
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from '@nextvisit/service-kit'
 import { type RequestHandler, Router } from 'express'
 import { type SessionAnswer, SignIn } from '../api/session.ts'
 import { refuse } from '../http/api-route.ts'
-import { sendRefusal, whoIs } from '../http/app.ts'
+import { badInput, sendRefusal, whoIs } from '../http/app.ts'
 import { clearSessionCookie, sessionIdOf, setSessionCookie } from '../http/session-cookie.ts'
 import type { Site } from '../http/site.ts'
 import type { TokenCheck } from '../session/check-token.ts'
@@ -22,7 +22,6 @@ const WRONG_TOKEN = refuse(
   'wrong-token',
   'This is not a token of this console. npx -y pnpm start prints it; elsewhere it is CONSOLE_TOKEN.',
 )
-const NO_TOKEN = refuse(400, 'bad-input', 'token: must be a text')
 
 /** `api/session`: GET says who is signed in (null: nobody), POST signs in, DELETE signs out. */
 export function createSigningIn({ site, sessions, checkToken, canTry, logger }: SigningInParts): RequestHandler {
@@ -42,7 +41,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
 
   router.post('/session', async (request, response) => {
     const body = SignIn.safeParse(request.body)
-    if (!body.success) return sendRefusal(response, NO_TOKEN)
+    if (!body.success) return sendRefusal(response, badInput(body.error))
     const checked = checkToken(body.data.token)
     if (checked.outcome === 'too-many') {
       response.set('retry-after', String(checked.retryAfterSeconds))

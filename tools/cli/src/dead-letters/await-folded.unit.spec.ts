@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { awaitFolded } from './await-folded.ts'
 
+const NONE = { retry: 0, retried: 0, dead: 0, discarded: 0 }
+
 function awaited(counts: readonly number[]) {
   const left = [...counts]
   const told: number[] = []
   const states = awaitFolded({
-    readStates: async () => new Map([['retry', left.length > 1 ? (left.shift() as number) : (left[0] ?? 0)]]),
+    readCounts: async () => ({ ...NONE, retry: left.length > 1 ? (left.shift() as number) : (left[0] ?? 0) }),
     onWaiting: (waiting) => told.push(waiting),
     stalledAfterMs: 5,
     lookEveryMs: 2,
@@ -16,11 +18,11 @@ function awaited(counts: readonly number[]) {
 describe('waiting for letters to be folded', () => {
   it('goes on for as long as there are fewer and fewer', async () => {
     const { states, told } = awaited([40, 35, 30, 25, 20, 15, 10, 5, 0])
-    expect(await states).toEqual(new Map([['retry', 0]]))
+    expect(await states).toEqual(NONE)
     expect(told).toEqual([40, 35, 30, 25, 20, 15, 10, 5])
   })
 
   it('ends where the number no longer goes down', async () => {
-    expect(await awaited([40, 20, 20]).states).toEqual(new Map([['retry', 20]]))
+    expect(await awaited([40, 20, 20]).states).toEqual({ ...NONE, retry: 20 })
   })
 })

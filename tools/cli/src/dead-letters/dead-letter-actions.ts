@@ -1,4 +1,16 @@
-import type { Client } from '@nextvisit/database'
+import { type Query, queryOn } from '@nextvisit/database'
+import {
+  countDead,
+  countDecided,
+  type DeadLetterCause,
+  decideDeadLetters,
+  type DecidedLetters,
+  findMissingLetters,
+  type LetterDecision,
+  type LetterSelection,
+  readDeadLetter,
+  readDeadLetterCauses,
+} from '@nextvisit/projection'
 import type { Environment } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { operatingUser } from '../config.ts'
@@ -8,22 +20,15 @@ import { complain, print, printTable } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { ask } from '../status/part.ts'
 import { awaitFolded } from './await-folded.ts'
-import {
-  countDead,
-  countStates,
-  decide,
-  findMissing,
-  type LetterGroup,
-  type LetterSelection,
-  readGroups,
-  readLetter,
-} from './dead-letter-store.ts'
 import { printLetter } from './print-letter.ts'
 import { letterNamed, type SelectionFlags, selectionOf } from './selection.ts'
 
 /** A consumer ticks once a second, and folds a hundred letters of a partition a tick. */
 const STALLED_AFTER_MS = 20_000
 const LOOK_EVERY_MS = 250
+/** More than a record can have. */
+const WHOLE_VALUE_BYTES = 2 ** 31 - 1
+const MAX_CAUSES = 10_000
 
 export interface ListFlags {
   readonly service?: string
@@ -37,7 +42,7 @@ export async function listLetters(env: Environment, { service, all = false, json
   const answers = await Promise.all(
     asked.map(async (consumer) => {
       const read = async () => ({
-        groups: await inConsumerDatabase(env, consumer, (client) => readGroups(client, consumer.name, all)),
+        groups: await inConsumerDatabase(env, consumer, (client) => readCauses(queryOn(client), consumer.name, all)),
       })
       return { service: consumer.name, answer: await ask(read, (error) => error.message) }
     }),
@@ -51,7 +56,7 @@ export async function listLetters(env: Environment, { service, all = false, json
   if (away.length > 0) throw new CliError(`Not everybody could be asked.\n${away.join('\n')}`)
 }
 
-function printGroups(groups: readonly (LetterGroup & { readonly service: string })[], isAll: boolean): void {
+function printGroups(groups: readonly (DeadLetterCause & { readonly service: string })[], isAll: boolean): void {
   const [first] = groups
   if (!first) return print(isAll ? 'There never were any dead letters.' : 'There are no dead letters.')
   const settled = isAll ? ['RETRIED', 'DISCARDED'] : []
@@ -78,10 +83,10 @@ export async function showLetter(
 ): Promise<void> {
   const { service, id } = letterNamed(name)
   const letter = await inConsumerDatabase(env, consumerNamed(service), (client) =>
-    readLetter(client, service, id, value),
+    readDeadLetter(queryOn(client), service, id, { maxValueBytes: value ? WHOLE_VALUE_BYTES : 0 }),
   )
   if (!letter) throw new CliError(`${name} is not there; nextvisit dead-letters list --all names all there are.`)
-  printLetter(name, letter)
+  printLetter(name, letter, value)
 }
 
 export async function retryLetters(
@@ -91,20 +96,24 @@ export async function retryLetters(
   const selection = selectionOf(flags)
   const consumer = consumerNamed(flags.service)
   await inConsumerDatabase(env, consumer, async (client) => {
-    await requireThere(client, consumer.name, selection)
-    const ids = await decide(client, consumer.name, selection, { state: 'retry', by: operatingUser() })
-    if (ids.length === 0) return print('None of these is dead: there is nothing to retry.')
-    print(`${ids.length} to be tried again.`)
+    const query = queryOn(client)
+    await requireThere(query, consumer.name, selection)
+    const { count, decidedAt } = await decideAll(query, consumer.name, selection, 'retry')
+    if (!decidedAt) return print('None of these is dead: there is nothing to retry.')
+    print(`${count} to be tried again.`)
     if (!flags.wait) return
     const progress = createProgress()
-    const states = await awaitFolded({
-      readStates: () => countStates(client, ids),
-      onWaiting: (left) => progress.report((ids.length - left) / ids.length, ids.length - left),
+    const {
+      retried,
+      dead,
+      retry: waiting,
+    } = await awaitFolded({
+      readCounts: () => countDecided(query, consumer.name, decidedAt),
+      onWaiting: (left) => progress.report((count - left) / count, count - left),
       stalledAfterMs: STALLED_AFTER_MS,
       lookEveryMs: LOOK_EVERY_MS,
     }).finally(progress.end)
-    print(`${states.get('retried') ?? 0} folded.`)
-    const [dead, waiting] = [states.get('dead') ?? 0, states.get('retry') ?? 0]
+    print(`${retried} folded.`)
     if (dead > 0) complain(`${dead} dead again; nextvisit dead-letters list shows what is wrong with them now.`)
     if (waiting > 0)
       complain(
@@ -119,26 +128,47 @@ export async function discardLetters(env: Environment, flags: SelectionFlags & {
   const selection = selectionOf(flags)
   const consumer = consumerNamed(flags.service)
   await inConsumerDatabase(env, consumer, async (client) => {
-    await requireThere(client, consumer.name, selection)
+    const query = queryOn(client)
+    await requireThere(query, consumer.name, selection)
     if (!flags.yes) {
-      const count = await countDead(client, consumer.name, selection)
-      if (count === 0) return print(NOTHING_TO_DISCARD)
-      throw new CliError(`${count} would be discarded, and never folded. Nothing was done; add --yes.`, EXIT.usage)
+      const dead = await countDead(query, consumer.name, selection)
+      if (dead === 0) return print(NOTHING_TO_DISCARD)
+      throw new CliError(`${dead} would be discarded, and never folded. Nothing was done; add --yes.`, EXIT.usage)
     }
-    const ids = await decide(client, consumer.name, selection, { state: 'discarded', by: operatingUser() })
-    print(ids.length === 0 ? NOTHING_TO_DISCARD : `${ids.length} discarded.`)
+    const { count } = await decideAll(query, consumer.name, selection, 'discarded')
+    print(count === 0 ? NOTHING_TO_DISCARD : `${count} discarded.`)
   })
 }
 
 const NOTHING_TO_DISCARD = 'None of these is dead: there is nothing to discard.'
 
 /** An id that was mistyped must not pass for a letter that is dealt with already. */
-async function requireThere(client: Client, service: string, selection: LetterSelection): Promise<void> {
+async function requireThere(query: Query, service: string, selection: LetterSelection): Promise<void> {
   if (selection.by !== 'ids') return
-  const missing = await findMissing(client, service, selection.ids)
+  const missing = await findMissingLetters(query, service, selection.ids)
   if (missing.length === 0) return
   const names = missing.map((id) => `${service}/${id}`).join(', ')
   throw new CliError(
     `There is no dead letter ${names}. Nothing was done; nextvisit dead-letters list --all names all there are.`,
   )
+}
+
+function readCauses(query: Query, service: string, withSettled: boolean): Promise<readonly DeadLetterCause[]> {
+  return readDeadLetterCauses(query, service, { withSettled, limit: MAX_CAUSES })
+}
+
+/** One decision, however many letters are selected. */
+async function decideAll(
+  query: Query,
+  service: string,
+  selection: LetterSelection,
+  state: LetterDecision['state'],
+): Promise<Omit<DecidedLetters, 'isFull'>> {
+  let [count, decidedAt] = [0, undefined as Date | undefined]
+  for (;;) {
+    const decided = await decideDeadLetters(query, service, selection, { state, by: operatingUser(), decidedAt })
+    count += decided.count
+    decidedAt ??= decided.decidedAt
+    if (!decided.isFull) return { count, decidedAt }
+  }
 }

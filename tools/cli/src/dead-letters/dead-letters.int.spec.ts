@@ -3,10 +3,17 @@ import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog'
 import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type Db, prepareServiceSchema, rolePassword, sql } from '@nextvisit/database'
+import { type Db, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
-import { coreMigrations, createPartitionFold, createProjectionRunner, type Projection } from '@nextvisit/projection'
+import {
+  coreMigrations,
+  createPartitionFold,
+  createProjectionRunner,
+  type DeadLetterCause,
+  type Projection,
+  readDeadLetterCauses,
+} from '@nextvisit/projection'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'
@@ -14,10 +21,8 @@ import { Client } from 'pg'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { type Ended, runNextvisit } from '../../test/run-nextvisit.ts'
-import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
 import { readStatus } from '../status/read-status.ts'
 import { discardLetters, listLetters, retryLetters } from './dead-letter-actions.ts'
-import { type LetterGroup, readGroups } from './dead-letter-store.ts'
 
 const MAIN = path.resolve(import.meta.dirname, '../main.ts')
 const ROLE = 'nextvisit_metering'
@@ -140,9 +145,8 @@ function nextvisitProcess(...args: readonly string[]): Promise<Ended> {
 }
 
 /** As `list --json` prints them, without a process for each look. */
-function groups(): Promise<readonly LetterGroup[]> {
-  const env = { METERING_DATABASE_URL: roleUrl }
-  return inConsumerDatabase(env, consumerNamed('metering'), (client) => readGroups(client, 'metering', false))
+function groups(): Promise<readonly DeadLetterCause[]> {
+  return readDeadLetterCauses(queryOf(db), 'metering', { withSettled: false, limit: 100 })
 }
 
 const countFolded = async () =>

@@ -1,5 +1,5 @@
+import type { LetterSelection } from '@nextvisit/projection'
 import { CliError, EXIT } from '../errors.ts'
-import type { LetterSelection } from './dead-letter-store.ts'
 
 export interface SelectionFlags {
   readonly service: string

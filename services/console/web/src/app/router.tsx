@@ -1,4 +1,6 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { Letter } from '../dead-letters/letter.tsx'
+import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
 import { Operations } from '../operations/operations.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
@@ -12,6 +14,13 @@ export type CommonSearch = { readonly tz?: 'utc' | undefined }
 
 export const USER_TABS = ['timeline', 'forms', 'profile'] as const
 export type UserTab = (typeof USER_TABS)[number]
+
+/** `cause`: its id. `after`: the last letter of the page before. `decision`: what was decided last here. */
+interface LettersSearch {
+  readonly cause?: string | undefined
+  readonly after?: number | undefined
+  readonly decision?: string | undefined
+}
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
@@ -48,6 +57,24 @@ const operations = createRoute({
   validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
 })
 
+const lettersOfCause = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/$consumer/dead-letters',
+  component: LettersOfCause,
+  validateSearch: (search): LettersSearch => ({
+    cause: text(search['cause']),
+    after: Number.isSafeInteger(search['after']) ? Number(search['after']) : undefined,
+    decision: text(search['decision']),
+  }),
+})
+
+const letter = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/$consumer/dead-letters/$id',
+  component: Letter,
+  validateSearch: (search): { readonly decision?: string | undefined } => ({ decision: text(search['decision']) }),
+})
+
 const tryIt = createRoute({
   getParentRoute: () => root,
   path: '/try',
@@ -56,7 +83,7 @@ const tryIt = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, findUser, user, operations, tryIt]),
+  routeTree: root.addChildren([overview, findUser, user, operations, lettersOfCause, letter, tryIt]),
   // Where the server says that the console lives.
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: false,

@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import type { ConsumerOperations, ConsumersAnswer } from '../../../src/api/operations.ts'
 import { getFrom } from '../app/call-api.ts'
+import { DeadLetterCauses } from '../dead-letters/causes.tsx'
 import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
-import { DeadLetters } from './dead-letters.tsx'
 import { Partitions } from './partitions.tsx'
 
 const AGAIN_AFTER_MS = 5_000
@@ -63,8 +63,8 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
   }
   return (
     <>
-      <Partitions partitions={partitions} />
-      <DeadLetters service={service} groups={deadLetters} />
+      <Partitions service={service} partitions={partitions} />
+      <DeadLetterCauses service={service} groups={deadLetters} />
     </>
   )
 }

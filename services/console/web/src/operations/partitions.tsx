@@ -2,11 +2,17 @@ import type { PartitionLine } from '../../../src/api/operations.ts'
 import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
+import { SetAside } from './set-aside.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
+export interface PartitionsProps {
+  readonly service: string
+  readonly partitions: readonly PartitionLine[]
+}
+
 /** Every partition with its owner, also those that nobody owns. */
-export function Partitions({ partitions }: { readonly partitions: readonly PartitionLine[] }) {
+export function Partitions({ service, partitions }: PartitionsProps) {
   return (
     <TableCard title="Partitions of user-events">
       <thead>
@@ -35,6 +41,7 @@ export function Partitions({ partitions }: { readonly partitions: readonly Parti
             </th>
             <td>
               <State line={line} />
+              <SetAside service={service} line={line} />
             </td>
             <td className="num">{line.owner ?? 'nobody'}</td>
             <td className="right num">{line.checkpoint ?? '–'}</td>

@@ -1,16 +1,17 @@
+import { Link } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/api/operations.ts'
-import { figure } from '../parts/figures.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
-export interface DeadLettersProps {
+export interface DeadLetterCausesProps {
   readonly service: string
   readonly groups: NonNullable<ConsumerOperations['deadLetters']>
 }
 
-/** Dead letters by cause, with the command that shows one. */
-export function DeadLetters({ service, groups }: DeadLettersProps) {
+/** Dead letters of a consumer by cause. */
+export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
   if (groups.length === 0)
     return <EmptyCard title="Dead letters">There are none: {service} could read every record.</EmptyCard>
   return (
@@ -27,13 +28,20 @@ export function DeadLetters({ service, groups }: DeadLettersProps) {
             </th>
             <th scope="col">Oldest record</th>
             <th scope="col">Newest record</th>
-            <th scope="col">Look at one</th>
           </tr>
         </thead>
         <tbody>
-          {groups.map(({ cause, dead, toRetry, oldest, newest, example }) => (
-            <tr key={cause}>
-              <th scope="row">{cause}</th>
+          {groups.map(({ cause, causeId, dead, toRetry, oldest, newest }) => (
+            <tr key={causeId}>
+              <th scope="row" className="value">
+                <Link
+                  to="/operations/$consumer/dead-letters"
+                  params={{ consumer: service }}
+                  search={{ cause: causeId }}
+                >
+                  {cause}
+                </Link>
+              </th>
               <td className="right num">{figure(dead)}</td>
               <td className="right num">{figure(toRetry)}</td>
               <td>
@@ -42,18 +50,12 @@ export function DeadLetters({ service, groups }: DeadLettersProps) {
               <td>
                 <Time at={newest} />
               </td>
-              <td>
-                <code>
-                  nextvisit dead-letters show {service}/{example}
-                </code>
-              </td>
             </tr>
           ))}
         </tbody>
       </TableCard>
       <p className="quiet hint">
-        docs/runbooks/dead-letters.md says how to retry or discard them: nextvisit dead-letters retry --service{' '}
-        {service}
+        A cause leads to its records, and to what can be done. Runbook: <code>docs/runbooks/dead-letters.md</code>
       </p>
     </>
   )

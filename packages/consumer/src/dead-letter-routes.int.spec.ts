@@ -1,0 +1,129 @@
+import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { type Db, queryOf, sql } from '@nextvisit/database'
+import { countDead, readDeadLetterCauses } from '@nextvisit/projection'
+import { describe, expect, it } from 'vitest'
+import { givenLetters, givenReadDb } from '../test/given-letters.ts'
+import { createDeadLetterRoutes } from './dead-letter-routes.ts'
+
+const NOT_JSON = 'value is not JSON'
+
+/** A call as the internal server makes it. */
+function callsOf(db: Db) {
+  const routes = createDeadLetterRoutes('visits', queryOf(db))
+  return async (name: keyof typeof INTERNAL_ROUTES, body: object): Promise<object | symbol> => {
+    const route = routes.find(({ path }) => path === INTERNAL_ROUTES[name])
+    if (!route) throw new Error(`There is no route ${name}`)
+    return route.handle(route.schema.parse(body), { signal: new AbortController().signal, deadlineAt: 0 })
+  }
+}
+
+async function causeIdOf(db: Db, reason: string): Promise<string> {
+  const causes = await readDeadLetterCauses(queryOf(db), 'visits', { withSettled: false, limit: 10 })
+  return causes.find(({ cause }) => cause === reason)?.causeId ?? ''
+}
+
+describe('the dead letters of a cause', () => {
+  it('come in pages, the first that died first, without those that are settled', async () => {
+    const db = await givenReadDb()
+    const call = callsOf(db)
+    await givenLetters(db, [
+      { reason: NOT_JSON },
+      { reason: 'type is unknown' },
+      { reason: NOT_JSON, state: 'retry' },
+      { reason: NOT_JSON, state: 'discarded' },
+      { reason: NOT_JSON },
+    ])
+    const causeId = await causeIdOf(db, NOT_JSON)
+    const first = await call('listDeadLetters', { causeId, limit: 2 })
+    expect(first).toMatchObject({ letters: [{ id: '1', cause: NOT_JSON, causeId }, { id: '3' }], next: '3' })
+    expect(await call('listDeadLetters', { causeId, limit: 2, after: '3' })).toMatchObject({
+      letters: [{ id: '5', state: 'dead', topic: 'user-events', partition: 0, offset: '4' }],
+      next: null,
+    })
+  })
+})
+
+describe('one dead letter', () => {
+  it.each([
+    ['broken JSON', Buffer.from('{"broken'), { form: 'text', text: '{"broken', isCut: false }],
+    ['JSON', Buffer.from('{"a":1}'), { form: 'json', text: '{"a":1}', isCut: false }],
+    ['other bytes', Buffer.from([0, 255]), { form: 'hex', text: '00ff', isCut: false }],
+    ['a very long text', Buffer.alloc(70_000, 'é'), { form: 'text', text: 'é'.repeat(32_768), isCut: true }],
+  ])('shows %s, and only where that is asked for', async (_, value, shown) => {
+    const db = await givenReadDb()
+    const call = callsOf(db)
+    await givenLetters(db, [{ reason: NOT_JSON, value }])
+    const own = { id: '1', state: 'dead', valueBytes: value.byteLength }
+    expect(await call('readDeadLetter', { id: '1', withContent: false })).toMatchObject({ ...own, content: null })
+    expect(await call('readDeadLetter', { id: '1', withContent: true })).toMatchObject({
+      ...own,
+      content: { key: null, headers: [{ name: 'ce_id', value: String.raw`a\u001bb` }], value: shown },
+    })
+    expect(typeof (await call('readDeadLetter', { id: '2', withContent: true }))).toBe('symbol')
+  })
+})
+
+describe('a decision', () => {
+  it('is made for the dead of a cause, once, with who decided; and can be followed', async () => {
+    const db = await givenReadDb()
+    const call = callsOf(db)
+    await givenLetters(db, [
+      { reason: NOT_JSON },
+      { reason: NOT_JSON },
+      { reason: NOT_JSON, state: 'discarded' },
+      { reason: 'type is unknown' },
+    ])
+    const selected = { by: 'causeId', causeId: await causeIdOf(db, NOT_JSON) }
+    const asked = { selected, decision: 'retry', by: 'Grace' }
+    const decided = (await call('decideDeadLetters', asked)) as { decidedAt: string }
+    expect(decided).toMatchObject({ count: 2, isFull: false })
+    expect(await call('decideDeadLetters', asked)).toEqual({ count: 0, decidedAt: null, isFull: false })
+
+    const { decidedAt } = decided
+    const follow = () => call('readDecision', { decidedAt })
+    expect(await follow()).toEqual({ retry: 2, retried: 0, dead: 0, discarded: 0, deadAgain: [] })
+    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retried' WHERE id = 1`)
+    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'dead', reason = 'type is unknown' WHERE id = 2`)
+    expect(await follow()).toMatchObject({
+      retry: 0,
+      retried: 1,
+      dead: 1,
+      deadAgain: [{ cause: 'type is unknown', count: 1 }],
+    })
+    expect(await call('readDeadLetter', { id: '1', withContent: false })).toMatchObject({
+      decidedBy: 'Grace',
+      decidedAt,
+    })
+  })
+
+  it('discards the letters that are named, and no other', async () => {
+    const db = await givenReadDb()
+    const call = callsOf(db)
+    await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
+    const selected = { by: 'ids', ids: ['2', '99'] }
+    expect(await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })).toMatchObject({ count: 1 })
+    expect(await call('readDeadLetter', { id: '2', withContent: false })).toMatchObject({ state: 'discarded' })
+    expect(await countDead(queryOf(db), 'visits', { by: 'all' })).toBe(1)
+  })
+})
+
+describe('setting aside', () => {
+  it('is asked for at the record that halts the partition, and nowhere else', async () => {
+    const db = await givenReadDb()
+    const call = callsOf(db)
+    await db.$executeRaw(sql`
+      INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', 'user-events', 3, 7)`)
+    await db.$executeRaw(sql`
+      INSERT INTO partition_alarms (projection, topic, partition, kind, "offset", record_id, code, message)
+      VALUES ('visits', 'user-events', 3, 'halted', 7, 'none', 'FOLD_FAILED', 'a bug')`)
+    const asked = { topic: 'user-events', partition: 3, offset: '7', by: 'Grace' }
+    expect(await call('setAside', { ...asked, offset: '8' })).toEqual({
+      outcome: 'refused',
+      reason: 'visits is halted on user-events/3 at offset 7, not at 8.',
+    })
+    expect(await call('setAside', asked)).toEqual({ outcome: 'asked' })
+    expect(await call('setAside', { ...asked, by: 'Bob' })).toEqual({ outcome: 'asked' })
+    const [alarm] = await db.$queryRaw<object[]>(sql`SELECT set_aside_by AS by FROM partition_alarms`)
+    expect(alarm).toEqual({ by: 'Grace' })
+  })
+})

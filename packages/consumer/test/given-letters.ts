@@ -1,0 +1,37 @@
+import { type Db, sql } from '@nextvisit/database'
+import { createMetrics } from '@nextvisit/service-kit'
+import { createTestDatabase } from '@nextvisit/testing'
+import { inject, onTestFinished } from 'vitest'
+import { openPools } from '../src/open-pools.ts'
+import { visitsConsumer } from './visits-consumer.ts'
+
+/** The connections for reads of the example consumer, on a database of its own. */
+export async function givenReadDb(): Promise<Db> {
+  const consumer = visitsConsumer()
+  const database = await createTestDatabase(inject('databaseUrl'), consumer)
+  const metrics = createMetrics('spec')
+  const pools = await openPools(consumer, { databaseUrl: database.url, clientId: 'spec', metrics })
+  onTestFinished(async () => {
+    await Promise.all(Object.values(pools).map((db: Db) => db.$disconnect()))
+    await database.drop()
+  })
+  return pools.readDb
+}
+
+export interface GivenLetter {
+  readonly reason: string
+  readonly state?: string
+  readonly value?: Buffer
+}
+
+/** Dead letters of `visits` with ids 1, 2, 3, … at offsets 0, 1, 2, …, a minute apart. */
+export async function givenLetters(db: Db, letters: readonly GivenLetter[]): Promise<void> {
+  for (const [offset, { reason, state = 'dead', value = null }] of letters.entries()) {
+    const recordTime = new Date(Date.UTC(2026, 10, 23, 3, offset))
+    await db.$executeRaw(sql`
+      INSERT INTO dead_letters
+        (projection, topic, partition, "offset", value, headers, record_time, reason, service_version, state)
+      VALUES ('visits', 'user-events', 0, ${offset}::bigint, ${value}::bytea, '{"ce_id": "a\\u001bb"}',
+              ${recordTime}::timestamptz, ${reason}, '0', ${state})`)
+  }
+}

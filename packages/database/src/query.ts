@@ -1,0 +1,14 @@
+import type { Client } from 'pg'
+import type { Db, Statement } from './sql.ts'
+
+/** Runs one statement, and resolves to its rows. Both a service's Prisma client and a command's connection can. */
+export type Query = <Row>(statement: Statement) => Promise<readonly Row[]>
+
+export function queryOf(db: Pick<Db, '$queryRaw'>): Query {
+  return <Row>(statement: Statement) => db.$queryRaw<Row[]>(statement)
+}
+
+export function queryOn(client: Client): Query {
+  return async <Row>({ text, values }: Statement) =>
+    (await client.query<Row & object>({ text, values: [...values] })).rows
+}

@@ -1,0 +1,43 @@
+import {
+  DeadLetter,
+  DeadLetterAnswer,
+  DeadLettersAnswer,
+  DecidedAnswer,
+  Decision,
+  DecisionAnswer,
+  Instant,
+  SelectedLetters,
+} from '@nextvisit/contracts'
+import { z } from 'zod'
+
+const service = z.string()
+
+/** A page of the dead letters of one cause that wait. */
+export const LettersQuery = z.strictObject({ service, causeId: z.string(), after: z.string().optional() })
+export const LettersAnswer = z.strictObject(DeadLettersAnswer.shape)
+export type LettersAnswer = z.infer<typeof LettersAnswer>
+export type LetterLine = z.infer<typeof DeadLetter>
+
+export const LetterPath = z.strictObject({ service, id: z.string().regex(/^\d{1,18}$/, 'must be a whole number') })
+export type LetterPath = z.infer<typeof LetterPath>
+
+/** `content` is null for a viewer who has not asked for it. */
+export const LetterAnswer = z.strictObject(DeadLetterAnswer.shape)
+export type LetterAnswer = z.infer<typeof LetterAnswer>
+
+export const Decide = z.strictObject({ service, decision: Decision, selected: SelectedLetters })
+export type Decide = z.infer<typeof Decide>
+export const Decided = z.strictObject(DecidedAnswer.shape)
+export type Decided = z.infer<typeof Decided>
+
+export const DecisionPath = z.strictObject({ service, decidedAt: Instant })
+export const DecisionProgress = z.strictObject(DecisionAnswer.shape)
+export type DecisionProgress = z.infer<typeof DecisionProgress>
+
+/** Of `user-events`. */
+export const SetAsideInput = z.strictObject({
+  service,
+  partition: z.number().int().min(0),
+  offset: z.string().regex(/^\d{1,18}$/, 'must be a whole number'),
+})
+export type SetAsideInput = z.infer<typeof SetAsideInput>

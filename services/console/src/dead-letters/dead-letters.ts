@@ -1,0 +1,77 @@
+import {
+  DeadLetterAnswer,
+  DeadLettersAnswer,
+  DecidedAnswer,
+  DecisionAnswer,
+  INTERNAL_ROUTES,
+  SetAsideAnswer,
+  TOPICS,
+} from '@nextvisit/contracts'
+import { createInternalClient } from '@nextvisit/service-kit'
+import type { ZodType } from 'zod'
+import type { Decide, LetterPath, SetAsideInput } from '../api/dead-letters.ts'
+import { answered, type ApiResult, refuse } from '../http/api-route.ts'
+
+/** What consumers know of their dead letters, and do with them. */
+export interface DeadLetters {
+  readonly list: (query: {
+    readonly service: string
+    readonly causeId: string
+    readonly after?: string | undefined
+  }) => Promise<ApiResult<DeadLettersAnswer>>
+  readonly read: (path: LetterPath, withContent: boolean) => Promise<ApiResult<DeadLetterAnswer>>
+  readonly decide: (asked: Decide, by: string) => Promise<ApiResult<DecidedAnswer>>
+  readonly follow: (decision: {
+    readonly service: string
+    readonly decidedAt: string
+  }) => Promise<ApiResult<DecisionAnswer>>
+  readonly setAside: (place: SetAsideInput, by: string) => Promise<ApiResult<SetAsideAnswer>>
+}
+
+export interface DeadLettersParts {
+  /** The addresses of each consumer's processes. */
+  readonly consumers: Readonly<Record<string, readonly string[]>>
+  readonly token: string
+}
+
+const ANSWER_WITHIN_MS = 5_000
+const LETTERS_PER_PAGE = 50
+const NO_CONSUMER = refuse(404, 'no-such-consumer', 'There is no such consumer. Operations names them.')
+const NO_LETTER = refuse(404, 'no-letter', 'There is no such dead letter.')
+
+/** Asks whichever process of the consumer answers: each knows the letters of the whole service. */
+export function createDeadLetters({ consumers, token }: DeadLettersParts): DeadLetters {
+  const clients = new Map(
+    Object.entries(consumers).map(([service, baseUrls]) => [
+      service,
+      createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS }),
+    ]),
+  )
+
+  async function ask<Answer>(
+    service: string,
+    route: string,
+    body: object,
+    schema: ZodType<Answer>,
+  ): Promise<ApiResult<Answer>> {
+    const client = clients.get(service)
+    if (!client) return NO_CONSUMER
+    const asked = await client.call(route, body, schema)
+    if (asked.outcome === 'answered') return answered(asked.answer)
+    if (asked.outcome === 'not-found') return NO_LETTER
+    const message = `${service} does not answer. See the Overview, then try again: asking twice changes nothing twice.`
+    return refuse(503, 'no-answer', message)
+  }
+
+  return {
+    list: ({ service, ...query }) =>
+      ask(service, INTERNAL_ROUTES.listDeadLetters, { ...query, limit: LETTERS_PER_PAGE }, DeadLettersAnswer),
+    read: ({ service, id }, withContent) =>
+      ask(service, INTERNAL_ROUTES.readDeadLetter, { id, withContent }, DeadLetterAnswer),
+    decide: ({ service, ...asked }, by) =>
+      ask(service, INTERNAL_ROUTES.decideDeadLetters, { ...asked, by }, DecidedAnswer),
+    follow: ({ service, decidedAt }) => ask(service, INTERNAL_ROUTES.readDecision, { decidedAt }, DecisionAnswer),
+    setAside: ({ service, ...place }, by) =>
+      ask(service, INTERNAL_ROUTES.setAside, { ...place, topic: TOPICS.userEvents, by }, SetAsideAnswer),
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  Decide,
+  Decided,
+  DecisionPath,
+  DecisionProgress,
+  LetterAnswer,
+  LetterPath,
+  LettersAnswer,
+  LettersQuery,
+  SetAsideInput,
+} from '../api/dead-letters.ts'
+import { Nothing } from '../api/session.ts'
+import type { DeadLetters } from '../dead-letters/dead-letters.ts'
+import { withVisibleCause } from '../dead-letters/visible-cause.ts'
+import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import type { Session } from '../session/sessions.ts'
+
+/** Dead letters of a consumer: look, retry, discard; and the record that halts a partition, set aside. */
+export function createDeadLetterRoutes(letters: DeadLetters): readonly ApiRoute[] {
+  const list = apiRoute({
+    method: 'GET',
+    path: 'dead-letters/:service',
+    role: 'viewer',
+    input: LettersQuery,
+    answer: LettersAnswer,
+    handle: async (query, { role }) => {
+      const page = await letters.list(query)
+      if (page.outcome === 'refused') return page
+      const visible = page.answer.letters.map((letter) => withVisibleCause(letter, role === 'operator'))
+      return answered({ ...page.answer, letters: visible })
+    },
+  })
+
+  const read = apiRoute({
+    method: 'GET',
+    path: 'dead-letters/:service/:id',
+    role: 'viewer',
+    input: LetterPath,
+    answer: LetterAnswer,
+    handle: async (path, session) => {
+      const isVisible = maySee(session, path)
+      const letter = await letters.read(path, isVisible)
+      return letter.outcome === 'refused' ? letter : answered(withVisibleCause(letter.answer, isVisible))
+    },
+  })
+
+  const reveal = apiRoute({
+    method: 'POST',
+    path: 'dead-letters/:service/:id/reveal',
+    role: 'viewer',
+    input: LetterPath,
+    answer: Nothing,
+    logged: ({ service, id }) => ({ letter: `${service}/${id}` }),
+    handle: (path, { revealed }) => {
+      revealed.add(nameOf(path))
+      return answered({})
+    },
+  })
+
+  const decide = apiRoute({
+    method: 'POST',
+    path: 'dead-letters/:service/decide',
+    role: 'operator',
+    input: Decide,
+    answer: Decided,
+    logged: ({ service, decision, selected }) => ({
+      service,
+      decision,
+      letters: selected.by === 'ids' ? selected.ids.join(', ') : `of cause ${selected.causeId}`,
+    }),
+    handle: (asked, { name }) => letters.decide(asked, name),
+  })
+
+  const follow = apiRoute({
+    method: 'GET',
+    path: 'dead-letters/:service/decisions/:decidedAt',
+    role: 'viewer',
+    input: DecisionPath,
+    answer: DecisionProgress,
+    handle: async (path, { role }) => {
+      const followed = await letters.follow(path)
+      if (followed.outcome === 'refused') return followed
+      const deadAgain = followed.answer.deadAgain.map((cause) => withVisibleCause(cause, role === 'operator'))
+      return answered({ ...followed.answer, deadAgain })
+    },
+  })
+
+  const setAside = apiRoute({
+    method: 'POST',
+    path: 'halts/:service/set-aside',
+    role: 'operator',
+    input: SetAsideInput,
+    answer: Nothing,
+    logged: ({ service, partition, offset }) => ({ service, partition: String(partition), offset }),
+    handle: async (place, { name }) => {
+      const asked = await letters.setAside(place, name)
+      if (asked.outcome === 'refused') return asked
+      if (asked.answer.outcome === 'refused')
+        return refuse(409, 'not-halted', `${asked.answer.reason} Nothing was done.`)
+      return answered({})
+    },
+  })
+
+  return [list, read, reveal, decide, follow, setAside]
+}
+
+/** Operators see everything; viewers see what they have asked for. */
+function maySee({ role, revealed }: Session, path: LetterPath): boolean {
+  return role === 'operator' || revealed.has(nameOf(path))
+}
+
+function nameOf({ service, id }: LetterPath): string {
+  return `${service}/${id}`
+}

@@ -1,0 +1,75 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { Decide as Asked, Decided } from '../../../src/api/dead-letters.ts'
+import { postTo } from '../app/call-api.ts'
+import { useSession } from '../app/session.ts'
+import { ActionDialog } from '../parts/action-dialog.tsx'
+import { figure } from '../parts/figures.ts'
+
+export interface DecideProps {
+  readonly consumer: string
+  readonly selected: Asked['selected']
+  /** How many of the selected are dead. */
+  readonly count: number
+}
+
+/** One request decides for so many. */
+const MAX_AT_ONCE = 10_000
+
+/** Retry or discard, for an operator, after a question. The address then names the decision, and shows what became of it. */
+export function Decide({ consumer, selected, count }: DecideProps) {
+  const { data: session } = useSession()
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  if (session?.role !== 'operator') return <p className="quiet">An operator may retry or discard.</p>
+
+  const decide = async (decision: Asked['decision']): Promise<void> => {
+    const { decidedAt } = await postTo<Decided>(`dead-letters/${consumer}/decide`, { decision, selected })
+    await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? undefined }) })
+    await client.invalidateQueries({ queryKey: ['consumers'] })
+    await client.invalidateQueries({ queryKey: ['dead-letters', consumer] })
+  }
+  const several = count > 1
+  const letters = several ? `${figure(Math.min(count, MAX_AT_ONCE))} dead letters` : 'this dead letter'
+  return (
+    <div className="actions">
+      <ActionDialog
+        label={several ? `Retry all ${figure(count)}` : 'Retry'}
+        action={`Retry ${letters}`}
+        onConfirm={() => decide('retry')}
+      >
+        <AtOnce count={count} />
+        <p>
+          {consumer} folds {several ? 'each of these records' : 'this record'} once more, now. That helps once the cause
+          is mended: what cannot be read is dead again, with its cause.
+        </p>
+        <p>
+          It is folded late, after newer records of the user, and queues and publishes nothing. Where the order matters,
+          replay {consumer} afterwards: <code>nextvisit replay {consumer}</code>
+        </p>
+      </ActionDialog>
+      <ActionDialog
+        label={several ? `Discard all ${figure(count)}` : 'Discard'}
+        action={`Discard ${letters}`}
+        isDanger
+        onConfirm={() => decide('discard')}
+      >
+        <AtOnce count={count} />
+        <p>
+          {consumer} never folds {several ? 'these records' : 'this record'}, not even in a replay. This cannot be
+          undone.
+        </p>
+        <p>The record stays in the log, and its letter is kept with your name and the time.</p>
+      </ActionDialog>
+    </div>
+  )
+}
+
+function AtOnce({ count }: { readonly count: number }) {
+  if (count <= MAX_AT_ONCE) return null
+  return (
+    <p>
+      These are the first {figure(MAX_AT_ONCE)} of {figure(count)}. Afterwards the others are still here.
+    </p>
+  )
+}

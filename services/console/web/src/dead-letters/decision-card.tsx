@@ -1,0 +1,99 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
+import type { DecisionProgress } from '../../../src/api/dead-letters.ts'
+import { getFrom } from '../app/call-api.ts'
+import { figure } from '../parts/figures.ts'
+import { Mark } from '../parts/mark.tsx'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { Time } from '../parts/time.tsx'
+
+export interface DecisionCardProps {
+  readonly consumer: string
+  /** Names the decision. */
+  readonly decidedAt: string
+}
+
+const AGAIN_AFTER_MS = 1_000
+
+/** What became of the letters that somebody retried or discarded. It follows them until none waits. */
+export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
+  const client = useQueryClient()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['decision', consumer, decidedAt],
+    queryFn: () => getFrom<DecisionProgress>(`dead-letters/${consumer}/decisions/${decidedAt}`),
+    refetchInterval: ({ state }) => (state.data && state.data.retry === 0 ? false : AGAIN_AFTER_MS),
+  })
+  const isThrough = data?.retry === 0
+  useEffect(() => {
+    if (!isThrough) return
+    void client.invalidateQueries({ queryKey: ['consumers'] })
+    void client.invalidateQueries({ queryKey: ['dead-letters', consumer] })
+  }, [client, consumer, isThrough])
+  // The button that was pressed may be gone: whoever uses a keyboard goes on from here.
+  const card = useRef<HTMLElement>(null)
+  useEffect(() => card.current?.focus(), [decidedAt])
+  return (
+    <section className="card decision" ref={card} tabIndex={-1} aria-label="What became of it">
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading what="what became of it" />}
+      {data && <Outcome consumer={consumer} decidedAt={decidedAt} progress={data} />}
+    </section>
+  )
+}
+
+function Outcome({ consumer, decidedAt, progress }: DecisionCardProps & { readonly progress: DecisionProgress }) {
+  const { retry, retried, dead, discarded, deadAgain } = progress
+  const all = retry + retried + dead + discarded
+  return (
+    <>
+      <p className="quiet">
+        Decided at <Time at={decidedAt} />
+      </p>
+      <output>
+        {all === 0 && <>Later decisions have changed all of these letters.</>}
+        {discarded > 0 && (
+          <p>
+            <Mark kind="none" label="discarded" /> {figure(discarded)} discarded: never folded, and kept.
+          </p>
+        )}
+        {retry > 0 && (
+          <p>
+            {figure(retry)} of {figure(all)} wait for {consumer} …
+          </p>
+        )}
+        {retried > 0 && (
+          <p>
+            <Mark kind="good" label="folded" /> {figure(retried)} folded.
+          </p>
+        )}
+        {dead > 0 && (
+          <p>
+            <Mark kind="critical" label="dead again" /> {figure(dead)} dead again.
+          </p>
+        )}
+      </output>
+      {retry > 0 && (
+        <>
+          <progress max={all} value={all - retry} aria-label="Retried" />
+          <p className="quiet hint">
+            The owner of each partition folds a hundred a second. A partition that is behind, halted or without an owner
+            retries nothing before it follows again: see Operations.
+          </p>
+        </>
+      )}
+      {deadAgain.length > 0 && (
+        <ul className="causes">
+          {deadAgain.map(({ cause, causeId, count }) => (
+            <li key={causeId}>
+              {figure(count)}:{' '}
+              <Link to="/operations/$consumer/dead-letters" params={{ consumer }} search={{ cause: causeId }}>
+                {cause}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

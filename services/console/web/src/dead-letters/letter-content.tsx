@@ -1,0 +1,93 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
+import { indentJson } from '../../../src/dead-letters/indent-json.ts'
+import { postTo } from '../app/call-api.ts'
+import { ErrorNote } from '../parts/notes.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { bytesText } from './bytes-text.ts'
+
+type Content = NonNullable<LetterAnswer['content']>
+type Shown = NonNullable<Content['value']>
+
+export interface LetterContentProps {
+  /** Of the letter in the API. */
+  readonly path: string
+  readonly name: string
+  readonly letter: LetterAnswer
+}
+
+/** What the record holds. A viewer asks for it first. */
+export function LetterContent({ path, name, letter: { content, valueBytes } }: LetterContentProps) {
+  if (content === null) return <Hidden path={path} valueBytes={valueBytes} />
+  return (
+    <>
+      <TableCard title="Key and headers">
+        <tbody>
+          <tr>
+            <th scope="row">key</th>
+            <td className="value">{content.key === null ? 'none' : <code>{content.key.text}</code>}</td>
+          </tr>
+          {content.headers.map((header) => (
+            <tr key={header.name}>
+              <th scope="row">{header.name}</th>
+              <td className="value">
+                <code>{header.value}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </TableCard>
+      <section className="card letter-value">
+        <h2>Value</h2>
+        <p className="quiet">
+          {bytesText(valueBytes)}
+          {content.value && `: ${formText(content.value)}`}
+        </p>
+        {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- who uses a keyboard must reach its scroll bar */}
+        {content.value && content.value.text !== '' && <pre tabIndex={0}>{laidOut(content.value)}</pre>}
+        {content.value?.isCut && (
+          <p className="quiet hint">
+            The whole value: <code>nextvisit dead-letters show {name} --value</code>
+          </p>
+        )}
+      </section>
+    </>
+  )
+}
+
+function laidOut({ form, text }: Shown): string {
+  return form === 'json' ? indentJson(text) : text
+}
+
+const FORMS: { readonly [Form in Shown['form']]: string } = {
+  json: 'JSON',
+  text: 'text that is not JSON',
+  hex: 'bytes that are no text, in hex',
+}
+
+function formText({ form, isCut }: Shown): string {
+  if (!isCut) return FORMS[form]
+  return form === 'hex' ? `the beginning of ${FORMS.hex}` : 'the beginning of a text'
+}
+
+/** The log says who looked. */
+function Hidden({ path, valueBytes }: { readonly path: string; readonly valueBytes: number | null }) {
+  const client = useQueryClient()
+  const reveal = useMutation({
+    mutationFn: () => postTo(`${path}/reveal`),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['dead-letters'] }),
+  })
+  return (
+    <section className="card letter-value">
+      <h2>Key, headers and value</h2>
+      <p className="quiet">{bytesText(valueBytes)}. They may hold personal data, so they are hidden.</p>
+      <div className="reveal">
+        <button type="button" onClick={() => reveal.mutate()} disabled={reveal.isPending}>
+          Show what the record holds
+        </button>
+        <small className="quiet">That you look is logged.</small>
+        {reveal.error && <ErrorNote error={reveal.error} />}
+      </div>
+    </section>
+  )
+}

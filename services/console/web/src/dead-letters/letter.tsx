@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { useParams, useSearch } from '@tanstack/react-router'
+import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
+import { getFrom } from '../app/call-api.ts'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+import { Decide } from './decide.tsx'
+import { DecisionCard } from './decision-card.tsx'
+import { LetterContent } from './letter-content.tsx'
+import { LetterState } from './letter-state.tsx'
+import { LettersHead } from './letters-head.tsx'
+
+const ROUTE = '/operations/$consumer/dead-letters/$id'
+
+/** One dead letter: where it is in the log, what is wrong with it, what the record holds. */
+export function Letter() {
+  const { consumer, id } = useParams({ from: ROUTE })
+  const { decision } = useSearch({ from: ROUTE })
+  const path = `dead-letters/${consumer}/${id}`
+  const { data, error, refetch } = useQuery({
+    queryKey: ['dead-letters', consumer, id],
+    queryFn: () => getFrom<LetterAnswer>(path),
+  })
+  return (
+    <>
+      <LettersHead consumer={consumer} title={`${consumer}/${id}`} {...(data && { causeId: data.causeId })}>
+        {data?.state === 'dead' && <Decide consumer={consumer} selected={{ by: 'ids', ids: [id] }} count={1} />}
+      </LettersHead>
+      {decision !== undefined && <DecisionCard consumer={consumer} decidedAt={decision} />}
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading what="the dead letter" />}
+      {data && (
+        <>
+          <About letter={data} />
+          <LetterContent path={path} name={`${consumer}/${id}`} letter={data} />
+        </>
+      )}
+    </>
+  )
+}
+
+function About({ letter }: { readonly letter: LetterAnswer }) {
+  const { state, cause, topic, partition, offset, recordTime, deadAt, serviceVersion, decidedBy, decidedAt } = letter
+  return (
+    <TableCard title="What happened">
+      <tbody>
+        <tr>
+          <th scope="row">Cause</th>
+          <td className="value">{cause}</td>
+        </tr>
+        <tr>
+          <th scope="row">State</th>
+          <td>
+            <LetterState state={state} />
+          </td>
+        </tr>
+        <tr>
+          <th scope="row">In the log</th>
+          <td className="num">
+            {topic}, partition {partition}, offset {offset}
+          </td>
+        </tr>
+        <tr>
+          <th scope="row">Record time</th>
+          <td>
+            <Time at={recordTime} />
+          </td>
+        </tr>
+        <tr>
+          <th scope="row">Dead since</th>
+          <td>
+            <Time at={deadAt} />
+          </td>
+        </tr>
+        <tr>
+          <th scope="row">Tried last by</th>
+          <td>version {serviceVersion} of the consumer</td>
+        </tr>
+        <tr>
+          <th scope="row">Decided by</th>
+          <td>
+            {decidedBy === null ? 'nobody yet' : decidedBy}
+            {decidedAt !== null && (
+              <>
+                , <Time at={decidedAt} />
+              </>
+            )}
+          </td>
+        </tr>
+      </tbody>
+    </TableCard>
+  )
+}

@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
+import type { LetterLine, LettersAnswer } from '../../../src/api/dead-letters.ts'
+import type { ConsumersAnswer } from '../../../src/api/operations.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+import { bytesText } from './bytes-text.ts'
+import { Decide } from './decide.tsx'
+import { DecisionCard } from './decision-card.tsx'
+import { LetterState } from './letter-state.tsx'
+import { LettersHead } from './letters-head.tsx'
+
+const ROUTE = '/operations/$consumer/dead-letters'
+const AGAIN_AFTER_MS = 5_000
+
+/** The dead letters of one cause, and what can be done with all of them. */
+export function LettersOfCause() {
+  const { consumer } = useParams({ from: ROUTE })
+  const { cause: causeId = '', after = 0, decision } = useSearch({ from: ROUTE })
+  const { data, error, refetch } = useQuery({
+    queryKey: ['dead-letters', consumer, causeId, after],
+    queryFn: () => getFrom<LettersAnswer>(`dead-letters/${consumer}?causeId=${causeId}&after=${after}`),
+    refetchInterval: AGAIN_AFTER_MS,
+  })
+  const consumers = useQuery({
+    queryKey: ['consumers'],
+    queryFn: () => getFrom<ConsumersAnswer>('consumers'),
+    refetchInterval: AGAIN_AFTER_MS,
+  })
+  const groups = consumers.data?.consumers.find(({ service }) => service === consumer)?.deadLetters
+  const group = groups?.find((one) => one.causeId === causeId)
+  const [first] = data?.letters ?? []
+  return (
+    <>
+      <LettersHead consumer={consumer} title={first?.cause ?? group?.cause ?? 'Dead letters'}>
+        {group && group.dead > 0 && (
+          <Decide consumer={consumer} selected={{ by: 'causeId', causeId }} count={group.dead} />
+        )}
+      </LettersHead>
+      {decision !== undefined && <DecisionCard consumer={consumer} decidedAt={decision} />}
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading what="the dead letters" />}
+      {data && data.letters.length === 0 && (
+        <EmptyNote>
+          No dead letter of {consumer} with this cause waits any more: they were folded, discarded, or are dead for
+          another cause. Operations shows what is left.
+        </EmptyNote>
+      )}
+      {data && data.letters.length > 0 && <Letters consumer={consumer} letters={data.letters} />}
+      <nav className="toolbar" aria-label="Pages">
+        {after === 0 ? (
+          <span />
+        ) : (
+          <Link to={ROUTE} params={{ consumer }} search={{ cause: causeId }}>
+            First page
+          </Link>
+        )}
+        {data?.next && (
+          <Link to={ROUTE} params={{ consumer }} search={{ cause: causeId, after: Number(data.next) }}>
+            Next page
+          </Link>
+        )}
+      </nav>
+    </>
+  )
+}
+
+function Letters({ consumer, letters }: { readonly consumer: string; readonly letters: readonly LetterLine[] }) {
+  return (
+    <TableCard title="Records, the first that died first">
+      <thead>
+        <tr>
+          <th scope="col">Letter</th>
+          <th scope="col">State</th>
+          <th scope="col">Record time</th>
+          <th scope="col">Dead since</th>
+          <th scope="col">In the log</th>
+          <th scope="col" className="right">
+            Value
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {letters.map(({ id, state, recordTime, deadAt, topic, partition, offset, valueBytes }) => (
+          <tr key={id}>
+            <th scope="row">
+              <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer, id }}>
+                {consumer}/{id}
+              </Link>
+            </th>
+            <td>
+              <LetterState state={state} />
+            </td>
+            <td>
+              <Time at={recordTime} />
+            </td>
+            <td>
+              <Time at={deadAt} />
+            </td>
+            <td className="num">
+              {topic}, partition {partition}, offset {offset}
+            </td>
+            <td className="right num">{bytesText(valueBytes)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableCard>
+  )
+}

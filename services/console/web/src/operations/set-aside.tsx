@@ -1,0 +1,35 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { SetAsideInput } from '../../../src/api/dead-letters.ts'
+import type { PartitionLine } from '../../../src/api/operations.ts'
+import { postTo } from '../app/call-api.ts'
+import { useSession } from '../app/session.ts'
+import { ActionDialog } from '../parts/action-dialog.tsx'
+
+/** For an operator, where the fold of one record halts a partition: the record becomes a dead letter. */
+export function SetAside({ service, line }: { readonly service: string; readonly line: PartitionLine }) {
+  const { data: session } = useSession()
+  const client = useQueryClient()
+  const setAside = useMutation({
+    mutationFn: (place: Omit<SetAsideInput, 'service'>) => postTo(`halts/${service}/set-aside`, place),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['consumers'] }),
+  })
+  const halt = line.alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
+  if (!halt || session?.role !== 'operator') return null
+  const { partition } = line
+  const { offset } = halt
+  if (setAside.isSuccess && setAside.variables.offset === offset)
+    return <output>The record at offset {offset} is being set aside. The partition continues within seconds.</output>
+  return (
+    <ActionDialog
+      label={`Set aside the record at offset ${offset}`}
+      action="Set it aside"
+      onConfirm={() => setAside.mutateAsync({ partition, offset })}
+    >
+      <p>
+        One record becomes a dead letter of {service}, and partition {partition} continues behind it. Once {service} is
+        mended, retry the dead letter: it is folded late.
+      </p>
+      <p>If a mended version can be deployed soon, do that instead: the partition then continues with the record.</p>
+    </ActionDialog>
+  )
+}
