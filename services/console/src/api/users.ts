@@ -18,11 +18,15 @@ export const FoundUser = UserPath
 
 const named = z.strictObject({ name: z.string(), value: z.string() })
 
+/** Whether a text is ours, so that the instants in it stand in the reader's zone. What a user said is shown as it is. */
+const withInstants = { withInstants: z.boolean() }
+
 export const GateLine = z.strictObject({
   gate: z.string(),
   outcome: z.enum(['passed', 'failed', 'not-looked-at']),
   /** What was compared. */
   words: z.string(),
+  ...withInstants,
 })
 
 export const FormLine = z.strictObject({
@@ -85,7 +89,7 @@ export const TimelineEntry = z.strictObject({
   kind: z.enum(['identify', 'event', 'visit', 'decision', 'queued', 'offered', 'delivered', 'expired', 'cancelled']),
   title: z.string(),
   /** Members of the fact. Values may be masked. */
-  details: z.array(named),
+  details: z.array(named.extend(withInstants)),
   /** The request that the entry comes from. */
   requestId: Uuid.nullable(),
 })

@@ -57,11 +57,14 @@ function decided(
     gate: gate.gate,
     outcome: gate.passed ? ('passed' as const) : ('failed' as const),
     words: comparedInWords(mask.gate(gate)),
+    // The others quote what the user or the event had.
+    withInstants: gate.gate !== 'where' && gate.gate !== 'audience',
   }))
   const rest = gatesNotLookedAt(gates).map((gate) => ({
     gate,
     outcome: 'not-looked-at' as const,
     words: 'not looked at: a gate before it failed',
+    withInstants: false,
   }))
   return {
     decision,

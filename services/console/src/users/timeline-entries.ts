@@ -4,6 +4,14 @@ import { formLinesOf } from './form-lines.ts'
 import type { Mask } from './mask.ts'
 import { namedValues } from './user-answer.ts'
 
+type Detail = TimelineEntry['details'][number]
+
+const detail = (name: string, value: string): Detail => ({ name, value, withInstants: false })
+const instantDetail = (name: string, value: string): Detail => ({ name, value, withInstants: true })
+/** What a user or an event had. */
+const said = (values: Readonly<Record<string, unknown>>, mask: Mask, prefix = ''): Detail[] =>
+  namedValues(values, mask).map(({ name, value }) => detail(prefix + name, value))
+
 export interface TimelineParts {
   readonly facts: readonly UserFact[]
   readonly formFacts: readonly FormFact[]
@@ -52,28 +60,28 @@ function entryOf(fact: UserFact, mask: Mask): TimelineEntry {
     const title = `Visit answered with form ${fact.formId}`
     return { ...common, requestId: fact.visitId, kind: 'offered', title, details: [] }
   }
-  const unchecked = fact.unchecked.map((check) => ({ name: 'unchecked', value: check }))
+  const unchecked = fact.unchecked.map((check) => detail('unchecked', check))
   if (fact.type === 'EventTracked') {
     const details = [
-      ...(fact.newEvent ? [{ name: 'new event', value: 'yes' }] : []),
-      ...(fact.evaluateTriggers ? [] : [{ name: 'triggers', value: 'not evaluated: too old when it came' }]),
-      ...(fact.occurredAt === fact.received ? [] : [{ name: 'occurred at', value: fact.occurredAt }]),
+      ...(fact.newEvent ? [detail('new event', 'yes')] : []),
+      ...(fact.evaluateTriggers ? [] : [detail('triggers', 'not evaluated: too old when it came')]),
+      ...(fact.occurredAt === fact.received ? [] : [instantDetail('occurred at', fact.occurredAt)]),
       ...unchecked,
-      ...namedValues(fact.properties ?? {}, mask),
+      ...said(fact.properties ?? {}, mask),
     ]
     return { ...common, kind: 'event', title: `Event ${fact.eventName}`, details }
   }
   const isVisit = fact.source === 'sdk'
   const { set = {}, setOnce = {}, increment = {}, decrement = {}, unset = [] } = fact.operations
   const details = [
-    ...namedValues(set, mask).map(({ name, value }) => ({ name: `set ${name}`, value })),
-    ...namedValues(setOnce, mask).map(({ name, value }) => ({ name: `set once ${name}`, value })),
-    ...namedValues(increment, mask).map(({ name, value }) => ({ name: `increment ${name}`, value })),
-    ...namedValues(decrement, mask).map(({ name, value }) => ({ name: `decrement ${name}`, value })),
-    ...unset.map((name) => ({ name: `unset ${name}`, value: '' })),
-    ...namedValues(fact.device, mask),
+    ...said(set, mask, 'set '),
+    ...said(setOnce, mask, 'set once '),
+    ...said(increment, mask, 'increment '),
+    ...said(decrement, mask, 'decrement '),
+    ...unset.map((name) => detail(`unset ${name}`, '')),
+    ...said(fact.device, mask),
     ...unchecked,
-    ...(fact.imported ? [{ name: 'imported', value: 'yes' }] : []),
+    ...(fact.imported ? [detail('imported', 'yes')] : []),
   ]
   return { ...common, kind: isVisit ? 'visit' : 'identify', title: isVisit ? 'Visit' : 'Identified', details }
 }
@@ -90,8 +98,8 @@ function formEntryOf(fact: FormFact): TimelineEntry {
   const details =
     fact.type === 'FormQueued'
       ? [
-          ...(fact.showFrom === fact.at ? [] : [{ name: 'shown from', value: fact.showFrom }]),
-          ...(fact.expiresAt ? [{ name: 'expires', value: fact.expiresAt }] : []),
+          ...(fact.showFrom === fact.at ? [] : [instantDetail('shown from', fact.showFrom)]),
+          ...(fact.expiresAt ? [instantDetail('expires', fact.expiresAt)] : []),
         ]
       : []
   const requestId = fact.type === 'FormQueued' ? fact.causeId : fact.type === 'FormDelivered' ? fact.visitId : null
@@ -103,7 +111,7 @@ function decisionEntryOf(decision: FormDecision, mask: Mask): TimelineEntry {
   const [line] = formLinesOf([decision], undefined, mask)
   const details = (line?.gates ?? [])
     .filter(({ outcome }) => outcome === 'failed')
-    .map(({ gate, words }) => ({ name: `gate ${gate}`, value: words }))
+    .map(({ gate, words, withInstants }) => ({ name: `gate ${gate}`, value: words, withInstants }))
   const title = `Form ${formId} not queued: ${decision.reason}`
   return { id: `${requestId}/${formId}`, at, kind: 'decision', title, details, requestId }
 }

@@ -49,6 +49,12 @@ describe('formLinesOf', () => {
     ])
   })
 
+  it('says which texts are ours: an instant that the user had must not be shown in another zone', () => {
+    const gates = formLinesOf([refused], config, SHOW_ALL).flatMap((form) => form.gates)
+    const ours = gates.filter(({ withInstants }) => withInstants).map(({ gate }) => gate)
+    expect(ours).toEqual(['live'])
+  })
+
   it('keeps a decision on a form that the workspace no longer has', () => {
     expect(formLinesOf([refused], { forms: [] }, SHOW_ALL)).toMatchObject([{ formId: 'nps', inWorkspace: false }])
   })

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { TryAnswer } from '../../../src/api/try-it.ts'
 import { postTo } from '../app/call-api.ts'
@@ -51,7 +52,7 @@ export function Step({ number, title, about, action, path, body, onAnswer, child
   )
 }
 
-function Exchange({ answer: { request, status, body } }: { readonly answer: TryAnswer }) {
+function Exchange({ answer: { request, status, body, user } }: { readonly answer: TryAnswer }) {
   return (
     <>
       <h3>
@@ -62,14 +63,36 @@ function Exchange({ answer: { request, status, body } }: { readonly answer: TryA
         Answer <span className={`pill ${status < 400 ? 'delivered' : 'expired'}`}>{status}</span>
       </h3>
       <pre>{indented(body)}</pre>
+      {hasQueuedNothing(body) && (
+        <p className="note">
+          <span>
+            No form was queued.{' '}
+            <Link to="/users/$organization/$project/$userId" params={user} search={{ tab: 'forms' }}>
+              See why, form by form
+            </Link>
+          </span>
+        </p>
+      )}
     </>
   )
 }
 
+/** The event was evaluated, and no form waits because of it. */
+function hasQueuedNothing(json: string): boolean {
+  const answer = parsed(json) as { readonly triggersEvaluated?: boolean; readonly formsQueued?: number } | undefined
+  return answer?.triggersEvaluated === true && answer.formsQueued === 0
+}
+
 function indented(json: string): string {
+  const answer = parsed(json)
+  return answer === undefined ? json : JSON.stringify(answer, null, 2)
+}
+
+/** undefined: it is no JSON. */
+function parsed(json: string): unknown {
   try {
-    return JSON.stringify(JSON.parse(json), null, 2)
+    return JSON.parse(json)
   } catch {
-    return json
+    return undefined
   }
 }

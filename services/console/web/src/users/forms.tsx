@@ -3,6 +3,7 @@ import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithTimes } from '../parts/with-times.tsx'
 
 /** For each form why, or why not, gate by gate; then what is and was in the user's queue. */
 export function Forms({ user: { forms, queue } }: { readonly user: UserAnswer }) {
@@ -49,11 +50,11 @@ function FormCard({ form }: { readonly form: FormLine }) {
       )}
       {gates.length > 0 && (
         <ol className="gates" aria-label={`Gates of ${formId}`}>
-          {gates.map(({ gate, outcome, words }) => (
+          {gates.map(({ gate, outcome, words, withInstants }) => (
             <li key={gate} className={outcome}>
               <Mark {...OUTCOMES[outcome]} />
               <b>{gate}</b>
-              <span>{words}</span>
+              <span>{withInstants ? <WithTimes text={words} /> : words}</span>
             </li>
           ))}
         </ol>

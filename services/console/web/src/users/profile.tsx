@@ -7,7 +7,13 @@ import { Time } from '../parts/time.tsx'
 
 /** What the user projector has folded of this user. */
 export function Profile({ user: { profile } }: { readonly user: UserAnswer }) {
-  if (!profile) return <EmptyNote>There is no profile: nobody has identified this user.</EmptyNote>
+  if (!profile)
+    return (
+      <EmptyNote>
+        There is no profile: nobody has identified this user. Traits, segments and events are shown from the first
+        identify-user on.
+      </EmptyNote>
+    )
   const { traits, device, segments, events } = profile
   return (
     <>

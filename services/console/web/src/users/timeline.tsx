@@ -4,6 +4,7 @@ import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithTimes } from '../parts/with-times.tsx'
 
 const MAX_DEPTH = 5
 
@@ -49,10 +50,10 @@ function Entry({ entry: { at, kind, title, details, requestId } }: { readonly en
         <p className="title">{title}</p>
         {details.length > 0 && (
           <dl className="details">
-            {details.map(({ name, value }) => (
+            {details.map(({ name, value, withInstants }) => (
               <div key={name + value}>
                 <dt>{name}</dt>
-                <dd>{value}</dd>
+                <dd>{withInstants ? <WithTimes text={value} /> : value}</dd>
               </div>
             ))}
           </dl>

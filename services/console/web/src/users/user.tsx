@@ -1,9 +1,10 @@
 import * as Tabs from '@radix-ui/react-tabs'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { UserAnswer } from '../../../src/api/users.ts'
-import { getFrom, postTo } from '../app/call-api.ts'
+import { getFrom } from '../app/call-api.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { Reveal } from '../parts/reveal.tsx'
 import { Time } from '../parts/time.tsx'
 import { Forms } from './forms.tsx'
 import { Profile } from './profile.tsx'
@@ -83,10 +84,7 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: string
             {profile.country && <>, {profile.country}</>}
           </p>
         ) : (
-          <p className="note empty">
-            Nobody has identified a user with this name in this project. Names are taken exactly as identify-user was
-            given them.
-          </p>
+          <Unknown organization={user.organization} project={user.project} />
         )}
       </div>
       {user.isMasked && <Reveal path={path} />}
@@ -94,20 +92,28 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: string
   )
 }
 
-/** A viewer asks for personal data; the log says who did. */
-function Reveal({ path }: { readonly path: string }) {
-  const client = useQueryClient()
-  const reveal = useMutation({
-    mutationFn: () => postTo(`${path}/reveal`),
-    onSuccess: () => client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith(path) }),
-  })
+/** Why there is nothing to see, and where to look. */
+function Unknown({ organization, project }: { readonly organization: string; readonly project: string }) {
   return (
-    <div className="reveal">
-      <button type="button" onClick={() => reveal.mutate()} disabled={reveal.isPending}>
-        Show personal data
-      </button>
-      <small className="quiet">Values are masked. That you look is logged.</small>
-      {reveal.error && <ErrorNote error={reveal.error} />}
+    <div className="note empty unknown">
+      <p>
+        Nobody has identified this user in the project {organization}/{project}: no identify-user and no visit with this
+        userName was accepted there. So no form can reach them.
+      </p>
+      <ul>
+        <li>
+          A userName is taken exactly as it was given, with capitals and spaces.{' '}
+          <Link to="/users" search={{ project: `${organization}/${project}` }}>
+            Search again
+          </Link>
+          , or choose another project there.
+        </li>
+        <li>Search for the requestId of an identify-user instead: it leads to the user whom that request named.</li>
+        <li>
+          A request that was refused leaves no user. The <Link to="/">Overview</Link> counts refusals by reason, and{' '}
+          <code>nextvisit refusals</code> lists the latest.
+        </li>
+      </ul>
     </div>
   )
 }

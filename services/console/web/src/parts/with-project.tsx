@@ -1,0 +1,51 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { ProjectsAnswer } from '../../../src/api/session.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyNote, ErrorNote, Loading } from './notes.tsx'
+
+/** The project that a screen shows, and those that it could show, `organization/project`. */
+export interface ChosenProject {
+  readonly organization: string
+  readonly project: string
+  readonly name: string
+  readonly names: readonly string[]
+}
+
+export interface WithProjectProps {
+  /** Of the address; absent, or not in the workspace: the first project. */
+  readonly chosen: string | undefined
+  readonly children: (project: ChosenProject) => ReactNode
+}
+
+/** What a screen shows of one project, once the projects are known. */
+export function WithProject({ chosen, children }: WithProjectProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['projects'],
+    queryFn: () => getFrom<ProjectsAnswer>('projects'),
+  })
+  if (!data) return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the projects" />
+  const names = data.projects.map(({ organization, project }) => `${organization}/${project}`)
+  const index = Math.max(0, names.indexOf(chosen ?? ''))
+  const [name, place] = [names[index], data.projects[index]]
+  if (name === undefined || !place)
+    return <EmptyNote>The workspace has no project yet. Apply a workspace file: nextvisit apply FILE.</EmptyNote>
+  return children({ ...place, name, names })
+}
+
+export interface ProjectSelectProps extends Pick<ChosenProject, 'name' | 'names'> {
+  readonly onChoose: (name: string) => void
+}
+
+export function ProjectSelect({ name, names, onChoose }: ProjectSelectProps) {
+  return (
+    <label>
+      Project
+      <select value={name} onChange={(event) => onChoose(event.target.value)}>
+        {names.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+    </label>
+  )
+}
