@@ -10,6 +10,12 @@ import {
 } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 
+/** Who applied it, and when (ISO instant), as far as the record says it. */
+export interface Applied {
+  readonly at: string | undefined
+  readonly by: string | undefined
+}
+
 /** A record of the catalog, as far as this version understands it (docs/decisions/0012). */
 export type CatalogRecord =
   | {
@@ -20,6 +26,7 @@ export type CatalogRecord =
       /** `null` removes the organization. */
       readonly config: OrganizationConfig | null
       readonly notUnderstood: readonly NotUnderstood[]
+      readonly applied?: Applied
     }
   /** Only the organization is known, its revision unless that cannot be read, and the keys that are understood. */
   | {
@@ -29,13 +36,19 @@ export type CatalogRecord =
       /** By project. */
       readonly keys: ReadonlyMap<string, readonly KeyEntry[]>
       readonly reason: string
+      readonly applied?: Applied
     }
   /** It names no organization. */
   | { readonly outcome: 'skipped'; readonly reason: string }
   /** It only says that an older record may be compacted away. */
   | { readonly outcome: 'tombstone' }
 
-const { organization: Organization, revision: Revision } = OrganizationConfiguredEnvelope.shape
+const {
+  organization: Organization,
+  revision: Revision,
+  appliedAt: At,
+  appliedBy: By,
+} = OrganizationConfiguredEnvelope.shape
 
 /** Never throws for data. */
 export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 'headers'>): CatalogRecord {
@@ -43,11 +56,12 @@ export function readCatalogRecord(record: Pick<FetchedRecord, 'key' | 'value' | 
   if (value === null) return { outcome: 'tombstone' }
   const decoded = decodeRecord(OrganizationConfiguredEnvelope, value, headers)
   if (decoded.outcome === 'rejected') return unreadable(record, decoded.reason)
-  const { id, organization, revision, config } = decoded.fact
-  if (config === null) return { outcome: 'read', id, organization, revision, config, notUnderstood: [] }
+  const { id, organization, revision, config, appliedAt: at, appliedBy: by } = decoded.fact
+  const own = { id, organization, revision, applied: { at, by } }
+  if (config === null) return { outcome: 'read', ...own, config, notUnderstood: [] }
   const reading = readOrganizationConfig(config)
   if (reading.outcome === 'unreadable') return unreadable(record, `config.${reading.reason}`)
-  return { ...reading, id, organization, revision }
+  return { ...reading, ...own }
 }
 
 /** The Kafka key of a record: one of its own, so that compaction never removes a record because of a later one. */
@@ -67,6 +81,7 @@ function unreadable({ key, value }: Pick<FetchedRecord, 'key' | 'value'>, reason
     revision: Revision.safeParse(json['revision']).data,
     keys: readKeys(json['config']),
     reason,
+    applied: { at: At.parse(json['appliedAt']), by: By.parse(json['appliedBy']) },
   }
 }
 

@@ -199,4 +199,6 @@ export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>
 export const OrganizationConfiguredEnvelope = z.object({
   ...OrganizationConfigured.pick({ type: true, id: true, organization: true, revision: true }).shape,
   config: z.unknown(),
+  appliedAt: OrganizationConfigured.shape.appliedAt.optional().catch(undefined),
+  appliedBy: OrganizationConfigured.shape.appliedBy.optional().catch(undefined),
 })

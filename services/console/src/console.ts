@@ -2,14 +2,16 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
+import { createKnownCatalog } from './catalog/known-catalog.ts'
+import { createRevisions } from './catalog/revisions.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetters } from './dead-letters/dead-letters.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
-import { createKnownCatalog } from './known-catalog.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
+import { createCatalogRoute } from './routes/catalog-route.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
 import { createDeadLetterRoutes } from './routes/dead-letter-routes.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
@@ -57,6 +59,7 @@ export async function createConsole(parts: ConsoleParts) {
       createOverviewRoute(sampler, partitionCount, nowMs),
       createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
       ...createDeadLetterRoutes(deadLetters),
+      createCatalogRoute(createRevisions(connection)),
       ...createUserRoutes({ catalog, users }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],

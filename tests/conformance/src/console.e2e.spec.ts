@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describeConsoleCatalog } from './console-catalog.ts'
+import { describeConsoleDeadLetters } from './console-dead-letters.ts'
 import {
   consoleStack,
   cookieOf,
@@ -154,6 +156,9 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
     expect(policy).not.toContain('unsafe')
   })
+
+  describeConsoleCatalog()
+  describeConsoleDeadLetters()
 
   it('names a consumer that is stopped, and the runbook', async () => {
     const page = await signIn(theConsole().token)

@@ -1,3 +1,4 @@
+import { type Change, changeLine, problemLine } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { Command } from 'commander'
@@ -5,8 +6,7 @@ import { logConnection, operatingUser, readEnvironment } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { print, styled } from '../output.ts'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
-import { awaitViews, problemLine } from '../workspace/await-views.ts'
-import { type Change, changeLine } from '../workspace/diff-catalog.ts'
+import { awaitViews } from '../workspace/await-views.ts'
 import { readWorkspace } from '../workspace/read-workspace.ts'
 
 export interface ApplyFlags {

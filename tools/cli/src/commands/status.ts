@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { readEnvironment, requireLog } from '../config.ts'
 import { print, printTable, styled } from '../output.ts'
-import { problemLine } from '../workspace/await-views.ts'
+import { problemLine } from '@nextvisit/catalog'
 import type { Alarm } from '../status/read-consumer.ts'
 import { readStatus, type Status } from '../status/read-status.ts'
 

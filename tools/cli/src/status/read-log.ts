@@ -1,7 +1,8 @@
 import { readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, PartitionsChangedError, type Watermarks, withLogAdmin } from '@nextvisit/log'
-import { awaitViews, type ViewsReport } from '../workspace/await-views.ts'
+import type { ViewsReport } from '@nextvisit/catalog'
+import { awaitViews } from '../workspace/await-views.ts'
 
 export interface OrganizationStatus {
   readonly organization: string

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import {
   catalogKeyOf,
   type CatalogState,
+  type Change,
   decryptSigningSecret,
+  diffOrganization,
   readCatalog,
   type ReadCatalog,
 } from '@nextvisit/catalog'
 import { encodeRecord, type OrganizationConfig, type OrganizationConfigured, TOPICS } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
-import { type Change, diffOrganization } from './diff-catalog.ts'
 
 export interface ApplyOptions {
   readonly connection: LogConnection

@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   CatalogTopicError,
+  type Change,
+  changeLine,
   createCatalogView,
   type LiveCatalogView,
+  problemLine,
   readCatalog,
   readCatalogRecord,
 } from '@nextvisit/catalog'
@@ -19,8 +22,7 @@ import {
 } from '@nextvisit/log'
 import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
-import { awaitViews, problemLine } from './await-views.ts'
-import { type Change, changeLine } from './diff-catalog.ts'
+import { awaitViews } from './await-views.ts'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { Catalog } from '../catalog/catalog.tsx'
 import { Letter } from '../dead-letters/letter.tsx'
 import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
 import { Operations } from '../operations/operations.tsx'
@@ -57,6 +58,15 @@ const operations = createRoute({
   validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
 })
 
+const catalog = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/catalog',
+  component: Catalog,
+  validateSearch: (search): { readonly organization?: string | undefined } => ({
+    organization: text(search['organization']),
+  }),
+})
+
 const lettersOfCause = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters',
@@ -83,7 +93,7 @@ const tryIt = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, findUser, user, operations, lettersOfCause, letter, tryIt]),
+  routeTree: root.addChildren([overview, findUser, user, operations, catalog, lettersOfCause, letter, tryIt]),
   // Where the server says that the console lives.
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: false,

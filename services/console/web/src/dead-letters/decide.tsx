@@ -59,7 +59,11 @@ export function Decide({ consumer, selected, count }: DecideProps) {
           {consumer} never folds {several ? 'these records' : 'this record'}, not even in a replay. This cannot be
           undone.
         </p>
-        <p>The record stays in the log, and its letter is kept with your name and the time.</p>
+        <p>
+          {several
+            ? 'The records stay in the log, and their letters are kept with your name and the time.'
+            : 'The record stays in the log, and its letter is kept with your name and the time.'}
+        </p>
       </ActionDialog>
     </div>
   )

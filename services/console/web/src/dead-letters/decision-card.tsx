@@ -32,7 +32,7 @@ export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
   }, [client, consumer, isThrough])
   // The button that was pressed may be gone: whoever uses a keyboard goes on from here.
   const card = useRef<HTMLElement>(null)
-  useEffect(() => card.current?.focus(), [decidedAt])
+  useEffect(() => card.current?.focus(), [])
   return (
     <section className="card decision" ref={card} tabIndex={-1} aria-label="What became of it">
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}

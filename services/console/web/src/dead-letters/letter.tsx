@@ -27,7 +27,7 @@ export function Letter() {
       <LettersHead consumer={consumer} title={`${consumer}/${id}`} {...(data && { causeId: data.causeId })}>
         {data?.state === 'dead' && <Decide consumer={consumer} selected={{ by: 'ids', ids: [id] }} count={1} />}
       </LettersHead>
-      {decision !== undefined && <DecisionCard consumer={consumer} decidedAt={decision} />}
+      {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the dead letter" />}
       {data && (

@@ -39,7 +39,7 @@ export function LettersOfCause() {
           <Decide consumer={consumer} selected={{ by: 'causeId', causeId }} count={group.dead} />
         )}
       </LettersHead>
-      {decision !== undefined && <DecisionCard consumer={consumer} decidedAt={decision} />}
+      {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the dead letters" />}
       {data && data.letters.length === 0 && (
@@ -49,6 +49,10 @@ export function LettersOfCause() {
         </EmptyNote>
       )}
       {data && data.letters.length > 0 && <Letters consumer={consumer} letters={data.letters} />}
+      <p className="quiet hint">
+        Retry them once the cause is mended, for example when a {consumer} that can read them is deployed. Discard what
+        is no record of Nextvisit. Runbook: <code>docs/runbooks/dead-letters.md</code>
+      </p>
       <nav className="toolbar" aria-label="Pages">
         {after === 0 ? (
           <span />

@@ -36,6 +36,7 @@ export function Operations() {
             {consumer.service} <Trouble consumer={consumer} />
           </Link>
         ))}
+        <Link to="/operations/catalog">Catalog revisions</Link>
       </nav>
       {shown ? <Consumer consumer={shown} /> : <EmptyNote>The console knows no consumer.</EmptyNote>}
     </>

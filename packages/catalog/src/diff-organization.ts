@@ -96,14 +96,16 @@ function membersOf(before: object, after: object, path = ''): readonly string[] 
     const [from, to] = [held.get(name), wanted.get(name)] as [unknown, unknown]
     if (isDeepStrictEqual(from, to)) return []
     const whole = path === '' ? name : `${path}.${name}`
-    return isSettings(from) && isSettings(to) && NESTED.has(name)
-      ? membersOf(from, to, whole)
-      : [`${whole} ${shown(from)} → ${shown(to)}`]
+    if (isSettings(from) && isSettings(to) && NESTED.has(name)) return membersOf(from, to, whole)
+    return [HIDDEN.has(name) ? `${whole} (another one)` : `${whole} ${shown(from)} → ${shown(to)}`]
   })
 }
 
 /** Members whose own members are settings; anything else that is an object is shown as a whole. */
 const NESTED = new Set(['plan', 'sdk', 'rateLimits', 'admin', 'frequency', 'cooldown'])
+
+/** The hash of a key. It opens nothing, but is of no use to anybody who reads the difference. */
+const HIDDEN = new Set(['sha256'])
 
 function isSettings(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,7 +1,7 @@
 import { OrganizationConfig } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changeLine, diffOrganization } from './diff-catalog.ts'
+import { changeLine, diffOrganization } from './diff-organization.ts'
 
 function acme(special: object = {}, project: object = {}): OrganizationConfig {
   return OrganizationConfig.parse({ id: 'acme', projects: [{ id: 'shop', ...project }], ...special })
@@ -67,6 +67,11 @@ describe('the difference', () => {
   it('never shows a signing secret', () => {
     const lines = linesOf(acme({}, { signingSecret: 'before' }), acme({}, { signingSecret: 'after' }))
     expect(lines.join()).not.toMatch(/before|after/)
+  })
+
+  it('says that a key has become another one, without its hash', () => {
+    const lines = linesOf(acme({}, { keys: [key] }), acme({}, { keys: [{ ...key, sha256: 'b'.repeat(64) }] }))
+    expect(lines).toEqual(['~ acme/shop key backend sha256 (another one)'])
   })
 
   it('is empty where only the order of named things differs', () => {

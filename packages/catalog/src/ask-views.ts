@@ -1,0 +1,58 @@
+import type { LogAdmin } from '@nextvisit/log'
+import { type CatalogProblem, describeProblem } from './catalog-view.ts'
+import type { CatalogState } from './fold-catalog.ts'
+import { viewGroupPrefix } from './view-group.ts'
+import { parseViewReport, revisionsDigest, type ViewReport } from './view-report.ts'
+
+/** What the running processes hold of the catalog: `<service>.<instance>` each. */
+export interface ViewsReport {
+  /** They have the latest revision of every organization. */
+  readonly current: readonly string[]
+  readonly lagging: readonly string[]
+  /** They are of a release that does not report which revisions it holds. */
+  readonly silent: readonly string[]
+  /** What processes do not understand of it. A process with problems can be current. */
+  readonly problems: readonly ViewProblem[]
+}
+
+export interface ViewProblem extends CatalogProblem {
+  /** The process. */
+  readonly view: string
+}
+
+/** Asks the notes of the processes' groups how far they are. Groups without members are of processes that have ended. */
+export async function askViews(admin: LogAdmin, topic: string, state: CatalogState): Promise<ViewsReport> {
+  const [expected, isEmpty] = [revisionsDigest(state), state.organizations.size === 0]
+  const prefix = viewGroupPrefix(topic)
+  const report = {
+    current: [] as string[],
+    lagging: [] as string[],
+    silent: [] as string[],
+    problems: [] as ViewProblem[],
+  }
+  for (const groupId of await admin.listGroups(prefix)) {
+    const { members } = await admin.describeGroup(groupId)
+    if (members.length === 0) continue
+    const view = groupId.slice(prefix.length)
+    const note = (await admin.groupNotes(groupId, topic)).get(0)
+    const held = note === undefined ? undefined : parseViewReport(note)
+    // A process that has read nothing has committed nothing.
+    if (note === undefined) report[isEmpty ? 'current' : 'lagging'].push(view)
+    else if (!held) report.silent.push(view)
+    else {
+      report[held.revisions === expected ? 'current' : 'lagging'].push(view)
+      report.problems.push(...problemsOf(view, held))
+    }
+  }
+  return report
+}
+
+function problemsOf(view: string, { problems, moreProblems }: ViewReport): readonly ViewProblem[] {
+  const rest = { organization: '?', revision: null, usedRevision: 0, reason: `and ${moreProblems} more organizations` }
+  return [...problems, ...(moreProblems > 0 ? [rest] : [])].map((problem) => ({ ...problem, view }))
+}
+
+/** `gateway.1f2e…: revision 7 of acme is not understood; revision 6 is used: …` */
+export function problemLine({ view, ...problem }: ViewProblem): string {
+  return `${view}: ${describeProblem(problem)}`
+}

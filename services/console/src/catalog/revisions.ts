@@ -1,0 +1,55 @@
+import {
+  askViews,
+  type CatalogHistory,
+  type CatalogRevision,
+  problemLine,
+  readCatalogHistory,
+  type ViewsReport,
+} from '@nextvisit/catalog'
+import { TOPICS } from '@nextvisit/contracts'
+import { type LogConnection, withLogAdmin } from '@nextvisit/log'
+import type { CatalogAnswer } from '../api/catalog.ts'
+
+const SHOWN_REVISIONS = 100
+
+/** Answers what the catalog's log holds for people. Rejects while the log is unavailable. */
+export function createRevisions(connection: LogConnection): (organization?: string) => Promise<CatalogAnswer> {
+  /** Read again only where the log has grown. */
+  let known: { readonly end: bigint; readonly history: CatalogHistory } | undefined
+
+  return (organization) =>
+    withLogAdmin(connection, async (admin) => {
+      const end = (await admin.watermarks(TOPICS.catalog)).get(0)?.high ?? 0n
+      if (known?.end !== end) known = { end, history: await readCatalogHistory(connection, TOPICS.catalog) }
+      const views = await askViews(admin, TOPICS.catalog, known.history.state).catch(() => null)
+      return catalogAnswerOf(known.history, views, organization)
+    })
+}
+
+/** `organization`: only of this one. */
+export function catalogAnswerOf(
+  { state, revisions, isCut }: CatalogHistory,
+  views: ViewsReport | null,
+  organization: string | undefined,
+): CatalogAnswer {
+  const wanted = revisions.filter((one) => organization === undefined || one.organization === organization)
+  return {
+    organizations: Array.from(state.organizations, ([id, { revision, config }]) => ({
+      organization: id,
+      revision,
+      isRemoved: config === null,
+    })).toSorted((one, other) => one.organization.localeCompare(other.organization)),
+    revisions: wanted.slice(-SHOWN_REVISIONS).toReversed().map(lineOf),
+    isCut: isCut || wanted.length > SHOWN_REVISIONS,
+    views: views && {
+      current: [...views.current],
+      lagging: [...views.lagging],
+      silent: [...views.silent],
+      problems: views.problems.map(problemLine),
+    },
+  }
+}
+
+function lineOf({ changes, ...revision }: CatalogRevision): CatalogAnswer['revisions'][number] {
+  return { ...revision, changes: changes.map((change) => ({ ...change })) }
+}

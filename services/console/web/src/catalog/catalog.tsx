@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import type { CatalogAnswer } from '../../../src/api/catalog.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { Revision } from './revision.tsx'
+import { Views } from './views.tsx'
+
+const ROUTE = '/operations/catalog'
+
+/** What was applied: each revision of the organizations, with when, by whom, and what changed. */
+export function Catalog() {
+  const { organization } = useSearch({ from: ROUTE })
+  const { data, error, refetch, isFetching } = useQuery({
+    queryKey: ['catalog', organization],
+    queryFn: () =>
+      getFrom<CatalogAnswer>(
+        organization === undefined ? 'catalog' : `catalog?organization=${encodeURIComponent(organization)}`,
+      ),
+  })
+  return (
+    <>
+      <nav aria-label="Where you are" className="crumbs">
+        <Link to="/operations">Operations</Link> / catalog
+      </nav>
+      <header className="page-head">
+        <h1>Catalog revisions</h1>
+      </header>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading what="the catalog" />}
+      {data && (
+        <>
+          {data.views && <Views views={data.views} />}
+          <div className="toolbar">
+            <OrganizationSelect organizations={data.organizations} chosen={organization} />
+            <button type="button" onClick={() => void refetch()} disabled={isFetching}>
+              {isFetching ? 'Reading …' : 'Read again'}
+            </button>
+          </div>
+          <Revisions answer={data} />
+        </>
+      )}
+    </>
+  )
+}
+
+interface OrganizationSelectProps {
+  readonly organizations: CatalogAnswer['organizations']
+  readonly chosen: string | undefined
+}
+
+function OrganizationSelect({ organizations, chosen }: OrganizationSelectProps) {
+  const navigate = useNavigate()
+  return (
+    <label>
+      Organization
+      <select
+        value={chosen ?? ''}
+        onChange={({ target }) =>
+          void navigate({ to: ROUTE, search: (now) => ({ ...now, organization: target.value || undefined }) })
+        }
+      >
+        <option value="">all</option>
+        {organizations.map(({ organization, revision, isRemoved }) => (
+          <option key={organization} value={organization}>
+            {organization}, {isRemoved ? 'removed' : `revision ${revision}`}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function Revisions({ answer: { revisions, isCut } }: { readonly answer: CatalogAnswer }) {
+  if (revisions.length === 0)
+    return (
+      <EmptyNote>
+        The log has no revision here. <code>nextvisit apply FILE</code> makes one of a workspace file.
+      </EmptyNote>
+    )
+  return (
+    <>
+      <ol className="revisions">
+        {revisions.map((line, index) => (
+          <Revision key={`${line.organization}/${line.revision}/${line.appliedAt}/${index}`} line={line} />
+        ))}
+      </ol>
+      <p className="quiet hint">
+        {isCut && 'Older ones are not shown. '}A revision stays in the log for at least 30 days after a newer one has
+        replaced it; then it may be removed.
+      </p>
+    </>
+  )
+}

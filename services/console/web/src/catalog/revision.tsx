@@ -1,0 +1,50 @@
+import type { RevisionLine } from '../../../src/api/catalog.ts'
+import { figure } from '../parts/figures.ts'
+import { Time } from '../parts/time.tsx'
+
+const SIGNS = { '+': 'added', '~': 'changed', '-': 'removed' } as const
+
+/** One record of the catalog. */
+export function Revision({ line }: { readonly line: RevisionLine }) {
+  const { organization, revision, appliedAt, appliedBy, problem, changes, moreChanges } = line
+  return (
+    <li className="card revision">
+      <h2>
+        {organization}, revision {revision ?? '?'} <Outcome line={line} />
+      </h2>
+      <p className="quiet">
+        <Time at={appliedAt} />, by {appliedBy ?? 'whom is not recorded'}
+      </p>
+      <p>{summaryOf(line)}</p>
+      {problem !== null && <p className="note error">This version does not understand: {problem}</p>}
+      {changes.length > 0 && (
+        <ul className="changes">
+          {changes.map(({ sign, where, what }, index) => (
+            <li key={`${where}/${what}/${index}`}>
+              <span className={`pill ${SIGNS[sign]}`}>{SIGNS[sign]}</span>
+              <span>
+                <b>{where}</b> {what}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {moreChanges > 0 && <p className="quiet">and {figure(moreChanges)} more changes</p>}
+    </li>
+  )
+}
+
+function Outcome({ line: { outcome } }: { readonly line: RevisionLine }) {
+  if (outcome === 'counts') return null
+  return <span className="pill expired">{outcome === 'late' ? 'does not count' : 'not understood'}</span>
+}
+
+function summaryOf({ outcome, revision, comparedWith, changes, moreChanges }: RevisionLine): string {
+  if (outcome === 'late') return 'Somebody else applied this revision first, so this one changed nothing.'
+  if (outcome === 'not-understood') return 'A later version wrote it. What it changed is not known here.'
+  if (comparedWith === null) return 'The first one that the log still has: what it changed is not known.'
+  const count = changes.length + moreChanges
+  const changed = count === 1 ? '1 change' : `${figure(count)} changes`
+  if (comparedWith === 0) return `The first revision: ${changed}.`
+  return comparedWith === (revision ?? 0) - 1 ? `${changed}.` : `${changed} since revision ${comparedWith}.`
+}

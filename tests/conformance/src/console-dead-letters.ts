@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Page } from '@nextvisit/testing/browser'
+import { Kafka, logLevel } from 'kafkajs'
+import { Client } from 'pg'
+import { describe, expect, it } from 'vitest'
+import { consoleStack, cookieOf, faultsOf, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
+
+const CAUSE = 'value is not JSON'
+const SECRET = 'grace.hopper@example.com'
+const CONSUMERS = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
+const BUGGY = 'a user that the fold fails for'
+
+/** A record that no consumer can read, as another program may write it: in each of them it becomes a dead letter. */
+async function publishPoison(values: readonly (string | Buffer)[]): Promise<void> {
+  const producer = new Kafka({
+    clientId: 'spec',
+    brokers: [...consoleStack().brokers],
+    logLevel: logLevel.NOTHING,
+  }).producer({ allowAutoTopicCreation: false })
+  await producer.connect()
+  try {
+    const messages = values.map((value) => ({ key: 'somebody', value, headers: { 'schema-version': '1' } }))
+    await producer.send({ topic: 'user-events', messages })
+  } finally {
+    await producer.disconnect()
+  }
+}
+
+async function asAdmin(statement: string): Promise<void> {
+  const file = await readFile(path.join(consoleStack().dataDirectory, 'connection.json'), 'utf8')
+  const { adminDatabaseUrl } = JSON.parse(file) as { readonly adminDatabaseUrl: string }
+  const client = new Client({ connectionString: adminDatabaseUrl })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+async function openConsumer(page: Page, consumer: string): Promise<void> {
+  await page.getByRole('link', { name: 'Operations' }).first().click()
+  await page.getByRole('navigation', { name: 'Consumers' }).getByRole('link', { name: consumer }).click()
+}
+
+async function openCause(page: Page, consumer: string, cause: string): Promise<void> {
+  await openConsumer(page, consumer)
+  await page.getByRole('link', { name: cause }).click()
+  await page.getByRole('heading', { level: 1, name: cause }).waitFor()
+}
+
+/** Opens the dialog of a button, looks at it with axe, and does what it asks. */
+async function confirm(page: Page, button: string, action: string): Promise<void> {
+  await page.getByRole('button', { name: button }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.waitFor()
+  expect(await faultsOf(page)).toEqual([])
+  await dialog.getByRole('button', { name: action }).click()
+}
+
+/** Dead letters and halted partitions, looked at and mended. They are gone at the end. */
+export function describeConsoleDeadLetters(): void {
+  describe('dead letters', () => {
+    it('shows a viewer what is wrong with a record, what it holds only on request, and lets them decide nothing', async () => {
+      await publishPoison([`{"userName": "${SECRET}"`, Buffer.from([0, 255, 254])])
+      const page = await signIn(theConsole().viewerToken)
+      await openCause(page, 'metering', CAUSE)
+      await expect
+        .poll(() => page.getByRole('row', { name: /metering\/\d+ dead/ }).count(), { timeout: 30_000 })
+        .toBe(2)
+      expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0)
+      expect(page.url()).toMatch(/operations\/metering\/dead-letters\?cause=c[0-9a-f]+/)
+      expect(await faultsOf(page)).toEqual([])
+
+      await page
+        .getByRole('link', { name: /metering\/\d+/ })
+        .first()
+        .click()
+      await page.getByText('They may hold personal data, so they are hidden.').waitFor()
+      expect(await page.content()).not.toContain(SECRET)
+      expect(await faultsOf(page)).toEqual([])
+      const own = { ...OWN, origin: theConsole().url, cookie: await cookieOf(page) }
+      const selected = { by: 'ids', ids: [page.url().split('/').at(-1)] }
+      for (const decision of ['retry', 'discard']) {
+        const body = JSON.stringify({ decision, selected })
+        expect(await send('dead-letters/metering/decide', { method: 'POST', headers: own, body })).toEqual({
+          status: 403,
+          error: 'not-allowed',
+        })
+      }
+
+      await page.getByRole('button', { name: 'Show what the record holds' }).click()
+      await page.getByText(`{"userName": "${SECRET}"`).waitFor()
+      await page.getByText('text that is not JSON').waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
+      expect(log).toMatch(/"action":"dead-letters\/.*reveal","role":"viewer","by":"Grace".*"letter":"metering\/\d+"/)
+      expect(log).not.toContain(SECRET)
+    })
+
+    it('retries and discards them for an operator, who sees what became of each', async () => {
+      const page = await signIn(theConsole().token)
+      await openCause(page, 'metering', CAUSE)
+      await page
+        .getByRole('link', { name: /metering\/\d+/ })
+        .nth(1)
+        .click()
+      await page.getByText('00fffe').waitFor()
+      await page.getByText('bytes that are no text, in hex').waitFor()
+
+      const retry = page.getByRole('button', { name: 'Retry' })
+      await retry.click()
+      await page.getByRole('dialog').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'hidden' })
+      expect(await retry.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true)
+
+      await confirm(page, 'Retry', 'Retry this dead letter')
+      await page.getByText('1 dead again.').waitFor()
+      await page.getByRole('cell', { name: /^Grace, 2/ }).waitFor()
+      expect(page.url()).toContain('decision=')
+      expect(await faultsOf(page)).toEqual([])
+
+      for (const consumer of CONSUMERS) {
+        await openCause(page, consumer, CAUSE)
+        await confirm(page, 'Discard all 2', 'Discard 2 dead letters')
+        await page.getByText('2 discarded').waitFor()
+        await page.getByText(`No dead letter of ${consumer} with this cause waits any more`).waitFor()
+      }
+      expect(await faultsOf(page)).toEqual([])
+      const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
+      expect(log).toMatch(/"role":"operator","by":"Grace".*"service":"metering","decision":"retry","letters":"\d+"/)
+      expect(log).toMatch(/"service":"metering","decision":"discard","letters":"of cause c[0-9a-f]+"/)
+    })
+
+    it('sets aside the record that halts a partition, and folds it once the cause is mended', async () => {
+      await asAdmin(
+        `CREATE FUNCTION users.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a bug'; END $$;
+         CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON users.users FOR EACH ROW
+         WHEN (NEW.user_name = '${BUGGY}') EXECUTE FUNCTION users.fail()`,
+      )
+      const page = await signIn(theConsole().token)
+      await tryAsUser(page, BUGGY)
+      await openConsumer(page, 'user-projector')
+      await page.getByText('FOLD_FAILED').waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      await confirm(page, 'Set aside the record at offset', 'Set it aside')
+      await page.getByRole('link', { name: /set aside by Grace: / }).waitFor()
+      await expect.poll(() => page.getByText('follows').count(), { timeout: 30_000 }).toBe(12)
+
+      await asAdmin('DROP TRIGGER fail ON users.users; DROP FUNCTION users.fail()')
+      await openCause(page, 'user-projector', 'set aside by Grace: ')
+      await page.getByRole('link', { name: /user-projector\/\d+/ }).click()
+      await page.getByText(`"userName": "${BUGGY}"`).waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      await confirm(page, 'Retry', 'Retry this dead letter')
+      await page.getByText('1 folded.').waitFor()
+      await page.getByRole('cell', { name: 'folded' }).waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      await openConsumer(page, 'user-projector')
+      await page.getByText('There are none: user-projector could read every record.').waitFor()
+    })
+  })
+}
