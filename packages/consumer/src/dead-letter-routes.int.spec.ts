@@ -1,8 +1,9 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { type Db, queryOf, sql } from '@nextvisit/database'
 import { countDead, readDeadLetterCauses } from '@nextvisit/projection'
+import { countRowsRead } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
-import { givenLetters, givenReadDb } from '../test/given-letters.ts'
+import { givenLetters, givenConsumerDb } from '../test/given-letters.ts'
 import { createDeadLetterRoutes } from './dead-letter-routes.ts'
 
 const NOT_JSON = 'value is not JSON'
@@ -24,7 +25,7 @@ async function causeIdOf(db: Db, reason: string): Promise<string> {
 
 describe('the dead letters of a cause', () => {
   it('come in pages, the first that died first, without those that are settled', async () => {
-    const db = await givenReadDb()
+    const db = await givenConsumerDb()
     const call = callsOf(db)
     await givenLetters(db, [
       { reason: NOT_JSON },
@@ -43,6 +44,24 @@ describe('the dead letters of a cause', () => {
   })
 })
 
+it('reads only the letters of a page, and decides only for those of the cause, however many others there are', async () => {
+  const db = await givenConsumerDb()
+  const call = callsOf(db)
+  await db.$executeRaw(sql`
+    INSERT INTO dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version)
+    SELECT 'visits', 'user-events', 0, nth, '{}', now(), CASE nth % 1000 WHEN 0 THEN ${NOT_JSON} ELSE 'another' END, '0'
+    FROM generate_series(1, 20000) AS nth`)
+  await db.$executeRaw(sql`ANALYZE dead_letters`)
+  const causeId = await causeIdOf(db, NOT_JSON)
+  const read = await countRowsRead(db, ['dead_letters'], async () => {
+    expect(await call('listDeadLetters', { causeId, limit: 10 })).toMatchObject({ next: '10000' })
+    const selected = { by: 'causeId', causeId }
+    const decided = await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })
+    expect(decided).toMatchObject({ count: 20 })
+  })
+  expect(read).toBeLessThan(1_000)
+})
+
 describe('one dead letter', () => {
   it.each([
     ['broken JSON', Buffer.from('{"broken'), { form: 'text', text: '{"broken', isCut: false }],
@@ -50,7 +69,7 @@ describe('one dead letter', () => {
     ['other bytes', Buffer.from([0, 255]), { form: 'hex', text: '00ff', isCut: false }],
     ['a very long text', Buffer.alloc(70_000, 'é'), { form: 'text', text: 'é'.repeat(32_768), isCut: true }],
   ])('shows %s, and only where that is asked for', async (_, value, shown) => {
-    const db = await givenReadDb()
+    const db = await givenConsumerDb()
     const call = callsOf(db)
     await givenLetters(db, [{ reason: NOT_JSON, value }])
     const own = { id: '1', state: 'dead', valueBytes: value.byteLength }
@@ -65,7 +84,7 @@ describe('one dead letter', () => {
 
 describe('a decision', () => {
   it('is made for the dead of a cause, once, with who decided; and can be followed', async () => {
-    const db = await givenReadDb()
+    const db = await givenConsumerDb()
     const call = callsOf(db)
     await givenLetters(db, [
       { reason: NOT_JSON },
@@ -97,7 +116,7 @@ describe('a decision', () => {
   })
 
   it('discards the letters that are named, and no other', async () => {
-    const db = await givenReadDb()
+    const db = await givenConsumerDb()
     const call = callsOf(db)
     await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
     const selected = { by: 'ids', ids: ['2', '99'] }
@@ -109,7 +128,7 @@ describe('a decision', () => {
 
 describe('setting aside', () => {
   it('is asked for at the record that halts the partition, and nowhere else', async () => {
-    const db = await givenReadDb()
+    const db = await givenConsumerDb()
     const call = callsOf(db)
     await db.$executeRaw(sql`
       INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', 'user-events', 3, 7)`)

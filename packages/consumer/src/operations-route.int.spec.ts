@@ -1,12 +1,12 @@
 import { OperationsAnswer } from '@nextvisit/contracts'
 import { queryOf } from '@nextvisit/database'
 import { expect, it } from 'vitest'
-import { givenLetters, givenReadDb } from '../test/given-letters.ts'
+import { givenLetters, givenConsumerDb } from '../test/given-letters.ts'
 import { createOperationsRoute } from './operations-route.ts'
 
 it('groups the dead letters that wait by their cause, and shows how far partitions are folded', async () => {
-  const readDb = await givenReadDb()
-  await givenLetters(readDb, [
+  const db = await givenConsumerDb()
+  await givenLetters(db, [
     { reason: 'value is null', state: 'dead' },
     { reason: 'value is not JSON', state: 'dead' },
     { reason: 'value is not JSON', state: 'retry' },
@@ -28,7 +28,7 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
   const route = createOperationsRoute({
     projection: 'visits',
     runner: { progress: () => [progress] },
-    query: queryOf(readDb),
+    query: queryOf(db),
   })
   const answer = await route.handle({}, { signal: new AbortController().signal, deadlineAt: 0 })
   expect(OperationsAnswer.parse(answer)).toEqual({

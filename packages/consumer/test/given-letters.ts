@@ -1,21 +1,19 @@
 import { type Db, sql } from '@nextvisit/database'
-import { createMetrics } from '@nextvisit/service-kit'
 import { createTestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished } from 'vitest'
-import { openPools } from '../src/open-pools.ts'
 import { visitsConsumer } from './visits-consumer.ts'
 
-/** The connections for reads of the example consumer, on a database of its own. */
-export async function givenReadDb(): Promise<Db> {
+/** The example consumer's tables in a database of their own, through one connection. */
+export async function givenConsumerDb(): Promise<Db> {
   const consumer = visitsConsumer()
   const database = await createTestDatabase(inject('databaseUrl'), consumer)
-  const metrics = createMetrics('spec')
-  const pools = await openPools(consumer, { databaseUrl: database.url, clientId: 'spec', metrics })
+  const { schema } = consumer
+  const db = await consumer.openDb({ url: database.url, schema, applicationName: 'spec', maxConnections: 1 })
   onTestFinished(async () => {
-    await Promise.all(Object.values(pools).map((db: Db) => db.$disconnect()))
+    await db.$disconnect()
     await database.drop()
   })
-  return pools.readDb
+  return db
 }
 
 export interface GivenLetter {

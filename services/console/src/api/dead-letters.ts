@@ -13,12 +13,16 @@ import { z } from 'zod'
 const service = z.string()
 
 /** A page of the dead letters of one cause that wait. */
-export const LettersQuery = z.strictObject({ service, causeId: z.string(), after: z.string().optional() })
+export const LettersQuery = z.strictObject({
+  service,
+  causeId: DeadLetter.shape.causeId,
+  after: DeadLetter.shape.id.optional(),
+})
 export const LettersAnswer = z.strictObject(DeadLettersAnswer.shape)
 export type LettersAnswer = z.infer<typeof LettersAnswer>
 export type LetterLine = z.infer<typeof DeadLetter>
 
-export const LetterPath = z.strictObject({ service, id: z.string().regex(/^\d{1,18}$/, 'must be a whole number') })
+export const LetterPath = z.strictObject({ service, id: DeadLetter.shape.id })
 export type LetterPath = z.infer<typeof LetterPath>
 
 /** `content` is null for a viewer who has not asked for it. */
@@ -38,6 +42,6 @@ export type DecisionProgress = z.infer<typeof DecisionProgress>
 export const SetAsideInput = z.strictObject({
   service,
   partition: z.number().int().min(0),
-  offset: z.string().regex(/^\d{1,18}$/, 'must be a whole number'),
+  offset: DeadLetter.shape.offset,
 })
 export type SetAsideInput = z.infer<typeof SetAsideInput>

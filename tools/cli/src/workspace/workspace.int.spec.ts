@@ -7,6 +7,7 @@ import {
   createCatalogView,
   type LiveCatalogView,
   problemLine,
+  readCatalogHistory,
   readCatalog,
   readCatalogRecord,
 } from '@nextvisit/catalog'
@@ -141,6 +142,18 @@ describe('applying a workspace file', () => {
     ])
   })
 
+  it('leaves every revision in the log, for people: who applied it, when, and what it changed', async () => {
+    for (const uniqueEvents of [1, 2, 3])
+      await apply(file(acme(`plan: { uniqueEvents: ${uniqueEvents} },`)), { appliedBy: `person ${uniqueEvents}` })
+    const { revisions } = await readCatalogHistory(connection, topic)
+    expect(revisions.map((one) => [one.revision, one.appliedBy, one.comparedWith])).toEqual([
+      [1, 'person 1', 0],
+      [2, 'person 2', 1],
+      [3, 'person 3', 2],
+    ])
+    expect(revisions[2]?.changes.map(changeLine)).toEqual(['~ acme plan.uniqueEvents 2 → 3'])
+  })
+
   it('tells the difference before it publishes, and publishes nothing in a dry run', async () => {
     const told: string[] = []
     const onDifference = (changes: readonly Change[]): void => void told.push(...changes.map(changeLine))
@@ -229,6 +242,14 @@ describe('a compacted catalog', () => {
       return revisionsInLog()
     }
     await expect.poll(compacted, { timeout: 150_000, interval: 1_000 }).toEqual([4, 5, 5])
+
+    const { revisions } = await readCatalogHistory(connection, topic)
+    const ofAcme = revisions.filter(({ organization }) => organization === 'acme')
+    expect(ofAcme).toMatchObject([
+      { revision: 4, comparedWith: null, changes: [] },
+      { revision: 5, comparedWith: 4, outcome: 'counts' },
+      { revision: 5, outcome: 'late' },
+    ])
 
     const view = await startView()
     expect(view.revision('acme')).toBe(5)

@@ -2,9 +2,9 @@ import { type ReactNode, useId, useRef, useState } from 'react'
 import { ErrorNote } from './notes.tsx'
 
 export interface ActionDialogProps {
-  /** Of the button that opens it; the dialog's title, too. */
+  /** Of the button that opens it. */
   readonly label: string
-  /** Of the button that does it. */
+  /** Of the button that does it; as a question it is the dialog's title. */
   readonly action: string
   readonly isDanger?: boolean
   /** What happens then, and how it can be undone. */
@@ -45,7 +45,7 @@ export function ActionDialog({ label, action, isDanger = false, children, onConf
         aria-describedby={text}
         onClose={() => setError(undefined)}
       >
-        <h2 id={title}>{label}</h2>
+        <h2 id={title}>{action}?</h2>
         <div id={text} className="text">
           {children}
         </div>
