@@ -1,6 +1,7 @@
 export * from './admin-api.ts'
 /** The same by name: the schemas of the public API's document. */
 export * as publicApi from './admin-api.ts'
+export * from './command-lines.ts'
 export * from './condition.ts'
 export * from './device-info.ts'
 export * from './duration.ts'

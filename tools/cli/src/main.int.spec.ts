@@ -116,6 +116,16 @@ describe('nextvisit', () => {
     expect(await shell('"$0" "$1" aply')).toMatchObject({ exitCode: 2, stdout: '' })
   })
 
+  it('reads a workspace file from standard input', async () => {
+    const line = `printf 'organizations: []\nx: 1\n' | "$0" "$1" forms dry-run - --from 7d --json`
+    const { exitCode, stdout, stderr } = await shell(line)
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining('standard input:2: x  is not a member that is known here'),
+    })
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'error', faults: [{ line: 2, path: 'x' }] })
+  })
+
   it('exits with 1 if the log is unavailable, and shows a stack trace only on request', async () => {
     const env = { KAFKA_BROKERS: '127.0.0.1:1' }
     const plain = await nextvisit(['topics', 'create'], env)

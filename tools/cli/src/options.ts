@@ -22,3 +22,8 @@ export function parseInstant(text: string): number {
   if (Number.isNaN(instantMs)) throw new InvalidArgumentError('It must be like 2026-01-31 or 2026-01-31T09:30:00Z.')
   return instantMs
 }
+
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 1 on.')
+}

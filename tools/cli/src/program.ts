@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { CliError, EXIT } from './errors.ts'
+import { EXIT, exitCodeOf, isOurs } from './errors.ts'
 import { complain } from './output.ts'
 
 interface CommandEntry {
@@ -126,10 +126,10 @@ function onOutputFailed(error: NodeJS.ErrnoException): void {
 function report(error: unknown, isVerbose: boolean): number {
   // Commander has printed it already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-  // Our own errors have a code and a message that says what to do.
-  const isOurs = error instanceof Error && 'code' in error && 'retryable' in error
   if (isVerbose || !(error instanceof Error)) console.error(error)
-  else complain(isOurs ? error.message : `${error.message}\nThis was not expected; --verbose shows where it came from.`)
-  if (isOurs && error.code === 'BAD_CONFIG') return EXIT.usage
-  return error instanceof CliError ? error.exitCode : EXIT.failed
+  else
+    complain(
+      isOurs(error) ? error.message : `${error.message}\nThis was not expected; --verbose shows where it came from.`,
+    )
+  return exitCodeOf(error)
 }

@@ -50,6 +50,7 @@ export async function givenReplay(
         onProgress: ignore,
         onStep: ignore,
         onPause: ignore,
+        onCompared: ignore,
         ...environment,
       },
     )

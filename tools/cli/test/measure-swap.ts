@@ -39,6 +39,7 @@ try {
       isDryRun: false,
       acceptsDifferences: true,
       onStep: (step) => console.log(`${(performance.now() / 1_000).toFixed(1)} s: ${step}`),
+      onCompared: () => {},
     })
     const { rows } = await client.query<{ carried: string }>(
       `SELECT count(*) AS carried FROM ${live}.users WHERE as_of = '2026-11-02T10:00:00Z'`,

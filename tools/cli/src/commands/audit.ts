@@ -1,9 +1,10 @@
 import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
 import { consumers } from '@nextvisit/services'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
 import { consumerUrl } from '../consumer-database.ts'
 import { CliError, EXIT } from '../errors.ts'
+import { parseCount } from '../options.ts'
 import { print, styled } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
@@ -38,11 +39,6 @@ Example:
   nextvisit audit --json | jq '.findings[] | {kind, count}'`,
     )
     .action(runAudit)
-}
-
-function parseCount(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number from 1 on.')
 }
 
 async function runAudit({ json, atRest, usersAPass }: Options): Promise<void> {

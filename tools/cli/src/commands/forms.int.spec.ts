@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { encodeRecord, FormFact, type UserFact } from '@nextvisit/contracts'
+import { DryRunLine, encodeRecord, ErrorLine, FormFact, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, partitionForKey, readWatermarks, withLogAdmin } from '@nextvisit/log'
 import { createTestTopic } from '@nextvisit/testing'
@@ -168,14 +168,14 @@ describe('nextvisit forms dry-run', () => {
       `${FACTS.length + FORM_FACTS.length} records of 3 users read; evaluated is what was received from ${at(0)} to ${at(7 * DAY)}.`,
       '',
       'acme/shop',
-      'FORM   USERS  TODAY  QUEUED  TODAY  EVALUATED  MOSTLY REFUSED AS',
-      'nps        1      2       1      2          6  repeat-exhausted 3, not-in-audience 2',
-      'hello      1  -           1  -              3  already-waiting 1, too-soon 1',
-      'old    -          2  -           2  -          removed',
+      'FORM   USERS  TODAY  QUEUED  TODAY  DELIVERED  TODAY  EVALUATED  MOSTLY REFUSED AS',
+      'nps        1      2       1      2          1      1          6  repeat-exhausted 3, not-in-audience 2',
+      'hello      1  -           1  -              1  -              3  already-waiting 1, too-soon 1',
+      'old    -          2  -           2  -              1  -          removed',
       '',
       'acme/other',
-      'FORM  USERS  TODAY  QUEUED  TODAY  EVALUATED  MOSTLY REFUSED AS',
-      'nps       0  -           0  -              0',
+      'FORM  USERS  TODAY  QUEUED  TODAY  DELIVERED  TODAY  EVALUATED  MOSTLY REFUSED AS',
+      'nps       0  -           0  -              0  -              0',
       '',
       'Nothing was changed: this was a dry run.',
     ])
@@ -188,17 +188,25 @@ describe('nextvisit forms dry-run', () => {
     expect(before.committed).toEqual([])
   })
 
-  it('prints the same as JSON, for one project', async () => {
+  it('prints the same as lines of JSON, for one project', async () => {
     await dryRunForms(
       await fileOf(FILE),
       { from: FROM, to: NOW, project: { organization: 'acme', project: 'shop' }, json: true },
       topics,
     )
-    expect(JSON.parse(printed.join(''))).toMatchObject({
+    const lines = printed.map((line) => DryRunLine.parse(JSON.parse(line)))
+    expect(lines.slice(0, -1)).toEqual(
+      lines.slice(0, -1).map(() => expect.objectContaining({ type: 'progress', share: expect.any(Number) })),
+    )
+    expect(lines[0]).toMatchObject({ type: 'progress' })
+    expect(lines.at(-1)).toMatchObject({
+      type: 'outcome',
       from: at(0),
       to: at(7 * DAY),
       records: FACTS.length + FORM_FACTS.length,
       unreadable: 0,
+      since: null,
+      users: 3,
       projects: [
         {
           organization: 'acme',
@@ -209,6 +217,7 @@ describe('nextvisit forms dry-run', () => {
               proposed: {
                 users: 1,
                 queued: 1,
+                delivered: 1,
                 evaluated: 6,
                 refused: [
                   { reason: 'repeat-exhausted', times: 3 },
@@ -225,9 +234,29 @@ describe('nextvisit forms dry-run', () => {
     })
   })
 
+  it('reads only the newest records where it is told to, and says since when', async () => {
+    await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, maxRecords: PARTITIONS, json: true }, topics)
+    const outcome = DryRunLine.parse(JSON.parse(printed.at(-1) ?? ''))
+    // One record of each partition that has any.
+    expect(outcome).toMatchObject({ type: 'outcome', since: expect.stringMatching(/^2.*Z$/) })
+    expect(outcome.type === 'outcome' && outcome.records).toBeLessThanOrEqual(2 * PARTITIONS)
+    printed = []
+    await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, maxRecords: PARTITIONS }, topics)
+    expect(printed[1]).toContain('Everything was read only since 2')
+  })
+
+  it('looks up no secret that the file names, from the environment', async () => {
+    vi.stubEnv('SOME_SECRET', 'very-secret')
+    const keys = 'keys: [{ name: web, kind: sdk, environment: P, secret: $SOME_SECRET }], signingSecret: $NOT_SET'
+    const file = await fileOf(FILE.replace('- id: other', `- id: other\n        ${keys.replace('], ', ']\n        ')}`))
+    await dryRunForms(file, { from: FROM, to: NOW, json: true }, topics)
+    expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({ type: 'outcome' })
+    expect(printed.join('')).not.toContain('SECRET')
+  })
+
   it('folds records before the period, but does not evaluate them', async () => {
     await dryRunForms(await fileOf(FILE), { from: FROM + 3.5 * HOUR, to: FROM + 4.5 * HOUR }, topics)
-    expect(printed[4]).toMatch(/^nps +1 +1 +1 +1 +1$/)
+    expect(printed[4]).toMatch(/^nps +1 +1 +1 +1 +0 +0 +1$/)
   })
 
   it('names each error of an invalid file with its line, and a project that is not in the file', async () => {
@@ -235,6 +264,11 @@ describe('nextvisit forms dry-run', () => {
     const invalid = await fileOf('organizations:\n  - id: acme\n    projects: [{ id: shop, formz: [] }]\n')
     await expect(dryRunForms(invalid, { from: FROM, to: NOW }, topics)).rejects.toMatchObject({ exitCode: 2 })
     expect(complaints.mock.calls[0]?.[0]).toContain('workspace.yaml:3: ')
+    await expect(dryRunForms(invalid, { from: FROM, to: NOW, json: true }, topics)).rejects.toThrow('one fault')
+    expect(ErrorLine.parse(JSON.parse(printed.at(-1) ?? ''))).toMatchObject({
+      code: 'INVALID_WORKSPACE',
+      faults: [{ line: 3, path: 'organizations[0].projects[0].formz', message: 'is not a member that is known here' }],
+    })
     const unknown = dryRunForms(
       await fileOf(FILE),
       { from: FROM, to: NOW, project: { organization: 'acme', project: 'shep' } },

@@ -1,15 +1,19 @@
+import type { Consumer } from '@nextvisit/consumer'
 import { Command } from 'commander'
 import { logConnection, readEnvironment, requireLog } from '../config.ts'
 import { CONSUMER_NAMES, consumerNamed } from '../consumer-database.ts'
 import { addressesOf } from '../database-addresses.ts'
-import { EXIT } from '../errors.ts'
+import { EXIT, exitCodeOf, isOurs } from '../errors.ts'
 import { complain } from '../output.ts'
-import { describeFailure, runReplay } from '../replay/run-replay.ts'
+import { errorLineOf, printLine } from '../json-lines.ts'
+import { createReplayLines, createReplayText } from '../replay/replay-report.ts'
+import { type RunReplayOptions, runReplay } from '../replay/run-replay.ts'
 
 export interface ReplayFlags {
   readonly dryRun?: true
   readonly acceptDifferences?: true
   readonly restart?: true
+  readonly json?: true
 }
 
 export function replayCommand(): Command {
@@ -19,6 +23,7 @@ export function replayCommand(): Command {
     .option('--dry-run', 'compare and swap nothing')
     .option('--accept-differences', 'swap even if the rebuilt rows differ from the live ones')
     .option('--restart', 'start over after an interrupted replay')
+    .option('--json', 'for programs: a line of JSON each')
     .addHelpText(
       'after',
       `
@@ -31,6 +36,8 @@ Exits with 0 if it swapped or found both equal, 1 if rows differ and were not ac
 are wrong.
 Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are completely the old ones or
 completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
+--json prints one object a line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, step
+(compare, carry, swap), comparison (tables), then outcome (compared, refused, swapped; isEqual, lockedMs) or error (code, message).
 
 Example:
   nextvisit replay metering --dry-run`,
@@ -39,22 +46,35 @@ Example:
 }
 
 async function replay(service: string, flags: ReplayFlags): Promise<void> {
-  const env = readEnvironment()
-  const consumer = consumerNamed(service)
-  requireLog(env)
-  const { adminUrl } = addressesOf(consumer, env)
-  const connection = { ...logConnection(env), clientId: `nextvisit-replay-${service}` }
-  const request = {
-    isDryRun: flags.dryRun === true,
-    acceptsDifferences: flags.acceptDifferences === true,
-    restart: flags.restart === true,
-  }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.failed))
   try {
-    const isFine = await runReplay({ consumer, request, adminUrl, connection })
+    const consumer = consumerNamed(service)
+    const report = flags.json ? createReplayLines(consumer) : createReplayText(consumer)
+    const isFine = await runReplay({ consumer, ...settingsOf(consumer, flags) }, report)
     process.exitCode = isFine ? EXIT.done : EXIT.failed
   } catch (error) {
+    if (flags.json) printLine(errorLineOf(error))
     complain(`\n${describeFailure(error)}`)
-    process.exitCode = EXIT.failed
+    process.exitCode = exitCodeOf(error)
   }
+}
+
+function settingsOf(consumer: Consumer, flags: ReplayFlags): Omit<RunReplayOptions, 'consumer'> {
+  const env = readEnvironment()
+  requireLog(env)
+  return {
+    adminUrl: addressesOf(consumer, env).adminUrl,
+    connection: { ...logConnection(env), clientId: `nextvisit-replay-${consumer.name}` },
+    request: {
+      isDryRun: flags.dryRun === true,
+      acceptsDifferences: flags.acceptDifferences === true,
+      restart: flags.restart === true,
+    },
+  }
+}
+
+/** Why a replay failed. Our own errors say what to do; of others, the stack says where they came from. */
+function describeFailure(error: unknown): string {
+  if (isOurs(error)) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

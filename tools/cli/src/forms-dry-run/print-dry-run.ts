@@ -1,3 +1,4 @@
+import type { DryRunLine, FormTallies } from '@nextvisit/contracts'
 import { print, printTable, styled } from '../output.ts'
 import type { ReadPast } from './read-past.ts'
 import type { Period, SimulatedProject } from './simulate-forms.ts'
@@ -14,12 +15,20 @@ const REFUSALS_SHOWN = 3
 const ABSENT = '-'
 
 /** For people: a table for each project. */
-export function printDryRun({ records, unreadable, users, period, projects }: DryRun): void {
+export function printDryRun({ records, unreadable, since, users, period, projects }: DryRun): void {
   const from = new Date(period.from).toISOString()
   const to = new Date(period.to).toISOString()
   print(
     `${records} records of ${users} ${users === 1 ? 'user' : 'users'} read; evaluated is what was received from ${from} to ${to}.`,
   )
+  if (since !== null) {
+    print(
+      styled(
+        'yellow',
+        `Everything was read only since ${since} (--max-records). What users did before is not known here, and counts as not done.`,
+      ),
+    )
+  }
   if (unreadable > 0) print(styled('yellow', `${unreadable} records could not be read, as in every consumer.`))
   for (const project of projects) {
     print()
@@ -34,7 +43,7 @@ function printProject({ tallies: { proposed, today } }: SimulatedProject): void 
   const forms = [...new Set([...proposed.keys(), ...(today?.keys() ?? [])])]
   if (forms.length === 0) return print('No forms.')
   printTable(
-    ['FORM', 'USERS', 'TODAY', 'QUEUED', 'TODAY', 'EVALUATED', 'MOSTLY REFUSED AS'],
+    ['FORM', 'USERS', 'TODAY', 'QUEUED', 'TODAY', 'DELIVERED', 'TODAY', 'EVALUATED', 'MOSTLY REFUSED AS'],
     forms.map((form) => {
       const next = proposed.get(form)
       const now = today?.get(form)
@@ -44,6 +53,8 @@ function printProject({ tallies: { proposed, today } }: SimulatedProject): void 
         now?.users ?? ABSENT,
         next?.queued ?? ABSENT,
         now?.queued ?? ABSENT,
+        next?.delivered ?? ABSENT,
+        now?.delivered ?? ABSENT,
         next?.evaluated ?? ABSENT,
         next ? mostlyRefused(next) : 'removed',
       ]
@@ -58,9 +69,10 @@ function mostlyRefused(tally: FormTally): string {
     .join(', ')
 }
 
-/** For scripts. Ids of forms are values, never keys. */
-export function dryRunAsJson({ period, projects, ...counts }: DryRun): object {
+/** For programs. Ids of forms are values, never keys. */
+export function dryRunLineOf({ period, projects, ...counts }: DryRun): DryRunLine {
   return {
+    type: 'outcome',
     from: new Date(period.from).toISOString(),
     to: new Date(period.to).toISOString(),
     ...counts,
@@ -69,15 +81,16 @@ export function dryRunAsJson({ period, projects, ...counts }: DryRun): object {
       project,
       forms: [...new Set([...proposed.keys(), ...(today?.keys() ?? [])])].map((form) => ({
         form,
-        proposed: tallyAsJson(proposed.get(form)),
-        today: tallyAsJson(today?.get(form)),
+        proposed: talliesOf(proposed.get(form)),
+        today: talliesOf(today?.get(form)),
       })),
     })),
   }
 }
 
-function tallyAsJson(tally: FormTally | undefined): object | null {
+function talliesOf(tally: FormTally | undefined): FormTallies | null {
   if (!tally) return null
-  const { users, queued, evaluated } = tally
-  return { users, queued, evaluated, refused: topRefusals(tally).map(([reason, times]) => ({ reason, times })) }
+  const { users, queued, delivered, evaluated } = tally
+  const refused = topRefusals(tally).map(([reason, times]) => ({ reason, times }))
+  return { users, queued, delivered, evaluated, refused }
 }

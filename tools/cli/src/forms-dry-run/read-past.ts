@@ -1,7 +1,7 @@
 import { decodeRecord, FormFact, TOPICS, UserFact } from '@nextvisit/contracts'
 import { createLogReader, type FetchedBatch, type LogConnection, readWatermarks, type Watermarks } from '@nextvisit/log'
 import type { ZodType } from 'zod'
-import { createProgress } from '../progress.ts'
+import type { Progress } from '../progress.ts'
 import type { Simulation } from './simulate-forms.ts'
 
 /** The log's topics; specs have others. */
@@ -14,28 +14,42 @@ export interface ReadPast {
   readonly records: number
   /** Those that consumers keep as dead letters. */
   readonly unreadable: number
+  /** From here on everything was read; null: the whole log was. */
+  readonly since: string | null
+}
+
+export interface ReadPastOptions {
+  readonly connection: LogConnection
+  readonly topics: Topics
+  readonly simulation: Simulation
+  /** About so many of the newest records of each topic, from all partitions alike; undefined: all. */
+  readonly maxRecords: number | undefined
+  readonly progress: Progress
 }
 
 /**
- * Gives a simulation everything that is in the log now. The reader has no group, commits nothing and publishes nothing.
+ * Gives a simulation what is in the log now. The reader has no group, commits nothing and publishes nothing.
  * `form-events` comes first: it says what was in the queues.
  */
-export async function readPast(connection: LogConnection, topics: Topics, simulation: Simulation): Promise<ReadPast> {
-  const forms = await readWatermarks(connection, topics.formEvents)
-  const users = await readWatermarks(connection, topics.userEvents)
+export async function readPast(options: ReadPastOptions): Promise<ReadPast> {
+  const { connection, topics, simulation, maxRecords, progress } = options
+  const forms = partsOf(await readWatermarks(connection, topics.formEvents), maxRecords)
+  const users = partsOf(await readWatermarks(connection, topics.userEvents), maxRecords)
   const whole = sizeOf(forms) + sizeOf(users)
-  const progress = createProgress()
   const so = { records: 0, unreadable: 0 }
-  let passed = 0
+  let [passed, sinceMs] = [0, 0]
 
   const readTopic = async <Fact>(
     topic: string,
-    marks: ReadonlyMap<number, Watermarks>,
+    parts: ReadonlyMap<number, Part>,
     schema: ZodType<Fact>,
     take: (fact: Fact) => void,
   ): Promise<void> => {
-    const from = new Map([...marks].map(([partition, { low }]) => [partition, low]))
-    const onBatch = ({ records, fetchedFrom, nextOffset }: FetchedBatch): void => {
+    const from = new Map(Array.from(parts, ([partition, { begin }]) => [partition, begin]))
+    const cut = new Set([...parts.keys()].filter((partition) => parts.get(partition)?.isCut))
+    const onBatch = ({ partition, records, fetchedFrom, nextOffset }: FetchedBatch): void => {
+      const [first] = records
+      if (first && cut.delete(partition)) sinceMs = Math.max(sinceMs, first.timestampMs)
       for (const { value, headers } of records) {
         const decoded = decodeRecord(schema, value, headers)
         if (decoded.outcome === 'ok') take(decoded.fact)
@@ -54,9 +68,27 @@ export async function readPast(connection: LogConnection, topics: Topics, simula
   } finally {
     progress.end()
   }
-  return so
+  return { ...so, since: sinceMs === 0 ? null : new Date(sinceMs).toISOString() }
 }
 
-function sizeOf(marks: ReadonlyMap<number, Watermarks>): number {
-  return [...marks.values()].reduce((sum, { low, high }) => sum + Number(high - low), 0)
+/** Which offsets of a partition are read. */
+interface Part {
+  readonly begin: bigint
+  readonly end: bigint
+  /** Whether there are older ones. */
+  readonly isCut: boolean
+}
+
+function partsOf(marks: ReadonlyMap<number, Watermarks>, maxRecords: number | undefined): ReadonlyMap<number, Part> {
+  const share = maxRecords === undefined ? undefined : BigInt(Math.max(1, Math.floor(maxRecords / marks.size)))
+  return new Map(
+    Array.from(marks, ([partition, { low, high }]) => {
+      const isCut = share !== undefined && high - share > low
+      return [partition, { begin: isCut ? high - share : low, end: high, isCut }]
+    }),
+  )
+}
+
+function sizeOf(parts: ReadonlyMap<number, Part>): number {
+  return [...parts.values()].reduce((sum, { begin, end }) => sum + Number(end - begin), 0)
 }

@@ -195,7 +195,10 @@ function simulate(
   }
   if (context.kind !== 'visit') return queue
   const { offer } = chooseForm(side.index, { ...user, queue }, received)
-  return offer ? confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso }).queue : queue
+  if (!offer) return queue
+  const shown = side.tallies.get(offer.formId)
+  if (shown) shown.delivered += 1
+  return confirm(queue, { queuedId: offer.id, visitId: fact.id, received: received.iso }).queue
 }
 
 /** Nothing asks for a simulated row once it is over. */

@@ -7,13 +7,15 @@ export interface FormTally {
   users: number
   /** How often it was put into a queue. */
   queued: number
+  /** How often a visit showed it. */
+  delivered: number
   /** How often one of its triggers matched. */
   evaluated: number
   readonly refusals: Map<GateReason, number>
 }
 
 export function emptyTally(): FormTally {
-  return { users: 0, queued: 0, evaluated: 0, refusals: new Map() }
+  return { users: 0, queued: 0, delivered: 0, evaluated: 0, refusals: new Map() }
 }
 
 /** `isFirst`: the form was not queued for this user before. */

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, rebuildParts } from '@nextvisit/consumer'
-import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
+import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
 import { type Client, isRetryable, withClient } from '@nextvisit/database'
 import { type LogConnection, readPartitionCount } from '@nextvisit/log'
-import type { Schemas } from './compare-tables.ts'
+import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
 import { dropReplaced } from './foreign-objects.ts'
 import { liveTopic, publishedTopic, type RebuildContext, type RebuildSource } from './rebuild-source.ts'
-import { replay, type ReplayOutcome, type ReplayStep } from './replay.ts'
+import { replay, type ReplayOutcome } from './replay.ts'
 import { ReplayError } from './replay-error.ts'
 import { openShadow, shadowOf } from './shadow-schema.ts'
 
@@ -27,6 +27,7 @@ export interface ReplayEnvironment {
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
   readonly onStep: (step: ReplayStep) => void | Promise<void>
+  readonly onCompared: (comparisons: readonly TableComparison[]) => void
   /** Postgres is unavailable or busy. The replay starts again soon, and continues where it was. */
   readonly onPause: (error: Error) => void
 }

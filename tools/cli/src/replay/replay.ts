@@ -1,3 +1,4 @@
+import type { ReplayStep } from '@nextvisit/contracts'
 import { type Client, withClient } from '@nextvisit/database'
 import { carryOver, requireLevel } from './carry-over.ts'
 import { catchUp } from './catch-up.ts'
@@ -10,9 +11,6 @@ import { dropReplaced, requireNothingForeign } from './foreign-objects.ts'
 import { dropSchema, replacedOf, requireSameMigrations, type ShadowOptions } from './shadow-schema.ts'
 import { coreTableRoles } from '@nextvisit/consumer'
 
-/** What a replay does next, after it has folded the log. */
-export type ReplayStep = 'compare' | 'carry' | 'swap'
-
 export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'roles' | 'migrations'> {
   /** Of the owner of the schemas. Its connection holds the replay's lock. */
   readonly client: Client
@@ -23,6 +21,7 @@ export interface ReplayOptions extends Pick<ShadowOptions, 'adminUrl' | 'roles' 
   /** Swap even if the rebuilt rows differ from the live ones. */
   readonly acceptsDifferences: boolean
   readonly onStep: (step: ReplayStep) => void | Promise<void>
+  readonly onCompared: (comparisons: readonly TableComparison[]) => void
 }
 
 export type ReplayOutcome = {
@@ -37,12 +36,13 @@ export type ReplayOutcome = {
  * (docs/design.md, The core). If it is interrupted at any point, the live ones are unchanged.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayOutcome> {
-  const { client, schemas, roles, isDryRun, acceptsDifferences, onStep } = options
+  const { client, schemas, roles, isDryRun, acceptsDifferences, onStep, onCompared } = options
   await requireNothingForeign(client, schemas)
   await catchUp(options.sources)
   await analyze(options)
   await onStep('compare')
   const comparisons = await compareLevel(options)
+  onCompared(comparisons)
   const goesOn = !isDryRun && (acceptsDifferences || isEqual(comparisons))
   if (!goesOn) {
     await dropSchema(client, schemas.rebuilt)

@@ -36,7 +36,13 @@ function differenceLines({ table, examples, onlyLive, onlyRebuilt }: TableCompar
 }
 
 function notComparedLines([table, role]: [string, TableRole]): string[] {
-  return typeof role === 'object' && role.notCompared ? [`Not compared: ${table}.${role.notCompared}`] : []
+  const notCompared = notComparedOf(role)
+  return notCompared ? [`Not compared: ${table}.${notCompared}`] : []
+}
+
+/** What of a table is left out of the comparison, and why. */
+export function notComparedOf(role: TableRole | undefined): string | undefined {
+  return typeof role === 'object' ? role.notCompared : undefined
 }
 
 function tableLines(rows: readonly (readonly (string | number)[])[]): string[] {

@@ -3,18 +3,10 @@ import type { Consumer } from '@nextvisit/consumer'
 import { TOPICS } from '@nextvisit/contracts'
 import { isRetryable } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
-import { print } from '../output.ts'
+import { CliError, EXIT, isOurs } from '../errors.ts'
 import { isEqual } from './compare-tables.ts'
-import { createProgress, type Progress } from './progress.ts'
 import { replayConsumer, type ReplayRequest } from './replay-consumer.ts'
-import type { ReplayStep } from './replay.ts'
-import { reportComparisons, reportOutcome } from './report.ts'
-
-const STEPS: Readonly<Record<ReplayStep, string>> = {
-  compare: 'Comparing, row by row …',
-  carry: 'Carrying over what is not in the log …',
-  swap: 'Swapping …',
-}
+import type { ReplayReport } from './replay-report.ts'
 
 export interface RunReplayOptions {
   readonly consumer: Consumer
@@ -24,39 +16,27 @@ export interface RunReplayOptions {
   readonly connection: LogConnection
 }
 
-/** Replays a consumer and prints how it goes. Resolves to whether it swapped or found both equal. */
-export async function runReplay({ consumer, request, adminUrl, connection }: RunReplayOptions): Promise<boolean> {
-  let progress: Progress | undefined
-  const outcome = await replayConsumer(consumer, request, {
-    adminUrl,
-    connection,
-    catalog: await readCatalogAsItIs(connection),
-    onBegin: ({ resumedFrom, remaining }) => {
-      print(`Rebuilding ${consumer.name} beside the live read models, which stay in use.`)
-      if (resumedFrom)
-        print(`Continuing the replay that was interrupted (started ${resumedFrom}). Use --restart to start over.`)
-      progress = createProgress({ total: remaining, stream: process.stdout })
-    },
-    onProgress: (records) => progress?.add(records),
-    onPause: (error) => print(`\nPostgres is unavailable or busy (${firstLine(error)}); trying again.`),
-    onStep: (step) => {
-      if (step === 'compare' && progress) print(progress.end())
-      print(STEPS[step])
-    },
-  })
-  for (const line of reportComparisons(outcome.comparisons, consumer.tables)) print(line)
-  print(reportOutcome(outcome))
-  return outcome.outcome === 'swapped' || isEqual(outcome.comparisons)
-}
-
-/** Why a replay failed. Our own errors say what to do; of others, the stack says where they came from. */
-export function describeFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if ('code' in error && 'retryable' in error) return error.message
-  if (isRetryable(error)) {
-    return `Postgres was unavailable or busy (${firstLine(error)}). Run the same command again: it continues where it stopped.`
+/** Replays a consumer and reports how it goes. Resolves to whether it swapped or found both equal. */
+export async function runReplay(options: RunReplayOptions, report: ReplayReport): Promise<boolean> {
+  const { consumer, request, adminUrl, connection } = options
+  try {
+    const outcome = await replayConsumer(consumer, request, {
+      adminUrl,
+      connection,
+      catalog: await readCatalogAsItIs(connection),
+      onBegin: report.begin,
+      onProgress: report.progress,
+      onPause: (error) => report.pause(firstLine(error)),
+      onStep: report.step,
+      onCompared: report.comparison,
+    })
+    report.outcome(outcome)
+    return outcome.outcome === 'swapped' || isEqual(outcome.comparisons)
+  } catch (error) {
+    if (!(error instanceof Error) || isOurs(error) || !isRetryable(error)) throw error
+    const message = `Postgres was unavailable or busy (${firstLine(error)}). Run the same command again: it continues where it stopped.`
+    throw new CliError(message, EXIT.failed, { cause: error })
   }
-  return error.stack ?? error.message
 }
 
 /** A rebuild uses the catalog of the moment at which it begins. */

@@ -13,23 +13,29 @@ export type ParsedWorkspace =
 /**
  * A workspace file as the catalog will hold it (decisions.md, The workspace file), or everything that is wrong with it,
  * in the order of its lines. `env` answers `$NAME` and holds NEXTVISIT_SECRET_KEY. Keys become hashes, signing secrets
- * are encrypted with a new nonce each time; `applyWorkspace` knows an unchanged one all the same.
+ * are encrypted with a new nonce each time; `applyWorkspace` knows an unchanged one all the same. Without `env` nothing is
+ * looked up, and the projects have neither.
  */
-export function parseWorkspaceFile(text: string, env: Environment): ParsedWorkspace {
+export function parseWorkspaceFile(text: string, env: Environment | undefined): ParsedWorkspace {
   const yaml = readYaml(text)
   if (yaml.outcome === 'invalid') return yaml
   const workspace = { path: [], value: yaml.value }
   const parsed = WorkspaceFile.safeParse(yaml.value)
   const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue) => explainIssue(issue, yaml.value))
-  const faults = [...issues, ...checkWorkspace(workspace), ...checkSecrets(workspace, env)]
+  const secretFaults = env ? checkSecrets(workspace, env) : []
+  const faults = [...issues, ...checkWorkspace(workspace), ...secretFaults]
     .map(({ path, message }) => ({ line: yaml.lineOf(path), path: pathText(path), message }))
     .toSorted((a, b) => a.line - b.line)
   if (!parsed.success || faults.length > 0) return { outcome: 'invalid', faults }
   return { outcome: 'ok', organizations: parsed.data.organizations.map((organization) => toConfig(organization, env)) }
 }
 
-function toConfig(organization: WorkspaceFile['organizations'][number], env: Environment): OrganizationConfig {
+function toConfig(
+  organization: WorkspaceFile['organizations'][number],
+  env: Environment | undefined,
+): OrganizationConfig {
   const projects = organization.projects.map((project) => {
+    if (!env) return { ...project, signingSecret: undefined, keys: [] }
     const secret = valueOf(project.signingSecret, env)
     const ref = { organization: organization.id, project: project.id }
     return {

@@ -1,0 +1,56 @@
+import type { DryRunLine, ErrorLine, ReplayLine } from '@nextvisit/contracts'
+import { isOurs } from './errors.ts'
+import { print } from './output.ts'
+import type { Progress } from './progress.ts'
+import { InvalidWorkspace } from './workspace/read-workspace.ts'
+
+const PRINT_EVERY_MS = 500
+
+/** Prints a line for programs (packages/contracts, command-lines.ts). */
+export function printLine(line: ReplayLine | DryRunLine): void {
+  print(JSON.stringify(line))
+}
+
+/** The progress of a long command as lines: the first at once, then at most twice a second. */
+export function createProgressLines(now: () => number = () => performance.now()): Progress {
+  const startedAt = now()
+  let printedAt = Number.NEGATIVE_INFINITY
+
+  return {
+    report: (share, records) => {
+      if (now() - printedAt < PRINT_EVERY_MS) return
+      printedAt = now()
+      const seconds = (now() - startedAt) / 1_000
+      const done = Math.min(1, Math.max(0, share))
+      printLine({
+        type: 'progress',
+        share: done,
+        records,
+        perSecond: seconds > 0 ? Math.round(records / seconds) : 0,
+        secondsLeft: done > 0 ? Math.ceil((seconds / done) * (1 - done)) : null,
+      })
+    },
+    pause: () => {},
+    end: () => {},
+  }
+}
+
+/** What ended a command, as its last line. */
+export function errorLineOf(error: unknown): ErrorLine {
+  return {
+    type: 'error',
+    code: isOurs(error) ? error.code : 'UNEXPECTED',
+    message: error instanceof Error ? error.message.trim() : String(error),
+    faults: error instanceof InvalidWorkspace ? [...error.faults] : [],
+  }
+}
+
+/** Does the work of a command. With `isJson`, what ends it is also its last line. */
+export async function endedByLine(isJson: boolean, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (isJson) printLine(errorLineOf(error))
+    throw error
+  }
+}

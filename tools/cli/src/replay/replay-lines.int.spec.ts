@@ -1,0 +1,65 @@
+import { ReplayLine } from '@nextvisit/contracts'
+import { userIdFixture } from '@nextvisit/contracts/fixtures'
+import { sql } from '@nextvisit/database'
+import { givenEvents, givenLog } from '@nextvisit/projection/test/given-log.ts'
+import { givenRunner } from '@nextvisit/projection/test/given-runner.ts'
+import { countVisits } from '@nextvisit/projection/test/visits-projection.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
+import { runNextvisit } from '../../test/run-nextvisit.ts'
+import { createReplayLines } from './replay-report.ts'
+
+it('tells programs in lines of JSON what a replay does, finds and ends with', async () => {
+  const log = await givenLog()
+  const { db, replay } = await givenVisitsReplay(log)
+  await givenRunner(log, db)
+  await log.publish(givenEvents(40))
+  await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(40)
+  await db.$executeRaw(sql`UPDATE visits SET count = 7 WHERE user_id = ${userIdFixture('user-1')}::uuid`)
+
+  const printed = vi.spyOn(console, 'log').mockReturnValue()
+  onTestFinished(() => printed.mockRestore())
+  const linesOf = async (request: Parameters<typeof replay>[0]) => {
+    printed.mockClear()
+    const report = createReplayLines({ name: 'visits', tables: { visits: 'fold' } })
+    const { begin: onBegin, progress: onProgress, step: onStep, comparison: onCompared } = report
+    report.outcome(await replay(request, { onBegin, onProgress, onStep, onCompared }))
+    return printed.mock.calls.map(([line]) => ReplayLine.parse(JSON.parse(String(line))))
+  }
+
+  const compared = await linesOf({ isDryRun: true })
+  const [begin] = compared
+  expect(begin).toEqual({ type: 'begin', service: 'visits', records: 40, resumedFrom: null })
+  expect(compared.filter(({ type }) => type === 'progress')).not.toEqual([])
+  expect(compared.filter(({ type }) => type !== 'progress').slice(1)).toEqual([
+    { type: 'step', step: 'compare' },
+    {
+      type: 'comparison',
+      tables: expect.arrayContaining([
+        expect.objectContaining({
+          table: 'visits',
+          onlyLive: 1,
+          onlyRebuilt: 1,
+          examples: [{ key: expect.stringContaining('user_id='), kind: 'differs', columns: ['count'] }],
+          notCompared: null,
+        }),
+      ]),
+    },
+    { type: 'outcome', outcome: 'compared', isEqual: false, lockedMs: 0 },
+  ])
+  expect((await linesOf({})).at(-1)).toMatchObject({ outcome: 'refused', isEqual: false })
+  const swapped = await linesOf({ acceptsDifferences: true })
+  expect(swapped.flatMap((line) => (line.type === 'step' ? [line.step] : []))).toEqual(['compare', 'carry', 'swap'])
+  expect(swapped.at(-1)).toMatchObject({ outcome: 'swapped', isEqual: false, lockedMs: expect.any(Number) })
+})
+
+it('ends with a line that says why it could not begin', async () => {
+  const { exitCode, stdout, stderr } = await runNextvisit(['replay', 'nobody', '--json'], {})
+  expect(exitCode).toBe(2)
+  expect(ReplayLine.parse(JSON.parse(stdout))).toMatchObject({
+    type: 'error',
+    code: 'COMMAND_FAILED',
+    message: expect.stringContaining('There is no consumer service nobody'),
+  })
+  expect(stderr).toContain('There is no consumer service nobody')
+})
