@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ConsoleConfig } from './config.ts'
+import { createForms } from './forms/forms.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
@@ -10,10 +11,13 @@ import { createKnownCatalog } from './known-catalog.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
+import { createFormRoutes } from './routes/form-routes.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
+import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
+import { createSegments } from './segments/segments.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessions } from './session/sessions.ts'
 import { createFindDemo } from './try-it/demo.ts'
@@ -46,6 +50,8 @@ export async function createConsole(parts: ConsoleParts) {
   const canTry = async () =>
     parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
+  const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
+  const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
     site,
     sessions,
@@ -53,6 +59,8 @@ export async function createConsole(parts: ConsoleParts) {
       createOverviewRoute(sampler, partitionCount, nowMs),
       createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
       ...createUserRoutes({ catalog, users }),
+      ...createFormRoutes({ catalog, forms, nowMs }),
+      ...createSegmentRoutes({ catalog, segments }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),
