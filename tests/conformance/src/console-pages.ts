@@ -23,10 +23,14 @@ export async function startConsole(): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-workspace-'))
   const file = path.join(folder, 'workspace.yaml')
   await writeFile(file, `${await readFile(DEMO, 'utf8')}\n      - id: empty\n`)
-  ;[stack, browser] = await Promise.all([
-    startThrowAwayStack(file, { consolePort: await freePort() }),
-    startBrowser(),
-  ]).finally(() => rm(folder, { recursive: true }))
+  try {
+    ;[stack, browser] = await Promise.all([
+      startThrowAwayStack(file, { consolePort: await freePort() }),
+      startBrowser(),
+    ])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
 export async function stopConsole(): Promise<void> {

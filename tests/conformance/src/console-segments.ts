@@ -17,6 +17,8 @@ import {
 const MEMBER = 'segments-member'
 const PATH = 'segments/demo/shop/paying'
 
+const readLog = () => readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
+
 /** Segments with how far they are computed, and who is in one. */
 export function describeConsoleSegments(): void {
   it('shows who is in a segment and since when, and leads to the user', async () => {
@@ -47,7 +49,6 @@ export function describeConsoleSegments(): void {
 
   it('masks names of members for viewers until they ask, and logs that', async () => {
     const page = await signIn(theConsole().viewerToken)
-    const log = () => readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
     await openPath(page, PATH)
     await page.getByRole('link', { name: 's•••' }).first().waitFor()
     expect(await page.content()).not.toContain(MEMBER)
@@ -59,7 +60,7 @@ export function describeConsoleSegments(): void {
     await page.getByRole('link', { name: MEMBER }).click()
     // What a viewer asked for is this list, not the user.
     await page.getByRole('heading', { name: 's•••' }).waitFor()
-    expect(await log()).toMatch(/"action":"segments\/.*reveal","role":"viewer","by":"Grace".*"segmentId":"paying"/)
-    expect(await log()).not.toContain(MEMBER)
+    expect(await readLog()).toMatch(/"action":"segments\/.*reveal","role":"viewer","by":"Grace".*"segmentId":"paying"/)
+    expect(await readLog()).not.toContain(MEMBER)
   })
 }

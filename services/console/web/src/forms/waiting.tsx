@@ -47,8 +47,9 @@ export function Waiting({ form: { open, rows, next }, organization, project, aft
                   to="/users/$organization/$project/$userId"
                   params={{ organization, project, userId }}
                   search={{ tab: 'forms' }}
+                  className="mono"
                 >
-                  <code>{userId}</code>
+                  {userId}
                 </Link>
               </th>
               <td>
