@@ -10,6 +10,7 @@ export { type CatalogState, emptyCatalog, foldCatalog, lookupsOf } from './fold-
 export { catalogKeyOf, type CatalogRecord, readCatalogRecord } from './read-catalog-record.ts'
 export { readCatalogHistory } from './read-catalog-history.ts'
 export { type ReadCatalog, readCatalog } from './read-catalog.ts'
+export { type SegmentDefinition, segmentDefinitions } from './segment-definitions.ts'
 export { decryptSigningSecret, encryptSigningSecret, isSecretKey } from './signing-secret.ts'
 export { staticCatalog } from './static-catalog.ts'
 export { viewGroupPrefix } from './view-group.ts'

@@ -2,10 +2,11 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
-import { createKnownCatalog } from './catalog/known-catalog.ts'
+import { createKnownCatalog } from './known-catalog.ts'
 import { createRevisions } from './catalog/revisions.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetters } from './dead-letters/dead-letters.ts'
+import { createForms } from './forms/forms.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
@@ -14,10 +15,13 @@ import { scrape } from './metrics/scrape.ts'
 import { createCatalogRoute } from './routes/catalog-route.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
 import { createDeadLetterRoutes } from './routes/dead-letter-routes.ts'
+import { createFormRoutes } from './routes/form-routes.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
+import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
+import { createSegments } from './segments/segments.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessions } from './session/sessions.ts'
 import { createFindDemo } from './try-it/demo.ts'
@@ -52,6 +56,8 @@ export async function createConsole(parts: ConsoleParts) {
   const users = createUsers({ connection, services, token, partitionCount })
   const { gateway: _gateway, ...consumers } = services
   const deadLetters = createDeadLetters({ consumers, token })
+  const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
+  const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
     site,
     sessions,
@@ -61,6 +67,8 @@ export async function createConsole(parts: ConsoleParts) {
       ...createDeadLetterRoutes(deadLetters),
       createCatalogRoute(createRevisions(connection)),
       ...createUserRoutes({ catalog, users }),
+      ...createFormRoutes({ catalog, forms, nowMs }),
+      ...createSegmentRoutes({ catalog, segments }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),

@@ -3,6 +3,8 @@ import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeConsoleCatalog } from './console-catalog.ts'
 import { describeConsoleDeadLetters } from './console-dead-letters.ts'
+import { describeConsoleForms } from './console-forms.ts'
+import { describeConsoleSegments } from './console-segments.ts'
 import {
   consoleStack,
   cookieOf,
@@ -139,6 +141,9 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(log).toMatch(/"action":"users\/.*reveal","role":"viewer","by":"Grace".*"userId":"[0-9a-f-]{36}"/)
     expect(log).not.toContain('ada@example.com')
   })
+
+  describeConsoleForms()
+  describeConsoleSegments()
 
   it('answers nobody who is not signed in, no other site, and sets a strict policy', async () => {
     expect(await send('overview', {})).toEqual({ status: 401, error: 'signed-out' })

@@ -13,7 +13,7 @@ import { Nothing } from '../api/session.ts'
 import type { DeadLetters } from '../dead-letters/dead-letters.ts'
 import { withVisibleCause } from '../dead-letters/visible-cause.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import type { Session } from '../session/sessions.ts'
+import { maskFor } from '../users/mask.ts'
 
 /** Dead letters of a consumer: look, retry, discard; and the record that halts a partition, set aside. */
 export function createDeadLetterRoutes(letters: DeadLetters): readonly ApiRoute[] {
@@ -38,7 +38,7 @@ export function createDeadLetterRoutes(letters: DeadLetters): readonly ApiRoute[
     input: LetterPath,
     answer: LetterAnswer,
     handle: async (path, session) => {
-      const isVisible = maySee(session, path)
+      const isVisible = !maskFor(session, nameOf(path)).isMasked
       const letter = await letters.read(path, isVisible)
       return letter.outcome === 'refused' ? letter : answered(withVisibleCause(letter.answer, isVisible))
     },
@@ -102,11 +102,6 @@ export function createDeadLetterRoutes(letters: DeadLetters): readonly ApiRoute[
   })
 
   return [list, read, reveal, decide, follow, setAside]
-}
-
-/** Operators see everything; viewers see what they have asked for. */
-function maySee({ role, revealed }: Session, path: LetterPath): boolean {
-  return role === 'operator' || revealed.has(nameOf(path))
 }
 
 function nameOf({ service, id }: LetterPath): string {

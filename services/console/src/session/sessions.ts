@@ -10,7 +10,7 @@ export interface Session {
   readonly expiresAtMs: number
   /** Names the session in the log; nobody can use it. */
   readonly logName: string
-  /** Whose personal data a viewer has asked for: users, `organization/project/userId`, and dead letters, `metering/12`. */
+  /** Whose personal data a viewer has asked for: users, `organization/project/userId`, members of segments, and dead letters, `metering/12`. */
   readonly revealed: Set<string>
 }
 

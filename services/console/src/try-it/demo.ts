@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { CatalogProject } from '@nextvisit/catalog'
 import { hashApiKey } from '@nextvisit/domain'
 import { z } from 'zod'
-import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import type { KnownCatalog } from '../known-catalog.ts'
 
 const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
 

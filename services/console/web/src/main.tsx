@@ -11,6 +11,7 @@ import './styles/screens.css'
 import './styles/users.css'
 import './styles/dead-letters.css'
 import './styles/catalog.css'
+import './styles/forms.css'
 
 const element = document.querySelector('#root')
 if (!element) throw new Error('The page has no root')
