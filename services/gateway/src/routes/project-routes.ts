@@ -1,6 +1,5 @@
 import { Uuid } from '@nextvisit/contracts'
-import { compileSegments } from '@nextvisit/domain'
-import { monthOf } from '../admission/admission.ts'
+import { compileSegments, monthOf } from '@nextvisit/domain'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
 import type { UserProjector } from '../clients/user-projector.ts'
