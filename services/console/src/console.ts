@@ -9,8 +9,14 @@ import { readWebFiles } from './http/web-files.ts'
 import { createKnownCatalog } from './known-catalog.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
+import { progressOf } from './live/folded-up-to.ts'
+import { createLiveFeed } from './live/live-feed.ts'
+import { createReadRefusals } from './live/read-refusals.ts'
+import { createAskConsumers } from './operations/ask-consumers.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
+import { createLiveRoute } from './routes/live-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
+import { createRegistryRoutes } from './routes/registry-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
@@ -46,18 +52,28 @@ export async function createConsole(parts: ConsoleParts) {
   const canTry = async () =>
     parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
+  const consumers = targets.filter(({ service }) => service !== 'gateway')
+  const askConsumers = createAskConsumers({ targets: consumers, token })
+  const feed = createLiveFeed({
+    connection,
+    readProgress: async () => progressOf(await askConsumers({ deadLetters: false })),
+    readRefusals: createReadRefusals(services.gateway, token),
+    nowMs,
+  })
   const app = createApp({
     site,
     sessions,
     routes: [
       createOverviewRoute(sampler, partitionCount, nowMs),
-      createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
+      createConsumersRoute(askConsumers, partitionCount),
+      createLiveRoute({ catalog, feed }),
       ...createUserRoutes({ catalog, users }),
+      ...createRegistryRoutes({ catalog, services, token, nowMs }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  return { app, sampler }
+  return { app, sampler, feed }
 }

@@ -2,10 +2,11 @@ import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
 import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
-import { answered, type ApiRefusal, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import type { ReadPart } from '../ask-service.ts'
+import { findProject, NO_CATALOG, NO_PROJECT } from '../find-project.ts'
+import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
-import type { Session } from '../session/sessions.ts'
-import { HIDE_PERSONAL, type Mask, SHOW_ALL } from '../users/mask.ts'
+import { maskFor, revealedName } from '../users/mask-for.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
 import type { Users } from '../users/users.ts'
 import { userAnswerOf } from '../users/user-answer.ts'
@@ -15,12 +16,6 @@ export interface UserRoutesParts {
   readonly users: Users
 }
 
-const NO_CATALOG = refuse(
-  503,
-  'no-catalog',
-  'Kafka does not answer, so the projects are not known. The Overview says more.',
-)
-const NO_PROJECT = refuse(404, 'no-project', 'The workspace has no such project.')
 const NO_REQUEST = refuse(
   404,
   'no-request',
@@ -56,9 +51,8 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       if ('requestId' in asked) return findByRequest(asked.requestId)
       const { organization, project, userName } = asked
       if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
-      const known = await knownCatalog()
-      if (!known) return NO_CATALOG
-      if (!known.project(organization, project)) return NO_PROJECT
+      const found = await findProject(catalog, { organization, project })
+      if (found.outcome === 'refused') return found
       return answered({ organization, project, userId: userIdOf(organization, project, userName) })
     },
   })
@@ -121,7 +115,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     answer: z.strictObject({}),
     logged: ({ organization, project, userId }) => ({ organization, project, userId }),
     handle: (path, session) => {
-      session.revealed.add(nameOf(path))
+      session.revealed.add(revealedName(path))
       return answered({})
     },
   })
@@ -129,17 +123,6 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
   return [listProjects, findUser, readUser, readTimeline, revealUser]
 }
 
-function modelOf<Model>(
-  part: { readonly outcome: 'read'; readonly model: Model | undefined } | ApiRefusal,
-): Model | undefined {
+function modelOf<Model>(part: ReadPart<Model>): Model | undefined {
   return part.outcome === 'read' ? part.model : undefined
-}
-
-/** Operators see everything; viewers see personal data of users for whom they asked. */
-function maskFor({ role, revealed }: Session, path: UserPath): Mask {
-  return role === 'operator' || revealed.has(nameOf(path)) ? SHOW_ALL : HIDE_PERSONAL
-}
-
-function nameOf({ organization, project, userId }: UserPath): string {
-  return `${organization}/${project}/${userId}`
 }

@@ -9,6 +9,8 @@ import './styles/base.css'
 import './styles/shell.css'
 import './styles/screens.css'
 import './styles/users.css'
+import './styles/registry.css'
+import './styles/live.css'
 
 const element = document.querySelector('#root')
 if (!element) throw new Error('The page has no root')

@@ -1,7 +1,9 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { Live } from '../live/live.tsx'
 import { Operations } from '../operations/operations.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
+import { Registry } from '../registry/registry.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
@@ -24,6 +26,24 @@ const root = createRootRoute({
 
 const overview = createRoute({ getParentRoute: () => root, path: '/', component: Overview })
 
+export const LIVE_OUTCOMES = ['recorded', 'queued', 'delivered', 'ended', 'refused'] as const
+export interface LiveSearch {
+  readonly project?: string | undefined
+  readonly event?: string | undefined
+  readonly outcome?: (typeof LIVE_OUTCOMES)[number] | undefined
+}
+
+const live = createRoute({
+  getParentRoute: () => root,
+  path: '/live',
+  component: Live,
+  validateSearch: (search): LiveSearch => ({
+    project: text(search['project']),
+    event: text(search['event']),
+    outcome: LIVE_OUTCOMES.find((outcome) => outcome === search['outcome']),
+  }),
+})
+
 const findUser = createRoute({
   getParentRoute: () => root,
   path: '/users',
@@ -38,6 +58,25 @@ const user = createRoute({
   validateSearch: (search): { readonly tab?: UserTab | undefined; readonly depth?: number | undefined } => ({
     tab: USER_TABS.find((tab) => tab === search['tab']),
     depth: [2, 3, 4, 5].find((depth) => depth === search['depth']),
+  }),
+})
+
+export const NAME_KINDS = ['traits', 'events'] as const
+
+const registry = createRoute({
+  getParentRoute: () => root,
+  path: '/registry',
+  component: Registry,
+  validateSearch: (
+    search,
+  ): {
+    readonly project?: string | undefined
+    readonly kind?: (typeof NAME_KINDS)[number] | undefined
+    readonly prefix?: string | undefined
+  } => ({
+    project: text(search['project']),
+    kind: NAME_KINDS.find((kind) => kind === search['kind']),
+    prefix: text(search['prefix']),
   }),
 })
 
@@ -56,7 +95,7 @@ const tryIt = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, findUser, user, operations, tryIt]),
+  routeTree: root.addChildren([overview, live, findUser, user, registry, operations, tryIt]),
   // Where the server says that the console lives.
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: false,

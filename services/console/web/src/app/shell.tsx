@@ -23,8 +23,14 @@ export function Shell() {
           <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
             Overview
           </Link>
+          <Link to="/live" activeOptions={{ includeSearch: false }}>
+            Live
+          </Link>
           <Link to="/users" activeOptions={{ includeSearch: false }}>
             Users
+          </Link>
+          <Link to="/registry" activeOptions={{ includeSearch: false }}>
+            Registry and usage
           </Link>
           <Link to="/operations" activeOptions={{ includeSearch: false }}>
             Operations
