@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import type { ConsoleConfig } from './config.ts'
+import { createForms } from './forms/forms.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
@@ -14,12 +15,15 @@ import { createLiveFeed } from './live/live-feed.ts'
 import { createReadRefusals } from './live/read-refusals.ts'
 import { createAskConsumers } from './operations/ask-consumers.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
+import { createFormRoutes } from './routes/form-routes.ts'
 import { createLiveRoute } from './routes/live-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
 import { createRegistryRoutes } from './routes/registry-routes.ts'
+import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
+import { createSegments } from './segments/segments.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessions } from './session/sessions.ts'
 import { createFindDemo } from './try-it/demo.ts'
@@ -60,6 +64,8 @@ export async function createConsole(parts: ConsoleParts) {
     readRefusals: createReadRefusals(services.gateway, token),
     nowMs,
   })
+  const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
+  const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
     site,
     sessions,
@@ -68,6 +74,8 @@ export async function createConsole(parts: ConsoleParts) {
       createConsumersRoute(askConsumers, partitionCount),
       createLiveRoute({ catalog, feed }),
       ...createUserRoutes({ catalog, users }),
+      ...createFormRoutes({ catalog, forms, nowMs }),
+      ...createSegmentRoutes({ catalog, segments }),
       ...createRegistryRoutes({ catalog, services, token, nowMs }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describeConsoleForms } from './console-forms.ts'
+import { describeConsoleSegments } from './console-segments.ts'
 import {
   consoleStack,
   cookieOf,
@@ -140,8 +142,10 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(log).not.toContain('ada@example.com')
   })
 
-  describeConsoleRegistry()
   describeConsoleLive()
+  describeConsoleForms()
+  describeConsoleSegments()
+  describeConsoleRegistry()
 
   it('answers nobody who is not signed in, no other site, and sets a strict policy', async () => {
     expect(await send('overview', {})).toEqual({ status: 401, error: 'signed-out' })

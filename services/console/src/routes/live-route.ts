@@ -1,12 +1,12 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
 import { LiveAnswer, type LiveEntry, LiveQuery } from '../api/live.ts'
-import { findProject, NO_CATALOG } from '../find-project.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
 import type { LiveFeed } from '../live/live-feed.ts'
 import type { Session } from '../session/sessions.ts'
-import { maskFor } from '../users/mask-for.ts'
+import { maskFor, revealedName } from '../users/mask.ts'
+import { findProject, NO_CATALOG } from './find-project.ts'
 
 export interface LiveRouteParts {
   readonly catalog: () => Promise<KnownCatalog>
@@ -57,5 +57,5 @@ async function projectsOf(catalog: LiveRouteParts['catalog'], place: ProjectRef 
 function shownTo(session: Session, entry: LiveEntry): LiveEntry {
   const { organization, project, userId, userName } = entry
   if (userName === null || userId === null) return entry
-  return { ...entry, userName: maskFor(session, { organization, project, userId }).userName(userName) }
+  return { ...entry, userName: maskFor(session, revealedName({ organization, project, userId })).userName(userName) }
 }

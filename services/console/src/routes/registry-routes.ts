@@ -3,11 +3,11 @@ import { monthBefore, monthOf } from '@nextvisit/domain'
 import { createInternalClient } from '@nextvisit/service-kit'
 import { NamesPage, NamesQuery, ProjectPath, ProjectUsage } from '../api/registry.ts'
 import { askService } from '../ask-service.ts'
-import { findProject } from '../find-project.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
 import { projectUsageOf } from '../registry/limit-lines.ts'
 import { namesPageOf, slugPrefixOf } from '../registry/name-lines.ts'
+import { findProject } from './find-project.ts'
 
 export interface RegistryRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>

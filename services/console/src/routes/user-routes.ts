@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
 import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
 import type { ReadPart } from '../ask-service.ts'
-import { findProject, NO_CATALOG, NO_PROJECT } from '../find-project.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
-import { maskFor, revealedName } from '../users/mask-for.ts'
+import { maskFor, revealedName } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
 import type { Users } from '../users/users.ts'
 import { userAnswerOf } from '../users/user-answer.ts'
+import { findProject, NO_CATALOG, NO_PROJECT } from './find-project.ts'
 
 export interface UserRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
@@ -51,7 +51,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       if ('requestId' in asked) return findByRequest(asked.requestId)
       const { organization, project, userName } = asked
       if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
-      const found = await findProject(catalog, { organization, project })
+      const found = await findProject(catalog, asked)
       if (found.outcome === 'refused') return found
       return answered({ organization, project, userId: userIdOf(organization, project, userName) })
     },
@@ -77,7 +77,13 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       for (const part of [user, forms]) if (part.outcome === 'refused') return part
       const config = known?.project(path.organization, path.project)?.config
       return answered(
-        userAnswerOf({ path, user: modelOf(user), forms: modelOf(forms), config, mask: maskFor(session, path) }),
+        userAnswerOf({
+          path,
+          user: modelOf(user),
+          forms: modelOf(forms),
+          config,
+          mask: maskFor(session, revealedName(path)),
+        }),
       )
     },
   })
@@ -93,7 +99,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       if (!log) return NO_LOG
       if (forms.outcome === 'refused') return forms
       const model = modelOf(forms)
-      const mask = maskFor(session, path)
+      const mask = maskFor(session, revealedName(path))
       const { facts, formFacts, reading } = log
       const entries = timelineEntriesOf({
         facts,

@@ -11,6 +11,7 @@ import './styles/screens.css'
 import './styles/users.css'
 import './styles/registry.css'
 import './styles/live.css'
+import './styles/forms.css'
 
 const element = document.querySelector('#root')
 if (!element) throw new Error('The page has no root')

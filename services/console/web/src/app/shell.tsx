@@ -29,6 +29,12 @@ export function Shell() {
           <Link to="/users" activeOptions={{ includeSearch: false }}>
             Users
           </Link>
+          <Link to="/forms" activeOptions={{ includeSearch: false }}>
+            Forms
+          </Link>
+          <Link to="/segments" activeOptions={{ includeSearch: false }}>
+            Segments
+          </Link>
           <Link to="/registry" activeOptions={{ includeSearch: false }}>
             Registry and usage
           </Link>

@@ -1,6 +1,7 @@
 import type { CatalogProject } from '@nextvisit/catalog'
-import { type ApiRefusal, refuse } from './http/api-route.ts'
-import type { KnownCatalog } from './known-catalog.ts'
+import type { ProjectRef } from '@nextvisit/contracts'
+import { type ApiRefusal, refuse } from '../http/api-route.ts'
+import type { KnownCatalog } from '../known-catalog.ts'
 
 export const NO_CATALOG = refuse(
   503,
@@ -9,13 +10,11 @@ export const NO_CATALOG = refuse(
 )
 export const NO_PROJECT = refuse(404, 'no-project', 'The workspace has no such project.')
 
-export type FoundProject = { readonly outcome: 'found'; readonly project: CatalogProject } | ApiRefusal
-
-/** A project of the workspace, or why it cannot be told. */
+/** A project of the workspace, or why there is none to show. */
 export async function findProject(
   catalog: () => Promise<KnownCatalog>,
-  { organization, project }: { readonly organization: string; readonly project: string },
-): Promise<FoundProject> {
+  { organization, project }: ProjectRef,
+): Promise<{ readonly outcome: 'found'; readonly project: CatalogProject } | ApiRefusal> {
   const known = await catalog().catch(() => undefined)
   if (!known) return NO_CATALOG
   const found = known.project(organization, project)
