@@ -1,4 +1,10 @@
-import { type DeadLetterGroup, INTERNAL_ROUTES, type OperationsAnswer, type OwnedPartition } from '@nextvisit/contracts'
+import {
+  type DeadLetterGroup,
+  INTERNAL_ROUTES,
+  type OperationsAnswer,
+  OperationsQuery,
+  type OwnedPartition,
+} from '@nextvisit/contracts'
 import type { Query } from '@nextvisit/database'
 import {
   type DeadLetterCause,
@@ -7,7 +13,6 @@ import {
   readDeadLetterCauses,
 } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
-import { z } from 'zod'
 
 export interface OperationsRouteParts {
   readonly projection: string
@@ -21,12 +26,10 @@ const MAX_GROUPS = 200
 export function createOperationsRoute({ projection, runner, query }: OperationsRouteParts): InternalRoute {
   return internalRoute(
     INTERNAL_ROUTES.readOperations,
-    z.object({}),
-    async (): Promise<OperationsAnswer> => ({
+    OperationsQuery,
+    async ({ deadLetters }): Promise<OperationsAnswer> => ({
       partitions: runner.progress().map(ownedPartition),
-      deadLetters: (await readDeadLetterCauses(query, projection, { withSettled: false, limit: MAX_GROUPS })).map(
-        groupOf,
-      ),
+      deadLetters: deadLetters ? await readGroups(query, projection) : [],
     }),
   )
 }
@@ -54,6 +57,11 @@ function ownedPartition({
       since: new Date(sinceMs).toISOString(),
     })),
   }
+}
+
+async function readGroups(query: Query, projection: string): Promise<DeadLetterGroup[]> {
+  const causes = await readDeadLetterCauses(query, projection, { withSettled: false, limit: MAX_GROUPS })
+  return causes.map(groupOf)
 }
 
 function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example }: DeadLetterCause): DeadLetterGroup {

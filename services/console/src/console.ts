@@ -13,10 +13,16 @@ import { readWebFiles } from './http/web-files.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { createCatalogRoute } from './routes/catalog-route.ts'
+import { progressOf } from './live/folded-up-to.ts'
+import { createLiveFeed } from './live/live-feed.ts'
+import { createReadRefusals } from './live/read-refusals.ts'
+import { createAskConsumers } from './operations/ask-consumers.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
 import { createDeadLetterRoutes } from './routes/dead-letter-routes.ts'
 import { createFormRoutes } from './routes/form-routes.ts'
+import { createLiveRoute } from './routes/live-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
+import { createRegistryRoutes } from './routes/registry-routes.ts'
 import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
@@ -54,8 +60,15 @@ export async function createConsole(parts: ConsoleParts) {
   const canTry = async () =>
     parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
-  const { gateway: _gateway, ...consumers } = services
-  const deadLetters = createDeadLetters({ consumers, token })
+  const consumers = targets.filter(({ service }) => service !== 'gateway')
+  const askConsumers = createAskConsumers({ targets: consumers, token })
+  const feed = createLiveFeed({
+    connection,
+    readProgress: async () => progressOf(await askConsumers({ deadLetters: false })),
+    readRefusals: createReadRefusals(services.gateway, token),
+    nowMs,
+  })
+  const deadLetters = createDeadLetters({ targets: consumers, token })
   const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
   const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
@@ -63,17 +76,19 @@ export async function createConsole(parts: ConsoleParts) {
     sessions,
     routes: [
       createOverviewRoute(sampler, partitionCount, nowMs),
-      createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
+      createConsumersRoute(askConsumers, partitionCount),
+      createLiveRoute({ catalog, feed }),
       ...createDeadLetterRoutes(deadLetters),
       createCatalogRoute(createRevisions(connection)),
       ...createUserRoutes({ catalog, users }),
       ...createFormRoutes({ catalog, forms, nowMs }),
       ...createSegmentRoutes({ catalog, segments }),
+      ...createRegistryRoutes({ catalog, services, token, nowMs }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  return { app, sampler }
+  return { app, sampler, feed }
 }

@@ -11,6 +11,7 @@ import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import type { Decide, LetterPath, SetAsideInput } from '../api/dead-letters.ts'
 import { answered, type ApiResult, refuse } from '../http/api-route.ts'
+import type { Target } from '../metrics/sample.ts'
 
 /** What consumers know of their dead letters, and do with them. */
 export interface DeadLetters {
@@ -29,8 +30,8 @@ export interface DeadLetters {
 }
 
 export interface DeadLettersParts {
-  /** The addresses of each consumer's processes. */
-  readonly consumers: Readonly<Record<string, readonly string[]>>
+  /** The processes of the consumers. */
+  readonly targets: readonly Target[]
   readonly token: string
 }
 
@@ -40,12 +41,15 @@ const NO_CONSUMER = refuse(404, 'no-such-consumer', 'There is no such consumer. 
 const NO_LETTER = refuse(404, 'no-letter', 'There is no such dead letter.')
 
 /** Asks whichever process of the consumer answers: each knows the letters of the whole service. */
-export function createDeadLetters({ consumers, token }: DeadLettersParts): DeadLetters {
+export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLetters {
   const clients = new Map(
-    Object.entries(consumers).map(([service, baseUrls]) => [
-      service,
-      createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS }),
-    ]),
+    Array.from(
+      Map.groupBy(targets, ({ service }) => service),
+      ([service, processes]) => {
+        const baseUrls = processes.map(({ url }) => url)
+        return [service, createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })]
+      },
+    ),
   )
 
   async function ask<Answer>(

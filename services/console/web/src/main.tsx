@@ -11,6 +11,8 @@ import './styles/screens.css'
 import './styles/users.css'
 import './styles/dead-letters.css'
 import './styles/catalog.css'
+import './styles/registry.css'
+import './styles/live.css'
 import './styles/forms.css'
 
 const element = document.querySelector('#root')

@@ -4,9 +4,11 @@ import { Letter } from '../dead-letters/letter.tsx'
 import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
 import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
+import { Live } from '../live/live.tsx'
 import { Operations } from '../operations/operations.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
+import { Registry } from '../registry/registry.tsx'
 import { Segment } from '../segments/segment.tsx'
 import { Segments } from '../segments/segments.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
@@ -37,6 +39,24 @@ const root = createRootRoute({
 })
 
 const overview = createRoute({ getParentRoute: () => root, path: '/', component: Overview })
+
+export const LIVE_OUTCOMES = ['recorded', 'queued', 'delivered', 'ended', 'refused'] as const
+export interface LiveSearch {
+  readonly project?: string | undefined
+  readonly event?: string | undefined
+  readonly outcome?: (typeof LIVE_OUTCOMES)[number] | undefined
+}
+
+const live = createRoute({
+  getParentRoute: () => root,
+  path: '/live',
+  component: Live,
+  validateSearch: (search): LiveSearch => ({
+    project: text(search['project']),
+    event: text(search['event']),
+    outcome: LIVE_OUTCOMES.find((outcome) => outcome === search['outcome']),
+  }),
+})
 
 const findUser = createRoute({
   getParentRoute: () => root,
@@ -105,6 +125,25 @@ const segment = createRoute({
   validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })
 
+export const NAME_KINDS = ['traits', 'events'] as const
+
+const registry = createRoute({
+  getParentRoute: () => root,
+  path: '/registry',
+  component: Registry,
+  validateSearch: (
+    search,
+  ): {
+    readonly project?: string | undefined
+    readonly kind?: (typeof NAME_KINDS)[number] | undefined
+    readonly prefix?: string | undefined
+  } => ({
+    project: text(search['project']),
+    kind: NAME_KINDS.find((kind) => kind === search['kind']),
+    prefix: text(search['prefix']),
+  }),
+})
+
 const operations = createRoute({
   getParentRoute: () => root,
   path: '/operations',
@@ -149,12 +188,14 @@ const tryIt = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     overview,
+    live,
     findUser,
     user,
     forms,
     form,
     segments,
     segment,
+    registry,
     operations,
     catalog,
     lettersOfCause,
