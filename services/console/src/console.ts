@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
+import { createCommandJob } from './commands/command-job.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
@@ -9,13 +10,17 @@ import { readWebFiles } from './http/web-files.ts'
 import { createKnownCatalog } from './known-catalog.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
+import { replayCommand } from './replay/replay-command.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
+import { createReplayRoutes } from './routes/replay-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
+import { createSimulationRoutes } from './routes/simulation-routes.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessions } from './session/sessions.ts'
+import { simulationCommand } from './simulation/simulation-command.ts'
 import { createFindDemo } from './try-it/demo.ts'
 import { createUsers } from './users/users.ts'
 
@@ -24,7 +29,8 @@ const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
 export interface ConsoleParts
-  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'> {
+  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'>,
+    Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
   readonly connection: LogConnection
   /** The token that services share. */
   readonly internalToken: string
@@ -46,12 +52,14 @@ export async function createConsole(parts: ConsoleParts) {
   const canTry = async () =>
     parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
+  const commands = createCommands(parts)
   const app = createApp({
     site,
     sessions,
     routes: [
       createOverviewRoute(sampler, partitionCount, nowMs),
       createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
+      ...commands.routes,
       ...createUserRoutes({ catalog, users }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
@@ -59,5 +67,24 @@ export async function createConsole(parts: ConsoleParts) {
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  return { app, sampler }
+  return { app, sampler, commands }
+}
+
+/** The long work that commands of `nextvisit` do. */
+function createCommands({ cliEntry, operatorUrl, commandEnvironment, services, logger }: ConsoleParts) {
+  const cli = cliEntry === undefined ? undefined : { entry: cliEntry, environment: commandEnvironment }
+  const jobParts = cli && { cli, nowMs, logger }
+  const simulation = jobParts && createCommandJob(simulationCommand, jobParts)
+  const replay = jobParts && operatorUrl ? createCommandJob(replayCommand(operatorUrl), jobParts) : undefined
+  const obstacle = cliEntry ? (operatorUrl ? null : 'no-database') : 'no-cli'
+  const consumers = Object.keys(services).filter((service) => service !== 'gateway')
+  return {
+    routes: [
+      ...createReplayRoutes({ job: replay, obstacle, services: consumers }),
+      ...createSimulationRoutes(simulation),
+    ],
+    start: () => Promise.resolve(),
+    /** Ends what runs: an interrupted replay is safe, and continues when it is started again. */
+    stop: async () => void (await Promise.all([replay?.close(), simulation?.close()])),
+  }
 }

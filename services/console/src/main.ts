@@ -6,7 +6,7 @@ import { createHttpServer } from './http/http-server.ts'
 const config = configOrExit(readConsoleConfig)
 const logger = createLogger('console', config.logLevel)
 const connection = { ...config.kafka, clientId: 'nextvisit-console' }
-const { app, sampler } = await createConsole({
+const { app, sampler, commands } = await createConsole({
   ...config,
   connection,
   internalToken: config.internalServer.token,
@@ -28,6 +28,7 @@ runService({
   parts: [
     { name: 'internal server', ...internalServer },
     { name: 'sampler', ...sampler },
+    { name: 'commands', ...commands },
     {
       name: 'server',
       start: async () => {

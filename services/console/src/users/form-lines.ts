@@ -4,7 +4,7 @@ import type { FormLine } from '../api/users.ts'
 import type { Mask } from './mask.ts'
 
 /** What each reason means for whoever asks why a user has not got a form. */
-const REASONS: { readonly [Reason in GateReason]: string } = {
+export const REASON_WORDS: { readonly [Reason in GateReason]: string } = {
   'properties-differ': 'the properties of the event are not those that the form asks for',
   'not-live': 'the form was not live at that moment',
   'not-in-audience': 'the user was not in the audience',
@@ -78,5 +78,5 @@ function decided(
 }
 
 function summaryOf(reason: GateReason | undefined): string {
-  return reason === undefined ? 'Queued: every gate passed.' : `Not queued: ${REASONS[reason]}.`
+  return reason === undefined ? 'Queued: every gate passed.' : `Not queued: ${REASON_WORDS[reason]}.`
 }

@@ -8,6 +8,7 @@ import 'uplot/dist/uPlot.min.css'
 import './styles/base.css'
 import './styles/shell.css'
 import './styles/screens.css'
+import './styles/commands.css'
 import './styles/users.css'
 
 const element = document.querySelector('#root')

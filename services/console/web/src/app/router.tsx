@@ -1,7 +1,9 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
 import { Operations } from '../operations/operations.tsx'
+import { Replay } from '../operations/replay.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
+import { Simulation } from '../simulation/simulation.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
@@ -14,6 +16,9 @@ export const USER_TABS = ['timeline', 'forms', 'profile'] as const
 export type UserTab = (typeof USER_TABS)[number]
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const dayCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
 
 const root = createRootRoute({
   component: Shell,
@@ -48,6 +53,20 @@ const operations = createRoute({
   validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
 })
 
+const replay = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/replay',
+  component: Replay,
+  validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
+})
+
+const simulation = createRoute({
+  getParentRoute: () => root,
+  path: '/forms/simulation',
+  component: Simulation,
+  validateSearch: (search): { readonly days?: number | undefined } => ({ days: dayCount(search['days']) }),
+})
+
 const tryIt = createRoute({
   getParentRoute: () => root,
   path: '/try',
@@ -56,7 +75,7 @@ const tryIt = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, findUser, user, operations, tryIt]),
+  routeTree: root.addChildren([overview, findUser, user, operations, replay, simulation, tryIt]),
   // Where the server says that the console lives.
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: false,

@@ -1,0 +1,56 @@
+import { DryRunLine, type FormTallies, type GateName, type GateReason } from '@nextvisit/contracts'
+import type { SimulatedSide, SimulationOutcome, StartSimulation } from '../api/simulation.ts'
+import type { CommandKind } from '../commands/command-job.ts'
+import { REASON_WORDS } from '../users/form-lines.ts'
+
+/** What a user did before them is then not known. A million takes some 20 s and half a gigabyte. */
+export const MAX_RECORDS = 1_000_000
+const MAX_HEAP_MB = 1_024
+
+export interface SimulationResult {
+  readonly days: number
+  readonly outcome: SimulationOutcome | null
+}
+
+/** `nextvisit forms dry-run`, which gets the file on standard input. It uses no database. */
+export const simulationCommand: CommandKind<StartSimulation, DryRunLine, SimulationResult> = {
+  name: 'simulation',
+  argsOf: ({ days }) => ['forms', 'dry-run', '-', '--from', `${days}d`, '--max-records', String(MAX_RECORDS), '--json'],
+  inputOf: ({ workspace }) => workspace,
+  maxHeapMb: MAX_HEAP_MB,
+  line: DryRunLine,
+  begin: ({ days }) => ({ days, outcome: null }),
+  evolve: (so, line) => (line.type === 'outcome' ? { ...so, outcome: outcomeOf(line) } : so),
+  outcomeOf: ({ outcome }) => (outcome ? 'simulated' : undefined),
+}
+
+function outcomeOf({ type: _, ...line }: Extract<DryRunLine, { type: 'outcome' }>): SimulationOutcome {
+  return {
+    ...line,
+    projects: line.projects.map(({ forms, ...project }) => ({
+      ...project,
+      forms: forms.map(({ form, proposed, today }) => ({ form, edited: sideOf(proposed), today: sideOf(today) })),
+    })),
+  }
+}
+
+function sideOf(tallies: FormTallies | null): SimulatedSide | null {
+  if (!tallies) return null
+  const { refused, ...counts } = tallies
+  return {
+    ...counts,
+    stops: refused.map(({ reason, times }) => ({ gate: GATES[reason], words: REASON_WORDS[reason], times })),
+  }
+}
+
+/** The gate that refuses for this reason (docs/spec/forms.md). */
+const GATES: { readonly [Reason in GateReason]: GateName } = {
+  'properties-differ': 'where',
+  'not-live': 'live',
+  'not-in-audience': 'audience',
+  'sampled-out': 'sample',
+  'repeat-exhausted': 'repeat',
+  'too-soon': 'repeat',
+  'cooling-down': 'cooldown',
+  'already-waiting': 'slot',
+}
