@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Db, sql } from '@nextvisit/database'
 import { createLogReader, createPublisher, type Publisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
@@ -8,6 +9,8 @@ import { givenFaultProxy, givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
 import { outboxStatements } from './outbox.ts'
+
+const PLANNED_MS = 100
 
 async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, values: readonly string[]): Promise<void> {
   const rows = values.map((value) => ({
@@ -20,9 +23,9 @@ async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, value
   await executeAll(db, outboxStatements(rows))
 }
 
-function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0]) {
+function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], gatherMs = 0) {
   const logger = createLogger('spec', 'silent')
-  return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, gatherMs: 0 })
+  return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, gatherMs })
 }
 
 /** The publisher, and the most that it was asked for at the same time. */
@@ -151,5 +154,28 @@ describe('the outbox', () => {
     await givenDrain(db, log.publisher, [0, 2]).drain()
     expect(await readOut(log)).toEqual(['ours'])
     expect(await readLeft(db)).toEqual(['theirs'])
+  })
+
+  it('ends early where Postgres fails, and is published by the next call', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(3))
+    const { drain } = givenDrain(db, log.publisher)
+    await db.$executeRaw(sql`ALTER TABLE outbox RENAME TO unreachable`)
+    await drain()
+    await db.$executeRaw(sql`ALTER TABLE unreachable RENAME TO outbox`)
+    await drain()
+    expect(await readOut(log)).toEqual(numbers(3))
+  })
+
+  it('is left to the next owner where a drain was only planned before the stop', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(3))
+    const { drainSoon, finished } = givenDrain(db, log.publisher, [0], PLANNED_MS)
+    drainSoon()
+    await finished()
+    await sleep(3 * PLANNED_MS)
+    expect(await readLeft(db)).toEqual(numbers(3))
   })
 })

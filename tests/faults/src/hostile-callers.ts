@@ -198,6 +198,15 @@ const refusedMessage = {
 }
 const refusedMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => refusedMessage) }))
 
+/** As much as a body may hold, of an anonymous user: it is read in full, and leaves no record. */
+const largeMessage = {
+  type: 'track',
+  anonymousId: 'a',
+  event: 'e',
+  properties: members(900, { name: 'x', list: [1, 2, 3] }),
+}
+const largeMessages = posting('/v1/batch', () => ({ batch: Array.from({ length: 15 }, () => largeMessage) }))
+
 /** Strangers who send all of a large body but its end, again and again; beside them, somebody whose body names the key. */
 const keylessBodies: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
@@ -255,6 +264,7 @@ export const hostileCallers: readonly Fault[] = [
   flood('new events of one user', 20, newEvents),
   flood('batches of refused items', 5, refusedItems),
   flood('refused messages of Segment’s API', 5, refusedMessages),
+  flood('large messages of Segment’s API', 5, largeMessages),
   flood('reads of a fat user', 40, readFat),
 ]
 

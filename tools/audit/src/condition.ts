@@ -110,14 +110,30 @@ function actualOf(leaf: UserLeaf, moment: Moment): Value | undefined {
 
 const members = new WeakMap<Moment, Map<string, boolean>>()
 
-/** Evaluates a segment once a moment: of twenty that name each other twice, the last would be evaluated a million times. */
+/**
+ * Evaluates a segment once a moment: of twenty that name each other twice, the last would be evaluated a million times.
+ * What a segment names is evaluated before it: a chain of them may be longer than the stack.
+ */
 function isMember(id: string, moment: Moment): boolean {
   const known = members.get(moment) ?? new Map<string, boolean>()
   members.set(moment, known)
-  const where = moment.segments.get(id)
-  const isIn = known.get(id) ?? (where !== undefined && holds(where, moment))
-  known.set(id, isIn)
-  return isIn
+  const waiting = known.has(id) ? [] : [id]
+  for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
+    const where = moment.segments.get(next)
+    const before = where ? segmentsIn(where).filter((named) => !known.has(named)) : []
+    waiting.push(...before)
+    if (before.length > 0) continue
+    known.set(next, where !== undefined && holds(where, moment))
+    waiting.pop()
+  }
+  return known.get(id) === true
+}
+
+function segmentsIn(condition: Condition): readonly string[] {
+  if ('all' in condition) return condition.all.flatMap(segmentsIn)
+  if ('any' in condition) return condition.any.flatMap(segmentsIn)
+  if ('not' in condition) return segmentsIn(condition.not)
+  return 'segment' in condition ? [condition.segment] : []
 }
 
 function isMet(leaf: UserLeaf, actual: Value | undefined, now: number): boolean {

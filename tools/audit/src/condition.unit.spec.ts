@@ -53,4 +53,13 @@ describe('a condition, evaluated once more', () => {
   ])('does not hold: %j', (condition) => {
     expect(holds(condition, moment)).toBe(false)
   })
+
+  it('follows a chain of as many segments as a project may have, where each names the one before it twice', () => {
+    const chain = Array.from({ length: 5_000 }, (_, index): [string, Condition] => {
+      const before = { segment: `after-${index - 1}` }
+      return [`after-${index}`, index === 0 ? { segment: 'paying' } : { all: [before, { not: { not: before } }] }]
+    })
+    const chained = { ...moment, segments: new Map([...moment.segments, ...chain]) }
+    expect(holds({ segment: 'after-4999' }, chained)).toBe(true)
+  })
 })

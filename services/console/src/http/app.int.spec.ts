@@ -89,6 +89,17 @@ describe('the HTTP of the console', () => {
   })
 
   it.each([
+    ['gzip, br', 'gzip'],
+    ['identity', null],
+    ['gzip;q=0', null],
+  ])('sends its files as a browser takes them: %s', async (accepted, sent) => {
+    const address = await givenConsole()
+    const response = await fetch(`${address}/assets/app.js`, { headers: { 'accept-encoding': accepted } })
+    expect(response.headers.get('content-encoding')).toBe(sent)
+    expect(await response.text()).toBe('app')
+  })
+
+  it.each([
     ['hands the prefix on', '/ops/nextvisit'],
     ['cuts the prefix off', ''],
   ])('works behind a proxy that %s', async (_, prefix) => {

@@ -1,9 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { RequestHandler } from 'express'
 
 interface WebFile {
   readonly content: Buffer
+  readonly gzipped: Buffer
   readonly type: string
   /** Its name holds a hash of its content. */
   readonly isNamedByContent: boolean
@@ -26,12 +29,12 @@ export async function readWebFiles(folder: string, basePath: string): Promise<Re
   for (const name of names) {
     const type = TYPES[path.extname(name)]
     if (type === undefined) continue
-    const content = await readFile(path.join(folder, name))
-    files.set(name.replaceAll(path.sep, '/'), { content, type, isNamedByContent: name.startsWith('assets') })
+    const read = await readFile(path.join(folder, name))
+    const content = name === PAGE ? withBase(read, basePath) : read
+    const gzipped = await promisify(gzip)(content)
+    const isNamedByContent = name.startsWith('assets')
+    files.set(name.replaceAll(path.sep, '/'), { content, gzipped, type, isNamedByContent })
   }
-  const page = files.get(PAGE)?.content.toString().replace('<base href="/"', `<base href="${basePath}"`)
-  if (page !== undefined)
-    files.set(PAGE, { content: Buffer.from(page), type: TYPES['.html'] ?? '', isNamedByContent: false })
 
   return (request, response, next) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return next()
@@ -39,10 +42,17 @@ export async function readWebFiles(folder: string, basePath: string): Promise<Re
     // Every other address is a state of the one page.
     const file = files.get(name) ?? (name.startsWith('assets/') ? undefined : files.get(PAGE))
     if (!file) return next()
+    const isGzipped = request.acceptsEncodings('gzip') === 'gzip'
     response.set({
       'content-type': file.type,
+      vary: 'accept-encoding',
       'cache-control': file.isNamedByContent ? 'public, max-age=31536000, immutable' : 'no-cache',
     })
-    response.send(file.content)
+    if (isGzipped) response.set('content-encoding', 'gzip')
+    response.send(isGzipped ? file.gzipped : file.content)
   }
+}
+
+function withBase(page: Buffer, basePath: string): Buffer {
+  return Buffer.from(page.toString().replace('<base href="/"', `<base href="${basePath}"`))
 }
