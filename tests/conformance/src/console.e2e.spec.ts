@@ -16,6 +16,8 @@ import {
   theConsole,
   tryAsUser,
 } from './console-pages.ts'
+import { describeConsoleReplay } from './console-replay.ts'
+import { describeConsoleSimulation } from './console-simulation.ts'
 
 const FORM = 'nps-after-checkout'
 
@@ -154,7 +156,12 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
     expect(policy).not.toContain('unsafe')
   })
+})
 
+describeConsoleReplay()
+describeConsoleSimulation()
+
+describe('the console of a product in trouble', { timeout: 120_000 }, () => {
   it('names a consumer that is stopped, and the runbook', async () => {
     const page = await signIn(theConsole().token)
     await page.getByText('Everything works.').waitFor()

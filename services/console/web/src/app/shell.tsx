@@ -26,6 +26,9 @@ export function Shell() {
           <Link to="/users" activeOptions={{ includeSearch: false }}>
             Users
           </Link>
+          <Link to="/forms/simulation" activeOptions={{ includeSearch: false }}>
+            Forms
+          </Link>
           <Link to="/operations" activeOptions={{ includeSearch: false }}>
             Operations
           </Link>

@@ -108,8 +108,8 @@ function Outcome({ run: { outcome, tables } }: { readonly run: Run }) {
   return (
     <p className="findings warning">
       {found} {outcome.outcome === 'refused' && 'So nothing was swapped. '}
-      Look at the rows below: are they those that you know to be wrong, or those that a changed rule affects? If there are
-      others, find out why before you swap.
+      Look at the rows below: are they those that you know to be wrong, or those that a changed rule affects? If there
+      are others, find out why before you swap.
     </p>
   )
 }

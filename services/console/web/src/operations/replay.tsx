@@ -17,9 +17,9 @@ export function Replay() {
     <>
       <Sections />
       <p className="quiet lead">
-        A replay folds the whole log again, with the consumer's present code, into tables beside the live ones, and compares
-        both row by row. It mends read models that are wrong, or whose rules have changed. The consumer keeps running, and
-        nothing is queued, delivered, published or metered. Runbook: docs/runbooks/replay.md
+        A replay folds the whole log again, with the consumer's present code, into tables beside the live ones, and
+        compares both row by row. It mends read models that are wrong, or whose rules have changed. The consumer keeps
+        running, and nothing is queued, delivered, published or metered. Runbook: docs/runbooks/replay.md
       </p>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data ? <Content answer={data} isOperator={isOperator} /> : !error && <Loading what="the last replay" />}

@@ -20,7 +20,8 @@ export function Outcome({ outcome }: { readonly outcome: SimulationOutcome }) {
         <p className="findings warning">
           Everything was read only since <Time at={since} />
           {since > from ? ', which is later than the days that you asked for: the figures are too low. ' : '. '}
-          What users did before is not known here, so conditions, counts and frequencies that look back further are wrong.
+          What users did before is not known here, so conditions, counts and frequencies that look back further are
+          wrong.
         </p>
       )}
       {projects.map(({ organization, project, forms }) =>
@@ -58,29 +59,29 @@ function Forms({ title, forms }: { readonly title: string; readonly forms: reado
           <th scope="col">Stopped most by</th>
         </tr>
       </thead>
-      <tbody>
-        {forms.flatMap(({ form, edited, today }) => [
-          <Side key={`${form} edited`} form={form} name="the edited file" side={edited} without="removed" isFirst />,
-          <Side key={`${form} today`} form={form} name="today" side={today} without="not applied" isFirst={false} />,
-        ])}
-      </tbody>
+      {forms.map(({ form, edited, today }) => (
+        <tbody key={form}>
+          <Side form={form} name="the edited file" side={edited} without="removed" />
+          <Side name="today" side={today} without="not applied" />
+        </tbody>
+      ))}
     </TableCard>
   )
 }
 
 interface SideProps {
-  readonly form: string
+  /** Of the first row of a form. */
+  readonly form?: string
   readonly name: string
   readonly side: SimulatedSide | null
   /** What it is where there is none. */
   readonly without: string
-  readonly isFirst: boolean
 }
 
-function Side({ form, name, side, without, isFirst }: SideProps) {
+function Side({ form, name, side, without }: SideProps) {
   return (
-    <tr className={isFirst ? 'edited' : 'today'}>
-      {isFirst && (
+    <tr className={form === undefined ? 'today' : undefined}>
+      {form !== undefined && (
         <th scope="rowgroup" rowSpan={2}>
           {form}
         </th>

@@ -17,9 +17,9 @@ export function Simulation() {
       <header className="page-head">
         <h1>Simulation of forms</h1>
         <p className="quiet">
-          Try an edited workspace file on the records of the last days, before you apply it: for how many users its forms
-          would have been queued, and how often a visit would have shown them, beside the forms that are applied today. It
-          changes nothing.
+          Try an edited workspace file on the records of the last days, before you apply it: for how many users its
+          forms would have been queued, and how often a visit would have shown them, beside the forms that are applied
+          today. It changes nothing.
         </p>
       </header>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}

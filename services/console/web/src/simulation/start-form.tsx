@@ -39,7 +39,9 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
       <label>
         <span>
           Edited workspace file{' '}
-          <span className="quiet">(YAML, as for nextvisit apply; keys and signing secrets in it are not looked up)</span>
+          <span className="quiet">
+            (YAML, as for nextvisit apply; keys and signing secrets in it are not looked up)
+          </span>
         </span>
         <textarea
           ref={editor}
