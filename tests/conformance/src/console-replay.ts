@@ -32,7 +32,7 @@ async function openReplay(page: Page): Promise<void> {
 async function compare(page: Page): Promise<void> {
   await openReplay(page)
   await page.getByRole('button', { name: 'Compare' }).click()
-  await page.getByText('Started by Grace').waitFor()
+  await page.getByRole('heading', { name: `Comparison of ${CONSUMER}` }).waitFor()
 }
 
 /** How often ada checked out, by the live tables. */

@@ -3,8 +3,9 @@ import type { SimulatedSide, SimulationOutcome, StartSimulation } from '../api/s
 import type { CommandKind } from '../commands/command-job.ts'
 import { REASON_WORDS } from '../users/form-lines.ts'
 
-/** What a user did before them is then not known. A million takes some 20 s and half a gigabyte. */
-export const MAX_RECORDS = 1_000_000
+/** Of each topic. What a user did before them is not known then. */
+export const MAX_RECORDS = 500_000
+/** If each of those records is of another user, they take 600 MB. */
 const MAX_HEAP_MB = 1_024
 
 export interface SimulationResult {

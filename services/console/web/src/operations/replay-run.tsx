@@ -32,7 +32,7 @@ const NAMES: Readonly<Record<Step, string>> = {
 /** A replay as it goes, or as it ended. */
 export function ReplayRun({ run, mayStop }: { readonly run: Run; readonly mayStop: boolean }) {
   const stop = useStopReplay()
-  const { service, goal, step, endedAt, failure, records, resumedFrom, isPaused, tables } = run
+  const { service, goal, step, endedAt, failure, records, resumedFrom, isPaused, tables, outcome } = run
   return (
     <>
       <section className="card run" aria-labelledby="run">
@@ -46,7 +46,7 @@ export function ReplayRun({ run, mayStop }: { readonly run: Run; readonly maySto
             It continues the replay that was interrupted, which began at <Time at={resumedFrom} />.
           </p>
         )}
-        {endedAt === null && (
+        {endedAt === null && outcome === null && (
           <RunProgress
             run={run}
             doing={isPaused ? 'Postgres is unavailable or busy; trying again' : DOING[step]}

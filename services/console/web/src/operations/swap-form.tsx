@@ -36,8 +36,8 @@ export function SwapForm({ run }: { readonly run: Run }) {
       <ul>
         <li>The log is folded and compared once more: what changed since the comparison is in it.</li>
         <li>
-          The rebuilt tables replace the live ones in one transaction. What the live ones hold now is gone, except what
-          no record tells: reservations, offers, claims, dead letters.
+          The rebuilt tables replace the live ones in one transaction, and the live ones are dropped. What is not in the
+          log is carried over: reservations, claims, open offers, dead letters.
         </li>
         <li>Folds wait for it, usually well below a second. Reads continue.</li>
         <li>

@@ -6,14 +6,15 @@ import { Time } from '../parts/time.tsx'
 
 const STOPS_SHOWN = 3
 
-/** What a simulation found: the edited file's forms beside today's. */
-export function Outcome({ outcome }: { readonly outcome: SimulationOutcome }) {
-  const { from, to, records, users, since, unreadable, projects } = outcome
+/** What a simulation read, and how far back. */
+export function Reading({ outcome }: { readonly outcome: SimulationOutcome }) {
+  const { from, to, records, users, since, unreadable } = outcome
   return (
     <>
-      <p className="quiet hint">
-        {figure(records)} records of {figure(users)} {users === 1 ? 'user' : 'users'} were read. What was received from{' '}
-        <Time at={from} /> to <Time at={to} /> was evaluated, as if every visit had shown the form that it was offered.
+      <p>
+        {figure(records)} records of {figure(users)} {users === 1 ? 'user' : 'users'} were read
+        {since === null && ', the whole log'}. What was received from <Time at={from} /> to <Time at={to} /> was
+        evaluated, as if every visit had shown the form that it was offered.
         {unreadable > 0 && ` ${figure(unreadable)} records could not be read, as in every consumer.`}
       </p>
       {since !== null && (
@@ -24,17 +25,22 @@ export function Outcome({ outcome }: { readonly outcome: SimulationOutcome }) {
           wrong.
         </p>
       )}
-      {projects.map(({ organization, project, forms }) =>
-        forms.length === 0 ? (
-          <EmptyCard key={`${organization}/${project}`} title={`${organization}/${project}`}>
-            Neither the file nor what is applied today has forms in this project.
-          </EmptyCard>
-        ) : (
-          <Forms key={`${organization}/${project}`} title={`${organization}/${project}`} forms={forms} />
-        ),
-      )}
     </>
   )
+}
+
+/** What a simulation found: the edited file's forms beside today's. */
+export function Outcome({ outcome: { projects } }: { readonly outcome: SimulationOutcome }) {
+  return projects.map(({ organization, project, forms }) => {
+    const name = `${organization}/${project}`
+    return forms.length === 0 ? (
+      <EmptyCard key={name} title={name}>
+        Neither the file nor what is applied today has forms in this project.
+      </EmptyCard>
+    ) : (
+      <Forms key={name} title={name} forms={forms} />
+    )
+  })
 }
 
 function Forms({ title, forms }: { readonly title: string; readonly forms: readonly SimulatedForm[] }) {

@@ -4,7 +4,7 @@ import { useSession } from '../app/session.ts'
 import { OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
 import { figure } from '../parts/figures.ts'
 import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
-import { Outcome } from './outcome.tsx'
+import { Outcome, Reading } from './outcome.tsx'
 import { StartForm } from './start-form.tsx'
 import { useSimulation, useStopSimulation } from './use-simulation.ts'
 
@@ -90,7 +90,11 @@ function Run({ run, mayStop, onLine }: RunProps) {
           />
         )}
         {stop.error && <ErrorNote error={stop.error} />}
-        {failure && <RunFailure failure={failure} />}
+        {failure && (
+          <RunFailure
+            failure={failure.faults.length === 0 ? failure : { ...failure, message: faultyFile(failure.faults.length) }}
+          />
+        )}
         {failure && failure.faults.length > 0 && (
           <ul className="faults" aria-label="Faults of the file">
             {failure.faults.map(({ line, path, message }) => (
@@ -105,10 +109,15 @@ function Run({ run, mayStop, onLine }: RunProps) {
             ))}
           </ul>
         )}
+        {outcome && <Reading outcome={outcome} />}
       </section>
       {outcome && <Outcome outcome={outcome} />}
     </>
   )
+}
+
+function faultyFile(faults: number): string {
+  return `The file has ${faults === 1 ? 'one fault' : `${faults} faults`}. Nothing was simulated.`
 }
 
 /** Selects a line of the file that is being edited. */

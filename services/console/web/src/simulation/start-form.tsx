@@ -47,6 +47,7 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
           ref={editor}
           required
           rows={14}
+          wrap="off"
           spellCheck={false}
           autoComplete="off"
           maxLength={MAX_CHARACTERS}
