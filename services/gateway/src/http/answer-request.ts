@@ -222,7 +222,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       callerAddress: () => callerAddress(request),
       body: parsed.body,
       header: (name) => [request.headers[name]].flat().at(0),
-      pay: (items) => payRest(exchange, key, priceOf(items, bodyBytes)),
+      pay: (items) => payRest(exchange, key, priceOf(bodyBytes, items)),
       onItemRefused: (refusal, item, body) => onRefused({ route, requestId: ownId, key, item, body }, refusal),
       idempotent,
       parameters,

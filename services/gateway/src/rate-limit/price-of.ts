@@ -1,18 +1,29 @@
 import type { RateLimit } from '@nextvisit/contracts'
+import { checkDepth, isJsonObject } from '@nextvisit/domain'
 import type { BatchTokens } from './rate-limiter.ts'
 
-/** Of the body, inflated: what the token of an item pays for. */
+/** Of an item: what its first token pays for. */
 const BYTES_OF_AN_ITEM = 8_192
 /** What each further token pays for. A large body costs every process, from the gateway to the consumers. */
 const BYTES_OF_A_TOKEN = 2_048
 
 /**
- * How many tokens a request costs: one for each item, and one for each 2 KiB, or part of it, by which its body is larger
- * than 8 KiB an item (decisions.md, Busy and broken).
+ * How many tokens a request costs: one for each item, and one for each 2 KiB, or part of it, by which items are larger than
+ * 8 KiB, all together (decisions.md, Busy and broken). Small items do not pay for large ones. `bodyBytes`: inflated; a
+ * body of one item is that item, and white space between many is theirs.
  */
-export function priceOf(items: number, bodyBytes: number): number {
-  const paid = Math.max(1, items)
-  return paid + Math.max(0, Math.ceil((bodyBytes - paid * BYTES_OF_AN_ITEM) / BYTES_OF_A_TOKEN))
+export function priceOf(bodyBytes: number, items: readonly unknown[]): number {
+  const paid = Math.max(1, items.length)
+  const isOfLarge = items.length > 1 && bodyBytes > BYTES_OF_AN_ITEM
+  const ofItems = isOfLarge ? items.reduce<number>((sum, item) => sum + bytesBeyond(item), 0) : 0
+  const beyond = Math.max(0, ofItems, bodyBytes - paid * BYTES_OF_AN_ITEM)
+  return paid + Math.ceil(beyond / BYTES_OF_A_TOKEN)
+}
+
+function bytesBeyond(item: unknown): number {
+  // A deeper one overflows the stack, and is refused unread.
+  if (!isJsonObject(item) || checkDepth(item)) return 0
+  return Math.max(0, Buffer.byteLength(JSON.stringify(item)) - BYTES_OF_AN_ITEM)
 }
 
 /** What any request with such a body costs at least, however many items it has. */

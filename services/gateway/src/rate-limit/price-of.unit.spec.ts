@@ -4,30 +4,54 @@ import { leastPriceOf, presenceOf, priceOf, restOf } from './price-of.ts'
 
 const KIB = 1_024
 
+/** An item of so many bytes as JSON. */
+const itemOf = (bytes: number) => ({ a: 'x'.repeat(bytes - 8) })
+
+function nested(levels: number): object {
+  return levels === 0 ? {} : { a: nested(levels - 1) }
+}
+
 describe('the price of a request (decisions.md, Busy and broken)', () => {
   it.each([
-    ['a read', 1, 0, 1],
-    ['a body of 8 KiB', 1, 8 * KIB, 1],
-    ['one byte more', 1, 8 * KIB + 1, 2],
-    ['10 KiB', 1, 10 * KIB, 2],
-    ['the largest body', 1, 102_400, 47],
-    ['a batch without items', 0, 10, 1],
-    ['a batch of small items', 1_000, 512_000, 1_000],
-    ['a batch of items of 8 KiB', 60, 60 * 8 * KIB, 60],
-    ['one byte more', 60, 60 * 8 * KIB + 1, 61],
-    ['a batch of large items', 5, 512_000, 235],
-  ])('of %s', (_what, items, bytes, price) => {
-    expect(priceOf(items, bytes)).toBe(price)
+    ['a read', 0, [{}], 1],
+    ['a body of 8 KiB', 8 * KIB, [{}], 1],
+    ['one byte more', 8 * KIB + 1, [{}], 2],
+    ['10 KiB', 10 * KIB, [{}], 2],
+    ['the largest body', 102_400, [{}], 47],
+    ['a batch without items', 10, [], 1],
+    ['a batch of small items', 512_000, Array.from({ length: 1_000 }, () => itemOf(500)), 1_000],
+    ['a batch of items of 8 KiB', 60 * 8 * KIB, Array.from({ length: 60 }, () => itemOf(8_191)), 60],
+    ['one byte more', 60 * 8 * KIB + 1, Array.from({ length: 60 }, () => itemOf(8_191)), 61],
+    ['a batch of large items', 512_000, Array.from({ length: 5 }, () => itemOf(102_399)), 235],
+    [
+      'a large item beside small ones',
+      104_000,
+      [itemOf(102_400), ...Array.from({ length: 99 }, () => itemOf(11))],
+      146,
+    ],
+    ['white space between two items', 102_400, [{}, {}], 44],
+    ['items that are refused unread', 10 * KIB, [nested(5_000), 'x'.repeat(9_000), null], 3],
+  ])('of %s', (_what, bytes, items, price) => {
+    expect(priceOf(bytes, items)).toBe(price)
   })
 
-  it('is never less than what must be there before the body is parsed', () => {
+  it('is at least what must be there before the body is parsed, and at most what its items cost alone', () => {
+    const bodies = fc.array(fc.integer({ min: 11, max: 102_400 }), { maxLength: 30 })
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 2_500 }), fc.integer({ min: 0, max: 512_000 }), (items, bytes) => {
-        expect(leastPriceOf(bytes)).toBeLessThanOrEqual(priceOf(items, bytes))
+      fc.property(bodies, (sizes) => {
+        const items = sizes.map(itemOf)
+        const bytes = Buffer.byteLength(JSON.stringify({ items }))
+        const price = priceOf(bytes, items)
+        expect(leastPriceOf(bytes)).toBeLessThanOrEqual(price)
         const { need, owed } = presenceOf(leastPriceOf(bytes), { perSecond: 1, burst: 10 })
-        expect(need).toBeLessThan(Math.min(priceOf(items, bytes), 10))
+        expect(need).toBeLessThan(Math.min(price, 10))
         expect(need + owed).toBe(0)
+        const alone = sizes.reduce((sum, size) => sum + priceOf(size, [{}]), 0)
+        // Alone, each begins a token of its own.
+        expect(price).toBeGreaterThan(alone - sizes.length)
+        expect(price).toBeLessThanOrEqual(Math.max(alone, leastPriceOf(bytes), 1))
       }),
+      { numRuns: 50 },
     )
   })
 

@@ -86,8 +86,8 @@ export interface CheckedRequest {
   readonly sequence?: RecordSequence
   /** By its name in lower case. */
   readonly header: (name: string) => string | undefined
-  /** Takes the tokens of the key's rate limit that a request of so many items costs, all or none: to be called before anything is recorded. */
-  readonly pay: (items: number) => Promise<Refusal | { readonly outcome: 'taken' }>
+  /** Takes the tokens of the key's rate limit that a request of these items costs, all or none: to be called before anything is recorded. */
+  readonly pay: (items: readonly unknown[]) => Promise<Refusal | { readonly outcome: 'taken' }>
   /** To be called for each of its items that is refused, with the item's position and what was sent. */
   readonly onItemRefused: (refusal: Refusal, item: number, body: unknown) => void
   /** By its `Idempotency-Key`; `none` without the header. */

@@ -16,7 +16,7 @@ export function createRecordBatch(parts: RecordItemsParts): Route {
       if (parsed.outcome === 'rejected') return refuseBody(parsed)
       if (batch.idempotent === 'malformed') return refuse(REFUSALS.idempotencyKey)
       const { items } = parsed
-      const taken = await batch.pay(items.length)
+      const taken = await batch.pay(items)
       if (taken.outcome === 'refused') return taken
       const results = await recordItems(batch, items, createPrepareItem(batch, prepare))
       return answer(200, { results: results.map(resultBody) })

@@ -12,7 +12,7 @@ export function createRecordRequest(prepare: PrepareRecord) {
     recording: Recording<Body, Fact>,
     request: CheckedRequest,
   ): Promise<Answer | Refusal> => {
-    const paid = await request.pay(1)
+    const paid = await request.pay([request.body])
     if (paid.outcome === 'refused') return paid
     const prepared = await prepare(recording, request)
     return prepared.outcome === 'prepared' ? prepared.publish() : prepared

@@ -45,7 +45,7 @@ export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
     messages: readonly unknown[],
     type?: string,
   ): Promise<Answer | Refusal> {
-    const taken = await request.pay(messages.length)
+    const taken = await request.pay(messages)
     if (taken.outcome === 'refused') return taken
     const results = await recordItems(request, messages, createPrepareSegmentItem({ ...parts, prepare }, request, type))
     return answerOf(messages, results, request.header('x-strict-mode') === '1')
