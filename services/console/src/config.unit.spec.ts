@@ -45,8 +45,9 @@ it('starts no commands unless it is told how', () => {
   })
 })
 
+const readWrongAddress = () => read({ ...GIVEN, CONSOLE_OPERATOR_DATABASE_URL: 'secret@host' })
+
 it('refuses an operator address that is none, without repeating it', () => {
-  const wrong = () => read({ ...GIVEN, CONSOLE_OPERATOR_DATABASE_URL: 'secret@host' })
-  expect(wrong).toThrow('CONSOLE_OPERATOR_DATABASE_URL is wrong: must be an address like postgresql://')
-  expect(wrong).not.toThrow('secret@host')
+  expect(readWrongAddress).toThrow('CONSOLE_OPERATOR_DATABASE_URL is wrong: must be an address like postgresql://')
+  expect(readWrongAddress).not.toThrow('secret@host')
 })

@@ -25,10 +25,16 @@ export const simulationCommand: CommandKind<StartSimulation, DryRunLine, Simulat
   outcomeOf: ({ outcome }) => (outcome ? 'simulated' : undefined),
 }
 
-function outcomeOf({ type: _, ...line }: Extract<DryRunLine, { type: 'outcome' }>): SimulationOutcome {
+function outcomeOf(line: Extract<DryRunLine, { type: 'outcome' }>): SimulationOutcome {
+  const { from, to, records, unreadable, users, since, projects } = line
   return {
-    ...line,
-    projects: line.projects.map(({ forms, ...project }) => ({
+    from,
+    to,
+    records,
+    unreadable,
+    users,
+    since,
+    projects: projects.map(({ forms, ...project }) => ({
       ...project,
       forms: forms.map(({ form, proposed, today }) => ({ form, edited: sideOf(proposed), today: sideOf(today) })),
     })),
