@@ -33,7 +33,7 @@ export interface RouteParts<Client extends Db> {
 }
 
 /** What one consumer is. Its process, replay, migrations, the commands of `nextvisit` and the shared specs read it. */
-export interface ConsumerDefinition<Name extends string, Client extends Db, Fact, Draft, OwnFact, OwnDraft> {
+export interface ConsumerDefinition<Name extends string, Client extends Db, Fact, Draft, OwnFact, OwnDraft, Memory> {
   /** The name of its folder, its projection and its consumer group. */
   readonly name: Name
   /** The folder of its package; its migrations are in `prisma/migrations`. */
@@ -44,14 +44,16 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
   readonly schema: string
   /** Imports its generated Prisma client only when it is called: the commands that need no rows stay fast. */
   readonly openDb: (adapter: ReturnType<typeof createAdapter>) => Promise<Client>
-  readonly projection: (parts: ProjectionParts) => Projection<Fact, Draft>
+  /** What its projection keeps in memory for its routes, once in a process. Lost with it: for figures only. */
+  readonly memory?: () => Memory
+  readonly projection: (parts: ProjectionParts, memory: Memory) => Projection<Fact, Draft>
   /** Folds what the consumer itself has published, in a replay. `partitions`: of `user-events`. */
   readonly published?: (partitions: number) => Projection<OwnFact, OwnDraft>
   /** Where the rows of each of its tables come from. */
   readonly tables: TableRoles
   readonly settledUntil?: SettledUntil
   /** What other services may ask it. */
-  readonly routes: (parts: RouteParts<Client>) => readonly InternalRoute[]
+  readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]
   /** Its commits write records into the outbox, to be published. */
   readonly hasOutbox?: true
   /** Gateways wait for its replies, over Redis, and tell it there for which records: it needs `REDIS_URL`. */
@@ -61,10 +63,13 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
 /** A consumer for code that serves every consumer: the types of its rows and facts do not matter there. */
 export interface Consumer<Name extends string = string>
   extends Omit<
-    ConsumerDefinition<Name, Db, unknown, unknown, unknown, unknown>,
+    ConsumerDefinition<Name, Db, unknown, unknown, unknown, unknown, unknown>,
     // A client is opened with its adapter.
-    'openDb'
+    'openDb' | 'projection' | 'routes'
   > {
+  /** `memory` is shared with `routes`. Left out: it has one of its own. */
+  readonly projection: (parts: ProjectionParts, memory?: unknown) => Projection<unknown, unknown>
+  readonly routes: (parts: RouteParts<Db>, memory?: unknown) => readonly InternalRoute[]
   readonly openDb: (options: AdapterOptions) => Promise<Db>
   /** Its login role: it reads and writes the rows of its schema, and sees no other. */
   readonly role: string
@@ -84,10 +89,12 @@ export function defineConsumer<
   Draft,
   OwnFact = unknown,
   OwnDraft = unknown,
->(definition: ConsumerDefinition<Name, Client, Fact, Draft, OwnFact, OwnDraft>): Consumer<Name> {
+  Memory = undefined,
+>(definition: ConsumerDefinition<Name, Client, Fact, Draft, OwnFact, OwnDraft, Memory>): Consumer<Name> {
   const { name, schema, directory } = definition
+  const newMemory = () => definition.memory?.() as Memory
   const variable = name.replaceAll('-', '_').toUpperCase()
-  const derived: Pick<Consumer, 'role' | 'databaseVariable' | 'addressesVariable' | 'migrations' | 'openDb'> = {
+  const derived = {
     role: `nextvisit_${schema}`,
     databaseVariable: `${variable}_DATABASE_URL`,
     addressesVariable: `${variable}_URLS`,
@@ -95,7 +102,9 @@ export function defineConsumer<
       { directory: coreMigrations, table: '_core_migrations' },
       { directory: path.join(directory, 'prisma/migrations'), table: '_prisma_migrations' },
     ],
-    openDb: (options) => definition.openDb(createAdapter(options)),
+    openDb: (options: AdapterOptions) => definition.openDb(createAdapter(options)),
+    projection: (parts: ProjectionParts, memory = newMemory()) => definition.projection(parts, memory),
+    routes: (parts: RouteParts<Client>, memory = newMemory()) => definition.routes(parts, memory),
   }
   // Its routes get the client that its openDb gives, and its projection only facts that fit the schema.
   return { ...definition, ...derived } as unknown as Consumer<Name>

@@ -45,7 +45,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const logAdmin = createLogAdmin(connection, { logger })
   const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)
   const countPartitions = () => keysOf(TOPICS.userEvents)
-  const projection = consumer.projection({ logger, metrics, countPartitions, redis: redis?.client })
+  const memory = consumer.memory?.()
+  const projection = consumer.projection({ logger, metrics, countPartitions, redis: redis?.client }, memory)
   const hurry = (): void => runner.hurry()
   const own = { projection: projection.name, topic: TOPICS.userEvents }
   const barrier = createBarrier({ db: admissionDb, logAdmin, hurry, ...own })
@@ -66,7 +67,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const server = createInternalServer({
     ...config.internalServer,
     routes: [
-      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }),
+      ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }, memory),
       createOperationsRoute({ projection: projection.name, runner, readDb }),
     ],
     ...consumerHealth({ runner, catalog, db: foldDb }),

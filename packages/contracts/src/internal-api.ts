@@ -29,6 +29,12 @@ export const INTERNAL_ROUTES = {
   readQueue: '/internal/queue/read',
   /** form-trigger-evaluator: why forms did, or did not, reach a user, `POST` with {@link UserQuery}; 404 where nobody has identified them. */
   readForms: '/internal/forms/read',
+  /** form-trigger-evaluator: what became of forms lately, as this process alone has counted it, `POST` with `FormStepsQuery`. */
+  readFormSteps: '/internal/forms/steps/read',
+  /** form-trigger-evaluator: how many of these forms are open, over all users, `POST` with `OpenCountsQuery`. */
+  readOpenCounts: '/internal/forms/open/counts/read',
+  /** form-trigger-evaluator: a page of a form's open rows, `POST` with `OpenRowsQuery`. */
+  readOpenRows: '/internal/forms/open/rows/read',
   /** metering: this month's counters of a project, `POST` with {@link UsageQuery}. */
   readUsage: '/internal/usage/read',
   /** trait-registry: a page of definitions, `POST` with {@link DefinitionsQuery}. */

@@ -80,7 +80,11 @@ async function runTick<Fact, Draft>(scope: TickScope<Fact, Draft>, instant: Date
   const late = await retryDeadLetters(scope)
   if (late.outcome === 'stale') return late
   const { partition } = position.key
-  const statements = (await projection.tick?.(db, instant, { ...context, partition })) ?? []
+  const following: (() => void)[] = []
+  const onCommit = (run: () => void): void => void following.push(run)
+  const statements = (await projection.tick?.(db, instant, { ...context, partition, onCommit })) ?? []
   if (statements.length === 0) return late
-  return (await commit(db, [{ position }], statements)).get(position) ?? late
+  const stale = (await commit(db, [{ position }], statements)).get(position)
+  if (!stale) for (const run of following) run()
+  return stale ?? late
 }

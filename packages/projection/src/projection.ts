@@ -30,6 +30,8 @@ export interface FoldContext {
 
 export interface TickContext extends FoldContext {
   readonly partition: number
+  /** Runs this once the tick's statements are committed. May be lost in a crash, as `after`. */
+  readonly onCommit?: (run: () => void) => void
 }
 
 /** What `due` is asked about. */

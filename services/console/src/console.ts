@@ -4,6 +4,7 @@ import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import { createCommandJob } from './commands/command-job.ts'
 import type { ConsoleConfig } from './config.ts'
+import { createForms } from './forms/forms.ts'
 import { createApp } from './http/app.ts'
 import { createSite } from './http/site.ts'
 import { readWebFiles } from './http/web-files.ts'
@@ -12,12 +13,15 @@ import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
 import { replayCommand } from './replay/replay-command.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
+import { createFormRoutes } from './routes/form-routes.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
 import { createReplayRoutes } from './routes/replay-routes.ts'
+import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
 import { createSimulationRoutes } from './routes/simulation-routes.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
+import { createSegments } from './segments/segments.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessions } from './session/sessions.ts'
 import { simulationCommand } from './simulation/simulation-command.ts'
@@ -53,6 +57,8 @@ export async function createConsole(parts: ConsoleParts) {
     parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
   const commands = createCommands(parts)
+  const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
+  const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
     site,
     sessions,
@@ -61,6 +67,8 @@ export async function createConsole(parts: ConsoleParts) {
       createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
       ...commands.routes,
       ...createUserRoutes({ catalog, users }),
+      ...createFormRoutes({ catalog, forms, nowMs }),
+      ...createSegmentRoutes({ catalog, segments }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),

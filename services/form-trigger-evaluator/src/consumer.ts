@@ -1,13 +1,15 @@
 import path from 'node:path'
 import { defineConsumer } from '@nextvisit/consumer'
-import { INTERNAL_ROUTES, UserQuery } from '@nextvisit/contracts'
+import { FormStepsQuery, INTERNAL_ROUTES, OpenCountsQuery, OpenRowsQuery, UserQuery } from '@nextvisit/contracts'
 import { partitionForKey } from '@nextvisit/log'
 import { catchUp } from '@nextvisit/projection'
 import { behind, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
+import { createFormSteps } from './form-steps.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { createQueueProjection } from './queue-projection.ts'
 import { readForms, readQueue } from './read-forms.ts'
+import { readOpenCounts, readOpenRows } from './read-open-rows.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
 
 /** Decides which forms reach a user, and when. */
@@ -19,8 +21,10 @@ export const formTriggerEvaluator = defineConsumer({
   hasOutbox: true,
   hasReplies: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
-  projection: ({ redis, logger }) =>
+  memory: () => createFormSteps({ nowMs: () => Date.now() }),
+  projection: ({ redis, logger }, steps) =>
     createFormTriggerProjection({
+      onSteps: steps.add,
       publishReplies: redis ? createReplyPublisher(redis, logger) : () => Promise.resolve(),
     }),
   published: createQueueProjection,
@@ -47,8 +51,12 @@ export const formTriggerEvaluator = defineConsumer({
     idempotent_outcomes: 'carried',
   },
 
-  routes: (parts) => [
+  routes: (parts, steps) => [
     internalRoute(INTERNAL_ROUTES.readQueue, UserQuery, (query) => readQueue(parts.readDb, query)),
+    internalRoute(INTERNAL_ROUTES.readFormSteps, FormStepsQuery, async (query) => steps.read(query)),
+    // For people who look: no caller waits for the latest record here.
+    internalRoute(INTERNAL_ROUTES.readOpenCounts, OpenCountsQuery, (query) => readOpenCounts(parts.readDb, query)),
+    internalRoute(INTERNAL_ROUTES.readOpenRows, OpenRowsQuery, (query) => readOpenRows(parts.readDb, query)),
     internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, context) => {
       const partitionsOf = (count: number) => [partitionForKey(query.userId, count)]
       // An older decision would be a wrong answer.

@@ -37,6 +37,7 @@ export function evaluateRecord(
       changeQueue(draft, user, enqueue(user.queue, decision, cause))
     }
     const outcome = decision.outcome === 'queued' ? 'queued' : decision.reason
+    if (outcome !== 'queued') draft.steps.push({ organization, project, formId, step: outcome })
     const common = { organization, project, userId, formId, recordId, decidedAt, catalogRevision }
     draft.decisions.set(`${userKeyOf(user)}/${formId}`, { ...common, outcome, trigger: decision.trigger, gates })
   }
@@ -61,7 +62,11 @@ export function offerForm(
   if (!project) return offerNothing(visit)
   const received = momentOf(visit.received)
   const { offer: row, moreWaiting } = chooseForm(compileForms(project.config), user, received)
-  if (row) user.queue = offer(user.queue, row, received)
+  if (row) {
+    const { organization, project: id } = visit
+    user.queue = offer(user.queue, row, received)
+    draft.steps.push({ organization, project: id, formId: row.formId, step: 'offered' })
+  }
   const offered = row ? { queuedId: row.id, formId: row.formId } : null
   return { kind: 'visit', recordId: visit.id, offer: offered, moreWaiting }
 }

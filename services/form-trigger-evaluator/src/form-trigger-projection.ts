@@ -11,6 +11,7 @@ import {
 } from '@nextvisit/domain'
 import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
+import type { StepTaken } from './form-steps.ts'
 import {
   type AddressedReply,
   changeQueue,
@@ -29,6 +30,8 @@ import { saveDraft } from './save-draft.ts'
 export interface FormTriggerProjectionOptions {
   /** Never rejects: a reply may be lost. */
   readonly publishReplies: (replies: readonly AddressedReply[]) => Promise<void>
+  /** Called with what became of forms, once it is committed, for figures. */
+  readonly onSteps?: (taken: readonly StepTaken[]) => void
 }
 
 /**
@@ -37,6 +40,7 @@ export interface FormTriggerProjectionOptions {
  */
 export function createFormTriggerProjection({
   publishReplies,
+  onSteps = () => undefined,
 }: FormTriggerProjectionOptions): Projection<UserFact, FormsDraft> {
   const review = createCatalogReview()
   return {
@@ -58,7 +62,8 @@ export function createFormTriggerProjection({
     },
     save: saveDraft,
     publish: ({ facts }) => outboxRowsOf(facts),
-    after: async ({ replies }) => {
+    after: async ({ replies, steps }) => {
+      onSteps(steps)
       if (replies.length > 0) await publishReplies(replies)
     },
     onDuplicates: async (db, duplicates) => {
@@ -66,7 +71,11 @@ export function createFormTriggerProjection({
       if (replies.length > 0) await publishReplies(replies)
     },
     due: (db, instant, context) => findDueQueues(db, instant, context, review),
-    tick: (db, instant, context) => tickQueue(db, instant, context, review),
+    tick: async (db, instant, context) => {
+      const { statements, steps } = await tickQueue(db, instant, context, review)
+      context.onCommit?.(() => onSteps(steps))
+      return statements
+    },
   }
 }
 

@@ -1,6 +1,15 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
-import type { EvaluatorReply, GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
+import type {
+  EvaluatorReply,
+  FormFact,
+  GateOutcome,
+  GateReason,
+  ProjectRef,
+  Trigger,
+  UserRef,
+} from '@nextvisit/contracts'
 import { EMPTY_QUEUE, NO_PROFILE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
+import { type StepTaken, stepOf } from './form-steps.ts'
 import type { QueueFact } from './queue-rows.ts'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
@@ -56,12 +65,22 @@ export interface FormsDraft {
   /** For `form-events`, in order. */
   readonly facts: QueueFact[]
   readonly replies: AddressedReply[]
+  /** For figures. */
+  readonly steps: StepTaken[]
   /** By record id. */
   readonly outcomes: Map<string, IdempotentOutcome>
 }
 
 export function emptyDraft(): FormsDraft {
-  return { projects: new Map(), users: new Map(), decisions: new Map(), facts: [], replies: [], outcomes: new Map() }
+  return {
+    projects: new Map(),
+    users: new Map(),
+    decisions: new Map(),
+    facts: [],
+    replies: [],
+    steps: [],
+    outcomes: new Map(),
+  }
 }
 
 /** Ids of organizations, projects and forms hold no `/`. */
@@ -96,7 +115,10 @@ export function projectOf(
 }
 
 /** Moves a user's queue on, and publishes what happened to it. */
-export function changeQueue({ facts }: FormsDraft, user: DraftUser, change: QueueChange): void {
+export function changeQueue({ facts, steps }: FormsDraft, user: DraftUser, change: QueueChange): void {
+  // A form that several visits confirm was delivered once.
+  const isNew = (fact: FormFact): boolean => user.queue.rows.get(fact.queuedId)?.state !== 'delivered'
+  steps.push(...change.facts.filter(isNew).map(stepOf))
   user.queue = change.queue
   facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition })))
 }

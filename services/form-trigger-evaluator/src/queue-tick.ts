@@ -14,6 +14,7 @@ import {
   settledAt,
 } from '@nextvisit/domain'
 import { type DueContext, outboxStatements, type TickContext } from '@nextvisit/projection'
+import { type StepTaken, stepOf } from './form-steps.ts'
 import { outboxRowsOf, toQueueRow, writeQueues } from './queue-rows.ts'
 import { queues } from './tables.ts'
 
@@ -71,18 +72,27 @@ export async function tickQueue(
   instant: Date,
   { partition, catalog, isRebuild }: TickContext,
   review: CatalogReview,
-): Promise<readonly Statement[]> {
-  if (isRebuild) return []
+): Promise<Ticked> {
+  if (isRebuild) return { statements: [], steps: [] }
   const asOf = settledAt(instant)
   const { removed } = await findRemovedForms(db, review.scopesOf(partition), catalog)
   const due = await readDueRows(db, { asOf, removed, partition })
   const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
   const changes = due.map((one) => tickRow(one, moments))
   const facts = changes.flatMap((change) => change.facts.map((fact) => ({ fact, partition })))
-  return [
-    ...writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
-    ...outboxStatements(outboxRowsOf(facts)),
-  ]
+  return {
+    statements: [
+      ...writeQueues({ updated: changes.flatMap(({ queue }) => [...queue.rows.values()]) }),
+      ...outboxStatements(outboxRowsOf(facts)),
+    ],
+    steps: facts.map(({ fact }) => stepOf(fact)),
+  }
+}
+
+/** What a tick writes, and what becomes of forms by it. */
+interface Ticked {
+  readonly statements: readonly Statement[]
+  readonly steps: readonly StepTaken[]
 }
 
 /** A row alone is as much of its queue as this needs. */

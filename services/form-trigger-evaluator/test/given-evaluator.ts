@@ -6,26 +6,30 @@ import { createPartitionFold, type TickContext, type PartitionFold } from '@next
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { formTriggerEvaluator } from '../src/consumer.ts'
+import type { StepTaken } from '../src/form-steps.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
 
 export const { migrations } = formTriggerEvaluator
 
-export function openDb(url: string): PrismaClient {
+export function openDb(url: string, maxConnections?: number): PrismaClient {
+  const bound = maxConnections === undefined ? {} : { maxConnections }
   return new PrismaClient({
-    adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec' }),
+    adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec', ...bound }),
   })
 }
 
 /** For specs: the projection on a database of its own, fed batch by batch through the core. */
-export async function givenEvaluator(databaseUrl: string) {
+export async function givenEvaluator(databaseUrl: string, { maxConnections }: { maxConnections?: number } = {}) {
   const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
-  const prisma = openDb(database.url)
+  const prisma = openDb(database.url, maxConnections)
   let replies: EvaluatorReply[] = []
+  let steps: StepTaken[] = []
   const projection = createFormTriggerProjection({
     publishReplies: async (sent) => {
       replies.push(...sent.map(({ reply }) => reply))
     },
+    onSteps: (taken) => void steps.push(...taken),
   })
 
   /** A catalog for each batch: stories change the workspace. */
@@ -81,6 +85,14 @@ export async function givenEvaluator(databaseUrl: string) {
         UPDATE dead_letters SET state = 'retry', value = convert_to(${value}, 'UTF8') WHERE "offset" = ${offset}`)
       const fold = await openFold(context)
       await fold.tick(new Date(at(0)))
+    },
+    /** What became of forms since it was last asked. */
+    takeSteps: (): readonly string[] => {
+      const taken = steps.map(
+        ({ organization, project, formId, step }) => `${organization}/${project}/${formId} ${step}`,
+      )
+      steps = []
+      return taken
     },
     queue: async () => {
       const rows = await prisma.queueRow.findMany({ orderBy: [{ queuedAt: 'asc' }, { formId: 'asc' }] })

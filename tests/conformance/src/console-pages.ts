@@ -1,5 +1,7 @@
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { freePort } from '@nextvisit/local-stack'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { type Browser, type Page, startBrowser } from '@nextvisit/testing/browser'
@@ -12,12 +14,23 @@ let browser: Browser | undefined
 /** Addresses of other machines that a page has asked, errors in pages, dialogs that opened. */
 const surprises: string[] = []
 
-/** Starts the one product and the one browser of all specs of the console. */
+/** A project of the product that declares nothing. */
+export const EMPTY_PROJECT = 'demo/empty'
+const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.yaml')
+
+/** Starts the one product, with the demo and an empty project, and the one browser of all specs of the console. */
 export async function startConsole(): Promise<void> {
-  ;[stack, browser] = await Promise.all([
-    startThrowAwayStack(undefined, { consolePort: await freePort() }),
-    startBrowser(),
-  ])
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-workspace-'))
+  const file = path.join(folder, 'workspace.yaml')
+  await writeFile(file, `${await readFile(DEMO, 'utf8')}\n      - id: empty\n`)
+  try {
+    ;[stack, browser] = await Promise.all([
+      startThrowAwayStack(file, { consolePort: await freePort() }),
+      startBrowser(),
+    ])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
 export async function stopConsole(): Promise<void> {
@@ -96,6 +109,11 @@ export async function tryAsUser(page: Page, userName: string, plan = 'pro'): Pro
   await page.getByLabel('Trait plan').selectOption(plan)
   await page.getByRole('button', { name: 'Identify' }).click()
   await page.getByText('"message": "ok"').waitFor()
+}
+
+/** Follows a link from elsewhere, such as `forms?hours=1`. */
+export async function openPath(page: Page, address: string): Promise<void> {
+  await page.goto(`${theConsole().url}/${address}`)
 }
 
 /** Looks a user up, and sees the timeline. */

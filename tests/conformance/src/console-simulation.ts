@@ -8,8 +8,13 @@ const DEMO = path.resolve(import.meta.dirname, '../../../infra/demo-workspace.ya
 const FORM = 'nps-after-checkout'
 const WITHIN = { timeout: 60_000 }
 
+async function openSimulation(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Forms', exact: true }).first().click()
+  await page.getByRole('link', { name: 'Simulate an edited workspace file' }).click()
+}
+
 async function simulate(page: Page, workspace: string): Promise<void> {
-  await page.getByRole('link', { name: 'Forms', exact: true }).click()
+  await openSimulation(page)
   await page.getByLabel('Edited workspace file').fill(workspace)
   await page.getByLabel('Days').fill('1')
   await page.getByRole('button', { name: 'Simulate' }).click()
@@ -40,7 +45,7 @@ export function describeConsoleSimulation(): void {
       const [, triggeredToday, queuedToday, , , stopped] = await cellsOf(page, 'today')
       expect(triggered).toBe(triggeredToday)
       expect(Number(queued)).toBeGreaterThan(Number(queuedToday))
-      expect(stopped).toMatch(/audience \d+ the user was not in the audience/)
+      expect(stopped).toMatch(/not-in-audience \d+ the user was not in the audience/)
       expect(await cellsOf(page, 'never-asked')).toEqual(['the edited file', '0', '0', '0', '0', 'nothing'])
       await page.getByText('not applied').waitFor()
       expect(await page.content()).not.toContain('sam@example.com')
@@ -66,7 +71,7 @@ export function describeConsoleSimulation(): void {
 
     it('shows viewers the last one, and lets them start none', async () => {
       const page = await signIn(theConsole().viewerToken)
-      await page.getByRole('link', { name: 'Forms', exact: true }).click()
+      await openSimulation(page)
       await page.getByText('Only operators start a simulation.').waitFor()
       await page.getByRole('heading', { name: 'Simulation of the last day' }).waitFor()
       expect(await page.getByRole('button', { name: /Simulate|Stop/ }).count()).toBe(0)

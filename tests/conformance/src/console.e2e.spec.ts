@@ -1,6 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describeConsoleForms } from './console-forms.ts'
+import { describeConsoleReplay } from './console-replay.ts'
+import { describeConsoleSegments } from './console-segments.ts'
+import { describeConsoleSimulation } from './console-simulation.ts'
 import {
   consoleStack,
   cookieOf,
@@ -16,8 +20,6 @@ import {
   theConsole,
   tryAsUser,
 } from './console-pages.ts'
-import { describeConsoleReplay } from './console-replay.ts'
-import { describeConsoleSimulation } from './console-simulation.ts'
 
 const FORM = 'nps-after-checkout'
 
@@ -140,6 +142,11 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(log).not.toContain('ada@example.com')
   })
 
+  describeConsoleForms()
+  describeConsoleSegments()
+  describeConsoleReplay()
+  describeConsoleSimulation()
+
   it('answers nobody who is not signed in, no other site, and sets a strict policy', async () => {
     expect(await send('overview', {})).toEqual({ status: 401, error: 'signed-out' })
     const cookie = await cookieOf(await signIn(theConsole().token))
@@ -156,12 +163,7 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
     expect(policy).not.toContain('unsafe')
   })
-})
 
-describeConsoleReplay()
-describeConsoleSimulation()
-
-describe('the console of a product in trouble', { timeout: 120_000 }, () => {
   it('names a consumer that is stopped, and the runbook', async () => {
     const page = await signIn(theConsole().token)
     await page.getByText('Everything works.').waitFor()

@@ -1,4 +1,5 @@
 import {
+  type Condition,
   type ConditionLeaf,
   GATE_NAMES,
   type GateName,
@@ -104,7 +105,7 @@ export function triggerInWords(trigger: Trigger): string {
 }
 
 /** `{ all: [{ property: total, atLeast: 100 }, …] }` → `all (property total atLeast 100, …)`. */
-function treeInWords(tree: PropertyCondition): string {
+export function treeInWords(tree: Condition | PropertyCondition): string {
   if ('all' in tree) return `all (${tree.all.map(treeInWords).join(', ')})`
   if ('any' in tree) return `any (${tree.any.map(treeInWords).join(', ')})`
   return 'not' in tree ? `not (${treeInWords(tree.not)})` : leafInWords(tree)

@@ -20,7 +20,7 @@ export const SimulatedSide = z.strictObject({
   delivered: count,
   evaluated: count,
   /** The gate that stopped most first. */
-  stops: z.array(z.strictObject({ gate: z.string(), words: z.string(), times: count })),
+  stops: z.array(z.strictObject({ reason: z.string(), words: z.string(), times: count })),
 })
 export type SimulatedSide = z.infer<typeof SimulatedSide>
 

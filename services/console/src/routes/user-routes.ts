@@ -4,23 +4,17 @@ import { Nothing, ProjectsAnswer } from '../api/session.ts'
 import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
 import { answered, type ApiRefusal, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
-import type { Session } from '../session/sessions.ts'
-import { HIDE_PERSONAL, type Mask, SHOW_ALL } from '../users/mask.ts'
+import { maskFor } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
 import type { Users } from '../users/users.ts'
 import { userAnswerOf } from '../users/user-answer.ts'
+import { findProject, NO_CATALOG, NO_PROJECT } from './find-project.ts'
 
 export interface UserRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly users: Users
 }
 
-const NO_CATALOG = refuse(
-  503,
-  'no-catalog',
-  'Kafka does not answer, so the projects are not known. The Overview says more.',
-)
-const NO_PROJECT = refuse(404, 'no-project', 'The workspace has no such project.')
 const NO_REQUEST = refuse(
   404,
   'no-request',
@@ -56,9 +50,8 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       if ('requestId' in asked) return findByRequest(asked.requestId)
       const { organization, project, userName } = asked
       if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
-      const known = await knownCatalog()
-      if (!known) return NO_CATALOG
-      if (!known.project(organization, project)) return NO_PROJECT
+      const found = await findProject(catalog, asked)
+      if (found.outcome === 'refused') return found
       return answered({ organization, project, userId: userIdOf(organization, project, userName) })
     },
   })
@@ -83,7 +76,13 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       for (const part of [user, forms]) if (part.outcome === 'refused') return part
       const config = known?.project(path.organization, path.project)?.config
       return answered(
-        userAnswerOf({ path, user: modelOf(user), forms: modelOf(forms), config, mask: maskFor(session, path) }),
+        userAnswerOf({
+          path,
+          user: modelOf(user),
+          forms: modelOf(forms),
+          config,
+          mask: maskFor(session, nameOf(path)),
+        }),
       )
     },
   })
@@ -99,7 +98,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       if (!log) return NO_LOG
       if (forms.outcome === 'refused') return forms
       const model = modelOf(forms)
-      const mask = maskFor(session, path)
+      const mask = maskFor(session, nameOf(path))
       const { facts, formFacts, reading } = log
       const entries = timelineEntriesOf({
         facts,
@@ -133,11 +132,6 @@ function modelOf<Model>(
   part: { readonly outcome: 'read'; readonly model: Model | undefined } | ApiRefusal,
 ): Model | undefined {
   return part.outcome === 'read' ? part.model : undefined
-}
-
-/** Operators see everything; viewers see personal data of users for whom they asked. */
-function maskFor({ role, revealed }: Session, path: UserPath): Mask {
-  return role === 'operator' || revealed.has(nameOf(path)) ? SHOW_ALL : HIDE_PERSONAL
 }
 
 function nameOf({ organization, project, userId }: UserPath): string {

@@ -10,7 +10,7 @@ export interface Session {
   readonly expiresAtMs: number
   /** Names the session in the log; nobody can use it. */
   readonly logName: string
-  /** Users whose personal data a viewer has asked for, `organization/project/userId`. */
+  /** Whose personal data a viewer has asked for: users, `organization/project/userId`, and members of segments. */
   readonly revealed: Set<string>
 }
 

@@ -1,7 +1,7 @@
-import { DryRunLine, type FormTallies, type GateName, type GateReason } from '@nextvisit/contracts'
+import { DryRunLine, type FormTallies } from '@nextvisit/contracts'
 import type { SimulatedSide, SimulationOutcome, StartSimulation } from '../api/simulation.ts'
 import type { CommandKind } from '../commands/command-job.ts'
-import { REASON_WORDS } from '../users/form-lines.ts'
+import { GATE_REASONS } from '../forms/gate-reasons.ts'
 
 /** Of each topic. What a user did before them is not known then. */
 export const MAX_RECORDS = 500_000
@@ -46,18 +46,6 @@ function sideOf(tallies: FormTallies | null): SimulatedSide | null {
   const { refused, ...counts } = tallies
   return {
     ...counts,
-    stops: refused.map(({ reason, times }) => ({ gate: GATES[reason], words: REASON_WORDS[reason], times })),
+    stops: refused.map(({ reason, times }) => ({ reason, words: GATE_REASONS[reason], times })),
   }
-}
-
-/** The gate that refuses for this reason (docs/spec/forms.md). */
-const GATES: { readonly [Reason in GateReason]: GateName } = {
-  'properties-differ': 'where',
-  'not-live': 'live',
-  'not-in-audience': 'audience',
-  'sampled-out': 'sample',
-  'repeat-exhausted': 'repeat',
-  'too-soon': 'repeat',
-  'cooling-down': 'cooldown',
-  'already-waiting': 'slot',
 }

@@ -1,19 +1,8 @@
 import type { FormDecision, GateReason, ProjectConfig } from '@nextvisit/contracts'
 import { comparedInWords, gatesNotLookedAt, triggerInWords } from '@nextvisit/domain'
 import type { FormLine } from '../api/users.ts'
+import { GATE_REASONS } from '../forms/gate-reasons.ts'
 import type { Mask } from './mask.ts'
-
-/** What each reason means for whoever asks why a user has not got a form. */
-export const REASON_WORDS: { readonly [Reason in GateReason]: string } = {
-  'properties-differ': 'the properties of the event are not those that the form asks for',
-  'not-live': 'the form was not live at that moment',
-  'not-in-audience': 'the user was not in the audience',
-  'sampled-out': 'the user was not drawn for the sample',
-  'repeat-exhausted': 'the user has had the form as often as its frequency allows',
-  'too-soon': 'the user has had the form too recently',
-  'cooling-down': 'another form was shown too recently',
-  'already-waiting': 'the form was waiting for the user already',
-}
 
 /** Every form of the project, and those that it had, with the last decision on each: queued, or not, or never evaluated. */
 export function formLinesOf(
@@ -78,5 +67,5 @@ function decided(
 }
 
 function summaryOf(reason: GateReason | undefined): string {
-  return reason === undefined ? 'Queued: every gate passed.' : `Not queued: ${REASON_WORDS[reason]}.`
+  return reason === undefined ? 'Queued: every gate passed.' : `Not queued: ${GATE_REASONS[reason]}.`
 }

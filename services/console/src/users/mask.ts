@@ -1,5 +1,6 @@
 import type { GateOutcome } from '@nextvisit/contracts'
 import { MASK } from '../api/users.ts'
+import type { Session } from '../session/sessions.ts'
 
 /** Shows a value, or hides it from somebody who has not asked for it. */
 export interface Mask {
@@ -29,4 +30,9 @@ export const HIDE_PERSONAL: Mask = {
       return { ...outcome, compared: { ...outcome.compared, actual: MASK } }
     return outcome
   },
+}
+
+/** Operators see everything; viewers see the personal data that they have asked for, by its name among `revealed`. */
+export function maskFor({ role, revealed }: Pick<Session, 'role' | 'revealed'>, name: string): Mask {
+  return role === 'operator' || revealed.has(name) ? SHOW_ALL : HIDE_PERSONAL
 }

@@ -10,6 +10,7 @@ import './styles/shell.css'
 import './styles/screens.css'
 import './styles/commands.css'
 import './styles/users.css'
+import './styles/forms.css'
 
 const element = document.querySelector('#root')
 if (!element) throw new Error('The page has no root')

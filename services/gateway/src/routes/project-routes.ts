@@ -1,5 +1,5 @@
+import { segmentDefinitions } from '@nextvisit/catalog'
 import { Uuid } from '@nextvisit/contracts'
-import { compileSegments } from '@nextvisit/domain'
 import { monthOf } from '../admission/admission.ts'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
@@ -44,21 +44,18 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
 
   /** Segments by id, how many are in each, and how far that is computed. */
   async function listSegments({ parameters, project: place, deadlineAt }: CheckedRequest): Promise<Answer | Refusal> {
-    const { organization, project, config, notUnderstood } = place
+    const { organization, project } = place
     const asked = parsePage(parameters)
     if (asked.outcome === 'refused') return asked
     const { limit, after = '' } = asked.query
-    const rest = compileSegments(config).segments.filter(({ id }) => id > after)
+    const rest = segmentDefinitions(place).filter(({ id }) => id > after)
     const page = rest.slice(0, limit)
-    // Nobody's membership is known by the definition of a segment that is not understood.
-    const isKnown = (id: string) => !notUnderstood.some((part) => part.kind === 'segment' && part.id === id)
-    const segments = page.map(({ id, definition }) => ({ id, definition: isKnown(id) ? definition : '' }))
+    const segments = page.map(({ id, definition }) => ({ id, definition }))
     const read = await userProjector.readSegments({ organization, project, segments }, deadlineAt)
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
     const { usersTotal, segments: progress } = read.answer
-    const names = new Map(config.segments.map(({ id, name }) => [id, name]))
     return answer(200, {
-      segments: page.map(({ id }, index) => ({ id, name: names.get(id) ?? null, ...progress[index], usersTotal })),
+      segments: page.map(({ id, name }, index) => ({ id, name, ...progress[index], usersTotal })),
       next: rest.length > limit ? (page.at(-1)?.id ?? null) : null,
     })
   }

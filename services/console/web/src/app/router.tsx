@@ -1,8 +1,12 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { Form } from '../forms/form.tsx'
+import { Forms } from '../forms/forms.tsx'
 import { Operations } from '../operations/operations.tsx'
 import { Replay } from '../operations/replay.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
+import { Segment } from '../segments/segment.tsx'
+import { Segments } from '../segments/segments.tsx'
 import { Simulation } from '../simulation/simulation.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
@@ -46,6 +50,56 @@ const user = createRoute({
   }),
 })
 
+const hoursOf = ({ hours }: { readonly hours?: unknown }) => ({ hours: hours === 1 ? (1 as const) : undefined })
+const pageOf = ({ page }: { readonly page?: unknown }) => ({
+  page: typeof page === 'number' && Number.isInteger(page) && page > 1 ? page : undefined,
+})
+
+/** Types, since the router asks for an index signature. */
+type FormsSearch = Partial<ReturnType<typeof hoursOf> & ReturnType<typeof pageOf>> & {
+  readonly project?: string | undefined
+  readonly find?: string | undefined
+}
+
+const forms = createRoute({
+  getParentRoute: () => root,
+  path: '/forms',
+  component: Forms,
+  validateSearch: (search): FormsSearch => ({
+    project: text(search['project']),
+    find: text(search['find']),
+    ...hoursOf(search),
+    ...pageOf(search),
+  }),
+})
+
+const form = createRoute({
+  getParentRoute: () => root,
+  path: '/forms/$organization/$project/$formId',
+  component: Form,
+  validateSearch: (search): Pick<FormsSearch, 'hours'> & { readonly after?: string | undefined } => ({
+    ...hoursOf(search),
+    after: text(search['after']),
+  }),
+})
+
+const segments = createRoute({
+  getParentRoute: () => root,
+  path: '/segments',
+  component: Segments,
+  validateSearch: (search): Pick<FormsSearch, 'project' | 'page'> => ({
+    project: text(search['project']),
+    ...pageOf(search),
+  }),
+})
+
+const segment = createRoute({
+  getParentRoute: () => root,
+  path: '/segments/$organization/$project/$segmentId',
+  component: Segment,
+  validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
+})
+
 const operations = createRoute({
   getParentRoute: () => root,
   path: '/operations',
@@ -75,7 +129,19 @@ const tryIt = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, findUser, user, operations, replay, simulation, tryIt]),
+  routeTree: root.addChildren([
+    overview,
+    findUser,
+    user,
+    forms,
+    form,
+    simulation,
+    segments,
+    segment,
+    operations,
+    replay,
+    tryIt,
+  ]),
   // Where the server says that the console lives.
   basepath: new URL(document.baseURI).pathname,
   defaultPreload: false,

@@ -26,8 +26,11 @@ export function Shell() {
           <Link to="/users" activeOptions={{ includeSearch: false }}>
             Users
           </Link>
-          <Link to="/forms/simulation" activeOptions={{ includeSearch: false }}>
+          <Link to="/forms" activeOptions={{ includeSearch: false }}>
             Forms
+          </Link>
+          <Link to="/segments" activeOptions={{ includeSearch: false }}>
+            Segments
           </Link>
           <Link to="/operations" activeOptions={{ includeSearch: false }}>
             Operations

@@ -114,9 +114,9 @@ function Side({ form, name, side, without }: SideProps) {
 
 function Stops({ stops }: { readonly stops: SimulatedSide['stops'] }) {
   if (stops.length === 0) return <span className="quiet">nothing</span>
-  return stops.slice(0, STOPS_SHOWN).map(({ gate, words, times }) => (
-    <p key={words}>
-      <b>{gate}</b> {figure(times)} <span className="quiet">{words}</span>
+  return stops.slice(0, STOPS_SHOWN).map(({ reason, words, times }) => (
+    <p key={reason}>
+      <b>{reason}</b> {figure(times)} <span className="quiet">{words}</span>
     </p>
   ))
 }

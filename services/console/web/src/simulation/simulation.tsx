@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import type { SimulationAnswer } from '../../../src/api/simulation.ts'
 import { useSession } from '../app/session.ts'
@@ -14,8 +15,11 @@ export function Simulation() {
   const { data: session } = useSession()
   return (
     <>
+      <nav aria-label="Where you are" className="crumbs">
+        <Link to="/forms">Forms</Link> / Simulation
+      </nav>
       <header className="page-head">
-        <h1>Simulation of forms</h1>
+        <h1>Simulation</h1>
         <p className="quiet">
           Try an edited workspace file on the records of the last days, before you apply it: for how many users its
           forms would have been queued, and how often a visit would have shown them, beside the forms that are applied

@@ -31,12 +31,15 @@ export function Timeline({ path }: { readonly path: string }) {
         </button>
       </div>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data.entries.length === 0 && <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>}
-      <ol className="timeline">
-        {data.entries.map((entry) => (
-          <Entry key={entry.id} entry={entry} />
-        ))}
-      </ol>
+      {data.entries.length === 0 ? (
+        <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>
+      ) : (
+        <ol className="timeline">
+          {data.entries.map((entry) => (
+            <Entry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      )}
       <Reading reading={data.reading} depth={depth} />
     </>
   )

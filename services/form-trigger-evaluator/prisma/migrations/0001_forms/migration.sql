@@ -62,7 +62,9 @@ CREATE UNIQUE INDEX queue_slot ON queue (organization, project, user_id, form_id
 -- The rows that ticks look for.
 CREATE INDEX queue_offered ON queue (partition, offered_at) WHERE state = 'offered';
 CREATE INDEX queue_expiring ON queue (partition, expires_at) WHERE state = 'waiting' AND expires_at IS NOT NULL;
-CREATE INDEX queue_open ON queue (partition, organization, project, form_id) WHERE state IN ('waiting', 'offered');
+-- The forms that have open rows, and whom one of them waits for, the oldest first.
+CREATE INDEX queue_open ON queue (partition, organization, project, form_id, queued_at, id)
+  WHERE state IN ('waiting', 'offered');
 
 -- The rows that a record queued, if it is processed again.
 CREATE INDEX queue_cause ON queue (cause_id);

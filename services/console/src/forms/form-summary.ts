@@ -1,0 +1,64 @@
+import type { Form, FormStep, FormStepCounts, FormStepsAnswer, OpenCountsAnswer } from '@nextvisit/contracts'
+import { GateReason } from '@nextvisit/contracts'
+import type { CountedPeriod, FormFigures, FormSummary } from '../api/forms.ts'
+import { GATE_REASONS } from './gate-reasons.ts'
+
+/** What each process of the evaluator has counted; undefined: it does not answer. */
+export type ProcessSteps = FormStepsAnswer | undefined
+
+/** Over which time; undefined where no process answers. */
+export function periodOf(processes: readonly ProcessSteps[]): CountedPeriod | undefined {
+  const begins = processes.flatMap((steps) => steps?.since ?? []).toSorted()
+  const [since, completeSince] = [begins[0], begins.at(-1)]
+  if (since === undefined || completeSince === undefined) return undefined
+  return { since, completeSince, processes: processes.length, answering: begins.length }
+}
+
+/** What became of the form that stands at this place of the question, over all processes. */
+export function figuresOf(processes: readonly ProcessSteps[], place: number): FormFigures {
+  const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[place] ?? [])
+  const sum = (step: FormStep): number => all.reduce((total, counts) => total + (counts[step] ?? 0), 0)
+  const stopped = GateReason.options
+    .map((reason) => ({ reason, words: GATE_REASONS[reason], count: sum(reason) }))
+    .filter(({ count }) => count > 0)
+    .toSorted((one, other) => other.count - one.count)
+  const queued = sum('queued')
+  return {
+    matched: queued + stopped.reduce((total, { count }) => total + count, 0),
+    queued,
+    offered: sum('offered'),
+    delivered: sum('delivered'),
+    expired: sum('expired'),
+    cancelled: sum('cancelled'),
+    stopped,
+  }
+}
+
+/** Whether a form can be queued now. */
+export function stateOf(form: Form | undefined, nowMs: number): FormSummary['state'] {
+  if (!form) return 'gone'
+  if (!form.enabled) return 'disabled'
+  if (form.startsAt !== undefined && Date.parse(form.startsAt) > nowMs) return 'not-yet'
+  return form.endsAt !== undefined && Date.parse(form.endsAt) <= nowMs ? 'over' : 'live'
+}
+
+export interface FormParts {
+  readonly formId: string
+  /** Of the workspace; undefined: it no longer has it. */
+  readonly form: Form | undefined
+  readonly processes: readonly ProcessSteps[]
+  readonly open: OpenCountsAnswer
+  /** Of the form in the question. */
+  readonly place: number
+  readonly nowMs: number
+}
+
+export function formSummaryOf({ formId, form, processes, open, place, nowMs }: FormParts): FormSummary {
+  return {
+    formId,
+    name: form?.name ?? null,
+    state: stateOf(form, nowMs),
+    figures: figuresOf(processes, place),
+    open: open.forms[place] ?? { count: 0, isMore: false, oldestAt: null },
+  }
+}

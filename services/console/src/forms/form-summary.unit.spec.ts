@@ -1,0 +1,55 @@
+import { Form } from '@nextvisit/contracts'
+import { describe, expect, it } from 'vitest'
+import { figuresOf, periodOf, stateOf } from './form-summary.ts'
+
+const [EARLY, LATE] = ['2026-11-22T10:00:00.000Z', '2026-11-23T09:30:00.000Z']
+
+describe('figuresOf', () => {
+  it('adds processes up, and orders the gates by how often they stopped the form', () => {
+    const processes = [
+      { since: EARLY, forms: [{}, { queued: 4, delivered: 3, 'too-soon': 1, 'not-in-audience': 2 }] },
+      undefined,
+      { since: LATE, forms: [{ queued: 100 }, { queued: 1, 'not-in-audience': 5, expired: 2 }] },
+    ]
+    expect(figuresOf(processes, 1)).toEqual({
+      matched: 13,
+      queued: 5,
+      offered: 0,
+      delivered: 3,
+      expired: 2,
+      cancelled: 0,
+      stopped: [
+        { reason: 'not-in-audience', words: 'the user was not in the audience', count: 7 },
+        { reason: 'too-soon', words: 'the user has had the form too recently', count: 1 },
+      ],
+    })
+  })
+})
+
+describe('periodOf', () => {
+  it('says since when somebody counted, and since when everybody who answers did', () => {
+    const processes = [{ since: LATE, forms: [] }, { since: EARLY, forms: [] }, undefined]
+    expect(periodOf(processes)).toEqual({ since: EARLY, completeSince: LATE, processes: 3, answering: 2 })
+  })
+
+  it('is not known where nobody answers', () => {
+    expect(periodOf([undefined])).toBeUndefined()
+  })
+})
+
+describe('stateOf', () => {
+  const nowMs = Date.parse('2026-11-23T10:00:00+01:00')
+  it.each([
+    ['live', {}],
+    ['live', { startsAt: '2026-11-23T10:00:00+01:00', endsAt: '2026-11-23T09:00:01Z' }],
+    ['disabled', { enabled: false, endsAt: '2026-01-01T00:00:00Z' }],
+    ['not-yet', { startsAt: '2026-11-23T09:00:01Z' }],
+    ['over', { endsAt: '2026-11-23T09:00:00Z' }],
+  ])('%s: %o', (state, settings) => {
+    expect(stateOf(Form.parse({ id: 'nps', ...settings }), nowMs)).toBe(state)
+  })
+
+  it('gone, where the workspace no longer has the form', () => {
+    expect(stateOf(undefined, nowMs)).toBe('gone')
+  })
+})

@@ -1,0 +1,101 @@
+import type { Form } from '@nextvisit/contracts'
+import { treeInWords, triggerInWords } from '@nextvisit/domain'
+import { FormAnswer, FormQuery, FormsAnswer, FormsQuery } from '../api/forms.ts'
+import { formSummaryOf, periodOf } from '../forms/form-summary.ts'
+import { EVALUATOR_SILENT, type Forms } from '../forms/forms.ts'
+import { shortened } from '../forms/shortened.ts'
+import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
+import type { KnownCatalog } from '../known-catalog.ts'
+import { findProject } from './find-project.ts'
+
+export interface FormRoutesParts {
+  readonly catalog: () => Promise<KnownCatalog>
+  readonly forms: Forms
+  readonly nowMs: () => number
+}
+
+/** Of each form of a list; of one form alone, more. */
+const COUNT_UP_TO_IN_LIST = 1_000
+const COUNT_UP_TO = 100_000
+const FORMS_A_PAGE = 50
+const ROWS_A_PAGE = 50
+
+/** What became of forms, which gate stopped them, and whom they wait for. */
+export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): readonly ApiRoute[] {
+  const listForms = apiRoute({
+    method: 'GET',
+    path: 'forms/:organization/:project',
+    role: 'viewer',
+    input: FormsQuery,
+    answer: FormsAnswer,
+    handle: async ({ hours, find, page, ...place }) => {
+      const found = await findProject(catalog, place)
+      if (found.outcome === 'refused') return found
+      const all = found.project.config.forms
+      const wanted = all.filter(isNamed(find))
+      const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
+      const query = { ...place, formIds: shown.map(({ id }) => id) }
+      const [processes, open] = await Promise.all([
+        forms.readSteps({ ...query, hours }),
+        forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
+      ])
+      const period = periodOf(processes)
+      if (!period) return EVALUATOR_SILENT
+      if (open.outcome === 'refused') return open
+      const parts = { processes, open: open.answer, nowMs: nowMs() }
+      return answered({
+        period,
+        forms: shown.map((form, index) => formSummaryOf({ ...parts, formId: form.id, form, place: index })),
+        found: wanted.length,
+        pageSize: FORMS_A_PAGE,
+        total: all.length,
+      })
+    },
+  })
+
+  const readForm = apiRoute({
+    method: 'GET',
+    path: 'forms/:organization/:project/:formId',
+    role: 'viewer',
+    input: FormQuery,
+    answer: FormAnswer,
+    handle: async ({ formId, hours, after, ...place }) => {
+      const found = await findProject(catalog, place)
+      if (found.outcome === 'refused') return found
+      const form = found.project.config.forms.find(({ id }) => id === formId)
+      const query = { ...place, formIds: [formId] }
+      const [processes, open, page] = await Promise.all([
+        forms.readSteps({ ...query, hours }),
+        forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
+        forms.readOpenRows({ ...place, formId, limit: ROWS_A_PAGE, ...(after && { after }) }),
+      ])
+      const period = periodOf(processes)
+      if (!period) return EVALUATOR_SILENT
+      if (open.outcome === 'refused') return open
+      if (page.outcome === 'refused') return page
+      const { rows, next } = page.answer
+      return answered({
+        ...formSummaryOf({ formId, form, processes, open: open.answer, place: 0, nowMs: nowMs() }),
+        period,
+        triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
+        audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
+        startsAt: instantOf(form?.startsAt),
+        endsAt: instantOf(form?.endsAt),
+        rows,
+        next: next && `${next.queuedAt},${next.queuedId}`,
+      })
+    },
+  })
+
+  return [listForms, readForm]
+}
+
+function isNamed(text: string): (form: Form) => boolean {
+  const wanted = text.trim().toLowerCase()
+  return ({ id, name = '' }) => id.includes(wanted) || name.toLowerCase().includes(wanted)
+}
+
+/** A date of the workspace file, which may have any offset. */
+function instantOf(date: string | undefined): string | null {
+  return date === undefined ? null : new Date(date).toISOString()
+}

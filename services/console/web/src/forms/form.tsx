@@ -1,0 +1,133 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
+import type { FormAnswer } from '../../../src/api/forms.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+import { FormState } from './form-state.tsx'
+import { Funnel } from './funnel.tsx'
+import { PeriodNote, PeriodSwitch } from './period.tsx'
+import { Share } from './share.tsx'
+import { Waiting } from './waiting.tsx'
+
+const ROUTE = '/forms/$organization/$project/$formId'
+const AGAIN_AFTER_MS = 10_000
+
+/** One form: what became of it, which gates stopped it, and whom it waits for. */
+export function Form() {
+  const { organization, project, formId } = useParams({ from: ROUTE })
+  const { hours, after } = useSearch({ from: ROUTE })
+  const query = new URLSearchParams({ hours: String(hours ?? 24), ...(after !== undefined && { after }) })
+  const path = `forms/${organization}/${project}/${formId}?${query}`
+  const { data, error, refetch } = useQuery({
+    queryKey: [path],
+    queryFn: () => getFrom<FormAnswer>(path),
+    refetchInterval: AGAIN_AFTER_MS,
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <>
+      <nav aria-label="Where you are" className="crumbs">
+        <Link to="/forms" search={{ project: `${organization}/${project}`, hours }}>
+          Forms
+        </Link>{' '}
+        / {organization} / {project}
+      </nav>
+      <header className="page-head">
+        <h1>{formId}</h1>
+        {data && <FormState state={data.state} />}
+        {data?.name && <p className="quiet">{data.name}</p>}
+      </header>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data ? (
+        <>
+          <Asked form={data} />
+          <div className="filters">
+            <PeriodNote period={data.period} />
+            <PeriodSwitch hours={hours} />
+          </div>
+          <div className="columns">
+            <Funnel figures={data.figures} />
+            <Gates figures={data.figures} />
+          </div>
+          <Waiting form={data} organization={organization} project={project} after={after} />
+        </>
+      ) : (
+        !error && <Loading what="the form" />
+      )}
+    </>
+  )
+}
+
+/** What the workspace file asks, as far as it explains the figures. */
+function Asked({ form: { state, triggers, audience, startsAt, endsAt } }: { readonly form: FormAnswer }) {
+  if (state === 'gone')
+    return <p className="note">The workspace has no such form, or no longer has it: what waited of it is cancelled.</p>
+  return (
+    <dl className="asked">
+      <dt>Triggers</dt>
+      <dd>{triggers.length === 0 ? 'none: nothing queues this form' : triggers.join(', or ')}</dd>
+      <dt>Audience</dt>
+      <dd>{audience ?? 'everybody'}</dd>
+      {(startsAt ?? endsAt) !== null && (
+        <>
+          <dt>Live</dt>
+          <dd>
+            {startsAt && (
+              <>
+                from <Time at={startsAt} />{' '}
+              </>
+            )}
+            {endsAt && (
+              <>
+                until <Time at={endsAt} />
+              </>
+            )}
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+function Gates({ figures: { matched, stopped } }: Pick<FormAnswer, 'figures'>) {
+  if (stopped.length === 0)
+    return (
+      <EmptyCard title="Gates that stopped it">
+        {matched === 0
+          ? 'No trigger of the form matched in this period, so no gate was checked.'
+          : 'None: whenever a trigger matched, every gate passed.'}
+      </EmptyCard>
+    )
+  return (
+    <TableCard title="Gates that stopped it">
+      <thead>
+        <tr>
+          <th scope="col">Reason</th>
+          <th scope="col" className="right">
+            Times
+          </th>
+          <th scope="col" className="right">
+            Of matched
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {stopped.map(({ reason, words, count }) => (
+          <tr key={reason}>
+            <th scope="row">
+              {reason}
+              <p className="quiet">{words}</p>
+              <Share value={count} of={matched} kind="off" />
+            </th>
+            <td className="right num">{figure(count)}</td>
+            <td className="right num">{figure((count / matched) * 100)} %</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableCard>
+  )
+}

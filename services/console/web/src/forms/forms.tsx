@@ -1,0 +1,169 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import type { FormsAnswer, FormSummary } from '../../../src/api/forms.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { Pages } from '../parts/pages.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import { FormState, openCount } from './form-state.tsx'
+import { PeriodNote, PeriodSwitch } from './period.tsx'
+
+const AGAIN_AFTER_MS = 10_000
+
+/** Every form of a project: what became of it, which gate stops it most, how many users it waits for. */
+export function Forms() {
+  const { project: chosen } = useSearch({ from: '/forms' })
+  return (
+    <>
+      <header className="page-head">
+        <h1>Forms</h1>
+        <p className="quiet">A trigger matches, gates are checked, the form waits for a visit, and is shown.</p>
+        <Link to="/forms/simulation">Simulate an edited workspace file</Link>
+      </header>
+      <WithProject chosen={chosen}>{(project) => <ProjectForms key={project.name} project={project} />}</WithProject>
+    </>
+  )
+}
+
+function ProjectForms({ project }: { readonly project: ChosenProject }) {
+  const navigate = useNavigate()
+  const { hours, find = '', page = 1 } = useSearch({ from: '/forms' })
+  const query = new URLSearchParams({ hours: String(hours ?? 24), find, page: String(page) })
+  const path = `forms/${project.name}?${query}`
+  const { data, error, refetch } = useQuery({
+    queryKey: [path],
+    queryFn: () => getFrom<FormsAnswer>(path),
+    refetchInterval: AGAIN_AFTER_MS,
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <>
+      <search className="filters">
+        <ProjectSelect
+          {...project}
+          onChoose={(name) => void navigate({ to: '/forms', search: { project: name, hours } })}
+        />
+        <label>
+          Form
+          <input
+            type="search"
+            maxLength={100}
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="part of its id or name"
+            value={find}
+            onChange={(event) =>
+              void navigate({
+                to: '/forms',
+                replace: true,
+                search: (now) => ({ ...now, find: event.target.value || undefined, page: undefined }),
+              })
+            }
+          />
+        </label>
+        <PeriodSwitch hours={hours} />
+      </search>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data ? <List answer={data} project={project} find={find} page={page} /> : !error && <Loading what="the forms" />}
+    </>
+  )
+}
+
+interface ListProps {
+  readonly answer: FormsAnswer
+  readonly project: ChosenProject
+  readonly find: string
+  readonly page: number
+}
+
+function List({ answer: { forms, found, total, pageSize, period }, project, find, page }: ListProps) {
+  if (total === 0)
+    return (
+      <EmptyCard title="Forms">
+        The project has no forms. Declare one under <code>forms</code> in the workspace file, and apply it:{' '}
+        <code>nextvisit apply FILE</code>.
+      </EmptyCard>
+    )
+  if (forms.length === 0)
+    return (
+      <EmptyCard title="Forms">
+        {found === 0 ? `No form of the project has “${find}” in its id or name.` : 'There is no such page.'}
+      </EmptyCard>
+    )
+  return (
+    <>
+      <TableCard title={`Forms of ${project.name}`}>
+        <thead>
+          <tr>
+            <th scope="col">Form</th>
+            <th scope="col" className="right">
+              Matched
+            </th>
+            <th scope="col" className="right">
+              Queued
+            </th>
+            <th scope="col" className="right">
+              Delivered
+            </th>
+            <th scope="col" className="right">
+              Expired
+            </th>
+            <th scope="col">Stopped most by</th>
+            <th scope="col" className="right">
+              Waiting now
+            </th>
+            <th scope="col">The oldest since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {forms.map((form) => (
+            <Row key={form.formId} form={form} project={project} />
+          ))}
+        </tbody>
+      </TableCard>
+      <Pages page={page} hasNext={page * pageSize < found} what={`${found} forms`} />
+      <PeriodNote period={period} />
+    </>
+  )
+}
+
+function Row({ form, project }: { readonly form: FormSummary; readonly project: ChosenProject }) {
+  const { formId, name, state, figures, open } = form
+  const { organization, project: projectId } = project
+  const { hours } = useSearch({ from: '/forms' })
+  const [worst] = figures.stopped
+  return (
+    <tr>
+      <th scope="row">
+        <Link
+          to="/forms/$organization/$project/$formId"
+          params={{ organization, project: projectId, formId }}
+          search={{ hours }}
+        >
+          {formId}
+        </Link>{' '}
+        <FormState state={state} />
+        {name && <p className="quiet">{name}</p>}
+      </th>
+      <td className="right num">{figure(figures.matched)}</td>
+      <td className="right num">{figure(figures.queued)}</td>
+      <td className="right num">{figure(figures.delivered)}</td>
+      <td className="right num">{figure(figures.expired)}</td>
+      <td>
+        {worst ? (
+          <>
+            {worst.reason} <span className="quiet num">{figure(worst.count)}</span>
+          </>
+        ) : (
+          '–'
+        )}
+      </td>
+      <td className="right num">{openCount(open)}</td>
+      <td>{open.oldestAt ? <Time at={open.oldestAt} /> : '–'}</td>
+    </tr>
+  )
+}

@@ -1,0 +1,70 @@
+import { Link } from '@tanstack/react-router'
+import type { FormAnswer } from '../../../src/api/forms.ts'
+import { CursorPages } from '../parts/cursor-pages.tsx'
+import { EmptyCard } from '../parts/empty-card.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+import { openCount } from './form-state.tsx'
+
+export interface WaitingProps {
+  readonly form: Pick<FormAnswer, 'open' | 'rows' | 'next'>
+  readonly organization: string
+  readonly project: string
+  readonly after: string | undefined
+}
+
+/** Whom the form waits for, the oldest first, a page at a time. */
+export function Waiting({ form: { open, rows, next }, organization, project, after }: WaitingProps) {
+  const title = open.count === 0 ? 'Waiting now' : `Waiting now: ${openCount(open)}`
+  if (rows.length === 0)
+    return (
+      <>
+        <EmptyCard title={title}>
+          {after === undefined
+            ? 'The form waits for nobody. It waits once a trigger has matched and every gate has passed, until the user visits.'
+            : 'Nobody is left on this page: they have visited since, or their form has expired.'}
+        </EmptyCard>
+        <CursorPages after={after} next={next} />
+      </>
+    )
+  return (
+    <>
+      <TableCard title={title}>
+        <thead>
+          <tr>
+            <th scope="col">User</th>
+            <th scope="col">State</th>
+            <th scope="col">Queued</th>
+            <th scope="col">Shown from</th>
+            <th scope="col">Expires</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ queuedId, userId, state, queuedAt, showFrom, expiresAt }) => (
+            <tr key={queuedId}>
+              <th scope="row">
+                <Link
+                  to="/users/$organization/$project/$userId"
+                  params={{ organization, project, userId }}
+                  search={{ tab: 'forms' }}
+                  className="mono"
+                >
+                  {userId}
+                </Link>
+              </th>
+              <td>
+                <span className={`pill ${state}`}>{state}</span>
+              </td>
+              <td>
+                <Time at={queuedAt} />
+              </td>
+              <td>{showFrom === queuedAt ? 'at once' : <Time at={showFrom} />}</td>
+              <td>{expiresAt ? <Time at={expiresAt} /> : 'never'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </TableCard>
+      <CursorPages after={after} next={next} />
+    </>
+  )
+}

@@ -1,0 +1,12 @@
+import type { SegmentLine } from '../../../src/api/segments.ts'
+
+/** How many users were computed with the present definition of a segment. */
+export function Progress({ segment: { id, usersComputed, usersTotal } }: { readonly segment: SegmentLine }) {
+  const words = `${usersComputed.toLocaleString('en')} of ${usersTotal.toLocaleString('en')} users`
+  if (usersComputed >= usersTotal) return <>{usersTotal === 0 ? 'no users yet' : 'all users'}</>
+  return (
+    <>
+      <progress max={usersTotal} value={usersComputed} aria-label={`Computed of ${id}`} /> {words}
+    </>
+  )
+}

@@ -1,0 +1,113 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import type { SegmentsAnswer } from '../../../src/api/segments.ts'
+import { getFrom } from '../app/call-api.ts'
+import { EmptyCard } from '../parts/empty-card.tsx'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { Pages } from '../parts/pages.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import { Progress } from './progress.tsx'
+
+const AGAIN_AFTER_MS = 10_000
+
+/** Every segment of a project: how many are in it, and how far that is computed. */
+export function Segments() {
+  const { project: chosen } = useSearch({ from: '/segments' })
+  return (
+    <>
+      <header className="page-head">
+        <h1>Segments</h1>
+        <p className="quiet">
+          Named conditions on users. Who is in one follows every identify and event, and the clock.
+        </p>
+      </header>
+      <WithProject chosen={chosen}>{(project) => <ProjectSegments key={project.name} project={project} />}</WithProject>
+    </>
+  )
+}
+
+function ProjectSegments({ project }: { readonly project: ChosenProject }) {
+  const navigate = useNavigate()
+  const { page = 1 } = useSearch({ from: '/segments' })
+  const path = `segments/${project.name}?page=${page}`
+  const { data, error, refetch } = useQuery({
+    queryKey: [path],
+    queryFn: () => getFrom<SegmentsAnswer>(path),
+    refetchInterval: AGAIN_AFTER_MS,
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <>
+      <search className="filters">
+        <ProjectSelect
+          {...project}
+          onChoose={(name) => void navigate({ to: '/segments', search: { project: name } })}
+        />
+      </search>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data ? <List answer={data} project={project} page={page} /> : !error && <Loading what="the segments" />}
+    </>
+  )
+}
+
+interface ListProps {
+  readonly answer: SegmentsAnswer
+  readonly project: ChosenProject
+  readonly page: number
+}
+
+function List({ answer: { segments, total, pageSize }, project, page }: ListProps) {
+  if (segments.length === 0)
+    return (
+      <EmptyCard title="Segments">
+        {total > 0 ? (
+          'There is no such page.'
+        ) : (
+          <>
+            The project has no segments. Declare one under <code>segments</code> in the workspace file, and apply it:{' '}
+            <code>nextvisit apply FILE</code>.
+          </>
+        )}
+      </EmptyCard>
+    )
+  return (
+    <>
+      <TableCard title={`Segments of ${project.name}`}>
+        <thead>
+          <tr>
+            <th scope="col">Segment</th>
+            <th scope="col" className="right">
+              Members
+            </th>
+            <th scope="col">Computed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {segments.map((segment) => (
+            <tr key={segment.id}>
+              <th scope="row">
+                <Link
+                  to="/segments/$organization/$project/$segmentId"
+                  params={{ organization: project.organization, project: project.project, segmentId: segment.id }}
+                >
+                  {segment.id}
+                </Link>
+                {segment.name && <p className="quiet">{segment.name}</p>}
+              </th>
+              <td className="right num">{segment.members.toLocaleString('en')}</td>
+              <td>
+                <Progress segment={segment} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </TableCard>
+      <Pages page={page} hasNext={page * pageSize < total} what={`${total} segments`} />
+      <p className="quiet hint">
+        From the user projector, now. After a condition has changed, every user is computed again. Until that is done, a
+        segment also has members by its old condition.
+      </p>
+    </>
+  )
+}

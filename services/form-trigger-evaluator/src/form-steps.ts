@@ -1,0 +1,120 @@
+import type {
+  FormFact,
+  FormStep,
+  FormStepCounts,
+  FormStepsAnswer,
+  FormStepsQuery,
+  ProjectRef,
+} from '@nextvisit/contracts'
+
+/** A step that a form has taken for some user. */
+export interface StepTaken extends ProjectRef {
+  readonly formId: string
+  readonly step: FormStep
+}
+
+const STEPS = {
+  FormQueued: 'queued',
+  FormDelivered: 'delivered',
+  FormExpired: 'expired',
+  FormCancelled: 'cancelled',
+} as const satisfies Record<FormFact['type'], FormStep>
+
+export function stepOf({ type, organization, project, formId }: FormFact): StepTaken {
+  return { organization, project, formId, step: STEPS[type] }
+}
+
+/** What became of forms in the last day, as this process has decided it. */
+export interface FormSteps {
+  readonly add: (taken: readonly StepTaken[]) => void
+  readonly read: (query: FormStepsQuery) => FormStepsAnswer
+}
+
+export interface FormStepsOptions {
+  readonly nowMs: () => number
+  /** A form of a slice. One costs about 200 bytes. */
+  readonly maxEntries?: number
+}
+
+const HOUR_MS = 3_600_000
+const KEPT_MS = 24 * HOUR_MS
+const SLICE_MS = 600_000
+const MAX_ENTRIES = 100_000
+
+type Counts = Map<FormStep, number>
+
+/** What was counted in ten minutes. */
+interface Slice {
+  readonly startMs: number
+  /** By `organization/project`, then by form. */
+  readonly projects: Map<string, Map<string, Counts>>
+  entries: number
+}
+
+/**
+ * Counts in memory, as a write for each decision would cost more than the decision. What is kept is bounded: with very many
+ * forms the oldest slices go first, and an answer says since when it counts.
+ */
+export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOptions): FormSteps {
+  const slices: Slice[] = []
+  let sinceMs = nowMs()
+  let entries = 0
+
+  const forgetOldest = (): void => {
+    entries -= slices.shift()?.entries ?? 0
+  }
+
+  /** The slice of this moment; forgets what is too old. */
+  const currentSlice = (): Slice => {
+    const startMs = Math.floor(nowMs() / SLICE_MS) * SLICE_MS
+    while ((slices[0]?.startMs ?? startMs) < startMs - KEPT_MS) forgetOldest()
+    const last = slices.at(-1)
+    if (last?.startMs === startMs) return last
+    const slice: Slice = { startMs, projects: new Map(), entries: 0 }
+    slices.push(slice)
+    return slice
+  }
+
+  /** A form's first step in the present slice. Where that slice alone is too much, it begins again. */
+  const newCounts = ({ organization, project, formId }: StepTaken): Counts => {
+    if (entries >= maxEntries) {
+      forgetOldest()
+      sinceMs = Math.max(sinceMs, slices[0]?.startMs ?? nowMs())
+    }
+    const slice = currentSlice()
+    const key = `${organization}/${project}`
+    const forms = slice.projects.get(key) ?? new Map<string, Counts>()
+    const counts: Counts = new Map()
+    slice.projects.set(key, forms.set(formId, counts))
+    slice.entries += 1
+    entries += 1
+    return counts
+  }
+
+  const knownCounts = ({ organization, project, formId }: StepTaken): Counts | undefined =>
+    currentSlice().projects.get(`${organization}/${project}`)?.get(formId)
+
+  return {
+    add: (taken) => {
+      for (const one of taken) {
+        const counts = knownCounts(one) ?? newCounts(one)
+        counts.set(one.step, (counts.get(one.step) ?? 0) + 1)
+      }
+    },
+    read: ({ organization, project, formIds, hours }) => {
+      const fromMs = Math.floor((nowMs() - hours * HOUR_MS) / SLICE_MS) * SLICE_MS
+      const read = slices.filter(({ startMs }) => startMs >= fromMs)
+      const ofProject = read.flatMap(({ projects }) => projects.get(`${organization}/${project}`) ?? [])
+      return {
+        since: new Date(Math.max(fromMs, sinceMs)).toISOString(),
+        forms: formIds.map((formId) => sumOf(ofProject.flatMap((forms) => forms.get(formId) ?? []))),
+      }
+    },
+  }
+}
+
+function sumOf(all: readonly Counts[]): FormStepCounts {
+  const sum: FormStepCounts = {}
+  for (const counts of all) for (const [step, count] of counts) sum[step] = (sum[step] ?? 0) + count
+  return sum
+}

@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest'
+import { EMPTY_PROJECT, faultsOf, find, openPath, signIn, theConsole, tryAsUser } from './console-pages.ts'
+
+const FORM = 'nps-after-checkout'
+const FORM_PATH = `forms/demo/shop/${FORM}`
+
+/** What became of forms over all users, and whom they wait for. */
+export function describeConsoleForms(): void {
+  it('leads from an event that queued nothing to why', async () => {
+    const page = await signIn(theConsole().token)
+    await tryAsUser(page, 'forms-free', 'free')
+    await page.getByRole('button', { name: 'Track' }).click()
+    await page.getByText('No form was queued.').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('link', { name: 'See why, form by form' }).click()
+    await page.getByText('Not queued: the user was not in the audience.').waitFor()
+    // Instants in our words stand as everywhere on the page.
+    const live = page
+      .getByRole('list', { name: `Gates of ${FORM}` })
+      .getByRole('listitem')
+      .first()
+    expect(await live.textContent()).toMatch(/enabled, at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+  })
+
+  it('shows what became of each form, which gate stopped it, and whom it waits for', async () => {
+    const page = await signIn(theConsole().token)
+    await tryAsUser(page, 'forms-waits')
+    await page.getByRole('button', { name: 'Track' }).click()
+    await page.getByText('"formsQueued": 1').waitFor()
+    await page.getByRole('link', { name: 'Forms', exact: true }).click()
+    const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: FORM }) })
+    await row.getByText('not-in-audience').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await row.getByRole('link', { name: FORM }).click()
+
+    const funnel = page.getByRole('listitem').filter({ hasText: 'a trigger of the form matched' })
+    await funnel.waitFor()
+    expect(Number(await funnel.locator('.count').textContent())).toBeGreaterThanOrEqual(2)
+    await page.getByRole('row').filter({ hasText: 'the user was not in the audience' }).waitFor()
+    await page.getByText('event checkout_completed', { exact: true }).waitFor()
+    await page.getByText('Counted since').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    // The oldest first: the user of this test is the last.
+    await page.getByRole('row').filter({ hasText: 'waiting' }).last().getByRole('link').click()
+    await page.getByRole('heading', { name: 'forms-waits' }).waitFor()
+    await page.getByText('Queued: every gate passed.').waitFor()
+    expect(page.url()).toContain('tab=forms')
+  })
+
+  it('keeps the period and the search of the forms in the address', async () => {
+    const page = await signIn(theConsole().token)
+    await openPath(page, 'forms')
+    await page.getByRole('button', { name: 'Last hour' }).click()
+    await page.getByLabel('Form', { exact: true }).fill('like you')
+    await page.getByText('No form of the project has “like you” in its id or name.').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByLabel('Form', { exact: true }).fill('LIKELY ARE you')
+    await page.getByRole('link', { name: FORM }).waitFor()
+    expect(page.url()).toMatch(/hours=1.*find=LIKELY/)
+    await page.reload()
+    await page.getByRole('link', { name: FORM }).click()
+    await page.getByRole('heading', { name: FORM }).waitFor()
+    expect(await page.getByRole('button', { name: 'Last hour' }).getAttribute('aria-pressed')).toBe('true')
+  })
+
+  it('says what to do where there is no form, and that a form is gone', async () => {
+    const page = await signIn(theConsole().token)
+    await openPath(page, `forms?project=${EMPTY_PROJECT}`)
+    await page.getByText('The project has no forms.').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await openPath(page, 'forms/demo/shop/removed')
+    await page.getByText('The workspace has no such form, or no longer has it').waitFor()
+    await page.getByText('The form waits for nobody.').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await openPath(page, 'forms/demo/nothing/removed')
+    await page.getByRole('alert').getByText('The workspace has no such project.').waitFor()
+  })
+
+  it('shows viewers all of it: there is no name in it', async () => {
+    const page = await signIn(theConsole().viewerToken)
+    await openPath(page, FORM_PATH)
+    await page.getByRole('row').filter({ hasText: 'waiting' }).first().waitFor()
+    expect(await page.content()).not.toContain('forms-waits')
+    expect(await faultsOf(page)).toEqual([])
+  })
+
+  it('says plainly that nobody has identified a user, and where to look', async () => {
+    const page = await signIn(theConsole().token)
+    await find(page, 'never identified')
+    await page.getByText('Nobody has identified this user in the project demo/shop').waitFor()
+    await page.getByRole('tab', { name: 'Profile' }).click()
+    await page.getByText('There is no profile: nobody has identified this user.').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('link', { name: 'Search again' }).click()
+    await page.getByLabel('userName or requestId').waitFor()
+  })
+}
