@@ -66,7 +66,7 @@ function Examples({ tables }: { readonly tables: Tables }) {
           examples.map(({ key, kind, columns }) => (
             <tr key={`${table} ${key}`}>
               <th scope="row">{table}</th>
-              <td className="value">
+              <td className="value key">
                 <code>{key}</code>
               </td>
               <td>{kind === 'differs' ? `differs in ${columns.join(', ')}` : kind}</td>
