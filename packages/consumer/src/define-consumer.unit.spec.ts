@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineConsumer } from './define-consumer.ts'
+import { rebuildParts } from './rebuild-parts.ts'
 
 const consumer = defineConsumer({
   name: 'two-words',
@@ -20,6 +21,38 @@ it('derives from its names what commands and other services know it by', () => {
     databaseVariable: 'TWO_WORDS_DATABASE_URL',
     addressesVariable: 'TWO_WORDS_URLS',
   })
+})
+
+it('has one memory for its projection and its routes, and one of its own for whoever needs none', () => {
+  const seen: object[] = []
+  const counting = defineConsumer({
+    name: 'counting',
+    directory: '/services/counting',
+    version: '1.0.0',
+    schema: 'counts',
+    openDb: () => Promise.reject(new Error('opened')),
+    memory: () => ({}),
+    projection: (_, memory) => {
+      seen.push(memory)
+      throw new Error('created')
+    },
+    tables: {},
+    routes: (_, memory) => {
+      seen.push(memory)
+      return []
+    },
+  })
+  const shared = counting.memory?.()
+  const parts = {} as Parameters<typeof counting.routes>[0]
+  expect(() =>
+    counting.projection(
+      rebuildParts(() => Promise.resolve(1)),
+      shared,
+    ),
+  ).toThrow('created')
+  counting.routes(parts, shared)
+  counting.routes(parts)
+  expect(seen.map((memory) => memory === shared)).toEqual([true, true, false])
 })
 
 it("applies the core's migrations before its own", () => {

@@ -51,7 +51,7 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
     alarms: [halted],
   }
   const route = createOperationsRoute({ projection: 'visits', runner: { progress: () => [progress] }, readDb })
-  const answer = await route.handle({}, { signal: new AbortController().signal, deadlineAt: 0 })
+  const answer = await route.handle({ deadLetters: true }, { signal: new AbortController().signal, deadlineAt: 0 })
   expect(OperationsAnswer.parse(answer)).toEqual({
     partitions: [
       {
@@ -91,4 +91,6 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
       },
     ],
   })
+  const without = await route.handle({ deadLetters: false }, { signal: new AbortController().signal, deadlineAt: 0 })
+  expect(without).toMatchObject({ partitions: [{ partition: 3 }], deadLetters: [] })
 })

@@ -1,8 +1,13 @@
-import { type DeadLetterGroup, INTERNAL_ROUTES, type OperationsAnswer, type OwnedPartition } from '@nextvisit/contracts'
+import {
+  type DeadLetterGroup,
+  INTERNAL_ROUTES,
+  type OperationsAnswer,
+  OperationsQuery,
+  type OwnedPartition,
+} from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import type { PartitionProgress, ProjectionRunner } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
-import { z } from 'zod'
 
 export interface OperationsRouteParts {
   readonly projection: string
@@ -16,10 +21,10 @@ const MAX_GROUPS = 200
 export function createOperationsRoute({ projection, runner, readDb }: OperationsRouteParts): InternalRoute {
   return internalRoute(
     INTERNAL_ROUTES.readOperations,
-    z.object({}),
-    async (): Promise<OperationsAnswer> => ({
+    OperationsQuery,
+    async ({ deadLetters }): Promise<OperationsAnswer> => ({
       partitions: runner.progress().map(ownedPartition),
-      deadLetters: await readDeadLetters(readDb, projection),
+      deadLetters: deadLetters ? await readDeadLetters(readDb, projection) : [],
     }),
   )
 }

@@ -32,7 +32,7 @@ export const OpenCountsQuery = z.object({
   ...place,
   formIds,
   /** Of each form; counting more would cost more. */
-  countUpTo: z.number().int().min(1).max(100_000),
+  countUpTo: z.number().int().min(1).max(20_000),
 })
 export type OpenCountsQuery = z.infer<typeof OpenCountsQuery>
 export const OpenCountsAnswer = z.object({

@@ -39,7 +39,9 @@ export const INTERNAL_ROUTES = {
   readUsage: '/internal/usage/read',
   /** trait-registry: a page of definitions, `POST` with {@link DefinitionsQuery}. */
   readDefinitions: '/internal/definitions/read',
-  /** every consumer: the partitions that this process owns, and dead letters of the service by cause; an empty body. */
+  /** gateway: what was refused of late, `POST` with `RefusalsQuery`. */
+  readRefusals: '/internal/refusals/read',
+  /** every consumer: the partitions that this process owns, and dead letters of the service by cause, `POST` with {@link OperationsQuery}. */
   readOperations: '/internal/operations/read',
 } as const
 
@@ -212,6 +214,8 @@ export const DefinitionsQuery = z.object({
   ...place,
   limit: z.number().int().min(1).max(1_000),
   after: z.string().optional(),
+  /** Only slugs that begin with it. */
+  prefix: z.string().optional(),
 })
 export type DefinitionsQuery = z.infer<typeof DefinitionsQuery>
 export const Definition = z.object({
@@ -223,7 +227,13 @@ export const Definition = z.object({
 })
 export type Definition = z.infer<typeof Definition>
 export const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })
+export type DefinitionsAnswer = z.infer<typeof DefinitionsAnswer>
 
+export const OperationsQuery = z.object({
+  /** false: they are left out, for whoever asks every second. */
+  deadLetters: z.boolean().default(true),
+})
+export type OperationsQuery = z.input<typeof OperationsQuery>
 /** A partition that a consumer's process owns, or waits to own. */
 export const OwnedPartition = z.object({
   topic: z.string(),

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
-import { createCommandJob } from './commands/command-job.ts'
+import { createCommands } from './commands/commands.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createForms } from './forms/forms.ts'
 import { createApp } from './http/app.ts'
@@ -11,20 +11,22 @@ import { readWebFiles } from './http/web-files.ts'
 import { createKnownCatalog } from './known-catalog.ts'
 import { createSampler } from './metrics/sampler.ts'
 import { scrape } from './metrics/scrape.ts'
-import { replayCommand } from './replay/replay-command.ts'
+import { progressOf } from './live/folded-up-to.ts'
+import { createLiveFeed } from './live/live-feed.ts'
+import { createReadRefusals } from './live/read-refusals.ts'
+import { createAskConsumers } from './operations/ask-consumers.ts'
 import { createConsumersRoute } from './routes/consumers-route.ts'
 import { createFormRoutes } from './routes/form-routes.ts'
+import { createLiveRoute } from './routes/live-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
-import { createReplayRoutes } from './routes/replay-routes.ts'
+import { createRegistryRoutes } from './routes/registry-routes.ts'
 import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
-import { createSimulationRoutes } from './routes/simulation-routes.ts'
 import { createTryItRoutes } from './routes/try-it-routes.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createSegments } from './segments/segments.ts'
 import { createTokenCheck } from './session/check-token.ts'
 import { createSessions } from './session/sessions.ts'
-import { simulationCommand } from './simulation/simulation-command.ts'
 import { createFindDemo } from './try-it/demo.ts'
 import { createUsers } from './users/users.ts'
 
@@ -56,7 +58,15 @@ export async function createConsole(parts: ConsoleParts) {
   const canTry = async () =>
     parts.gatewayUrl !== undefined && Promise.race([hasDemo(), sleep(DEMO_KNOWN_WITHIN_MS, false, { ref: false })])
   const users = createUsers({ connection, services, token, partitionCount })
-  const commands = createCommands(parts)
+  const consumers = targets.filter(({ service }) => service !== 'gateway')
+  const askConsumers = createAskConsumers({ targets: consumers, token })
+  const feed = createLiveFeed({
+    connection,
+    readProgress: async () => progressOf(await askConsumers({ deadLetters: false })),
+    readRefusals: createReadRefusals(services.gateway, token),
+    nowMs,
+  })
+  const commands = createCommands({ ...parts, nowMs })
   const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
   const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
@@ -64,35 +74,18 @@ export async function createConsole(parts: ConsoleParts) {
     sessions,
     routes: [
       createOverviewRoute(sampler, partitionCount, nowMs),
-      createConsumersRoute({ targets: targets.filter(({ service }) => service !== 'gateway'), token, partitionCount }),
+      createConsumersRoute(askConsumers, partitionCount),
+      createLiveRoute({ catalog, feed }),
       ...commands.routes,
       ...createUserRoutes({ catalog, users }),
       ...createFormRoutes({ catalog, forms, nowMs }),
       ...createSegmentRoutes({ catalog, segments }),
+      ...createRegistryRoutes({ catalog, services, token, nowMs }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  return { app, sampler, commands }
-}
-
-/** The long work that commands of `nextvisit` do. */
-function createCommands({ cliEntry, operatorUrl, commandEnvironment, services, logger }: ConsoleParts) {
-  const cli = cliEntry === undefined ? undefined : { entry: cliEntry, environment: commandEnvironment }
-  const jobParts = cli && { cli, nowMs, logger }
-  const simulation = jobParts && createCommandJob(simulationCommand, jobParts)
-  const replay = jobParts && operatorUrl ? createCommandJob(replayCommand(operatorUrl), jobParts) : undefined
-  const obstacle = cliEntry ? (operatorUrl ? null : 'no-database') : 'no-cli'
-  const consumers = Object.keys(services).filter((service) => service !== 'gateway')
-  return {
-    routes: [
-      ...createReplayRoutes({ job: replay, obstacle, services: consumers }),
-      ...createSimulationRoutes(simulation),
-    ],
-    start: () => Promise.resolve(),
-    /** Ends what runs: an interrupted replay is safe, and continues when it is started again. */
-    stop: async () => void (await Promise.all([replay?.close(), simulation?.close()])),
-  }
+  return { app, sampler, feed, commands }
 }

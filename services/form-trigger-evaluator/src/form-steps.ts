@@ -32,7 +32,7 @@ export interface FormSteps {
 
 export interface FormStepsOptions {
   readonly nowMs: () => number
-  /** A form of a slice. One costs about 200 bytes. */
+  /** A form of a slice. One costs about 250 bytes. */
   readonly maxEntries?: number
 }
 

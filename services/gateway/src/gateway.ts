@@ -20,6 +20,7 @@ import { createRecordLog } from './log/record-log.ts'
 import { createReplies } from './log/replies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import { createKeptRefusals } from './refusals/kept-refusals.ts'
+import { createReadRefusals } from './refusals/read-refusals.ts'
 import { createSharedRateLimiter } from './rate-limit/shared-rate-limiter.ts'
 import type { CountryOf } from './routes/caller-country.ts'
 import { createIdentifyRecording, createIdentifyUser, createVisit } from './routes/identify-user.ts'
@@ -122,6 +123,8 @@ export function createGateway(parts: GatewayParts) {
   })
   return {
     listener,
+    /** What other services may ask. */
+    internalRoutes: [createReadRefusals(refusalStore)],
     log,
     replies,
     notReadyReasons,

@@ -55,7 +55,7 @@ const clusterCheck = clusterCheckOf(connection, {
 })
 const internalServer = createInternalServer({
   ...config.internalServer,
-  routes: [],
+  routes: gateway.internalRoutes,
   isLive: () => ({ status: 'available' }),
   isReady: () => {
     const reasons = gateway.notReadyReasons()

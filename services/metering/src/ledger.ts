@@ -26,11 +26,6 @@ export function counterOf(kind: CounterKey['kind'], { organization, project }: P
   return { organization, project: kind === 'event' ? '' : project, kind, month }
 }
 
-/** The UTC calendar month of an instant as records carry it: `2026-11`. */
-export function monthOf(received: string): string {
-  return received.slice(0, 7)
-}
-
 /** Reserves in order, atomically; one verdict a reservation (the SQL function `reserve_room`). */
 export async function reserve(db: Db, asked: readonly Reservation[], at: Date): Promise<ReserveVerdict[]> {
   const questions = asked.map((reservation) => ({

@@ -1,6 +1,6 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
-import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
+import { customTraitSlugs, idempotentRecordOf, monthOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import {
   countMembers,
@@ -9,7 +9,6 @@ import {
   findUnfolded,
   type FoldedUnit,
   fulfil,
-  monthOf,
   RESERVATION_LIFETIME_MS,
 } from './ledger.ts'
 import { counters, uniqueNames, usage } from './tables.ts'

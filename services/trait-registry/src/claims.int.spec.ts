@@ -435,4 +435,18 @@ describe('definitions', () => {
     const second = await readDefinitions(prisma, { kind: 'event', ...place, limit: 3, after: 'b' })
     expect(second).toMatchObject({ definitions: [{ slug: 'd' }], next: null })
   })
+
+  it('are found by what their slugs begin with, whatever characters these are', async () => {
+    const place = newPlace()
+    await fold(['a', 'a_1', 'a%', 'aé', 'a😀', 'A_1', 'b_1'].map((slug) => tracked(place, slug)))
+    const find = async (prefix: string, after?: string) => {
+      const page = await readDefinitions(prisma, { kind: 'event', ...place, limit: 3, prefix, ...(after && { after }) })
+      return [...page.definitions.map(({ slug }) => slug), page.next]
+    }
+    expect(await find('a')).toEqual(['a', 'a%', 'a_1', 'a_1'])
+    expect(await find('a', 'a_1')).toEqual(['aé', 'a😀', null])
+    expect(await find('a_')).toEqual(['a_1', null])
+    expect(await find('a%')).toEqual(['a%', null])
+    expect(await find('c')).toEqual([null])
+  })
 })

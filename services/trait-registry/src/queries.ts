@@ -1,6 +1,5 @@
 import type { DefinitionsAnswer, DefinitionsQuery } from '@nextvisit/contracts'
 import { type Db, empty, sql } from '@nextvisit/database'
-import type { z } from 'zod'
 
 interface DefinitionRow {
   readonly slug: string
@@ -10,17 +9,21 @@ interface DefinitionRow {
   readonly count: bigint
 }
 
+/** In the order of bytes, every slug with a prefix stands before the prefix followed by this: the index finds both ends. */
+const LAST_CHARACTER = '\u{10FFFF}'
+
 /** A page of definitions by slug, in the order of its bytes. Ask for `after: next` to get the page after it. */
 export async function readDefinitions(
   db: Pick<Db, '$queryRaw'>,
-  { kind, organization, project, limit, after }: DefinitionsQuery,
-): Promise<z.infer<typeof DefinitionsAnswer>> {
+  { kind, organization, project, limit, after, prefix = '' }: DefinitionsQuery,
+): Promise<DefinitionsAnswer> {
   const rows = await db.$queryRaw<DefinitionRow[]>(sql`
     SELECT slug, name, first_seen_at AS "firstSeenAt", counted.last_seen_at AS "lastSeenAt", counted.count
     FROM (
       SELECT * FROM definitions
       WHERE organization = ${organization} AND project = ${project} AND kind = ${kind}
         ${after === undefined ? empty : sql`AND slug > ${after}`}
+        ${prefix === '' ? empty : sql`AND slug >= ${prefix} AND slug < ${prefix + LAST_CHARACTER}`}
       ORDER BY slug LIMIT ${limit + 1}
     ) AS definition
     CROSS JOIN LATERAL (

@@ -20,6 +20,8 @@ import {
   theConsole,
   tryAsUser,
 } from './console-pages.ts'
+import { describeConsoleLive, expectNothingFolded } from './console-live.ts'
+import { describeConsoleRegistry } from './console-registry.ts'
 
 const FORM = 'nps-after-checkout'
 
@@ -142,8 +144,10 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(log).not.toContain('ada@example.com')
   })
 
+  describeConsoleLive()
   describeConsoleForms()
   describeConsoleSegments()
+  describeConsoleRegistry()
   describeConsoleReplay()
   describeConsoleSimulation()
 
@@ -171,5 +175,6 @@ describe('the console', { timeout: 120_000 }, () => {
     await page.getByText('metering does not answer: it is stopped, or hangs.').waitFor()
     await page.getByText('docs/runbooks/lag.md').first().waitFor()
     expect(await faultsOf(page)).toEqual([])
+    await expectNothingFolded(page)
   })
 })

@@ -14,6 +14,19 @@ export function parseProject(text: string): ProjectOption {
   return { organization, project }
 }
 
+/** A project as somebody names it: the workspace says whose it is where the organization is left out. */
+export interface ProjectName {
+  readonly organization?: string
+  readonly project: string
+}
+
+/** Parses `shop` or `acme/shop`. */
+export function parseProjectName(text: string): ProjectName {
+  if (text.includes('/')) return parseProject(text)
+  if (SlugId.safeParse(text).success) return { project: text }
+  throw new InvalidArgumentError('It must be the id of a project, such as shop, or organization/project.')
+}
+
 const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
 /** Parses a day (from midnight UTC) or an instant with a time zone. Returns ms since the epoch. */

@@ -15,8 +15,8 @@ export interface FormRoutesParts {
 }
 
 /** Of each form of a list; of one form alone, more. */
-const COUNT_UP_TO_IN_LIST = 1_000
-const COUNT_UP_TO = 100_000
+const COUNT_UP_TO_IN_LIST = 500
+const COUNT_UP_TO = 20_000
 const FORMS_A_PAGE = 50
 const ROWS_A_PAGE = 50
 

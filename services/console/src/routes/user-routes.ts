@@ -2,9 +2,10 @@ import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
 import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
-import { answered, type ApiRefusal, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import type { ReadPart } from '../ask-service.ts'
+import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
-import { maskFor } from '../users/mask.ts'
+import { maskFor, revealedName } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
 import type { Users } from '../users/users.ts'
 import { userAnswerOf } from '../users/user-answer.ts'
@@ -81,7 +82,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
           user: modelOf(user),
           forms: modelOf(forms),
           config,
-          mask: maskFor(session, nameOf(path)),
+          mask: maskFor(session, revealedName(path)),
         }),
       )
     },
@@ -98,7 +99,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
       if (!log) return NO_LOG
       if (forms.outcome === 'refused') return forms
       const model = modelOf(forms)
-      const mask = maskFor(session, nameOf(path))
+      const mask = maskFor(session, revealedName(path))
       const { facts, formFacts, reading } = log
       const entries = timelineEntriesOf({
         facts,
@@ -120,7 +121,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     answer: z.strictObject({}),
     logged: ({ organization, project, userId }) => ({ organization, project, userId }),
     handle: (path, session) => {
-      session.revealed.add(nameOf(path))
+      session.revealed.add(revealedName(path))
       return answered({})
     },
   })
@@ -128,12 +129,6 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
   return [listProjects, findUser, readUser, readTimeline, revealUser]
 }
 
-function modelOf<Model>(
-  part: { readonly outcome: 'read'; readonly model: Model | undefined } | ApiRefusal,
-): Model | undefined {
+function modelOf<Model>(part: ReadPart<Model>): Model | undefined {
   return part.outcome === 'read' ? part.model : undefined
-}
-
-function nameOf({ organization, project, userId }: UserPath): string {
-  return `${organization}/${project}/${userId}`
 }

@@ -1,5 +1,5 @@
 import type { GateOutcome } from '@nextvisit/contracts'
-import { MASK } from '../api/users.ts'
+import { MASK, type UserPath } from '../api/users.ts'
 import type { Session } from '../session/sessions.ts'
 
 /** Shows a value, or hides it from somebody who has not asked for it. */
@@ -30,6 +30,11 @@ export const HIDE_PERSONAL: Mask = {
       return { ...outcome, compared: { ...outcome.compared, actual: MASK } }
     return outcome
   },
+}
+
+/** How `revealed` names a user. */
+export function revealedName({ organization, project, userId }: UserPath): string {
+  return `${organization}/${project}/${userId}`
 }
 
 /** Operators see everything; viewers see the personal data that they have asked for, by its name among `revealed`. */

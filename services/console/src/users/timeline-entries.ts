@@ -54,7 +54,8 @@ function rankOf({ kind }: TimelineEntry): number {
   return rank === -1 ? ORDER.length : rank
 }
 
-function entryOf(fact: UserFact, mask: Mask): TimelineEntry {
+/** A fact of user-events as it stands in a list. */
+export function entryOf(fact: UserFact, mask: Mask): TimelineEntry {
   const common = { id: fact.id, at: fact.received, requestId: fact.id }
   if (fact.type === 'VisitAnswered') {
     const title = `Visit answered with form ${fact.formId}`
@@ -93,7 +94,8 @@ const FORM_TITLES = {
   FormCancelled: { kind: 'cancelled', title: 'cancelled: the workspace removed or disabled it' },
 } as const
 
-function formEntryOf(fact: FormFact): TimelineEntry {
+/** What became of a form. */
+export function formEntryOf(fact: FormFact): TimelineEntry {
   const { kind, title } = FORM_TITLES[fact.type]
   const details =
     fact.type === 'FormQueued'

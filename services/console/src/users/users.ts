@@ -8,15 +8,12 @@ import {
   UserReadModel,
 } from '@nextvisit/contracts'
 import { type LogConnection, partitionForKey } from '@nextvisit/log'
-import { createInternalClient, type InternalClient } from '@nextvisit/service-kit'
+import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import type { TimelineAnswer, UserPath } from '../api/users.ts'
-import { type ApiRefusal, refuse } from '../http/api-route.ts'
+import { askService, NOT_FOUND, type ReadPart } from '../ask-service.ts'
 import { findRequest } from './find-request.ts'
 import { type BackwardsReading, readBackwards } from './read-backwards.ts'
-
-/** `model` is undefined where nobody has identified the user. */
-export type ReadPart<Model> = { readonly outcome: 'read'; readonly model: Model | undefined } | ApiRefusal
 
 export interface UserLog {
   readonly facts: readonly UserFact[]
@@ -24,10 +21,10 @@ export interface UserLog {
   readonly reading: TimelineAnswer['reading']
 }
 
-/** What the services and the log know of a user. */
+/** What the services and the log know of a user. `model` is undefined where nobody has identified them. */
 export interface Users {
-  readonly readUser: (path: UserPath) => Promise<ReadPart<UserReadModel>>
-  readonly readForms: (path: UserPath) => Promise<ReadPart<FormsReadModel>>
+  readonly readUser: (path: UserPath) => Promise<ReadPart<UserReadModel | undefined>>
+  readonly readForms: (path: UserPath) => Promise<ReadPart<FormsReadModel | undefined>>
   /** The user's part of the log, read backwards. Rejects while the log is unavailable. */
   readonly readLog: (path: UserPath, depth: number) => Promise<UserLog>
   /** Rejects while the log is unavailable. */
@@ -82,9 +79,10 @@ export function createUsers({ connection, services, token, partitionCount }: Use
   }
 
   return {
-    readUser: (path) => readModel(projector, 'user-projector', INTERNAL_ROUTES.readUser, path, UserReadModel),
-    readForms: (path) =>
-      readModel(evaluator, 'form-trigger-evaluator', INTERNAL_ROUTES.readForms, path, FormsReadModel),
+    readUser: async (path) =>
+      orNobody(await askService(projector, 'user-projector', INTERNAL_ROUTES.readUser, path, UserReadModel)),
+    readForms: async (path) =>
+      orNobody(await askService(evaluator, 'form-trigger-evaluator', INTERNAL_ROUTES.readForms, path, FormsReadModel)),
     readLog,
     findRequest: async (requestId) => {
       const fact = await findRequest(connection, requestId)
@@ -93,19 +91,8 @@ export function createUsers({ connection, services, token, partitionCount }: Use
   }
 }
 
-async function readModel<Model>(
-  client: InternalClient,
-  service: string,
-  route: string,
-  path: UserPath,
-  schema: ZodType<Model>,
-): Promise<ReadPart<Model>> {
-  const asked = await client.call(route, path, schema)
-  if (asked.outcome === 'answered') return { outcome: 'read', model: asked.answer }
-  if (asked.outcome === 'not-found') return { outcome: 'read', model: undefined }
-  if (asked.outcome === 'behind')
-    return refuse(503, 'behind', `${service} is behind the log. Try again; the Overview says how far.`)
-  return refuse(503, 'no-answer', `${service} does not answer. The Overview says what to do.`)
+function orNobody<Model>(part: ReadPart<Model>): ReadPart<Model | undefined> {
+  return part.outcome === 'refused' && part.error === NOT_FOUND ? { outcome: 'read', model: undefined } : part
 }
 
 /** What cannot be read is a dead letter of each consumer, and no entry here. */

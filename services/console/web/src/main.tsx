@@ -10,6 +10,8 @@ import './styles/shell.css'
 import './styles/screens.css'
 import './styles/commands.css'
 import './styles/users.css'
+import './styles/registry.css'
+import './styles/live.css'
 import './styles/forms.css'
 
 const element = document.querySelector('#root')

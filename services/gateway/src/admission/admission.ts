@@ -44,8 +44,3 @@ export function recordRefOf(request: CheckedRequest, place: RecordPlace) {
   const { organization, project } = request.project
   return { recordId: request.requestId, partition: place.partition, organization, project } as const
 }
-
-/** The UTC month of an ISO instant. */
-export function monthOf(instant: string): string {
-  return instant.slice(0, 7)
-}

@@ -1,9 +1,9 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
-import { chooseProperties, countsForOf, type TrackBody } from '@nextvisit/domain'
+import { chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
 import { REFUSALS, refuse } from '../request/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
-import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
+import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
 import { capOnNewEvents } from './name-caps.ts'
 
 export type AdmitEvent = ReturnType<typeof createAdmitEvent>

@@ -1,9 +1,16 @@
 import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
-import { chooseFields, type IdentifyBody, isCustomSlug, type TraitChange, toTraitOperations } from '@nextvisit/domain'
+import {
+  chooseFields,
+  type IdentifyBody,
+  isCustomSlug,
+  monthOf,
+  type TraitChange,
+  toTraitOperations,
+} from '@nextvisit/domain'
 import { REFUSALS, refuse, refuseBody } from '../request/refusals.ts'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
-import { type Admission, type AdmissionParts, commonFields, monthOf, recordRefOf } from './admission.ts'
+import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
 import { capsOnNewTraits } from './name-caps.ts'
 
 /** A duplicate is dropped where its predecessor was received less than this before it. */

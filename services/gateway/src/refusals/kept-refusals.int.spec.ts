@@ -1,4 +1,4 @@
-import { INTERNAL_ROUTES, type KeptRefusal, RefusalsPage } from '@nextvisit/contracts'
+import { INTERNAL_ROUTES, type KeptRefusal, RefusalsAnswer, RefusalsPage, RefusalsQuery } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { createRefusalStore, KEPT_OF_A_REASON } from '@nextvisit/refusals'
 import { describe, expect, inject, it } from 'vitest'
@@ -172,6 +172,24 @@ describe('what was refused (decisions.md, Refusals)', () => {
     const store = createRefusalStore(one.redis, one.redisPrefix)
     const read = await store.read({ organization: one.config.id, project: 'shop2' }, Date.now())
     expect(read).toEqual({ refusals: [], counts: {} })
+  })
+
+  it('is read by the console on the internal port of any gateway, the latest so many', async () => {
+    const { one, other } = await givenTwo()
+    await one.visit({ userName: 'a' })
+    await one.track({ userName: 'a', eventName: 'a' })
+    await listOf(one, 2)
+    const [route] = other.gateway.internalRoutes
+    const ask = async (query: object) =>
+      RefusalsAnswer.parse(
+        await route?.handle(RefusalsQuery.parse(query), { signal: new AbortController().signal, deadlineAt: 0 }),
+      )
+    const place = { organization: one.config.id, project: 'shop' }
+    expect((await ask({ ...place, limit: 10 })).refusals?.map(({ reason }) => reason)).toEqual(['user', 'signature'])
+    expect((await ask({ ...place, limit: 1 })).refusals).toMatchObject([{ reason: 'user' }])
+    expect(await ask({ ...place, project: 'quiet', limit: 1 })).toEqual({ refusals: [] })
+    await other.stop()
+    expect(await ask({ ...place, limit: 1 })).toEqual({ refusals: null })
   })
 
   it('is lost with Redis, and answers go on', async () => {

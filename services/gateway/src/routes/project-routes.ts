@@ -1,6 +1,6 @@
 import { segmentDefinitions } from '@nextvisit/catalog'
 import { Uuid } from '@nextvisit/contracts'
-import { monthOf } from '../admission/admission.ts'
+import { monthOf } from '@nextvisit/domain'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
 import type { UserProjector } from '../clients/user-projector.ts'

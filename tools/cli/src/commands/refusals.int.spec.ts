@@ -97,8 +97,19 @@ describe('nextvisit refusals', () => {
     })
   })
 
+  it('finds the organization of a project by its id, as nextvisit why does', async () => {
+    await show({ project: { project: 'shop' }, limit: 1 })
+    expect(printed.at(-1)).toContain(second.requestId)
+    await expect(show({ project: { project: 'shpo' } })).rejects.toMatchObject({
+      exitCode: 2,
+      message: `There is no project shpo. There is ${organization}/quiet, ${organization}/shop.`,
+    })
+  })
+
   it.each<readonly [readonly string[], Readonly<Record<string, string>>, number, string]>([
-    [['--project', 'shop'], env, 2, 'organization/project'],
+    [['--project', 'shop'], env, 2, 'KAFKA_BROKERS is not set'],
+    [['--project', 'acme/'], env, 2, 'organization/project'],
+    [['--project', 'Shop'], env, 2, 'organization/project'],
     [['--project', 'acme/shop', '--limit', '0'], env, 2, 'from 1 to 9999'],
     [['--project', 'acme/shop', '--user', ' '], env, 2, '--user: userName must be'],
     [['--project', 'acme/shop'], {}, 2, 'REDIS_URL'],

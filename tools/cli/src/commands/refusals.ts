@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readCatalog } from '@nextvisit/catalog'
-import { type KeptRefusal, TOPICS } from '@nextvisit/contracts'
+import { type KeptRefusal, type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import { createRefusalStore, type ReadRefusals } from '@nextvisit/refusals'
 import { createLogger, createRedis, type Environment, readConfig, redisConfig } from '@nextvisit/service-kit'
@@ -8,16 +8,21 @@ import { Command, InvalidArgumentError } from 'commander'
 import { knowsNoLog, logConnection, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { findProject } from '../find-project.ts'
-import { parseProject, type ProjectOption } from '../options.ts'
+import { parseProjectName, type ProjectName } from '../options.ts'
 import { complain, print, styled } from '../output.ts'
 
 export interface RefusalsFlags {
-  readonly project: ProjectOption
+  readonly project: ProjectName
   readonly reason?: string
   readonly user?: string
   readonly limit: number
   readonly json?: true
   readonly follow?: true
+}
+
+/** With the project that `project` names. */
+interface Shown extends RefusalsFlags {
+  readonly place: ProjectRef
 }
 
 type Read = () => Promise<ReadRefusals>
@@ -28,7 +33,11 @@ const ANSWER_WITHIN_MS = 2_000
 export function refusalsCommand(): Command {
   return new Command('refusals')
     .description("Show which of a project's requests and items were refused of late, and how many in 24 hours.")
-    .requiredOption('--project <organization/project>', 'whose', parseProject)
+    .requiredOption(
+      '--project <project>',
+      'its id; organization/project if several organizations have this id',
+      parseProjectName,
+    )
     .option('--reason <reason>', 'only this one, as the counts name it')
     .option('--user <userName>', 'only of this user, exactly as it was given to identify-user')
     .option('--limit <count>', 'the latest so many', parseLimit, 20)
@@ -39,11 +48,11 @@ export function refusalsCommand(): Command {
       `
 Oldest first. The gateways keep the latest 50 of each reason, and of a flood 10 a second: the counts are of all. No userName, value or
 name that a caller chose is kept; requestId is the X-Request-Id of the answer. Redis may lose refusals. Reads REDIS_URL, and
-KAFKA_BROKERS to see whether the project exists if it has no refusals.
+KAFKA_BROKERS for the workspace: with organization/project only if there are no refusals, to see whether the project exists.
 Exits with 0 whether there are refusals or not, also after Ctrl-C; 1 if Redis is unavailable, 2 if the arguments are wrong.
 
 Example:
-  nextvisit refusals --project acme/shop --follow
+  nextvisit refusals --project shop --follow
   nextvisit refusals --project acme/shop --json | jq .counts`,
     )
     .action((flags: RefusalsFlags) => refusals(flags))
@@ -59,23 +68,24 @@ export async function refusals(flags: RefusalsFlags, topic: string = TOPICS.cata
   const rejection = flags.user === undefined ? undefined : checkUserName(flags.user)
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
   const env = readEnvironment()
-  const logger = createLogger('nextvisit-cli', 'silent')
   const { redisUrl: url } = readConfig(redisConfig, env)
+  const place = await placeOf(flags.project, env, topic)
+  const logger = createLogger('nextvisit-cli', 'silent')
   const redis = createRedis({ url, name: 'nextvisit-cli', logger, commandTimeoutMs: ANSWER_WITHIN_MS })
   await redis.start()
   try {
     const { read } = createRefusalStore(redis.client)
     await show(
-      () => read(flags.project, Date.now(), flags.reason),
-      flags,
-      () => requireProject(flags.project, env, topic),
+      () => read(place, Date.now(), flags.reason),
+      { ...flags, place },
+      () => requireProject(place, env, topic),
     )
   } finally {
     await redis.stop()
   }
 }
 
-async function show(read: Read, flags: RefusalsFlags, requireKnown: () => Promise<void>): Promise<void> {
+async function show(read: Read, flags: Shown, requireKnown: () => Promise<void>): Promise<void> {
   const first = await read().catch((cause: unknown) => {
     const message = 'Redis, where the gateways keep refusals, does not answer: see REDIS_URL.'
     throw new CliError(message, EXIT.failed, { cause })
@@ -89,7 +99,7 @@ async function show(read: Read, flags: RefusalsFlags, requireKnown: () => Promis
 }
 
 /** Prints what is new until Ctrl-C. An outage of Redis is said once, and does not end it. */
-async function follow(read: Read, shown: readonly KeptRefusal[], flags: RefusalsFlags): Promise<void> {
+async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown): Promise<void> {
   const stopping = new AbortController()
   const { signal } = stopping
   const stop = () => stopping.abort()
@@ -113,18 +123,22 @@ async function follow(read: Read, shown: readonly KeptRefusal[], flags: Refusals
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop)
 }
 
-function ofUser(all: readonly KeptRefusal[], { user, project: place }: RefusalsFlags): readonly KeptRefusal[] {
+function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly KeptRefusal[] {
   if (user === undefined) return all
   const userId = userIdOf(place.organization, place.project, user)
   return all.filter((refusal) => refusal.userId === userId)
 }
 
+/** Where the organization is named, no catalog is needed: refusals show while Kafka is unavailable, too. */
+async function placeOf({ organization, project }: ProjectName, env: Environment, topic: string): Promise<ProjectRef> {
+  if (organization !== undefined) return { organization, project }
+  const { state } = await readCatalog(logConnection(env), topic)
+  const found = findProject(state, project)
+  return { organization: found.organization, project }
+}
+
 /** A project without refusals may be misspelt. Where the log cannot be asked, it is taken to exist. */
-async function requireProject(
-  { organization, project }: ProjectOption,
-  env: Environment,
-  topic: string,
-): Promise<void> {
+async function requireProject({ organization, project }: ProjectRef, env: Environment, topic: string): Promise<void> {
   if (knowsNoLog(env)) return
   const catalog = await readCatalog(logConnection(env), topic).catch(() => undefined)
   if (catalog) findProject(catalog.state, `${organization}/${project}`)

@@ -1,10 +1,12 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
 import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
+import { Live } from '../live/live.tsx'
 import { Operations } from '../operations/operations.tsx'
 import { Replay } from '../operations/replay.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
+import { Registry } from '../registry/registry.tsx'
 import { Segment } from '../segments/segment.tsx'
 import { Segments } from '../segments/segments.tsx'
 import { Simulation } from '../simulation/simulation.tsx'
@@ -32,6 +34,24 @@ const root = createRootRoute({
 })
 
 const overview = createRoute({ getParentRoute: () => root, path: '/', component: Overview })
+
+export const LIVE_OUTCOMES = ['recorded', 'queued', 'delivered', 'ended', 'refused'] as const
+export interface LiveSearch {
+  readonly project?: string | undefined
+  readonly event?: string | undefined
+  readonly outcome?: (typeof LIVE_OUTCOMES)[number] | undefined
+}
+
+const live = createRoute({
+  getParentRoute: () => root,
+  path: '/live',
+  component: Live,
+  validateSearch: (search): LiveSearch => ({
+    project: text(search['project']),
+    event: text(search['event']),
+    outcome: LIVE_OUTCOMES.find((outcome) => outcome === search['outcome']),
+  }),
+})
 
 const findUser = createRoute({
   getParentRoute: () => root,
@@ -100,6 +120,25 @@ const segment = createRoute({
   validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })
 
+export const NAME_KINDS = ['traits', 'events'] as const
+
+const registry = createRoute({
+  getParentRoute: () => root,
+  path: '/registry',
+  component: Registry,
+  validateSearch: (
+    search,
+  ): {
+    readonly project?: string | undefined
+    readonly kind?: (typeof NAME_KINDS)[number] | undefined
+    readonly prefix?: string | undefined
+  } => ({
+    project: text(search['project']),
+    kind: NAME_KINDS.find((kind) => kind === search['kind']),
+    prefix: text(search['prefix']),
+  }),
+})
+
 const operations = createRoute({
   getParentRoute: () => root,
   path: '/operations',
@@ -131,6 +170,7 @@ const tryIt = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     overview,
+    live,
     findUser,
     user,
     forms,
@@ -138,6 +178,7 @@ export const router = createRouter({
     simulation,
     segments,
     segment,
+    registry,
     operations,
     replay,
     tryIt,

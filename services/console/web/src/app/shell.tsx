@@ -23,6 +23,9 @@ export function Shell() {
           <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
             Overview
           </Link>
+          <Link to="/live" activeOptions={{ includeSearch: false }}>
+            Live
+          </Link>
           <Link to="/users" activeOptions={{ includeSearch: false }}>
             Users
           </Link>
@@ -31,6 +34,9 @@ export function Shell() {
           </Link>
           <Link to="/segments" activeOptions={{ includeSearch: false }}>
             Segments
+          </Link>
+          <Link to="/registry" activeOptions={{ includeSearch: false }}>
+            Registry and usage
           </Link>
           <Link to="/operations" activeOptions={{ includeSearch: false }}>
             Operations

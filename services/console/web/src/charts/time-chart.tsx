@@ -73,6 +73,15 @@ function dataOf(at: readonly number[], lines: readonly Line[]): uPlot.AlignedDat
   return [[...at], ...lines.map(({ values }) => [...values])]
 }
 
+/** A line needs two samples; one without neighbours would not show. */
+const loneSamples: uPlot.Series.Points.Filter = (chart, line) => {
+  const values = Array.from(chart.data[line] ?? [])
+  const isMissing = (index: number) => values[index] === null || values[index] === undefined
+  return values.flatMap((_, index) =>
+    isMissing(index) || !isMissing(index - 1) || !isMissing(index + 1) ? [] : [index],
+  )
+}
+
 /** A colour of the style sheet, as it is in the present scheme. */
 function colorOf(element: HTMLElement, name: string): string {
   const probe = document.createElement('span')
@@ -124,7 +133,7 @@ function optionsOf(
         label,
         stroke: () => colorOf(element, color),
         width: 1.5,
-        points: { size: 4 },
+        points: { show: true, filter: loneSamples, size: 5, fill: () => colorOf(element, color) },
         spanGaps: false,
       })),
     ],

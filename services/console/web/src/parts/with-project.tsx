@@ -33,15 +33,20 @@ export function WithProject({ chosen, children }: WithProjectProps) {
   return children({ ...place, name, names })
 }
 
-export interface ProjectSelectProps extends Pick<ChosenProject, 'name' | 'names'> {
-  readonly onChoose: (name: string) => void
+export interface ProjectSelectProps extends Pick<ChosenProject, 'names'> {
+  /** undefined: all of them. */
+  readonly name: string | undefined
+  readonly onChoose: (name: string | undefined) => void
+  /** What stands for all of them; left out: one has to be chosen. */
+  readonly all?: string
 }
 
-export function ProjectSelect({ name, names, onChoose }: ProjectSelectProps) {
+export function ProjectSelect({ name, names, onChoose, all }: ProjectSelectProps) {
   return (
     <label>
       Project
-      <select value={name} onChange={(event) => onChoose(event.target.value)}>
+      <select value={name ?? ''} onChange={(event) => onChoose(event.target.value || undefined)}>
+        {all !== undefined && <option value="">{all}</option>}
         {names.map((one) => (
           <option key={one}>{one}</option>
         ))}

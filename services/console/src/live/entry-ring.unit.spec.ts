@@ -1,0 +1,60 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createEntryRing } from './entry-ring.ts'
+
+const FIRST = 1_000
+const all = { isWanted: () => true, limit: 100 }
+
+describe('a ring of entries', () => {
+  it('gives what came since a position, the newest last', () => {
+    const ring = createEntryRing<string>(10, FIRST)
+    ring.push(['a', 'b'])
+    const { entries, last, skipped } = ring.read({ ...all, after: undefined })
+    expect([entries, skipped]).toEqual([['a', 'b'], 0])
+    ring.push(['c'])
+    expect(ring.read({ ...all, after: last })).toEqual({ entries: ['c'], last: last + 1, skipped: 0 })
+    expect(ring.read({ ...all, after: last + 1 }).entries).toEqual([])
+  })
+
+  it('gives everything to who asks from the position of an earlier ring', () => {
+    const ring = createEntryRing<string>(10, FIRST)
+    ring.push(['a'])
+    expect(ring.read({ ...all, after: FIRST - 500 })).toMatchObject({ entries: ['a'], skipped: 0 })
+  })
+
+  it('never holds more than its capacity shows, and counts each entry as given, not wanted or skipped', () => {
+    const step = fc.oneof(
+      fc.record({ push: fc.integer({ min: 0, max: 30 }) }),
+      fc.record({ skip: fc.integer({ min: 0, max: 30 }) }),
+      fc.record({ read: fc.integer({ min: 1, max: 12 }) }),
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 20 }), (steps, capacity) => {
+        const ring = createEntryRing<number>(capacity, FIRST)
+        let [came, accounted, after, next] = [0, 0, FIRST, 0]
+        const isRight = (limit: number): boolean => {
+          const { entries, last, skipped } = ring.read({ after, isWanted: () => true, limit })
+          accounted += entries.length + skipped
+          after = last
+          const isInOrder = entries.every((entry, nth) => nth === 0 || entry > (entries[nth - 1] ?? -1))
+          return isInOrder && entries.length <= Math.min(limit, capacity) && accounted === came
+        }
+        const areRight = steps.map((one) => {
+          if ('read' in one) return isRight(one.read)
+          if ('push' in one) ring.push(Array.from({ length: one.push }, () => next++))
+          else ring.skip(one.skip)
+          came += 'push' in one ? one.push : one.skip
+          return true
+        })
+        expect(areRight).not.toContain(false)
+      }),
+    )
+  })
+
+  it('leaves out what is not wanted, and does not count it as skipped', () => {
+    const ring = createEntryRing<number>(10, FIRST)
+    ring.push([1, 2, 3, 4, 5, 6])
+    const part = ring.read({ after: FIRST, isWanted: (entry) => entry % 2 === 0, limit: 2 })
+    expect(part).toMatchObject({ entries: [4, 6], skipped: 1 })
+  })
+})

@@ -1,0 +1,64 @@
+import { type OwnedPartition, TOPICS } from '@nextvisit/contracts'
+import type { ConsumersOperations } from '../operations/ask-consumers.ts'
+
+/** What the processes of a consumer said; undefined: none of them answered. */
+export interface ConsumerProgress {
+  readonly service: string
+  readonly partitions: readonly OwnedPartition[] | undefined
+}
+
+export interface FoldedUpTo {
+  /** By partition of user-events: what stands before is folded by every consumer. Missing: one of them has no owner there. */
+  readonly offsets: ReadonlyMap<number, bigint>
+  /** The consumer that is furthest behind; null: none is behind. */
+  readonly furthest: { readonly service: string; readonly records: number; readonly seconds: number } | null
+  /** Consumers of which no process answers. */
+  readonly silent: readonly string[]
+}
+
+export function progressOf(consumers: ConsumersOperations): readonly ConsumerProgress[] {
+  return Array.from(consumers, ([service, processes]) => {
+    const answers = processes.flatMap(({ answer }) => answer ?? [])
+    return { service, partitions: answers.length === 0 ? undefined : answers.flatMap(({ partitions }) => partitions) }
+  })
+}
+
+/** How far the log is folded by every consumer. */
+export function foldedUpTo(consumers: readonly ConsumerProgress[]): FoldedUpTo {
+  const checkpoints = consumers.map(({ partitions = [] }) => checkpointsOf(partitions))
+  const [first = new Map<number, bigint>(), ...others] = checkpoints
+  const shared = [...first.keys()].filter((partition) => others.every((of) => of.has(partition)))
+  return {
+    offsets: new Map(
+      shared.map((partition) => [partition, smallest(checkpoints.flatMap((of) => of.get(partition) ?? []))]),
+    ),
+    furthest: furthestOf(consumers),
+    silent: consumers.flatMap(({ service, partitions }) => (partitions === undefined ? [service] : [])),
+  }
+}
+
+/** While a partition moves, two processes may name it. A checkpoint that was reached once is never taken back. */
+function checkpointsOf(partitions: readonly OwnedPartition[]): ReadonlyMap<number, bigint> {
+  const checkpoints = new Map<number, bigint>()
+  for (const { topic, partition, nextOffset } of partitions) {
+    if (topic !== TOPICS.userEvents) continue
+    const offset = BigInt(nextOffset)
+    const known = checkpoints.get(partition)
+    if (known === undefined || offset > known) checkpoints.set(partition, offset)
+  }
+  return checkpoints
+}
+
+function smallest(offsets: readonly bigint[]): bigint {
+  return offsets.reduce((least, offset) => (offset < least ? offset : least))
+}
+
+function furthestOf(consumers: readonly ConsumerProgress[]): FoldedUpTo['furthest'] {
+  const lags = consumers.map(({ service, partitions = [] }) => ({
+    service,
+    records: partitions.reduce((sum, { lagRecords }) => sum + lagRecords, 0),
+    seconds: Math.max(0, ...partitions.map(({ lagSeconds }) => lagSeconds)),
+  }))
+  const [furthest] = lags.toSorted((one, other) => other.seconds - one.seconds || other.records - one.records)
+  return furthest && furthest.records > 0 ? furthest : null
+}

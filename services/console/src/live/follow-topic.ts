@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+
+export interface FollowOptions {
+  readonly connection: LogConnection
+  readonly topic: string
+  /** How many of the newest records of each partition to begin with. */
+  readonly newest: number
+  readonly onRecords: (partition: number, records: readonly FetchedRecord[]) => void
+  /** The newest records are read: from now on come those that are written. */
+  readonly onCurrent: () => void
+  /** Whether the log answers, whenever that changes. */
+  readonly onLog: (isThere: boolean) => void
+  readonly signal: AbortSignal
+}
+
+const GIVE_UP_AFTER_MS = 3_000
+const AGAIN_AFTER_MS = 1_000
+
+/** Reads a topic from near its end, without a consumer group, until it is aborted. Goes on where it was after an outage. */
+export async function followTopic(options: FollowOptions): Promise<void> {
+  const { connection, topic, newest, onRecords, onCurrent, onLog, signal } = options
+  const reader = createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS })
+  let positions = new Map<number, bigint>()
+
+  const read = (until: 'end' | undefined) =>
+    reader.readFrom(
+      topic,
+      positions,
+      ({ partition, nextOffset, records }) => {
+        positions.set(partition, nextOffset)
+        onRecords(partition, records)
+      },
+      { signal, ...(until && { until }) },
+    )
+
+  async function follow(): Promise<void> {
+    if (positions.size === 0) positions = await nearTheEnd(connection, topic, newest)
+    await read('end')
+    onLog(true)
+    if (!signal.aborted) onCurrent()
+    await read(undefined)
+  }
+
+  while (!signal.aborted) {
+    await follow().catch((error: unknown) => {
+      onLog(false)
+      // The log was cut or created again: what is there now counts.
+      if (isOutsideLog(error)) positions = new Map()
+    })
+    await sleep(AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+async function nearTheEnd(connection: LogConnection, topic: string, newest: number): Promise<Map<number, bigint>> {
+  const marks = await withLogAdmin(connection, (admin) => admin.watermarks(topic))
+  return new Map(
+    Array.from(marks, ([partition, { low, high }]) => {
+      const begin = high - BigInt(newest)
+      return [partition, begin > low ? begin : low]
+    }),
+  )
+}
+
+function isOutsideLog(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'POSITION_OUTSIDE_LOG'
+}

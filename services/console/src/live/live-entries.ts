@@ -1,0 +1,98 @@
+import { decodeRecord, FormFact, type KeptRefusal, type ProjectRef, UserFact } from '@nextvisit/contracts'
+import type { FetchedRecord } from '@nextvisit/log'
+import type { LiveEntry, LiveOutcome } from '../api/live.ts'
+import { HIDE_PERSONAL } from '../users/mask.ts'
+import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
+
+/** An entry as it is kept: small, and without values. The userName is masked where it is read. */
+export interface KeptEntry {
+  readonly entry: LiveEntry
+  /** The slug of an event; undefined: it is about no event, or about one that is not kept. */
+  readonly event: string | undefined
+}
+
+/** What a record of user-events says. Nothing for one that cannot be read: it is a dead letter of each consumer. */
+export function userEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
+  const decoded = decodeRecord(UserFact, value, headers)
+  return decoded.outcome === 'ok' ? [userEntry(decoded.fact)] : []
+}
+
+/** The same of form-events. */
+export function formEntriesOf({ value, headers }: FetchedRecord): readonly KeptEntry[] {
+  const decoded = decodeRecord(FormFact, value, headers)
+  return decoded.outcome === 'ok' ? [formEntry(decoded.fact)] : []
+}
+
+function userEntry(fact: UserFact): KeptEntry {
+  const { organization, project, userId } = fact
+  const { details: _, ...entry } = entryOf(fact, HIDE_PERSONAL)
+  const common = { ...entry, kind: kindOf(entry.kind), organization, project, userId, refusal: null }
+  if (fact.type === 'VisitAnswered') return { entry: { ...common, userName: null, marks: [] }, event: undefined }
+  const marks = [
+    ...(fact.environment === 'T' ? ['test key'] : []),
+    ...(fact.imported ? ['imported'] : []),
+    ...(fact.type === 'EventTracked' && fact.newEvent ? ['new event'] : []),
+    ...(fact.type === 'EventTracked' && !fact.evaluateTriggers && !fact.imported ? ['too old for triggers'] : []),
+    ...fact.unchecked.map((check) => `unchecked: ${check}`),
+  ]
+  const event = fact.type === 'EventTracked' ? fact.slug : undefined
+  return { entry: { ...common, userName: fact.userName, marks }, event }
+}
+
+function formEntry(fact: FormFact): KeptEntry {
+  const { organization, project, userId } = fact
+  const { details: _, ...entry } = formEntryOf(fact)
+  const about = { organization, project, userId, userName: null, marks: [], refusal: null }
+  return { entry: { ...entry, ...about, kind: kindOf(entry.kind) }, event: undefined }
+}
+
+/** A timeline has decisions that queued nothing, too. They are no facts. */
+function kindOf(kind: ReturnType<typeof entryOf>['kind']): LiveEntry['kind'] {
+  if (kind === 'decision') throw new RangeError('A decision is no fact of the log')
+  return kind
+}
+
+/** A refusal. What is kept of it has no word of its caller. */
+export function refusalEntry({ organization, project }: ProjectRef, refusal: KeptRefusal): KeptEntry {
+  const { id, at, reason, status, message, route, item, key, userId, event, requestId } = refusal
+  const entry: LiveEntry = {
+    id,
+    at,
+    kind: 'refused',
+    organization,
+    project,
+    userId: userId ?? null,
+    userName: null,
+    title: message,
+    marks: key.environment === 'T' ? ['test key'] : [],
+    refusal: { reason, status, route: item === undefined ? route : `${route}, item ${item}`, key: key.name },
+    requestId,
+  }
+  return { entry, event }
+}
+
+export interface LiveFilter {
+  readonly place: ProjectRef | undefined
+  /** The slug of an event. */
+  readonly event: string | undefined
+  readonly outcome: LiveOutcome | undefined
+}
+
+const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: LiveOutcome } = {
+  identify: 'recorded',
+  event: 'recorded',
+  visit: 'recorded',
+  offered: 'recorded',
+  queued: 'queued',
+  delivered: 'delivered',
+  expired: 'ended',
+  cancelled: 'ended',
+  refused: 'refused',
+}
+
+export function passesFilter({ entry, event }: KeptEntry, filter: LiveFilter): boolean {
+  const { place, outcome } = filter
+  if (place && (entry.organization !== place.organization || entry.project !== place.project)) return false
+  if (filter.event !== undefined && event !== filter.event) return false
+  return outcome === undefined || OUTCOMES[entry.kind] === outcome
+}

@@ -1,0 +1,95 @@
+import { encodeRecord, type FormFact, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import type { FetchedRecord } from '@nextvisit/log'
+import { describe, expect, it } from 'vitest'
+import { formEntriesOf, passesFilter, refusalEntry, userEntriesOf } from './live-entries.ts'
+
+const AT = '2026-11-23T03:00:00.000Z'
+const place = { organization: 'demo', project: 'shop' }
+const userId = '15e46d0f-a922-5800-a3fd-9c536cb14c9a'
+const REQUEST = '01a2066e-3ec0-780c-9db5-05517574891e'
+
+function recordOf(fact: UserFact | FormFact): FetchedRecord {
+  const { value, headers } = encodeRecord(fact, { source: 'spec', time: AT })
+  return { topic: 't', partition: 0, offset: 0n, timestampMs: 0, key: null, value: Buffer.from(value), headers }
+}
+const track = (own: Parameters<typeof eventTracked>[0] = {}) =>
+  eventTracked({ ...place, userId, userName: 'ada', eventName: 'Checkout', slug: 'checkout', ...own })
+const [queued] = formEntriesOf(
+  recordOf({
+    type: 'FormQueued',
+    ...place,
+    id: REQUEST,
+    userId,
+    queuedId: REQUEST,
+    formId: 'nps',
+    at: AT,
+    causeId: REQUEST,
+    priority: 0,
+    showFrom: AT,
+    catalogRevision: 1,
+  }),
+)
+const [event] = userEntriesOf(recordOf(track()))
+const refused = refusalEntry(place, {
+  id: REQUEST,
+  at: AT,
+  reason: 'user',
+  status: 404,
+  message: 'User not found',
+  route: '/v2/admin/batch',
+  item: 3,
+  requestId: REQUEST,
+  key: { name: 'backend', kind: 'admin', environment: 'T' },
+  event: 'checkout',
+})
+
+describe('entries of Live', () => {
+  it('name what happened and to whom, and no value', () => {
+    const secret = { set: { card: '4242' } }
+    const [identified] = userEntriesOf(recordOf(identifyRequested({ ...place, userName: 'ada', operations: secret })))
+    expect(identified?.entry).toMatchObject({ ...place, kind: 'identify', title: 'Identified', userName: 'ada' })
+    expect(JSON.stringify(identified)).not.toMatch(/card|4242/)
+    const [withProperties] = userEntriesOf(recordOf(track({ properties: { card: '4242' } })))
+    expect(withProperties).toMatchObject({
+      entry: { kind: 'event', title: 'Event Checkout', userId },
+      event: 'checkout',
+    })
+    expect(JSON.stringify(withProperties)).not.toMatch(/card|4242/)
+  })
+
+  it('are marked where something is special', () => {
+    const special = { environment: 'T', newEvent: true, evaluateTriggers: false, unchecked: ['mau'] } as const
+    const [marked] = userEntriesOf(recordOf(track({ ...special, unchecked: ['mau'] })))
+    expect(marked?.entry.marks).toEqual(['test key', 'new event', 'too old for triggers', 'unchecked: mau'])
+    expect(event?.entry.marks).toEqual([])
+  })
+
+  it('are what became of forms, and what was refused', () => {
+    expect(queued?.entry).toMatchObject({ kind: 'queued', title: 'Form nps queued', userId, userName: null })
+    expect(refused.entry).toMatchObject({
+      kind: 'refused',
+      title: 'User not found',
+      userId: null,
+      marks: ['test key'],
+      refusal: { reason: 'user', status: 404, route: '/v2/admin/batch, item 3', key: 'backend' },
+    })
+  })
+
+  it('are none for a record that cannot be read', () => {
+    expect(userEntriesOf({ ...recordOf(track()), value: Buffer.from('{') })).toEqual([])
+  })
+
+  it('pass a filter of project, event and outcome', () => {
+    const entries = [event, queued, refused].filter((entry) => entry !== undefined)
+    const all = { place: undefined, event: undefined, outcome: undefined }
+    const kinds = (filter: Partial<Parameters<typeof passesFilter>[1]>) =>
+      entries.filter((entry) => passesFilter(entry, { ...all, ...filter })).map(({ entry }) => entry.kind)
+    expect(kinds({})).toEqual(['event', 'queued', 'refused'])
+    expect(kinds({ place })).toEqual(['event', 'queued', 'refused'])
+    expect(kinds({ place: { ...place, project: 'other' } })).toEqual([])
+    expect(kinds({ event: 'checkout' })).toEqual(['event', 'refused'])
+    expect(kinds({ outcome: 'queued' })).toEqual(['queued'])
+    expect(kinds({ event: 'checkout', outcome: 'refused' })).toEqual(['refused'])
+  })
+})

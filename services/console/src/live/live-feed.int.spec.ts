@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { encodeRecord, type FormFact, type KeptRefusal, type UserFact } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { createPublisher } from '@nextvisit/log'
+import { createTestTopic } from '@nextvisit/testing'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import type { ConsumerProgress } from './folded-up-to.ts'
+import { createLiveFeed, type LiveLook, type LiveSeen } from './live-feed.ts'
+
+const AT = '2026-11-23T03:00:00.000Z'
+const place = { organization: 'demo', project: 'shop' }
+const ALL: LiveLook = { place: undefined, event: undefined, outcome: undefined, after: undefined, refusalsOf: [] }
+
+const partitionAt = (nextOffset: number): ConsumerProgress['partitions'] => [
+  { topic: 'user-events', partition: 0, nextOffset: String(nextOffset), lagRecords: 0, lagSeconds: 0, alarms: [] },
+]
+
+/** Topics of one partition, the progress of two consumers, and a feed. */
+async function givenFeed() {
+  const brokers = inject('kafkaBrokers')
+  const [users, forms] = await Promise.all([createTestTopic(brokers), createTestTopic(brokers)])
+  const { connection } = users
+  const publisher = createPublisher(connection)
+  await publisher.start()
+  const checkpoints = { metering: 0, 'user-projector': 0 }
+  const refusals: KeptRefusal[] = []
+  const clock = { nowMs: Date.parse(AT) }
+  const feed = createLiveFeed({
+    connection,
+    readProgress: async () =>
+      Object.entries(checkpoints).map(([service, offset]) => ({ service, partitions: partitionAt(offset) })),
+    readRefusals: async () => refusals,
+    nowMs: () => clock.nowMs,
+    topics: { userEvents: users.topic, formEvents: forms.topic },
+  })
+  onTestFinished(async () => {
+    await feed.stop()
+    await publisher.stop(1_000)
+  })
+
+  async function publish(topic: string, facts: readonly (UserFact | FormFact)[]): Promise<void> {
+    const deadlineAt = performance.now() + 30_000
+    const outcomes = await Promise.all(
+      facts.map((fact) => {
+        const { value, headers } = encodeRecord(fact, { source: 'spec', time: AT })
+        return publisher.publish({ topic, partition: 0, key: fact.id, value, headers }, deadlineAt)
+      }),
+    )
+    expect(outcomes.every(({ outcome }) => outcome === 'published')).toBe(true)
+  }
+
+  /** Looks until the newest entries are there. */
+  async function see(isDone: (seen: LiveSeen) => boolean, look: Partial<LiveLook> = {}): Promise<LiveSeen> {
+    let seen = feed.look({ ...ALL, ...look })
+    await expect
+      .poll(
+        () => {
+          seen = feed.look({ ...ALL, ...look })
+          return isDone(seen)
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(true)
+    return seen
+  }
+  const track = (...names: readonly string[]) =>
+    publish(
+      users.topic,
+      names.map((name) => eventTracked({ ...place, id: randomUUID(), eventName: name, slug: name })),
+    )
+  return { feed, checkpoints, refusals, clock, see, track, decide: (fact: FormFact) => publish(forms.topic, [fact]) }
+}
+
+const titlesIn = ({ entries }: LiveSeen) => entries.map(({ title }) => title).toSorted()
+const follows = ({ state }: LiveSeen) => state === 'follows'
+
+describe('the feed of Live', () => {
+  it('shows a fact once every consumer has folded it, and says nothing of it before', async () => {
+    const { checkpoints, see, track } = await givenFeed()
+    await track('a', 'b', 'c')
+    checkpoints.metering = 3
+    checkpoints['user-projector'] = 1
+    expect(titlesIn(await see((seen) => follows(seen) && seen.entries.length > 0))).toEqual(['Event a'])
+    checkpoints['user-projector'] = 3
+    expect(titlesIn(await see(({ entries }) => entries.length > 1))).toEqual(['Event a', 'Event b', 'Event c'])
+    expect(titlesIn(await see(() => true, { event: 'b' }))).toEqual(['Event b'])
+    expect(titlesIn(await see(() => true, { place: { ...place, project: 'other' } }))).toEqual([])
+  })
+
+  it('shows decisions on forms and refusals, each once', async () => {
+    const { refusals, see, decide } = await givenFeed()
+    const id = randomUUID()
+    const common = { ...place, id, userId: id, queuedId: id, formId: 'nps', at: AT }
+    await decide({ type: 'FormDelivered', ...common, visitId: id })
+    refusals.push({
+      id: '01a2066e-3ec0-780c-9db5-05517574891e',
+      at: AT,
+      reason: 'user',
+      status: 404,
+      message: 'User not found',
+      route: '/v2/admin/track-event',
+      requestId: id,
+      key: { name: 'backend', kind: 'admin', environment: 'P' },
+    })
+    const look = { refusalsOf: [place] }
+    const both = await see((seen) => follows(seen) && seen.entries.length > 1, look)
+    expect(titlesIn(both)).toEqual(['Form nps delivered', 'User not found'])
+    refusals.unshift({ ...refusals[0]!, id: '01a2066e-3ec0-780c-9db5-055175748920', message: 'Slow down' })
+    const { cursor } = both
+    expect(titlesIn(await see(({ entries }) => entries.length > 0, { ...look, after: cursor }))).toEqual(['Slow down'])
+    expect(titlesIn(await see(() => true, { outcome: 'delivered' }))).toEqual(['Form nps delivered'])
+  })
+
+  it('skips what is too much to show, and says how much that is', async () => {
+    const { checkpoints, see, track } = await givenFeed()
+    const flood = 3_000
+    let { cursor } = await see(follows)
+    await track(...Array.from({ length: flood }, (_, nth) => `e${nth}`))
+    checkpoints.metering = flood
+    checkpoints['user-projector'] = flood
+    let [shown, skipped] = [0, 0]
+    await expect
+      .poll(
+        async () => {
+          const seen = await see(() => true, { after: cursor })
+          expect(seen.entries.length).toBeLessThanOrEqual(100)
+          cursor = seen.cursor
+          shown += seen.entries.length
+          skipped += seen.skipped
+          return shown + skipped
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(flood)
+    expect(skipped).toBeGreaterThan(0)
+  })
+
+  it('reads nothing while nobody looks, and begins again with the newest', async () => {
+    const { feed, checkpoints, clock, see, track } = await givenFeed()
+    await track('a')
+    checkpoints.metering = 9
+    checkpoints['user-projector'] = 9
+    const first = await see((seen) => seen.entries.length > 0)
+    clock.nowMs += 11_000
+    expect(feed.look({ ...ALL, after: first.cursor })).toMatchObject({ state: 'starting', entries: [] })
+    const again = await see((seen) => seen.entries.length > 0, { after: first.cursor })
+    expect(titlesIn(again)).toEqual(['Event a'])
+    expect(again.skipped).toBe(0)
+  })
+})

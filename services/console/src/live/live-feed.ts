@@ -1,0 +1,203 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type KeptRefusal, type ProjectRef, TOPICS } from '@nextvisit/contracts'
+import type { LogConnection } from '@nextvisit/log'
+import type { LiveAnswer, LiveEntry } from '../api/live.ts'
+import { isLate } from '../overview/is-late.ts'
+import { createEntryRing, type EntryRing } from './entry-ring.ts'
+import { type ConsumerProgress, foldedUpTo } from './folded-up-to.ts'
+import { followTopic } from './follow-topic.ts'
+import {
+  formEntriesOf,
+  type KeptEntry,
+  type LiveFilter,
+  passesFilter,
+  refusalEntry,
+  userEntriesOf,
+} from './live-entries.ts'
+import { createPendingRecords } from './pending-records.ts'
+import { createSeenNames } from './seen-names.ts'
+
+export interface LiveFeedParts {
+  readonly connection: LogConnection
+  /** How far each consumer has folded the log. */
+  readonly readProgress: () => Promise<readonly ConsumerProgress[]>
+  /** The latest refusals of a project; undefined: they cannot be read now. */
+  readonly readRefusals: (project: ProjectRef) => Promise<readonly KeptRefusal[] | undefined>
+  readonly nowMs: () => number
+  /** Specs have topics of their own. */
+  readonly topics?: { readonly userEvents: string; readonly formEvents: string }
+}
+
+export interface LiveLook extends LiveFilter {
+  readonly after: string | undefined
+  /** Whose refusals are wanted. */
+  readonly refusalsOf: readonly ProjectRef[]
+}
+
+export interface LiveSeen extends Omit<LiveAnswer, 'entries' | 'refusals'> {
+  /** The newest first. */
+  readonly entries: readonly LiveEntry[]
+  /** Whether refusals could be read, the last time. */
+  readonly hasRefusals: boolean
+}
+
+export interface LiveFeed {
+  /** Whoever asks is taken to go on looking: only then the log is read. */
+  readonly look: (look: LiveLook) => LiveSeen
+  readonly stop: () => Promise<void>
+}
+
+/** A page asks every second. */
+const LOOKING_MS = 10_000
+const RELEASE_EVERY_MS = 700
+const REFUSALS_EVERY_MS = 2_000
+const NEWEST = { userEvents: 100, formEvents: 50 }
+/** Of each of facts, decisions and refusals: at 2,000 a second a page that asks every second misses none. */
+const KEPT = 4_000
+const ANSWERED = 100
+/** So many records are decoded at once; of a flood the older ones are skipped. */
+const DECODED_AT_ONCE = 4_000
+const PENDING = { maxRecords: 20_000, maxBytes: 16 * 2 ** 20 }
+
+/** What is folded, decided and refused, for whoever looks. While nobody does, it reads nothing and holds nothing. */
+export function createLiveFeed(parts: LiveFeedParts): LiveFeed {
+  let watch: Watch | undefined
+  return {
+    look: (look) => {
+      if (!watch || watch.isOver()) watch = startWatch(parts)
+      return watch.look(look)
+    },
+    stop: async () => watch?.stop(),
+  }
+}
+
+interface Watch {
+  readonly look: LiveFeed['look']
+  readonly isOver: () => boolean
+  readonly stop: () => Promise<void>
+}
+
+interface Rings {
+  readonly facts: EntryRing<KeptEntry>
+  readonly decisions: EntryRing<KeptEntry>
+  readonly refusals: EntryRing<KeptEntry>
+}
+
+/** From the first look until nobody has looked for a while. */
+function startWatch({ connection, readProgress, readRefusals, nowMs, topics = TOPICS }: LiveFeedParts): Watch {
+  const ending = new AbortController()
+  const { signal } = ending
+  const ring = () => createEntryRing<KeptEntry>(KEPT, nowMs() * 1_000)
+  const rings: Rings = { facts: ring(), decisions: ring(), refusals: ring() }
+  const names = createSeenNames(KEPT)
+  const pending = createPendingRecords(PENDING)
+  const known = new Map<string, ReadonlySet<string>>()
+  const asked = new Map<string, { readonly project: ProjectRef; readonly atMs: number }>()
+  const current = new Set<string>()
+  const unavailable = new Set<string>()
+  let progress = foldedUpTo([])
+  let [lookedAtMs, hasReleased, hasRefusals] = [nowMs(), false, true]
+
+  const isWatched = () => nowMs() - lookedAtMs < LOOKING_MS
+
+  const follow = (topic: string, newest: number, onRecords: Parameters<typeof followTopic>[0]['onRecords']) =>
+    followTopic({
+      connection,
+      topic,
+      newest,
+      onRecords,
+      onCurrent: () => current.add(topic),
+      onLog: (isThere) => (isThere ? unavailable.delete(topic) : unavailable.add(topic)),
+      signal,
+    })
+
+  async function release(): Promise<void> {
+    progress = foldedUpTo(await readProgress())
+    const { records, dropped } = pending.take(progress.offsets)
+    const newest = records.toSorted((one, other) => one.timestampMs - other.timestampMs).slice(-DECODED_AT_ONCE)
+    rings.facts.skip(dropped + records.length - newest.length)
+    const entries = newest.flatMap(userEntriesOf)
+    names.learn(entries.map(({ entry }) => entry))
+    rings.facts.push(entries)
+    if (current.size === 2) hasReleased = true
+  }
+
+  async function takeRefusals(): Promise<void> {
+    for (const [name, { project, atMs }] of asked) {
+      if (nowMs() - atMs > LOOKING_MS) {
+        asked.delete(name)
+        continue
+      }
+      const refusals = await readRefusals(project)
+      hasRefusals = refusals !== undefined
+      if (!refusals) return
+      const before = known.get(name)
+      known.set(name, new Set(refusals.map(({ id }) => id)))
+      const added = refusals.filter(({ id }) => !before?.has(id)).toReversed()
+      rings.refusals.push(added.map((refusal) => refusalEntry(project, refusal)))
+    }
+  }
+
+  async function every(ms: number, work: () => Promise<void>): Promise<void> {
+    while (isWatched() && !signal.aborted) {
+      await work()
+      await sleep(ms, undefined, { signal }).catch(() => undefined)
+    }
+    ending.abort()
+  }
+
+  const running = Promise.all([
+    follow(topics.userEvents, NEWEST.userEvents, pending.add),
+    follow(topics.formEvents, NEWEST.formEvents, (_, records) => {
+      const newest = records.slice(-DECODED_AT_ONCE)
+      rings.decisions.skip(records.length - newest.length)
+      rings.decisions.push(newest.flatMap(formEntriesOf))
+    }),
+    every(RELEASE_EVERY_MS, release),
+    every(REFUSALS_EVERY_MS, takeRefusals),
+  ])
+
+  return {
+    look: ({ after, refusalsOf, ...filter }) => {
+      lookedAtMs = nowMs()
+      for (const project of refusalsOf)
+        asked.set(`${project.organization}/${project.project}`, { project, atMs: lookedAtMs })
+      const { entries, ...position } = read(rings, after, filter)
+      return {
+        ...position,
+        entries: entries.map(names.name),
+        state: unavailable.size > 0 ? 'no-log' : hasReleased ? 'follows' : 'starting',
+        behind: progress.furthest && isLate(progress.furthest.seconds) ? progress.furthest : null,
+        silent: [...progress.silent],
+        hasRefusals,
+      }
+    },
+    isOver: () => signal.aborted || !isWatched(),
+    stop: async () => {
+      ending.abort()
+      await running
+    },
+  }
+}
+
+/** A cursor is the position in each ring. */
+function read(
+  rings: Rings,
+  after: string | undefined,
+  filter: LiveFilter,
+): Pick<LiveSeen, 'cursor' | 'entries' | 'skipped'> {
+  const positions = after?.split('.').map(Number)
+  const found = [rings.facts, rings.decisions, rings.refusals].map((ring, index) =>
+    ring.read({ after: positions?.[index], isWanted: (entry) => passesFilter(entry, filter), limit: ANSWERED }),
+  )
+  const all = found
+    .flatMap(({ entries }) => entries.map(({ entry }) => entry))
+    .toSorted((one, other) => (one.at < other.at ? 1 : -1))
+  const entries = all.slice(0, ANSWERED)
+  const skipped = found.reduce((sum, part) => sum + part.skipped, 0)
+  return {
+    cursor: found.map(({ last }) => last).join('.'),
+    entries,
+    skipped: after === undefined ? 0 : skipped + all.length - entries.length,
+  }
+}

@@ -1,0 +1,15 @@
+import { INTERNAL_ROUTES, type KeptRefusal, type ProjectRef, RefusalsAnswer } from '@nextvisit/contracts'
+import { createInternalClient } from '@nextvisit/service-kit'
+
+const ANSWER_WITHIN_MS = 2_000
+const LATEST = 200
+
+/** Asks any gateway for the latest refusals of a project. Undefined: no gateway answers, or Redis does not. */
+export function createReadRefusals(gateways: readonly string[], token: string) {
+  const client = createInternalClient({ baseUrls: gateways, token, timeoutMs: ANSWER_WITHIN_MS })
+  return async ({ organization, project }: ProjectRef): Promise<readonly KeptRefusal[] | undefined> => {
+    const query = { organization, project, limit: LATEST }
+    const asked = await client.call(INTERNAL_ROUTES.readRefusals, query, RefusalsAnswer)
+    return asked.outcome === 'answered' ? (asked.answer.refusals ?? undefined) : undefined
+  }
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import type { LiveEntry } from '../api/live.ts'
+import { followed, MAX_SHOWN, NOTHING_SHOWN, type ShownEntries, withAnswer } from './shown-entries.ts'
+
+const entryAt = (second: number): LiveEntry => ({
+  id: `entry-${String(second).padStart(4, '0')}`,
+  at: new Date(second * 1_000).toISOString(),
+  kind: 'event',
+  organization: 'demo',
+  project: 'shop',
+  userId: null,
+  userName: null,
+  title: 'Event',
+  marks: [],
+  refusal: null,
+  requestId: null,
+})
+const answerOf = (...seconds: number[]) => ({ entries: seconds.map(entryAt), skipped: 0 })
+const secondsIn = (entries: ShownEntries['entries']) => entries.map(({ at }) => Date.parse(at) / 1_000)
+
+describe('what Live shows', () => {
+  it('is the newest first, each once', () => {
+    const once = withAnswer(NOTHING_SHOWN, answerOf(3, 1), false)
+    expect(secondsIn(withAnswer(once, answerOf(2, 3, 4), false).entries)).toEqual([4, 3, 2, 1])
+  })
+
+  it('is bounded, and counts what was skipped', () => {
+    const many = answerOf(...Array.from({ length: MAX_SHOWN + 50 }, (_, second) => second))
+    const shown = withAnswer(
+      withAnswer(NOTHING_SHOWN, { ...many, skipped: 7 }, false),
+      { ...answerOf(), skipped: 5 },
+      true,
+    )
+    expect(shown.entries).toHaveLength(MAX_SHOWN)
+    expect(secondsIn(shown.entries)[0]).toBe(MAX_SHOWN + 49)
+    expect(shown.skipped).toBe(12)
+  })
+
+  it('stays as it is while paused; what came meanwhile is shown on following', () => {
+    const before = withAnswer(NOTHING_SHOWN, answerOf(1), false)
+    const paused = withAnswer(withAnswer(before, answerOf(2), true), answerOf(3), true)
+    expect(paused.entries).toBe(before.entries)
+    expect(secondsIn(paused.waiting)).toEqual([3, 2])
+    const after = followed(paused)
+    expect([secondsIn(after.entries), after.waiting]).toEqual([[3, 2, 1], []])
+  })
+})

@@ -1,0 +1,61 @@
+import type { ProjectRef } from '@nextvisit/contracts'
+import { eventSlug } from '@nextvisit/domain'
+import { LiveAnswer, type LiveEntry, LiveQuery } from '../api/live.ts'
+import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import type { KnownCatalog } from '../known-catalog.ts'
+import type { LiveFeed } from '../live/live-feed.ts'
+import type { Session } from '../session/sessions.ts'
+import { maskFor, revealedName } from '../users/mask.ts'
+import { findProject, NO_CATALOG } from './find-project.ts'
+
+export interface LiveRouteParts {
+  readonly catalog: () => Promise<KnownCatalog>
+  readonly feed: Pick<LiveFeed, 'look'>
+}
+
+/** Of more projects together refusals are not read: each costs Redis some look-ups, every two seconds. */
+const MAX_PROJECTS = 10
+const HALF_A_PROJECT = refuse(400, 'bad-input', 'organization, project: give both, or neither')
+
+/** `GET api/live`: what is folded, decided and refused, since the answer before. */
+export function createLiveRoute({ catalog, feed }: LiveRouteParts): ApiRoute {
+  return apiRoute({
+    method: 'GET',
+    path: 'live',
+    role: 'viewer',
+    input: LiveQuery,
+    answer: LiveAnswer,
+    handle: async ({ organization, project, event, outcome, after }, session) => {
+      if ((organization === undefined) !== (project === undefined)) return HALF_A_PROJECT
+      const place = organization !== undefined && project !== undefined ? { organization, project } : undefined
+      const shown = await projectsOf(catalog, place)
+      if (shown.outcome === 'refused') return shown
+      const refusalsOf = shown.projects.length <= MAX_PROJECTS ? shown.projects : []
+      // A name without a letter or digit is no event's.
+      const slug = event === '' ? undefined : eventSlug(event) || event
+      const { entries, hasRefusals, ...seen } = feed.look({ place, event: slug, outcome, after, refusalsOf })
+      return answered({
+        ...seen,
+        entries: entries.map((entry) => shownTo(session, entry)),
+        refusals: refusalsOf.length < shown.projects.length ? 'too-many-projects' : hasRefusals ? 'read' : 'no-answer',
+      })
+    },
+  })
+}
+
+async function projectsOf(catalog: LiveRouteParts['catalog'], place: ProjectRef | undefined) {
+  if (place) {
+    const found = await findProject(catalog, place)
+    return found.outcome === 'refused' ? found : ({ outcome: 'found', projects: [place] } as const)
+  }
+  const known = await catalog().catch(() => undefined)
+  if (!known) return NO_CATALOG
+  const projects = known.projects().map(({ organization, project }) => ({ organization, project }))
+  return { outcome: 'found', projects } as const
+}
+
+function shownTo(session: Session, entry: LiveEntry): LiveEntry {
+  const { organization, project, userId, userName } = entry
+  if (userName === null || userId === null) return entry
+  return { ...entry, userName: maskFor(session, revealedName({ organization, project, userId })).userName(userName) }
+}

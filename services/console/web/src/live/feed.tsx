@@ -1,0 +1,90 @@
+import type { LiveAnswer } from '../../../src/api/live.ts'
+import type { ShownEntries } from '../../../src/live/shown-entries.ts'
+import type { LiveSearch } from '../app/router.tsx'
+import { figure, seconds } from '../parts/figures.ts'
+import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { FeedEntry } from './feed-entry.tsx'
+import { useLive } from './use-live.ts'
+
+/** The newest entries that pass the filter; a pause keeps them still. */
+export function Feed({ filter }: { readonly filter: LiveSearch }) {
+  const { shown, isPaused, pause, follow, latest, error, retry } = useLive(filter)
+  if (!latest) return error ? <ErrorNote error={error} onRetry={retry} /> : <Loading what="the newest facts" />
+  return (
+    <>
+      {error && <ErrorNote error={error} onRetry={retry} />}
+      <Troubles latest={latest} wantsRefusals={filter.outcome === undefined || filter.outcome === 'refused'} />
+      <div className="toolbar">
+        <Summary shown={shown} isPaused={isPaused} />
+        <button type="button" className={isPaused ? 'primary' : ''} onClick={isPaused ? follow : pause}>
+          {isPaused ? 'Follow' : 'Pause'}
+        </button>
+      </div>
+      {shown.entries.length === 0 && <Nothing latest={latest} />}
+      {shown.entries.length > 0 && (
+        <ol className="timeline feed" aria-label="What happened, the newest first">
+          {shown.entries.map((entry) => (
+            <FeedEntry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      )}
+    </>
+  )
+}
+
+interface SummaryProps {
+  readonly shown: ShownEntries
+  readonly isPaused: boolean
+}
+
+function Summary({ shown: { entries, waiting, skipped }, isPaused }: SummaryProps) {
+  return (
+    <p className="quiet num">
+      {figure(entries.length)} {entries.length === 1 ? 'entry' : 'entries'}, the newest first
+      {skipped > 0 && <>; {figure(skipped)} skipped: more came than a page can show</>}
+      {isPaused && (
+        <strong>. Paused: {waiting.length === 0 ? 'nothing new' : `${figure(waiting.length)} newer`}</strong>
+      )}
+    </p>
+  )
+}
+
+function Nothing({ latest: { state } }: { readonly latest: LiveAnswer }) {
+  if (state === 'starting') return <Loading what="the newest facts" />
+  return (
+    <EmptyNote>
+      Nothing of late fits. What comes now appears here by itself. Older facts of a user are on their timeline: Users.
+    </EmptyNote>
+  )
+}
+
+interface TroublesProps {
+  readonly latest: LiveAnswer
+  readonly wantsRefusals: boolean
+}
+
+/** Why something that one waits for does not appear. */
+function Troubles({ latest: { state, silent, behind, refusals }, wantsRefusals }: TroublesProps) {
+  const troubles = [
+    ...(state === 'no-log' ? ['Kafka does not answer, so nothing new can be read. The Overview says more.'] : []),
+    ...silent.map(
+      (service) => `${service} does not answer, so no fact counts as folded. The Overview says what to do.`,
+    ),
+    ...(behind
+      ? [
+          `${behind.service} is ${seconds(behind.seconds)} behind: ${figure(behind.records)} records are not folded by it yet, and appear later.`,
+        ]
+      : []),
+    ...(wantsRefusals && refusals === 'no-answer'
+      ? ['Refusals cannot be read: no gateway answers, or Redis does not. The Overview says more.']
+      : []),
+    ...(wantsRefusals && refusals === 'too-many-projects'
+      ? ['There are too many projects to watch the refusals of all: choose one.']
+      : []),
+  ]
+  return troubles.map((trouble) => (
+    <output key={trouble} className="note warning">
+      {trouble}
+    </output>
+  ))
+}

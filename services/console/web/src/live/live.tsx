@@ -1,0 +1,96 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import type { LiveOutcome } from '../../../src/api/live.ts'
+import type { LiveSearch } from '../app/router.tsx'
+import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import { Feed } from './feed.tsx'
+
+const OUTCOMES: { readonly [Outcome in LiveOutcome]: string } = {
+  recorded: 'Recorded',
+  queued: 'Form queued',
+  delivered: 'Form delivered',
+  ended: 'Form expired or cancelled',
+  refused: 'Refused',
+}
+
+/** What happens now: facts as they are folded, what becomes of forms, and what is refused. */
+export function Live() {
+  const search = useSearch({ from: '/live' })
+  return (
+    <>
+      <header className="page-head">
+        <h1>Live</h1>
+        <p className="quiet">
+          A fact appears once every consumer has folded it. Refusals leave no fact: they come from the gateways.
+        </p>
+      </header>
+      <WithProject chosen={search.project}>
+        {({ names }) => {
+          const project = names.find((name) => name === search.project)
+          const filter = { project, event: search.event, outcome: search.outcome }
+          return (
+            <>
+              <Filters key={search.event} names={names} filter={filter} />
+              <Feed key={Object.values(filter).join('\n')} filter={filter} />
+            </>
+          )
+        }}
+      </WithProject>
+    </>
+  )
+}
+
+interface FiltersProps {
+  readonly names: readonly string[]
+  readonly filter: LiveSearch
+}
+
+function Filters({ names, filter }: FiltersProps) {
+  const navigate = useNavigate()
+  const [event, setEvent] = useState(filter.event ?? '')
+  const choose = (chosen: LiveSearch) =>
+    void navigate({ to: '/live', replace: true, search: (now) => ({ ...now, ...chosen }) })
+  const submit = (submitted: FormEvent) => {
+    submitted.preventDefault()
+    choose({ event: event || undefined })
+  }
+  return (
+    <search>
+      <form className="card filters" onSubmit={submit}>
+        <ProjectSelect
+          name={filter.project}
+          names={names}
+          all="All projects"
+          onChoose={(project) => choose({ project })}
+        />
+        <label>
+          Outcome
+          <select
+            value={filter.outcome ?? ''}
+            onChange={({ target }) => choose({ outcome: (target.value || undefined) as LiveOutcome | undefined })}
+          >
+            <option value="">Everything</option>
+            {Object.entries(OUTCOMES).map(([outcome, label]) => (
+              <option key={outcome} value={outcome}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Event
+          <input
+            type="search"
+            maxLength={100}
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="any, in any spelling"
+            value={event}
+            onChange={({ target }) => setEvent(target.value)}
+            onBlur={() => event !== (filter.event ?? '') && choose({ event: event || undefined })}
+          />
+        </label>
+      </form>
+    </search>
+  )
+}

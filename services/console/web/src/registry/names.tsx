@@ -1,0 +1,148 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { NameKind, NameLine, NamesPage } from '../../../src/api/registry.ts'
+import { getFrom } from '../app/call-api.ts'
+import { figure } from '../parts/figures.ts'
+import { EmptyCard } from '../parts/empty-card.tsx'
+import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { TableCard } from '../parts/table-card.tsx'
+import { Time } from '../parts/time.tsx'
+import type { ChosenProject } from '../parts/with-project.tsx'
+
+const KINDS = [
+  { kind: 'traits', title: 'Traits' },
+  { kind: 'events', title: 'Events' },
+] as const satisfies readonly { kind: NameKind; title: string }[]
+
+/** The traits and events of a project, a page at a time. */
+export function Names({ project: { name: project } }: { readonly project: ChosenProject }) {
+  const { kind = 'traits', prefix = '' } = useSearch({ from: '/registry' })
+  const navigate = useNavigate()
+  const [typed, setTyped] = useState(prefix)
+  const names = useInfiniteQuery({
+    queryKey: ['names', project, kind, prefix],
+    queryFn: ({ pageParam }) => getFrom<NamesPage>(`registry/${project}/${kind}?${queryOf(prefix, pageParam)}`),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+  })
+  const filter = (next: string) => {
+    setTyped(next)
+    void navigate({ to: '.', replace: true, search: (now) => ({ ...now, prefix: next || undefined }) })
+  }
+  return (
+    <section aria-label="Names">
+      <nav aria-label="Kind of name" className="tabs">
+        {KINDS.map((one) => (
+          <Link
+            key={one.kind}
+            to="."
+            replace
+            search={(now) => ({ ...now, kind: one.kind })}
+            aria-current={one.kind === kind ? 'page' : undefined}
+          >
+            {one.title}
+          </Link>
+        ))}
+      </nav>
+      <search className="filters bare">
+        <label>
+          Name begins with
+          <input
+            type="search"
+            maxLength={100}
+            autoComplete="off"
+            spellCheck={false}
+            value={typed}
+            onChange={(event) => filter(event.target.value)}
+          />
+        </label>
+      </search>
+      {names.error && <ErrorNote error={names.error} onRetry={() => void names.refetch()} />}
+      {names.isPending && <Loading what={`the ${kind}`} />}
+      {names.data && <NamesTable kind={kind} prefix={prefix} lines={names.data.pages.flatMap((page) => page.names)} />}
+      {names.hasNextPage && (
+        <p className="more">
+          <button type="button" disabled={names.isFetchingNextPage} onClick={() => void names.fetchNextPage()}>
+            {names.isFetchingNextPage ? 'Loading …' : 'More'}
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}
+
+function queryOf(prefix: string, after: string | null): string {
+  return new URLSearchParams({ prefix, ...(after !== null && { after }) }).toString()
+}
+
+const EMPTY: { readonly [Kind in NameKind]: string } = {
+  traits: 'No record has carried a trait of this project yet. identify-user sets them.',
+  events: 'No record has carried an event of this project yet. track-event records them.',
+}
+
+interface NamesTableProps {
+  readonly kind: NameKind
+  readonly prefix: string
+  readonly lines: readonly NameLine[]
+}
+
+function NamesTable({ kind, prefix, lines }: NamesTableProps) {
+  const title = KINDS.find((one) => one.kind === kind)?.title ?? ''
+  if (lines.length === 0) {
+    return (
+      <EmptyCard title={title}>{prefix === '' ? EMPTY[kind] : `No name of ${kind} begins with “${prefix}”.`}</EmptyCard>
+    )
+  }
+  return (
+    <>
+      <TableCard title={title}>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Workspace</th>
+            <th scope="col" className="right">
+              Times
+            </th>
+            <th scope="col">First seen</th>
+            <th scope="col">Last seen</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <Name key={line.slug} line={line} />
+          ))}
+        </tbody>
+      </TableCard>
+      <p className="quiet hint">
+        {kind === 'events'
+          ? 'An event that is disabled is refused (400).'
+          : 'The values of a trait that is disabled are left out of what is recorded.'}{' '}
+        Imports and test keys register names, too.
+      </p>
+    </>
+  )
+}
+
+function Name({
+  line: { slug, name, isDisabled, isDeclared, firstSeenAt, lastSeenAt, count },
+}: {
+  readonly line: NameLine
+}) {
+  return (
+    <tr>
+      <th scope="row" className="name">
+        {slug}
+        {name !== null && name !== slug && <span className="quiet"> {name}</span>}
+      </th>
+      <td>
+        {isDisabled && <span className="pill disabled">disabled</span>}
+        {isDeclared && <span className="pill">declared</span>}
+      </td>
+      <td className="right num">{figure(count)}</td>
+      <td>{firstSeenAt ? <Time at={firstSeenAt} /> : 'never'}</td>
+      <td>{lastSeenAt ? <Time at={lastSeenAt} /> : 'never'}</td>
+    </tr>
+  )
+}

@@ -1,0 +1,31 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import { Limits } from './limits.tsx'
+import { Names } from './names.tsx'
+
+/** What a project has used of its limits, and which traits and events it knows. */
+export function Registry() {
+  const navigate = useNavigate()
+  const { project: chosen } = useSearch({ from: '/registry' })
+  return (
+    <>
+      <header className="page-head">
+        <h1>Registry and usage</h1>
+      </header>
+      <WithProject chosen={chosen}>
+        {(project) => (
+          <>
+            <search className="card filters">
+              <ProjectSelect
+                {...project}
+                onChoose={(name) => void navigate({ to: '/registry', replace: true, search: { project: name } })}
+              />
+            </search>
+            <Limits project={project} />
+            <Names key={project.name} project={project} />
+          </>
+        )}
+      </WithProject>
+    </>
+  )
+}

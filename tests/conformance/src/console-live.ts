@@ -1,0 +1,97 @@
+import { callCarefully } from '@nextvisit/testing/black-box'
+import type { Page } from '@nextvisit/testing/browser'
+import { describe, expect, it } from 'vitest'
+import { consoleStack, faultsOf, signIn, theConsole } from './console-pages.ts'
+
+const FORM = 'nps-after-checkout'
+const HOSTILE = '<img src=x onerror=alert(1)>'
+
+/** As the demo's server. */
+const call = (route: string, body: Readonly<Record<string, unknown>>) => {
+  const { gatewayUrl, keys } = consoleStack()
+  return callCarefully({ gatewayUrl, route: `/v2/admin/${route}`, apiKey: keys.admin, body })
+}
+const identify = (userName: string) => call('identify-user', { userName, userAttributes: { $set: { plan: 'pro' } } })
+
+async function open(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Live' }).click()
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+}
+
+const entry = (page: Page, text: string) => page.getByRole('listitem').filter({ hasText: text })
+
+/** Which kinds of entries are on the screen. */
+async function kindsOn(page: Page): Promise<readonly string[]> {
+  const classes = await page.locator('.feed > li').evaluateAll((items) => items.map(({ className }) => className))
+  return [...new Set(classes)].map((name) => name.replace('entry ', ''))
+}
+const shows = (page: Page, kinds: readonly string[]) =>
+  expect.poll(() => kindsOn(page), { timeout: 30_000 }).toEqual(kinds)
+
+/** What happens now. */
+export function describeConsoleLive(): void {
+  describe('its live feed', () => {
+    it('shows what is folded, decided and refused, and leads to the user', async () => {
+      const page = await signIn(theConsole().token)
+      await open(page)
+      const userName = `live-${HOSTILE}`
+      await identify(userName)
+      expect(await call('track-event', { userName, eventName: 'Checkout Completed' })).toMatchObject({ status: 202 })
+      expect(await call('track-event', { userName: 'nobody', eventName: 'Checkout' })).toMatchObject({ status: 404 })
+      await entry(page, 'Event Checkout Completed').filter({ hasText: userName }).waitFor()
+      await entry(page, `Form ${FORM} queued`).first().waitFor()
+      const refusal = entry(page, 'Refused: User not found')
+      await refusal.first().waitFor()
+      expect(await refusal.first().textContent()).toContain('user 404')
+      expect(await faultsOf(page)).toEqual([])
+      await entry(page, 'Event Checkout Completed').filter({ hasText: userName }).getByRole('link').click()
+      await page.getByRole('heading', { level: 1, name: userName }).waitFor()
+    })
+
+    it('is narrowed down by project, event and outcome, and the address says so', async () => {
+      const page = await signIn(theConsole().token)
+      await open(page)
+      await page.getByLabel('Outcome').selectOption('refused')
+      await shows(page, ['refused'])
+      await page.getByLabel('Outcome').selectOption('recorded')
+      await page.getByLabel('Event').fill('CHECKOUT completed')
+      await page.getByLabel('Event').press('Enter')
+      await page.getByLabel('Project').selectOption('demo/shop')
+      await shows(page, ['event'])
+      await page.reload()
+      await shows(page, ['event'])
+      expect(await page.getByLabel('Event').inputValue()).toBe('CHECKOUT completed')
+      await page.getByLabel('Event').fill('never tracked')
+      await page.getByLabel('Event').press('Enter')
+      await page.getByText('Nothing of late fits.').waitFor()
+      expect(await faultsOf(page)).toEqual([])
+    })
+
+    it('keeps the screen still while it is paused, and goes on', async () => {
+      const page = await signIn(theConsole().token)
+      await open(page)
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await identify('came-while-paused')
+      await page.getByText('1 newer').waitFor()
+      expect(await entry(page, 'came-while-paused').count()).toBe(0)
+      expect(await faultsOf(page)).toEqual([])
+      await page.getByRole('button', { name: 'Follow' }).click()
+      await entry(page, 'came-while-paused').waitFor()
+    })
+
+    it('masks userNames for viewers', async () => {
+      const page = await signIn(theConsole().viewerToken)
+      await open(page)
+      await identify('zoe@example.com')
+      await entry(page, 'Identified').filter({ hasText: 'z•••' }).waitFor()
+      expect(await page.content()).not.toContain('zoe@example.com')
+    })
+  })
+}
+
+/** To be called once metering is stopped. */
+export async function expectNothingFolded(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Live' }).click()
+  await page.getByText('metering does not answer, so no fact counts as folded.').waitFor()
+  expect(await faultsOf(page)).toEqual([])
+}
