@@ -68,13 +68,14 @@ export async function decideDeadLetters(
   { state, by, decidedAt: continued }: LetterDecision,
 ): Promise<DecidedLetters> {
   const [row] = await query<{ count: number; decidedAt: Date | null }>(sql`
-    WITH chosen AS (
-      SELECT id FROM dead_letters WHERE ${isSelectedDead(projection, selection)}
-      ORDER BY id LIMIT ${MAX_DECIDED} FOR UPDATE
-    ), decided AS (
+    WITH decided AS (
       UPDATE dead_letters
-      SET state = ${state}, decided_by = ${by}, decided_at = coalesce(${continued ?? null}::timestamptz, date_trunc('milliseconds', now()))
-      FROM chosen WHERE dead_letters.id = chosen.id
+      SET state = ${state}, decided_by = ${by},
+          decided_at = coalesce(${continued ?? null}::timestamptz, date_trunc('milliseconds', now()))
+      WHERE id = ANY(ARRAY(
+        SELECT id FROM dead_letters WHERE ${isSelectedDead(projection, selection)}
+        ORDER BY id LIMIT ${MAX_DECIDED} FOR UPDATE
+      ))
       RETURNING decided_at
     )
     SELECT count(*)::int AS count, max(decided_at) AS "decidedAt" FROM decided`)

@@ -4,6 +4,7 @@ import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
 import { createKnownCatalog } from './known-catalog.ts'
 import { createRevisions } from './catalog/revisions.ts'
+import { createCommands } from './commands/commands.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createDeadLetters } from './dead-letters/dead-letters.ts'
 import { createForms } from './forms/forms.ts'
@@ -38,7 +39,8 @@ const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
 export interface ConsoleParts
-  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'> {
+  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'>,
+    Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
   readonly connection: LogConnection
   /** The token that services share. */
   readonly internalToken: string
@@ -69,6 +71,7 @@ export async function createConsole(parts: ConsoleParts) {
     nowMs,
   })
   const deadLetters = createDeadLetters({ targets: consumers, token })
+  const commands = createCommands({ ...parts, nowMs })
   const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
   const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
@@ -80,6 +83,7 @@ export async function createConsole(parts: ConsoleParts) {
       createLiveRoute({ catalog, feed }),
       ...createDeadLetterRoutes(deadLetters),
       createCatalogRoute(createRevisions(connection)),
+      ...commands.routes,
       ...createUserRoutes({ catalog, users }),
       ...createFormRoutes({ catalog, forms, nowMs }),
       ...createSegmentRoutes({ catalog, segments }),
@@ -90,5 +94,5 @@ export async function createConsole(parts: ConsoleParts) {
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  return { app, sampler, feed }
+  return { app, sampler, feed, commands }
 }

@@ -4,7 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeConsoleCatalog } from './console-catalog.ts'
 import { describeConsoleDeadLetters } from './console-dead-letters.ts'
 import { describeConsoleForms } from './console-forms.ts'
+import { describeConsoleReplay } from './console-replay.ts'
 import { describeConsoleSegments } from './console-segments.ts'
+import { describeConsoleSimulation } from './console-simulation.ts'
 import {
   consoleStack,
   cookieOf,
@@ -148,6 +150,8 @@ describe('the console', { timeout: 120_000 }, () => {
   describeConsoleForms()
   describeConsoleSegments()
   describeConsoleRegistry()
+  describeConsoleReplay()
+  describeConsoleSimulation()
 
   it('answers nobody who is not signed in, no other site, and sets a strict policy', async () => {
     expect(await send('overview', {})).toEqual({ status: 401, error: 'signed-out' })

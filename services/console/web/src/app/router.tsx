@@ -6,11 +6,13 @@ import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
 import { Live } from '../live/live.tsx'
 import { Operations } from '../operations/operations.tsx'
+import { Replay } from '../operations/replay.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { Registry } from '../registry/registry.tsx'
 import { Segment } from '../segments/segment.tsx'
 import { Segments } from '../segments/segments.tsx'
+import { Simulation } from '../simulation/simulation.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
@@ -30,6 +32,9 @@ interface LettersSearch {
 }
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const dayCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
 
 const root = createRootRoute({
   component: Shell,
@@ -178,6 +183,20 @@ const letter = createRoute({
   validateSearch: (search): { readonly decision?: string | undefined } => ({ decision: text(search['decision']) }),
 })
 
+const replay = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/replay',
+  component: Replay,
+  validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
+})
+
+const simulation = createRoute({
+  getParentRoute: () => root,
+  path: '/forms/simulation',
+  component: Simulation,
+  validateSearch: (search): { readonly days?: number | undefined } => ({ days: dayCount(search['days']) }),
+})
+
 const tryIt = createRoute({
   getParentRoute: () => root,
   path: '/try',
@@ -193,6 +212,7 @@ export const router = createRouter({
     user,
     forms,
     form,
+    simulation,
     segments,
     segment,
     registry,
@@ -200,6 +220,7 @@ export const router = createRouter({
     catalog,
     lettersOfCause,
     letter,
+    replay,
     tryIt,
   ]),
   // Where the server says that the console lives.

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { CatalogAnswer } from '../../../src/api/catalog.ts'
 import { getFrom } from '../app/call-api.ts'
+import { Sections } from '../operations/sections.tsx'
 import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
 import { Revision } from './revision.tsx'
 import { Views } from './views.tsx'
@@ -20,12 +21,7 @@ export function Catalog() {
   })
   return (
     <>
-      <nav aria-label="Where you are" className="crumbs">
-        <Link to="/operations">Operations</Link> / catalog
-      </nav>
-      <header className="page-head">
-        <h1>Catalog revisions</h1>
-      </header>
+      <Sections />
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="the catalog" />}
       {data && (
