@@ -2,7 +2,7 @@ import type { Form } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { FormAnswer, FormQuery, FormsAnswer, FormsQuery } from '../api/forms.ts'
 import { formSummaryOf, periodOf } from '../forms/form-summary.ts'
-import { EVALUATOR_SILENT, type Forms } from '../forms/forms.ts'
+import type { Forms } from '../forms/forms.ts'
 import { shortened } from '../forms/shortened.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
@@ -35,16 +35,15 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
       const wanted = all.filter(isNamed(find))
       const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
       const query = { ...place, formIds: shown.map(({ id }) => id) }
-      const [processes, open] = await Promise.all([
+      const [steps, open] = await Promise.all([
         forms.readSteps({ ...query, hours }),
         forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
       ])
-      const period = periodOf(processes)
-      if (!period) return EVALUATOR_SILENT
+      if (steps.outcome === 'refused') return steps
       if (open.outcome === 'refused') return open
-      const parts = { processes, open: open.answer, nowMs: nowMs() }
+      const parts = { steps: steps.model, open: open.model, nowMs: nowMs() }
       return answered({
-        period,
+        period: periodOf(steps.model),
         forms: shown.map((form, index) => formSummaryOf({ ...parts, formId: form.id, form, place: index })),
         found: wanted.length,
         pageSize: FORMS_A_PAGE,
@@ -64,19 +63,18 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
       if (found.outcome === 'refused') return found
       const form = found.project.config.forms.find(({ id }) => id === formId)
       const query = { ...place, formIds: [formId] }
-      const [processes, open, page] = await Promise.all([
+      const [steps, open, page] = await Promise.all([
         forms.readSteps({ ...query, hours }),
         forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
         forms.readOpenRows({ ...place, formId, limit: ROWS_A_PAGE, ...(after && { after }) }),
       ])
-      const period = periodOf(processes)
-      if (!period) return EVALUATOR_SILENT
+      if (steps.outcome === 'refused') return steps
       if (open.outcome === 'refused') return open
       if (page.outcome === 'refused') return page
-      const { rows, next } = page.answer
+      const { rows, next } = page.model
       return answered({
-        ...formSummaryOf({ formId, form, processes, open: open.answer, place: 0, nowMs: nowMs() }),
-        period,
+        ...formSummaryOf({ formId, form, steps: steps.model, open: open.model, place: 0, nowMs: nowMs() }),
+        period: periodOf(steps.model),
         triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
         audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
         startsAt: instantOf(form?.startsAt),
