@@ -3,28 +3,20 @@ import { GateReason } from '@nextvisit/contracts'
 import type { CountedPeriod, FormFigures, FormSummary } from '../api/forms.ts'
 import { GATE_REASONS } from './gate-reasons.ts'
 
-/** What the evaluator's processes have counted. */
-export interface CountedSteps {
-  readonly processes: number
-  /** Of those that answer: one or more. */
-  readonly answers: readonly FormStepsAnswer[]
-}
+/** What each process of the evaluator has counted; undefined: it does not answer. */
+export type ProcessSteps = FormStepsAnswer | undefined
 
-/** Over which time. */
-export function periodOf({ processes, answers }: CountedSteps): CountedPeriod {
-  const beginsMs = answers.map(({ since }) => Date.parse(since))
-  const [first, last] = [Math.min(...beginsMs), Math.max(...beginsMs)]
-  return {
-    since: new Date(first).toISOString(),
-    completeSince: new Date(last).toISOString(),
-    processes,
-    answering: answers.length,
-  }
+/** Over which time; undefined where no process answers. */
+export function periodOf(processes: readonly ProcessSteps[]): CountedPeriod | undefined {
+  const begins = processes.flatMap((steps) => steps?.since ?? []).toSorted()
+  const [since, completeSince] = [begins[0], begins.at(-1)]
+  if (since === undefined || completeSince === undefined) return undefined
+  return { since, completeSince, processes: processes.length, answering: begins.length }
 }
 
 /** What became of the form that stands at this place of the question, over all processes. */
-export function figuresOf({ answers }: CountedSteps, place: number): FormFigures {
-  const all: readonly FormStepCounts[] = answers.flatMap(({ forms }) => forms[place] ?? [])
+export function figuresOf(processes: readonly ProcessSteps[], place: number): FormFigures {
+  const all: readonly FormStepCounts[] = processes.flatMap((steps) => steps?.forms[place] ?? [])
   const sum = (step: FormStep): number => all.reduce((total, counts) => total + (counts[step] ?? 0), 0)
   const stopped = GateReason.options
     .map((reason) => ({ reason, words: GATE_REASONS[reason], count: sum(reason) }))
@@ -54,19 +46,19 @@ export interface FormParts {
   readonly formId: string
   /** Of the workspace; undefined: it no longer has it. */
   readonly form: Form | undefined
-  readonly steps: CountedSteps
+  readonly processes: readonly ProcessSteps[]
   readonly open: OpenCountsAnswer
   /** Of the form in the question. */
   readonly place: number
   readonly nowMs: number
 }
 
-export function formSummaryOf({ formId, form, steps, open, place, nowMs }: FormParts): FormSummary {
+export function formSummaryOf({ formId, form, processes, open, place, nowMs }: FormParts): FormSummary {
   return {
     formId,
     name: form?.name ?? null,
     state: stateOf(form, nowMs),
-    figures: figuresOf(steps, place),
+    figures: figuresOf(processes, place),
     open: open.forms[place] ?? { count: 0, isMore: false, oldestAt: null },
   }
 }

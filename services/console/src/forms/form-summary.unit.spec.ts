@@ -6,11 +6,12 @@ const [EARLY, LATE] = ['2026-11-22T10:00:00.000Z', '2026-11-23T09:30:00.000Z']
 
 describe('figuresOf', () => {
   it('adds processes up, and orders the gates by how often they stopped the form', () => {
-    const answers = [
+    const processes = [
       { since: EARLY, forms: [{}, { queued: 4, delivered: 3, 'too-soon': 1, 'not-in-audience': 2 }] },
+      undefined,
       { since: LATE, forms: [{ queued: 100 }, { queued: 1, 'not-in-audience': 5, expired: 2 }] },
     ]
-    expect(figuresOf({ processes: 3, answers }, 1)).toEqual({
+    expect(figuresOf(processes, 1)).toEqual({
       matched: 13,
       queued: 5,
       offered: 0,
@@ -27,13 +28,12 @@ describe('figuresOf', () => {
 
 describe('periodOf', () => {
   it('says since when somebody counted, and since when everybody who answers did', () => {
-    const answers = [LATE, EARLY].map((since) => ({ since, forms: [] }))
-    expect(periodOf({ processes: 3, answers })).toEqual({
-      since: EARLY,
-      completeSince: LATE,
-      processes: 3,
-      answering: 2,
-    })
+    const processes = [{ since: LATE, forms: [] }, { since: EARLY, forms: [] }, undefined]
+    expect(periodOf(processes)).toEqual({ since: EARLY, completeSince: LATE, processes: 3, answering: 2 })
+  })
+
+  it('is not known where nobody answers', () => {
+    expect(periodOf([undefined])).toBeUndefined()
   })
 })
 

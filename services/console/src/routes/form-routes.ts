@@ -2,7 +2,7 @@ import type { Form } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { FormAnswer, FormQuery, FormsAnswer, FormsQuery } from '../api/forms.ts'
 import { formSummaryOf, periodOf } from '../forms/form-summary.ts'
-import type { Forms } from '../forms/forms.ts'
+import { EVALUATOR_SILENT, type Forms } from '../forms/forms.ts'
 import { shortened } from '../forms/shortened.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
@@ -35,15 +35,16 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
       const wanted = all.filter(isNamed(find))
       const shown = wanted.slice((page - 1) * FORMS_A_PAGE, page * FORMS_A_PAGE)
       const query = { ...place, formIds: shown.map(({ id }) => id) }
-      const [steps, open] = await Promise.all([
+      const [processes, open] = await Promise.all([
         forms.readSteps({ ...query, hours }),
         forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
       ])
-      if (steps.outcome === 'refused') return steps
+      const period = periodOf(processes)
+      if (!period) return EVALUATOR_SILENT
       if (open.outcome === 'refused') return open
-      const parts = { steps: steps.model, open: open.model, nowMs: nowMs() }
+      const parts = { processes, open: open.answer, nowMs: nowMs() }
       return answered({
-        period: periodOf(steps.model),
+        period,
         forms: shown.map((form, index) => formSummaryOf({ ...parts, formId: form.id, form, place: index })),
         found: wanted.length,
         pageSize: FORMS_A_PAGE,
@@ -63,18 +64,19 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
       if (found.outcome === 'refused') return found
       const form = found.project.config.forms.find(({ id }) => id === formId)
       const query = { ...place, formIds: [formId] }
-      const [steps, open, page] = await Promise.all([
+      const [processes, open, page] = await Promise.all([
         forms.readSteps({ ...query, hours }),
         forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
         forms.readOpenRows({ ...place, formId, limit: ROWS_A_PAGE, ...(after && { after }) }),
       ])
-      if (steps.outcome === 'refused') return steps
+      const period = periodOf(processes)
+      if (!period) return EVALUATOR_SILENT
       if (open.outcome === 'refused') return open
       if (page.outcome === 'refused') return page
-      const { rows, next } = page.model
+      const { rows, next } = page.answer
       return answered({
-        ...formSummaryOf({ formId, form, steps: steps.model, open: open.model, place: 0, nowMs: nowMs() }),
-        period: periodOf(steps.model),
+        ...formSummaryOf({ formId, form, processes, open: open.answer, place: 0, nowMs: nowMs() }),
+        period,
         triggers: (form?.triggers ?? []).map(triggerInWords).map(shortened),
         audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
         startsAt: instantOf(form?.startsAt),

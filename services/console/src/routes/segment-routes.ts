@@ -38,7 +38,7 @@ export function createSegmentRoutes({ catalog, segments }: SegmentRoutesParts): 
     const asked = shown.map(({ id, definition }) => ({ id, definition }))
     const read = await segments.readSegments({ organization, project, segments: asked })
     if (read.outcome === 'refused') return read
-    const { segments: progress, usersTotal } = read.model
+    const { segments: progress, usersTotal } = read.answer
     const nobody = { members: 0, usersComputed: 0 }
     return answered(shown.map(({ id, name }, index) => ({ id, name, ...(progress[index] ?? nobody), usersTotal })))
   }
@@ -85,8 +85,8 @@ export function createSegmentRoutes({ catalog, segments }: SegmentRoutesParts): 
         ...line,
         where: shortened(treeInWords(written.where)),
         isMasked: mask.isMasked,
-        users: page.model.users.map((user) => ({ ...user, userName: mask.userName(user.userName) })),
-        next: page.model.next,
+        users: page.answer.users.map((user) => ({ ...user, userName: mask.userName(user.userName) })),
+        next: page.answer.next,
       })
     },
   })
