@@ -25,6 +25,9 @@ const SCREENS: readonly (readonly [path: string, sign: string])[] = [
   ['', 'Time to an answer'],
   [USER_PATH, 'Event Page Viewed'],
   [`${USER_PATH}?tab=forms`, 'survey-0'],
+  ['forms', 'Forms of bench/shop'],
+  ['forms/bench/shop/survey-0', 'Waiting now:'],
+  ['segments', 'The project has no segments.'],
   ['operations', 'Partitions of user-events'],
 ]
 

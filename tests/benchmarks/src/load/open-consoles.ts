@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 
 /** What the pages ask again and again while they are open. A page shows one screen; here each shows all of them. */
-const SCREENS = ['overview', 'consumers']
+const SCREENS = ['overview', 'consumers', 'forms/bench/shop', 'forms/bench/shop/nps', 'segments/bench/shop']
 /** As the pages do. */
 const AGAIN_AFTER_MS = 5_000
 
