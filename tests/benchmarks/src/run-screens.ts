@@ -25,6 +25,10 @@ const SCREENS: readonly (readonly [path: string, sign: string])[] = [
   ['', 'Time to an answer'],
   [USER_PATH, 'Event Page Viewed'],
   [`${USER_PATH}?tab=forms`, 'survey-0'],
+  ['live', 'Page Viewed'],
+  ['forms?project=bench%2Fshop', 'survey-0'],
+  ['forms/bench/shop/survey-0', 'user-'],
+  ['registry?project=bench%2Fshop', 'page_viewed'],
   ['operations', 'Partitions of user-events'],
 ]
 
