@@ -32,7 +32,8 @@ function address(example: string, protocols: readonly string[]) {
   return z.string(message).refine((text) => hasProtocol(text, protocols), message)
 }
 
-const databaseAddress = address('postgresql://role:password@host:5432/database', ['postgresql:', 'postgres:'])
+/** An address of Postgres. */
+export const databaseAddress = address('postgresql://role:password@host:5432/database', ['postgresql:', 'postgres:'])
 
 const PARTITIONS = 'must be how many partitions the topics have, such as 12; 12/24 if only the first 12 of 24 are used'
 

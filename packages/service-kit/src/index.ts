@@ -1,5 +1,6 @@
 export { clusterCheckOf } from './cluster-check-of.ts'
 export {
+  databaseAddress,
   databaseConfig,
   internalServerConfig,
   internalTokenConfig,

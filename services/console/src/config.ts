@@ -1,4 +1,5 @@
 import {
+  databaseAddress,
   internalServerConfig,
   kafkaConfig,
   logConfig,
@@ -27,6 +28,10 @@ const consoleConfig = z
     CONSOLE_DEMO_KEYS_FILE: z.string().optional(),
     /** The gateway's public address, for *Try it*. */
     CONSOLE_GATEWAY_URL: z.url({ protocol: /^https?$/, error: 'must be an address like http://host:8080' }).optional(),
+    /** The path of the CLI's `main.ts`, which this process starts for replays and simulations. Absent: nobody starts them here. */
+    CONSOLE_CLI: z.string().optional(),
+    /** The database, of a role that may create schemas: for replays only. Absent: nobody starts them here. */
+    CONSOLE_OPERATOR_DATABASE_URL: databaseAddress.optional(),
     /** The internal addresses of the gateways: their metrics. */
     GATEWAY_INTERNAL_URLS: serviceAddresses,
     USER_PROJECTOR_URLS: serviceAddresses,
@@ -45,6 +50,8 @@ const consoleConfig = z
     publicUrl: env.CONSOLE_PUBLIC_URL,
     demoKeysFile: env.CONSOLE_DEMO_KEYS_FILE,
     gatewayUrl: env.CONSOLE_GATEWAY_URL,
+    cliEntry: env.CONSOLE_CLI,
+    operatorUrl: env.CONSOLE_OPERATOR_DATABASE_URL,
     services: {
       gateway: env.GATEWAY_INTERNAL_URLS,
       'user-projector': env.USER_PROJECTOR_URLS,
@@ -54,7 +61,27 @@ const consoleConfig = z
     },
   }))
 
-const schema = consoleConfig.and(kafkaConfig).and(internalServerConfig).and(logConfig).and(modeConfig)
+/** How to reach the log, and whom to trust: what a command gets of this process' environment. */
+const HANDED_TO_COMMANDS = [
+  'KAFKA_BROKERS',
+  'KAFKA_TLS',
+  'KAFKA_SASL_MECHANISM',
+  'KAFKA_SASL_USERNAME',
+  'KAFKA_SASL_PASSWORD',
+  'KAFKA_PARTITIONS',
+  'NODE_EXTRA_CA_CERTS',
+]
+
+const commandConfig = z.record(z.string(), z.string()).transform((env) => ({
+  commandEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => HANDED_TO_COMMANDS.includes(name))),
+}))
+
+const schema = consoleConfig
+  .and(commandConfig)
+  .and(kafkaConfig)
+  .and(internalServerConfig)
+  .and(logConfig)
+  .and(modeConfig)
 export type ConsoleConfig = z.infer<typeof schema>
 
 /** Throws ConfigError, which lists every variable that is wrong. */

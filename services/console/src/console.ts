@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConnection } from '@nextvisit/log'
 import type { Logger } from '@nextvisit/service-kit'
+import { createCommands } from './commands/commands.ts'
 import type { ConsoleConfig } from './config.ts'
 import { createForms } from './forms/forms.ts'
 import { createApp } from './http/app.ts'
@@ -34,7 +35,8 @@ const nowMs = () => Date.now()
 const WEB = path.resolve(import.meta.dirname, '../generated/web')
 
 export interface ConsoleParts
-  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'> {
+  extends Pick<ConsoleConfig, 'tokens' | 'publicUrl' | 'demoKeysFile' | 'gatewayUrl' | 'services' | 'kafka'>,
+    Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment'> {
   readonly connection: LogConnection
   /** The token that services share. */
   readonly internalToken: string
@@ -64,6 +66,7 @@ export async function createConsole(parts: ConsoleParts) {
     readRefusals: createReadRefusals(services.gateway, token),
     nowMs,
   })
+  const commands = createCommands({ ...parts, nowMs })
   const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
   const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
@@ -73,6 +76,7 @@ export async function createConsole(parts: ConsoleParts) {
       createOverviewRoute(sampler, partitionCount, nowMs),
       createConsumersRoute(askConsumers, partitionCount),
       createLiveRoute({ catalog, feed }),
+      ...commands.routes,
       ...createUserRoutes({ catalog, users }),
       ...createFormRoutes({ catalog, forms, nowMs }),
       ...createSegmentRoutes({ catalog, segments }),
@@ -83,5 +87,5 @@ export async function createConsole(parts: ConsoleParts) {
     webFiles: await readWebFiles(WEB, site.basePath),
     logger,
   })
-  return { app, sampler, feed }
+  return { app, sampler, feed, commands }
 }

@@ -6,7 +6,7 @@ import { createHttpServer } from './http/http-server.ts'
 const config = configOrExit(readConsoleConfig)
 const logger = createLogger('console', config.logLevel)
 const connection = { ...config.kafka, clientId: 'nextvisit-console' }
-const { app, sampler, feed } = await createConsole({
+const { app, sampler, feed, commands } = await createConsole({
   ...config,
   connection,
   internalToken: config.internalServer.token,
@@ -28,8 +28,9 @@ runService({
   parts: [
     { name: 'internal server', ...internalServer },
     { name: 'sampler', ...sampler },
-    // It starts when somebody looks.
+    // These start when somebody looks, or asks for them.
     { name: 'live', start: () => Promise.resolve(), stop: feed.stop },
+    { name: 'commands', start: () => Promise.resolve(), stop: commands.stop },
     {
       name: 'server',
       start: async () => {

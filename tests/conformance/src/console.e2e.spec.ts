@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeConsoleForms } from './console-forms.ts'
+import { describeConsoleReplay } from './console-replay.ts'
 import { describeConsoleSegments } from './console-segments.ts'
+import { describeConsoleSimulation } from './console-simulation.ts'
 import {
   consoleStack,
   cookieOf,
@@ -146,6 +148,8 @@ describe('the console', { timeout: 120_000 }, () => {
   describeConsoleForms()
   describeConsoleSegments()
   describeConsoleRegistry()
+  describeConsoleReplay()
+  describeConsoleSimulation()
 
   it('answers nobody who is not signed in, no other site, and sets a strict policy', async () => {
     expect(await send('overview', {})).toEqual({ status: 401, error: 'signed-out' })

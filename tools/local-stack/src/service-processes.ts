@@ -62,16 +62,27 @@ async function consoleProcess(
   gateway: ServiceProcess,
   serviceUrls: ReadonlyMap<string, string>,
 ): Promise<ServiceProcess> {
-  const { secrets, consolePort, gatewayPort, dataDirectory } = options
+  const { secrets, consolePort, gatewayPort, dataDirectory, adminDatabaseUrl, databaseUrls } = options
   return serviceProcess('console', await freePort(), options, {
     CONSOLE_PORT: String(consolePort),
     CONSOLE_TOKEN: secrets.consoleToken,
     CONSOLE_VIEWER_TOKEN: secrets.consoleViewerToken,
     CONSOLE_GATEWAY_URL: `http://127.0.0.1:${gatewayPort}`,
     CONSOLE_DEMO_KEYS_FILE: demoKeysFileIn(dataDirectory),
+    CONSOLE_CLI: path.join(CHECKOUT, 'tools/cli/src/main.ts'),
+    // One address reaches every consumer's schema, unless they have databases of their own.
+    ...(isOneDatabase([adminDatabaseUrl, ...databaseUrls.values()]) && {
+      CONSOLE_OPERATOR_DATABASE_URL: adminDatabaseUrl,
+    }),
     GATEWAY_INTERNAL_URLS: gateway.internalUrl,
     ...Object.fromEntries(serviceUrls),
   })
+}
+
+function isOneDatabase(urls: readonly string[]): boolean {
+  return (
+    new Set(urls.map((url) => (URL.canParse(url) ? `${new URL(url).host}${new URL(url).pathname}` : url))).size === 1
+  )
 }
 
 /** Another process of a service, called `name`, on ports of its own. `own` overrides the first one's environment. */

@@ -8,8 +8,8 @@ import {
   type OpenRowsQuery,
 } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
-import type { ZodType } from 'zod'
-import { type ApiResult, answered, refuse } from '../http/api-route.ts'
+import { askService, noAnswerOf } from '../ask-service.ts'
+import type { ApiResult } from '../http/api-route.ts'
 import type { ProcessSteps } from './form-summary.ts'
 
 /** What the evaluator says of forms over all users. */
@@ -21,11 +21,8 @@ export interface Forms {
 }
 
 const ANSWER_WITHIN_MS = 3_000
-export const EVALUATOR_SILENT = refuse(
-  503,
-  'no-answer',
-  'form-trigger-evaluator does not answer. The Overview says what to do.',
-)
+const SERVICE = 'form-trigger-evaluator'
+export const EVALUATOR_SILENT = noAnswerOf(SERVICE)
 
 /** `baseUrls`: of every process of the evaluator. */
 export function createForms({
@@ -39,11 +36,6 @@ export function createForms({
   const processes = baseUrls.map((url) => createInternalClient({ ...common, baseUrls: [url] }))
   const anyProcess = createInternalClient({ ...common, baseUrls })
 
-  async function ask<Answer>(route: string, query: object, schema: ZodType<Answer>): Promise<ApiResult<Answer>> {
-    const asked = await anyProcess.call(route, query, schema)
-    return asked.outcome === 'answered' ? answered(asked.answer) : EVALUATOR_SILENT
-  }
-
   return {
     readSteps: (query) =>
       Promise.all(
@@ -52,7 +44,7 @@ export function createForms({
           return asked.outcome === 'answered' ? asked.answer : undefined
         }),
       ),
-    readOpenCounts: (query) => ask(INTERNAL_ROUTES.readOpenCounts, query, OpenCountsAnswer),
-    readOpenRows: (query) => ask(INTERNAL_ROUTES.readOpenRows, query, OpenRowsAnswer),
+    readOpenCounts: (query) => askService(anyProcess, SERVICE, INTERNAL_ROUTES.readOpenCounts, query, OpenCountsAnswer),
+    readOpenRows: (query) => askService(anyProcess, SERVICE, INTERNAL_ROUTES.readOpenRows, query, OpenRowsAnswer),
   }
 }

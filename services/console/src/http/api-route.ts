@@ -30,6 +30,8 @@ export interface ApiRoute {
   readonly role: Role
   /** Path, query and body together. */
   readonly input: ZodType
+  /** Of a `POST`: the size of its body, where it may be larger than others, such as `1mb`. */
+  readonly maxBody?: string
   readonly answer: ZodType
   /** Of a `POST`: what goes into the log beside who it was. Never a userName. */
   readonly logged: (input: unknown) => Readonly<Record<string, string>>
@@ -42,6 +44,7 @@ export function apiRoute<Input, Answer>(route: {
   readonly path: string
   readonly role: Role
   readonly input: ZodType<Input>
+  readonly maxBody?: string
   readonly answer: ZodType<Answer>
   readonly logged?: (input: Input) => Readonly<Record<string, string>>
   readonly handle: (input: Input, session: Session) => Promise<ApiResult<Answer>> | ApiResult<Answer>

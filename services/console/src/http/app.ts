@@ -49,6 +49,7 @@ export function createApp({ site, sessions, routes, signingIn, webFiles, logger 
     if (request.method === 'GET' || request.method === 'HEAD' || site.isOwnRequest(request)) return next()
     sendRefusal(response, NOT_OWN_REQUEST)
   })
+  for (const { path, maxBody } of routes) if (maxBody) app.use(`/api/${path}`, express.json({ limit: maxBody }))
   app.use('/api', express.json({ limit: MAX_BODY }))
   app.use('/api', signingIn)
   for (const route of routes) {
@@ -114,10 +115,12 @@ export function sendRefusal(response: Response, { status, error, message }: ApiR
 
 /** For what express.json throws, and for what a handler throws. */
 function answerError(logger: Logger): ErrorRequestHandler {
-  return (err: { status?: number }, request, response, _next) => {
+  return (err: { status?: number; limit?: number }, request, response, _next) => {
     const status = err.status ?? 500
-    if (status < 500)
-      return sendRefusal(response, refuse(status, 'bad-body', `The body must be JSON of at most ${MAX_BODY}.`))
+    if (status < 500) {
+      const limit = err.limit === undefined ? '' : ` of at most ${err.limit / 1_024} KiB`
+      return sendRefusal(response, refuse(status, 'bad-body', `The body must be JSON${limit}.`))
+    }
     logger.error({ err, route: request.path.split('/').slice(0, 3).join('/') }, 'a request failed')
     sendRefusal(response, FAILED)
   }

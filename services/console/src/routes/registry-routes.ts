@@ -42,7 +42,7 @@ export function createRegistryRoutes({ catalog, services, token, nowMs }: Regist
       if (usage.outcome === 'refused') return usage
       if (before.outcome === 'refused') return before
       const { plan } = found.project
-      return answered(projectUsageOf({ plan, usage: usage.model, before: before.model, nowMs: now }))
+      return answered(projectUsageOf({ plan, usage: usage.answer, before: before.answer, nowMs: now }))
     },
   })
 
@@ -72,7 +72,7 @@ export function createRegistryRoutes({ catalog, services, token, nowMs }: Regist
         DefinitionsAnswer,
       )
       if (read.outcome === 'refused') return read
-      const page = read.model
+      const page = read.answer
       return answered(namesPageOf({ kind, page, declared: found.project, prefix, after, limit: NAMES_ON_A_PAGE }))
     },
   })

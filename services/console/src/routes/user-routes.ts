@@ -2,8 +2,7 @@ import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
 import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
-import type { ReadPart } from '../ask-service.ts'
-import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
 import { maskFor, revealedName } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
@@ -129,6 +128,6 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
   return [listProjects, findUser, readUser, readTimeline, revealUser]
 }
 
-function modelOf<Model>(part: ReadPart<Model>): Model | undefined {
-  return part.outcome === 'read' ? part.model : undefined
+function modelOf<Model>(result: ApiResult<Model>): Model | undefined {
+  return result.outcome === 'answered' ? result.answer : undefined
 }

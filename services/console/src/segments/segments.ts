@@ -6,8 +6,8 @@ import {
   type SegmentsQuery,
 } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
-import type { ZodType } from 'zod'
-import { answered, type ApiResult, refuse } from '../http/api-route.ts'
+import { askService } from '../ask-service.ts'
+import type { ApiResult } from '../http/api-route.ts'
 
 /** What the user projector says of segments. */
 export interface Segments {
@@ -16,18 +16,13 @@ export interface Segments {
 }
 
 const ANSWER_WITHIN_MS = 3_000
-const SILENT = refuse(503, 'no-answer', 'user-projector does not answer. The Overview says what to do.')
+const SERVICE = 'user-projector'
 
 export function createSegments(parts: { readonly baseUrls: readonly string[]; readonly token: string }): Segments {
   const client = createInternalClient({ ...parts, timeoutMs: ANSWER_WITHIN_MS })
-
-  async function ask<Answer>(route: string, query: object, schema: ZodType<Answer>): Promise<ApiResult<Answer>> {
-    const asked = await client.call(route, query, schema)
-    return asked.outcome === 'answered' ? answered(asked.answer) : SILENT
-  }
-
   return {
-    readSegments: (query) => ask(INTERNAL_ROUTES.readSegments, query, SegmentsAnswer),
-    readMembers: (query) => ask(INTERNAL_ROUTES.readSegmentMembers, query, SegmentMembersAnswer),
+    readSegments: (query) => askService(client, SERVICE, INTERNAL_ROUTES.readSegments, query, SegmentsAnswer),
+    readMembers: (query) =>
+      askService(client, SERVICE, INTERNAL_ROUTES.readSegmentMembers, query, SegmentMembersAnswer),
   }
 }

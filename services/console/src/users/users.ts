@@ -11,7 +11,8 @@ import { type LogConnection, partitionForKey } from '@nextvisit/log'
 import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import type { TimelineAnswer, UserPath } from '../api/users.ts'
-import { askService, NOT_FOUND, type ReadPart } from '../ask-service.ts'
+import { askService, NOT_FOUND } from '../ask-service.ts'
+import { answered, type ApiResult } from '../http/api-route.ts'
 import { findRequest } from './find-request.ts'
 import { type BackwardsReading, readBackwards } from './read-backwards.ts'
 
@@ -21,10 +22,10 @@ export interface UserLog {
   readonly reading: TimelineAnswer['reading']
 }
 
-/** What the services and the log know of a user. `model` is undefined where nobody has identified them. */
+/** What the services and the log know of a user. An answer is undefined where nobody has identified them. */
 export interface Users {
-  readonly readUser: (path: UserPath) => Promise<ReadPart<UserReadModel | undefined>>
-  readonly readForms: (path: UserPath) => Promise<ReadPart<FormsReadModel | undefined>>
+  readonly readUser: (path: UserPath) => Promise<ApiResult<UserReadModel | undefined>>
+  readonly readForms: (path: UserPath) => Promise<ApiResult<FormsReadModel | undefined>>
   /** The user's part of the log, read backwards. Rejects while the log is unavailable. */
   readonly readLog: (path: UserPath, depth: number) => Promise<UserLog>
   /** Rejects while the log is unavailable. */
@@ -91,8 +92,8 @@ export function createUsers({ connection, services, token, partitionCount }: Use
   }
 }
 
-function orNobody<Model>(part: ReadPart<Model>): ReadPart<Model | undefined> {
-  return part.outcome === 'refused' && part.error === NOT_FOUND ? { outcome: 'read', model: undefined } : part
+function orNobody<Model>(result: ApiResult<Model>): ApiResult<Model | undefined> {
+  return result.outcome === 'refused' && result.error === NOT_FOUND ? answered(undefined) : result
 }
 
 /** What cannot be read is a dead letter of each consumer, and no entry here. */

@@ -3,11 +3,13 @@ import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
 import { Live } from '../live/live.tsx'
 import { Operations } from '../operations/operations.tsx'
+import { Replay } from '../operations/replay.tsx'
 import { Overview } from '../overview/overview.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { Registry } from '../registry/registry.tsx'
 import { Segment } from '../segments/segment.tsx'
 import { Segments } from '../segments/segments.tsx'
+import { Simulation } from '../simulation/simulation.tsx'
 import { TryIt } from '../try-it/try-it.tsx'
 import { FindUser } from '../users/find-user.tsx'
 import { User } from '../users/user.tsx'
@@ -20,6 +22,9 @@ export const USER_TABS = ['timeline', 'forms', 'profile'] as const
 export type UserTab = (typeof USER_TABS)[number]
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const dayCount = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
 
 const root = createRootRoute({
   component: Shell,
@@ -141,6 +146,20 @@ const operations = createRoute({
   validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
 })
 
+const replay = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/replay',
+  component: Replay,
+  validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
+})
+
+const simulation = createRoute({
+  getParentRoute: () => root,
+  path: '/forms/simulation',
+  component: Simulation,
+  validateSearch: (search): { readonly days?: number | undefined } => ({ days: dayCount(search['days']) }),
+})
+
 const tryIt = createRoute({
   getParentRoute: () => root,
   path: '/try',
@@ -156,10 +175,12 @@ export const router = createRouter({
     user,
     forms,
     form,
+    simulation,
     segments,
     segment,
     registry,
     operations,
+    replay,
     tryIt,
   ]),
   // Where the server says that the console lives.

@@ -133,7 +133,7 @@ function optionsOf(
         label,
         stroke: () => colorOf(element, color),
         width: 1.5,
-        points: { show: true, filter: loneSamples, size: 5, fill: () => colorOf(element, color) },
+        points: { show: true, filter: loneSamples, size: 7, fill: () => colorOf(element, color) },
         spanGaps: false,
       })),
     ],

@@ -22,6 +22,7 @@ export function Forms() {
       <header className="page-head">
         <h1>Forms</h1>
         <p className="quiet">A trigger matches, gates are checked, the form waits for a visit, and is shown.</p>
+        <Link to="/forms/simulation">Simulate an edited workspace file</Link>
       </header>
       <WithProject chosen={chosen}>{(project) => <ProjectForms key={project.name} project={project} />}</WithProject>
     </>

@@ -5,6 +5,7 @@ import { getFrom } from '../app/call-api.ts'
 import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
 import { DeadLetters } from './dead-letters.tsx'
 import { Partitions } from './partitions.tsx'
+import { Sections } from './sections.tsx'
 
 const AGAIN_AFTER_MS = 5_000
 
@@ -21,9 +22,7 @@ export function Operations() {
   const shown = data.consumers.find(({ service }) => service === chosen) ?? data.consumers[0]
   return (
     <>
-      <header className="page-head">
-        <h1>Operations</h1>
-      </header>
+      <Sections />
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       <nav aria-label="Consumers" className="tabs">
         {data.consumers.map((consumer) => (

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { devNull } from 'node:os'
+
+/** How the commands of `nextvisit` are started. */
+export interface Cli {
+  /** The path of its `main.ts`. */
+  readonly entry: string
+  /** How to reach the log: all that every command gets of this process' environment. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+export interface CliProcessOptions {
+  readonly cli: Cli
+  readonly args: readonly string[]
+  /** In addition to the CLI's. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** For standard input. */
+  readonly input?: string
+  readonly maxHeapMb?: number | undefined
+  /** Gets each line of standard output. */
+  readonly onLine: (line: string) => void
+}
+
+export type CliEnd =
+  | { readonly how: 'exited'; readonly exitCode: number; readonly complaint: string }
+  | { readonly how: 'killed'; readonly signal: string; readonly complaint: string }
+  | { readonly how: 'not-started' }
+  /** It printed a line that is longer than any that it should print, and was ended. */
+  | { readonly how: 'too-much-output' }
+
+export interface CliProcess {
+  readonly ended: Promise<CliEnd>
+  /** Ends it, gently and then not. */
+  readonly stop: () => void
+}
+
+/** Far more than the longest outcome. */
+const MAX_LINE_CHARACTERS = 4 * 2 ** 20
+/** The beginning of what it says on standard error. */
+const MAX_COMPLAINT_CHARACTERS = 300
+const KILL_AFTER_MS = 3_000
+
+/**
+ * Starts a command of `nextvisit` as a process of its own, without a shell. It gets no other environment than what is
+ * given here: what an operator hands to it cannot read this process' secrets, nor does it look for a local stack.
+ */
+export function startCliProcess(options: CliProcessOptions): CliProcess {
+  const { cli, args, environment, input = '', maxHeapMb, onLine } = options
+  const limits = maxHeapMb === undefined ? [] : [`--max-old-space-size=${maxHeapMb}`]
+  const child = spawn(process.execPath, [...limits, cli.entry, ...args], {
+    env: { NEXTVISIT_DATA: devNull, ...cli.environment, ...environment },
+  })
+  let [rest, complaint, hasTooMuch] = ['', '', false]
+  let killing: NodeJS.Timeout | undefined
+
+  const stop = (): void => {
+    child.kill('SIGTERM')
+    killing ??= setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
+  }
+
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (hasTooMuch) return
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(line)
+    hasTooMuch = rest.length > MAX_LINE_CHARACTERS
+    if (hasTooMuch) stop()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(0, MAX_COMPLAINT_CHARACTERS)
+  })
+  // It may end before it has read everything.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+
+  const ended = new Promise<CliEnd>((resolve) => {
+    child.once('error', () => resolve({ how: 'not-started' }))
+    child.once('close', (exitCode, signal) => {
+      clearTimeout(killing)
+      if (hasTooMuch) resolve({ how: 'too-much-output' })
+      else if (exitCode === null) resolve({ how: 'killed', signal: signal ?? 'unknown', complaint })
+      else resolve({ how: 'exited', exitCode, complaint })
+    })
+  })
+  return { ended, stop }
+}

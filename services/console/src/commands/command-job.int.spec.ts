@@ -1,0 +1,111 @@
+import path from 'node:path'
+import { ErrorLine, ProgressLine } from '@nextvisit/contracts'
+import { createLogger } from '@nextvisit/service-kit'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { createSessions } from '../session/sessions.ts'
+import { createCommandJob } from './command-job.ts'
+import { runAnswerOf } from './run-answer.ts'
+
+const Told = z.object({
+  type: z.literal('told'),
+  args: z.array(z.string()),
+  environment: z.array(z.string()),
+  input: z.string(),
+})
+type Told = z.infer<typeof Told>
+
+/** A job whose requests are the arguments of `command.fixture.ts`. */
+function givenJob() {
+  const logged: unknown[] = []
+  const logger = createLogger('console', 'info', { write: (line: string) => void logged.push(JSON.parse(line)) })
+  const job = createCommandJob(
+    {
+      name: 'work',
+      argsOf: (args: readonly string[]) => args,
+      inputOf: () => 'what is piped',
+      environment: { DATABASE_URL: 'postgresql://one' },
+      line: z.discriminatedUnion('type', [Told, ProgressLine, ErrorLine]),
+      begin: (): { readonly told?: Told } => ({}),
+      evolve: (so, line) => (line.type === 'told' ? { told: line } : so),
+      outcomeOf: ({ told }) => told && 'told',
+    },
+    {
+      cli: {
+        entry: path.resolve(import.meta.dirname, '../../test/command.fixture.ts'),
+        environment: { KAFKA_BROKERS: 'one:9092' },
+      },
+      nowMs: () => 0,
+      logger,
+    },
+  )
+  onTestFinished(job.close)
+  const session = createSessions(() => 0).open('operator', 'Grace')
+  const hasEnded = () => expect.poll(() => job.look()?.endedAtMs, { timeout: 20_000 }).toBe(0)
+  const hasBegun = () => expect.poll(() => job.look()?.progress, { timeout: 20_000 }).toBeDefined()
+  return { job, session, hasEnded, hasBegun, logged }
+}
+
+describe('a job of a command', () => {
+  it('starts it without a shell, with nothing of this environment, and keeps what it says', async () => {
+    const { job, session, hasEnded, logged } = givenJob()
+    expect(job.look()).toBeUndefined()
+    const asked = ['tell', '$HOME; echo `id`', '']
+    expect(job.start(asked, session)).toBe('started')
+    await hasEnded()
+    const run = job.look()
+    expect(run).toMatchObject({ by: 'Grace', progress: { share: 0.5, records: 10 }, failure: undefined })
+    expect(run?.result.told).toEqual({
+      type: 'told',
+      args: asked.slice(1),
+      environment: ['DATABASE_URL', 'KAFKA_BROKERS', 'NEXTVISIT_DATA'],
+      input: 'what is piped',
+    })
+    expect(logged).toEqual([
+      expect.objectContaining({ action: 'work ended', by: 'Grace', role: 'operator', outcome: 'told' }),
+    ])
+  })
+
+  it('runs one at a time, and stops it on request', async () => {
+    const { job, session, hasEnded, hasBegun } = givenJob()
+    expect(job.stop('Ada')).toBe(false)
+    job.start(['hang'], session)
+    await hasBegun()
+    expect(job.start(['tell'], session)).toBe('runs')
+    expect(job.look()?.endedAtMs).toBeUndefined()
+    expect(job.stop('Ada')).toBe(true)
+    await hasEnded()
+    expect(job.look()?.failure).toMatchObject({ code: 'STOPPED', message: 'Ada stopped it.' })
+    expect(job.start(['tell'], session)).toBe('started')
+    await hasEnded()
+    expect(job.look()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
+  })
+
+  it('ends with the process that started it, also where it does not want to', async () => {
+    const { job, session, hasBegun } = givenJob()
+    job.start(['hang on'], session)
+    await hasBegun()
+    await job.close()
+    expect(job.look()).toMatchObject({ endedAtMs: 0, failure: { code: 'KILLED' } })
+  })
+
+  it.each([
+    ['fail', { code: 'REPLAY_RUNS', message: 'Another replay runs.' }],
+    ['break', { code: 'ENDED', message: expect.stringContaining('exit code 2') }],
+    ['chatter', { code: 'TOO_MUCH_OUTPUT' }],
+  ])('says why it ended where it is told to %s', async (what, failure) => {
+    const { job, session, hasEnded } = givenJob()
+    job.start([what], session)
+    await hasEnded()
+    expect(job.look()?.failure).toMatchObject(failure)
+  })
+})
+
+it('hides from viewers what an unforeseen failure said', () => {
+  const failure = { code: 'UNEXPECTED', message: 'duplicate key (user_name)=(ada)', faults: [] }
+  const run = { by: 'Grace', startedAtMs: 0, endedAtMs: 0, progress: undefined, failure, result: {} }
+  expect(runAnswerOf(run, 'operator').failure?.message).toContain('ada')
+  expect(runAnswerOf(run, 'viewer').failure?.message).toContain('An operator sees how.')
+  const foreseen = { ...run, failure: { ...failure, code: 'REPLAY_RUNS' } }
+  expect(runAnswerOf(foreseen, 'viewer').failure?.message).toContain('ada')
+})

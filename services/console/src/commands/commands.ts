@@ -1,0 +1,38 @@
+import type { Logger } from '@nextvisit/service-kit'
+import type { ConsoleConfig } from '../config.ts'
+import type { ApiRoute } from '../http/api-route.ts'
+import { replayCommand } from '../replay/replay-command.ts'
+import { createReplayRoutes } from '../routes/replay-routes.ts'
+import { createSimulationRoutes } from '../routes/simulation-routes.ts'
+import { simulationCommand } from '../simulation/simulation-command.ts'
+import { createCommandJob } from './command-job.ts'
+
+export interface CommandsParts
+  extends Pick<ConsoleConfig, 'cliEntry' | 'operatorUrl' | 'commandEnvironment' | 'services'> {
+  readonly nowMs: () => number
+  readonly logger: Logger
+}
+
+/** The long work that commands of `nextvisit` do, and the routes that start it. */
+export interface Commands {
+  readonly routes: readonly ApiRoute[]
+  /** Ends what runs: an interrupted replay is safe, and continues when it is started again. */
+  readonly stop: () => Promise<void>
+}
+
+export function createCommands(parts: CommandsParts): Commands {
+  const { cliEntry, operatorUrl, commandEnvironment, services, nowMs, logger } = parts
+  const cli = cliEntry === undefined ? undefined : { entry: cliEntry, environment: commandEnvironment }
+  const jobParts = cli && { cli, nowMs, logger }
+  const simulation = jobParts && createCommandJob(simulationCommand, jobParts)
+  const replay = jobParts && operatorUrl ? createCommandJob(replayCommand(operatorUrl), jobParts) : undefined
+  const obstacle = cli ? (operatorUrl ? null : 'no-database') : 'no-cli'
+  const consumers = Object.keys(services).filter((service) => service !== 'gateway')
+  return {
+    routes: [
+      ...createReplayRoutes({ job: replay, obstacle, services: consumers }),
+      ...createSimulationRoutes(simulation),
+    ],
+    stop: async () => void (await Promise.all([replay?.close(), simulation?.close()])),
+  }
+}

@@ -1,0 +1,53 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { readConsoleConfig } from './config.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+const URL = 'http://127.0.0.1:1'
+const GIVEN = {
+  KAFKA_BROKERS: 'one:9092',
+  KAFKA_SASL_MECHANISM: 'plain',
+  KAFKA_SASL_USERNAME: 'nextvisit',
+  KAFKA_SASL_PASSWORD: 'of-kafka',
+  INTERNAL_PORT: '1',
+  INTERNAL_TOKEN: 'the-internal-token',
+  CONSOLE_TOKEN: 'the-operators-token',
+  CONSOLE_VIEWER_TOKEN: 'the-viewers-token',
+  CONSOLE_CLI: '/app/main.ts',
+  CONSOLE_OPERATOR_DATABASE_URL: 'postgresql://operator:secret@host:5432/nextvisit',
+  GATEWAY_INTERNAL_URLS: URL,
+  USER_PROJECTOR_URLS: URL,
+  TRAIT_REGISTRY_URLS: URL,
+  METERING_URLS: URL,
+  FORM_TRIGGER_EVALUATOR_URLS: URL,
+}
+
+function read(env: Readonly<Record<string, string>>) {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  return readConsoleConfig()
+}
+
+it('hands to commands how to reach the log, and no token or database of its own', () => {
+  const { commandEnvironment, cliEntry, operatorUrl } = read({ ...GIVEN, NODE_OPTIONS: '--max-old-space-size=64' })
+  expect(commandEnvironment).toMatchObject({ KAFKA_BROKERS: 'one:9092', KAFKA_SASL_PASSWORD: 'of-kafka' })
+  const names = Object.keys(commandEnvironment).filter((name) => !name.startsWith('KAFKA_'))
+  expect(names.filter((name) => name !== 'NODE_EXTRA_CA_CERTS')).toEqual([])
+  expect({ cliEntry, operatorUrl }).toEqual({
+    cliEntry: GIVEN.CONSOLE_CLI,
+    operatorUrl: GIVEN.CONSOLE_OPERATOR_DATABASE_URL,
+  })
+})
+
+it('starts no commands unless it is told how', () => {
+  expect(read({ ...GIVEN, CONSOLE_CLI: '', CONSOLE_OPERATOR_DATABASE_URL: '' })).toMatchObject({
+    cliEntry: undefined,
+    operatorUrl: undefined,
+  })
+})
+
+const readWrongAddress = () => read({ ...GIVEN, CONSOLE_OPERATOR_DATABASE_URL: 'secret@host' })
+
+it('refuses an operator address that is none, without repeating it', () => {
+  expect(readWrongAddress).toThrow('CONSOLE_OPERATOR_DATABASE_URL is wrong: must be an address like postgresql://')
+  expect(readWrongAddress).not.toThrow('secret@host')
+})

@@ -1,0 +1,51 @@
+import { DryRunLine, type FormTallies } from '@nextvisit/contracts'
+import type { SimulatedSide, SimulationOutcome, StartSimulation } from '../api/simulation.ts'
+import type { CommandKind } from '../commands/command-job.ts'
+import { GATE_REASONS } from '../forms/gate-reasons.ts'
+
+/** Of each topic. What a user did before them is not known then. */
+export const MAX_RECORDS = 500_000
+/** If each of those records is of another user, they take 600 MB. */
+const MAX_HEAP_MB = 1_024
+
+export interface SimulationResult {
+  readonly days: number
+  readonly outcome: SimulationOutcome | null
+}
+
+/** `nextvisit forms dry-run`, which gets the file on standard input. It uses no database. */
+export const simulationCommand: CommandKind<StartSimulation, DryRunLine, SimulationResult> = {
+  name: 'simulation',
+  argsOf: ({ days }) => ['forms', 'dry-run', '-', '--from', `${days}d`, '--max-records', String(MAX_RECORDS), '--json'],
+  inputOf: ({ workspace }) => workspace,
+  maxHeapMb: MAX_HEAP_MB,
+  line: DryRunLine,
+  begin: ({ days }) => ({ days, outcome: null }),
+  evolve: (so, line) => (line.type === 'outcome' ? { ...so, outcome: outcomeOf(line) } : so),
+  outcomeOf: ({ outcome }) => (outcome ? 'simulated' : undefined),
+}
+
+function outcomeOf(line: Extract<DryRunLine, { type: 'outcome' }>): SimulationOutcome {
+  const { from, to, records, unreadable, users, since, projects } = line
+  return {
+    from,
+    to,
+    records,
+    unreadable,
+    users,
+    since,
+    projects: projects.map(({ forms, ...project }) => ({
+      ...project,
+      forms: forms.map(({ form, proposed, today }) => ({ form, edited: sideOf(proposed), today: sideOf(today) })),
+    })),
+  }
+}
+
+function sideOf(tallies: FormTallies | null): SimulatedSide | null {
+  if (!tallies) return null
+  const { refused, ...counts } = tallies
+  return {
+    ...counts,
+    stops: refused.map(({ reason, times }) => ({ reason, words: GATE_REASONS[reason], times })),
+  }
+}

@@ -1,0 +1,52 @@
+/** A program for command-job.int.spec.ts that prints lines as the commands of `nextvisit` do. */
+import { text } from 'node:stream/consumers'
+
+const say = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`)
+const hang = (): void => {
+  say({ type: 'progress', share: 0, records: 0, perSecond: 0, secondsLeft: null })
+  setInterval(() => {}, 60_000)
+}
+const [, , what = '', ...args] = process.argv
+
+const scenarios = new Map<string, () => unknown>([
+  [
+    'tell',
+    async () => {
+      process.stdout.write('This is no line of JSON.\n')
+      say({ type: 'progress', share: 0.5, records: 10, perSecond: 5, secondsLeft: 2 })
+      // oxlint-disable-next-line node/no-process-env -- the spec asks what a command is given
+      const environment = Object.keys(process.env).toSorted()
+      say({ type: 'told', args, environment, input: await text(process.stdin) })
+    },
+  ],
+  [
+    'fail',
+    () => {
+      say({ type: 'error', code: 'REPLAY_RUNS', message: 'Another replay runs.', faults: [] })
+      process.exitCode = 1
+    },
+  ],
+  [
+    'break',
+    () => {
+      process.stderr.write('It broke.\n')
+      process.exitCode = 2
+    },
+  ],
+  [
+    'chatter',
+    () => {
+      process.stdout.write('x'.repeat(5 * 2 ** 20))
+      setInterval(() => {}, 60_000)
+    },
+  ],
+  ['hang', hang],
+  [
+    'hang on',
+    () => {
+      process.on('SIGTERM', () => {})
+      hang()
+    },
+  ],
+])
+await scenarios.get(what)?.()

@@ -1,0 +1,79 @@
+import type { ReplayResult } from '../../../src/api/replay.ts'
+import { figure } from '../parts/figures.ts'
+import { TableCard } from '../parts/table-card.tsx'
+
+type Tables = NonNullable<ReplayResult['tables']>
+
+/** What a replay found: each table's rows, and some of those that differ. */
+export function Comparison({ tables }: { readonly tables: Tables }) {
+  const differing = tables.filter(({ examples }) => examples.length > 0)
+  const left = tables.filter(({ notCompared }) => notCompared !== null)
+  return (
+    <>
+      <TableCard title="Live and rebuilt rows">
+        <thead>
+          <tr>
+            <th scope="col">Table</th>
+            <th scope="col" className="right">
+              Live
+            </th>
+            <th scope="col" className="right">
+              Rebuilt
+            </th>
+            <th scope="col" className="right">
+              Live without an equal one
+            </th>
+            <th scope="col" className="right">
+              Rebuilt without an equal one
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {tables.map(({ table, liveRows, rebuiltRows, onlyLive, onlyRebuilt }) => (
+            <tr key={table}>
+              <th scope="row">{table}</th>
+              <td className="right num">{figure(liveRows)}</td>
+              <td className="right num">{figure(rebuiltRows)}</td>
+              <td className={onlyLive > 0 ? 'right num differs' : 'right num'}>{figure(onlyLive)}</td>
+              <td className={onlyRebuilt > 0 ? 'right num differs' : 'right num'}>{figure(onlyRebuilt)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </TableCard>
+      {differing.length > 0 && <Examples tables={differing} />}
+      {left.map(({ table, notCompared }) => (
+        <p key={table} className="quiet hint">
+          Not compared: {table}.{notCompared}
+        </p>
+      ))}
+    </>
+  )
+}
+
+function Examples({ tables }: { readonly tables: Tables }) {
+  const hasMore = tables.some(({ examples, onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > examples.length * 2)
+  return (
+    <TableCard title={hasMore ? 'Some of the rows that differ' : 'Rows that differ'}>
+      <thead>
+        <tr>
+          <th scope="col">Table</th>
+          <th scope="col">Key</th>
+          <th scope="col">How</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tables.flatMap(({ table, examples }) =>
+          examples.map(({ key, kind, columns }) => (
+            <tr key={`${table} ${key}`}>
+              <th scope="row">{table}</th>
+              <td className="value key">
+                <code>{key}</code>
+              </td>
+              <td>{kind === 'differs' ? `differs in ${columns.join(', ')}` : kind}</td>
+            </tr>
+          )),
+        )}
+      </tbody>
+    </TableCard>
+  )
+}

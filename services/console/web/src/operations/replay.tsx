@@ -1,0 +1,108 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReplayAnswer } from '../../../src/api/replay.ts'
+import { useSession } from '../app/session.ts'
+import { OnTerminal } from '../parts/command-run.tsx'
+import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { ReplayRun } from './replay-run.tsx'
+import { Sections } from './sections.tsx'
+import { needsRestart, SwapForm } from './swap-form.tsx'
+import { useReplay, useStartReplay } from './use-replay.ts'
+
+/** Rebuild a consumer's read models beside the live ones, compare, and swap them. */
+export function Replay() {
+  const { data, error, refetch } = useReplay()
+  const { data: session } = useSession()
+  const isOperator = session?.role === 'operator'
+  return (
+    <>
+      <Sections />
+      <p className="quiet lead">
+        A replay folds the whole log again, with the consumer's present code, into tables beside the live ones, and
+        compares both row by row. It mends read models that are wrong, or whose rules have changed. The consumer keeps
+        running, and nothing is queued, delivered, published or metered. Runbook: docs/runbooks/replay.md
+      </p>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data ? <Content answer={data} isOperator={isOperator} /> : !error && <Loading what="the last replay" />}
+    </>
+  )
+}
+
+interface ContentProps {
+  readonly answer: ReplayAnswer
+  readonly isOperator: boolean
+}
+
+function Content({ answer, isOperator }: ContentProps) {
+  const { run, obstacle } = answer
+  const mayStart = isOperator && obstacle === null
+  const canSwap = run !== null && run.endedAt !== null && (run.goal === 'swap' || run.outcome !== null)
+  return (
+    <>
+      <Start answer={answer} isOperator={isOperator} />
+      {run ? (
+        <ReplayRun run={run} mayStop={mayStart} />
+      ) : (
+        obstacle === null && <EmptyNote>No replay was started here since this console runs.</EmptyNote>
+      )}
+      {run && mayStart && canSwap && run.outcome?.outcome !== 'swapped' && <SwapForm key={run.startedAt} run={run} />}
+    </>
+  )
+}
+
+const OBSTACLES = {
+  'no-cli': 'This console starts no commands, since CONSOLE_CLI is not set. Run a replay on a terminal:',
+  'no-database':
+    'This console has no rights to create schemas, since CONSOLE_OPERATOR_DATABASE_URL is not set. Run a replay on a terminal:',
+}
+
+function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps) {
+  const { consumer } = useSearch({ from: '/operations/replay' })
+  const navigate = useNavigate()
+  const start = useStartReplay()
+  const chosen = services.find((service) => service === consumer) ?? services[0] ?? ''
+  const isRunning = run !== null && run.endedAt === null
+  const restart = run?.service === chosen && needsRestart(run)
+  const choose = (service: string) =>
+    void navigate({ to: '/operations/replay', replace: true, search: { consumer: service } })
+  return (
+    <>
+      <form
+        className="card find"
+        onSubmit={(event) => {
+          event.preventDefault()
+          start.mutate({ service: chosen, goal: 'compare', acceptDifferences: false, restart })
+        }}
+      >
+        <label>
+          Consumer
+          <select value={chosen} onChange={(event) => choose(event.target.value)}>
+            {services.map((service) => (
+              <option key={service}>{service}</option>
+            ))}
+          </select>
+        </label>
+        {isOperator && obstacle === null && (
+          <button type="submit" className="primary" disabled={isRunning || start.isPending}>
+            {restart ? 'Compare, and start over' : 'Compare'}
+          </button>
+        )}
+        <p className="quiet wide">
+          {isOperator
+            ? 'Comparing changes nothing. It needs disk space for a second set of the read models while it runs.'
+            : 'Only operators start a replay.'}
+        </p>
+      </form>
+      {start.error && <ErrorNote error={start.error} />}
+      {obstacle !== null && (
+        <OnTerminal
+          why={OBSTACLES[obstacle]}
+          commands={[
+            `nextvisit replay ${chosen} --dry-run              # compare, and change nothing`,
+            `nextvisit replay ${chosen}                        # swap if equal`,
+            `nextvisit replay ${chosen} --accept-differences   # swap also if not equal`,
+          ]}
+        />
+      )}
+    </>
+  )
+}

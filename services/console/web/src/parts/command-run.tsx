@@ -1,0 +1,85 @@
+import type { ReactNode } from 'react'
+import type { CommandRunAnswer, Failure } from '../../../src/api/commands.ts'
+import { figure, seconds } from './figures.ts'
+import { Time } from './time.tsx'
+
+/** While a command runs its state is asked often, else now and then: somebody else may start one. */
+const RUNNING_AGAIN_AFTER_MS = 1_000
+const IDLE_AGAIN_AFTER_MS = 10_000
+
+export function askAgainAfterMs(run: CommandRunAnswer | null | undefined): number {
+  return run && run.endedAt === null ? RUNNING_AGAIN_AFTER_MS : IDLE_AGAIN_AFTER_MS
+}
+
+/** Who started it and when, and whether it still runs. */
+export function RunTimes({ run: { by, startedAt, endedAt } }: { readonly run: CommandRunAnswer }) {
+  return (
+    <p className="quiet">
+      Started by {by} at <Time at={startedAt} />
+      {endedAt ? (
+        <>
+          , ended at <Time at={endedAt} />
+        </>
+      ) : (
+        '. It goes on when you leave this page'
+      )}
+      .
+    </p>
+  )
+}
+
+export interface RunProgressProps {
+  readonly run: CommandRunAnswer
+  /** What it does now, such as `Folding the log`. */
+  readonly doing: string
+  /** Of how many records; null: not known. */
+  readonly total: number | null
+  /** Absent for those who may not stop it. */
+  readonly onStop?: (() => void) | undefined
+}
+
+/** How far a command is. */
+export function RunProgress({ run: { progress }, doing, total, onStop }: RunProgressProps) {
+  const share = progress?.share ?? 0
+  return (
+    <div className="run-progress">
+      <div className="run-doing">
+        <output>{doing} …</output>
+        {onStop && (
+          <button type="button" onClick={onStop}>
+            Stop
+          </button>
+        )}
+      </div>
+      <progress max={1} value={share} aria-label={doing} />
+      {progress && (
+        <p className="quiet num">
+          {Math.floor(share * 100)} % · {figure(progress.records)}
+          {total === null ? '' : ` of ${figure(Math.max(total, progress.records))}`} records ·{' '}
+          {figure(progress.perSecond)} records/s
+          {progress.secondsLeft !== null && progress.secondsLeft > 0 && ` · ${seconds(progress.secondsLeft)} left`}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Why a command ended without a result. */
+export function RunFailure({ failure, children }: { readonly failure: Failure; readonly children?: ReactNode }) {
+  return (
+    <div className="note error" role="alert">
+      <span>{failure.message}</span>
+      {children}
+    </div>
+  )
+}
+
+/** Where the console does not start a command: why, and the command. */
+export function OnTerminal({ why, commands }: { readonly why: ReactNode; readonly commands: readonly string[] }) {
+  return (
+    <section className="card on-terminal" aria-label="On a terminal">
+      <p>{why}</p>
+      <pre>{commands.join('\n')}</pre>
+    </section>
+  )
+}

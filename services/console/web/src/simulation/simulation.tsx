@@ -1,0 +1,134 @@
+import { Link } from '@tanstack/react-router'
+import { useRef, useState } from 'react'
+import type { SimulationAnswer } from '../../../src/api/simulation.ts'
+import { useSession } from '../app/session.ts'
+import { OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
+import { figure } from '../parts/figures.ts'
+import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { Outcome, Reading } from './outcome.tsx'
+import { StartForm } from './start-form.tsx'
+import { useSimulation, useStopSimulation } from './use-simulation.ts'
+
+/** What would have become of an edited workspace file's forms over the last days, beside those that are applied today. */
+export function Simulation() {
+  const { data, error, refetch } = useSimulation()
+  const { data: session } = useSession()
+  return (
+    <>
+      <nav aria-label="Where you are" className="crumbs">
+        <Link to="/forms">Forms</Link> / Simulation
+      </nav>
+      <header className="page-head">
+        <h1>Simulation</h1>
+        <p className="quiet">
+          Try an edited workspace file on the records of the last days, before you apply it: for how many users its
+          forms would have been queued, and how often a visit would have shown them, beside the forms that are applied
+          today. It changes nothing.
+        </p>
+      </header>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data ? (
+        <Content answer={data} isOperator={session?.role === 'operator'} />
+      ) : (
+        !error && <Loading what="the last simulation" />
+      )}
+    </>
+  )
+}
+
+function Content({ answer, isOperator }: { readonly answer: SimulationAnswer; readonly isOperator: boolean }) {
+  const { run, canStart, maxRecords } = answer
+  const [workspace, setWorkspace] = useState('')
+  const editor = useRef<HTMLTextAreaElement>(null)
+  const mayStart = isOperator && canStart
+  return (
+    <>
+      {mayStart && (
+        <StartForm
+          editor={editor}
+          workspace={workspace}
+          onEdit={setWorkspace}
+          isRunning={run !== null && run.endedAt === null}
+        />
+      )}
+      {!isOperator && <p className="quiet">Only operators start a simulation. The last one is below.</p>}
+      {!canStart && (
+        <OnTerminal
+          why="This console starts no commands, since CONSOLE_CLI is not set. Run a simulation on a terminal:"
+          commands={['nextvisit forms dry-run workspace.yaml --from 7d']}
+        />
+      )}
+      {run ? (
+        <Run run={run} mayStop={mayStart} onLine={(line) => showLine(editor.current, line)} />
+      ) : (
+        canStart && <EmptyNote>No simulation was started since this console runs.</EmptyNote>
+      )}
+      <p className="quiet hint">
+        A simulation reads the newest {figure(maxRecords)} records of each topic. Where the log is longer, it says since
+        when it has read everything; nextvisit forms dry-run reads the whole log.
+      </p>
+    </>
+  )
+}
+
+interface RunProps {
+  readonly run: NonNullable<SimulationAnswer['run']>
+  readonly mayStop: boolean
+  readonly onLine: (line: number) => void
+}
+
+function Run({ run, mayStop, onLine }: RunProps) {
+  const stop = useStopSimulation()
+  const { days, endedAt, failure, outcome } = run
+  return (
+    <>
+      <section className="card run" aria-labelledby="run">
+        <h2 id="run">Simulation of the last {days === 1 ? 'day' : `${days} days`}</h2>
+        <RunTimes run={run} />
+        {endedAt === null && (
+          <RunProgress
+            run={run}
+            doing="Reading the log"
+            total={null}
+            onStop={mayStop ? () => stop.mutate() : undefined}
+          />
+        )}
+        {stop.error && <ErrorNote error={stop.error} />}
+        {failure && (
+          <RunFailure
+            failure={failure.faults.length === 0 ? failure : { ...failure, message: faultyFile(failure.faults.length) }}
+          />
+        )}
+        {failure && failure.faults.length > 0 && (
+          <ul className="faults" aria-label="Faults of the file">
+            {failure.faults.map(({ line, path, message }) => (
+              <li key={`${line} ${path} ${message}`}>
+                <button type="button" onClick={() => onLine(line)}>
+                  Line {line}
+                </button>
+                <span>
+                  {path && <code>{path}</code>} {message}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {outcome && <Reading outcome={outcome} />}
+      </section>
+      {outcome && <Outcome outcome={outcome} />}
+    </>
+  )
+}
+
+function faultyFile(faults: number): string {
+  return `The file has ${faults === 1 ? 'one fault' : `${faults} faults`}. Nothing was simulated.`
+}
+
+/** Selects a line of the file that is being edited. */
+function showLine(editor: HTMLTextAreaElement | null, line: number): void {
+  if (!editor) return
+  const lines = editor.value.split('\n')
+  const begin = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0)
+  editor.focus()
+  editor.setSelectionRange(begin, begin + (lines[line - 1]?.length ?? 0))
+}

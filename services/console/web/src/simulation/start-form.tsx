@@ -1,0 +1,89 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type RefObject, useState } from 'react'
+import { ErrorNote } from '../parts/notes.tsx'
+import { useStartSimulation } from './use-simulation.ts'
+
+/** As the server bounds it. */
+const MAX_CHARACTERS = 262_144
+const MAX_DAYS = 90
+const DEFAULT_DAYS = 7
+
+export interface StartFormProps {
+  readonly editor: RefObject<HTMLTextAreaElement | null>
+  readonly workspace: string
+  readonly onEdit: (workspace: string) => void
+  readonly isRunning: boolean
+}
+
+export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormProps) {
+  const { days = DEFAULT_DAYS } = useSearch({ from: '/forms/simulation' })
+  const navigate = useNavigate()
+  const start = useStartSimulation()
+  const [tooLong, setTooLong] = useState<Error>()
+
+  async function read(file: File | undefined): Promise<void> {
+    if (!file) return
+    const isTooLong = file.size > MAX_CHARACTERS
+    setTooLong(isTooLong ? new Error(`${file.name} has more than ${MAX_CHARACTERS / 1_024} KiB.`) : undefined)
+    if (!isTooLong) onEdit(await file.text())
+  }
+
+  return (
+    <form
+      className="card simulate"
+      onSubmit={(event) => {
+        event.preventDefault()
+        start.mutate({ workspace, days })
+      }}
+    >
+      <label>
+        <span>
+          Edited workspace file{' '}
+          <span className="quiet">
+            (YAML, as for nextvisit apply; keys and signing secrets in it are not looked up)
+          </span>
+        </span>
+        <textarea
+          ref={editor}
+          required
+          rows={14}
+          wrap="off"
+          spellCheck={false}
+          autoComplete="off"
+          maxLength={MAX_CHARACTERS}
+          placeholder={'organizations:\n  - id: demo\n    projects:\n      - id: shop\n        forms: …'}
+          value={workspace}
+          onChange={(event) => onEdit(event.target.value)}
+        />
+      </label>
+      <div className="simulate-row">
+        <label>
+          Or choose a file
+          <input type="file" accept=".yaml,.yml" onChange={(event) => void read(event.target.files?.[0])} />
+        </label>
+        <label>
+          Days
+          <input
+            type="number"
+            required
+            min={1}
+            max={MAX_DAYS}
+            value={days}
+            onChange={(event) =>
+              void navigate({
+                to: '/forms/simulation',
+                replace: true,
+                search: { days: event.target.valueAsNumber || undefined },
+              })
+            }
+          />
+        </label>
+        <button type="submit" className="primary" disabled={isRunning || start.isPending}>
+          Simulate
+        </button>
+      </div>
+      {tooLong && <ErrorNote error={tooLong} />}
+      {start.error && <ErrorNote error={start.error} />}
+    </form>
+  )
+}

@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Page } from '@nextvisit/testing/browser'
+import { Client } from 'pg'
+import { describe, expect, it } from 'vitest'
+import { consoleStack, cookieOf, faultsOf, find, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
+
+const CONSUMER = 'user-projector'
+const EQUAL = 'Rebuilt and live rows are equal.'
+/** A rebuild of the whole product's log, on a machine that does other things, too. */
+const WITHIN = { timeout: 90_000 }
+/** The lock that a replay holds: "NVRP" and a hash of the schema's name. */
+const LOCK = "pg_advisory_lock(1314280016, hashtext('users'))"
+
+/** Works on the live tables of the user projector, as its own role. */
+async function inDatabase<Answer>(work: (client: Client) => Promise<Answer>): Promise<Answer> {
+  const client = new Client({ connectionString: consoleStack().databaseUrls.get('USER_PROJECTOR_DATABASE_URL') })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+async function openReplay(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Operations' }).click()
+  await page.getByRole('link', { name: 'Replay' }).click()
+  await page.getByLabel('Consumer').selectOption(CONSUMER)
+}
+
+async function compare(page: Page): Promise<void> {
+  await openReplay(page)
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.getByRole('heading', { name: `Comparison of ${CONSUMER}` }).waitFor()
+}
+
+/** How often ada checked out, by the live tables. */
+const countEvents = () =>
+  inDatabase(async (client) => {
+    const { rows } = await client.query<{ count: number }>('SELECT sum(count)::int AS count FROM users.user_events')
+    return rows[0]?.count
+  })
+
+export function describeConsoleReplay(): void {
+  describe('a replay from the console', { timeout: 240_000 }, () => {
+    it('compares, swaps, and says who did it', async () => {
+      const page = await signIn(theConsole().token)
+      await tryAsUser(page, 'rita@example.com')
+      await page.getByRole('button', { name: 'Track' }).click()
+      await page.getByText('"formsQueued": 1').waitFor()
+      await compare(page)
+      await page.getByText(EQUAL).waitFor(WITHIN)
+      expect(page.url()).toContain(`operations/replay?consumer=${CONSUMER}`)
+      await page.getByRole('row', { name: /^users / }).waitFor()
+      await page.getByText('Not compared: users.').waitFor()
+      expect(await faultsOf(page)).toEqual([])
+
+      await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
+      await page.getByRole('heading', { name: `Swap the read models of ${CONSUMER}?` }).waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      await page.getByText(`${EQUAL} Swapped; folds waited`).waitFor(WITHIN)
+      expect(await page.getByRole('img', { name: 'done' }).count()).toBe(5)
+      expect(await faultsOf(page)).toEqual([])
+
+      // The tables that came in its place answer.
+      await find(page, 'rita@example.com')
+      await page.getByRole('heading', { name: 'rita@example.com' }).waitFor()
+      const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
+      expect(log).toMatch(
+        /"action":"replay\/start","role":"operator","by":"Grace".*"service":"user-projector","goal":"swap"/,
+      )
+      expect(log).toMatch(/"action":"replay ended","role":"operator","by":"Grace".*"outcome":"swapped"/)
+    })
+
+    it('swaps nothing where rows differ, until somebody says that the rebuilt ones are right', async () => {
+      const page = await signIn(theConsole().token)
+      await compare(page)
+      await page.getByText(EQUAL).waitFor(WITHIN)
+      const before = await countEvents()
+      await inDatabase((client) =>
+        client.query(
+          `UPDATE users.user_events SET count = count + 5 WHERE ctid = (SELECT min(ctid) FROM users.user_events)`,
+        ),
+      )
+      await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
+      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      await page.getByText('1 table differs. So nothing was swapped.').waitFor(WITHIN)
+      await page.getByRole('row', { name: /^user_events organization=demo.* differs in count$/ }).waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      expect(await countEvents()).toBe((before ?? 0) + 5)
+
+      await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
+      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      // The browser asks for the acceptance; nothing was sent.
+      expect(await page.getByRole('heading', { name: `Swap the read models of ${CONSUMER}?` }).count()).toBe(1)
+      await page.getByLabel('Swap although rows of 1 table differ').check()
+      expect(await faultsOf(page)).toEqual([])
+      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      await page.getByText('1 table differs. Swapped; folds waited').waitFor(WITHIN)
+      expect(await countEvents()).toBe(before)
+    })
+
+    it('says that another replay runs, which was started on a terminal', async () => {
+      const page = await signIn(theConsole().token)
+      await inDatabase(async (client) => {
+        await client.query(`SELECT ${LOCK}`)
+        await compare(page)
+        await page.getByRole('alert').getByText('Another replay of the schema users runs.').waitFor(WITHIN)
+      })
+      expect(await faultsOf(page)).toEqual([])
+    })
+
+    it('shows viewers how one went, and lets them start none', async () => {
+      const page = await signIn(theConsole().viewerToken)
+      await openReplay(page)
+      await page.getByText('Only operators start a replay.').waitFor()
+      await page.getByRole('heading', { name: `Comparison of ${CONSUMER}` }).waitFor()
+      expect(await page.getByRole('button', { name: /Compare|Swap|Stop/ }).count()).toBe(0)
+      expect(await faultsOf(page)).toEqual([])
+      const headers = { ...OWN, origin: theConsole().url, cookie: await cookieOf(page) }
+      for (const [route, body] of [
+        ['replay/start', { service: CONSUMER, goal: 'compare' }],
+        ['replay/stop', {}],
+      ] as const)
+        expect(await send(route, { method: 'POST', headers, body: JSON.stringify(body) })).toEqual({
+          status: 403,
+          error: 'not-allowed',
+        })
+    })
+
+    it('starts nothing but what it knows', async () => {
+      const headers = { ...OWN, origin: theConsole().url, cookie: await cookieOf(await signIn(theConsole().token)) }
+      const start = (body: object) => send('replay/start', { method: 'POST', headers, body: JSON.stringify(body) })
+      expect(await start({ service: '--help', goal: 'compare' })).toEqual({ status: 404, error: 'no-service' })
+      expect(await start({ service: CONSUMER, goal: 'drop' })).toEqual({ status: 400, error: 'bad-input' })
+      expect(await start({ service: CONSUMER, goal: 'compare', args: ['-x'] })).toMatchObject({ status: 400 })
+    })
+  })
+}
