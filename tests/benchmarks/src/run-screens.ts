@@ -26,9 +26,10 @@ const SCREENS: readonly (readonly [path: string, sign: string])[] = [
   [USER_PATH, 'Event Page Viewed'],
   [`${USER_PATH}?tab=forms`, 'survey-0'],
   ['live', 'Page Viewed'],
-  ['forms?project=bench%2Fshop', 'survey-0'],
-  ['forms/bench/shop/survey-0', 'user-'],
-  ['registry?project=bench%2Fshop', 'page_viewed'],
+  ['forms', 'Forms of bench/shop'],
+  ['forms/bench/shop/survey-0', 'Waiting now:'],
+  ['segments', 'The project has no segments.'],
+  ['registry', 'page_viewed'],
   ['operations', 'Partitions of user-events'],
 ]
 

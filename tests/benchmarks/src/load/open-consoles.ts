@@ -5,8 +5,9 @@ import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 const SCREENS: Readonly<Record<string, number>> = {
   overview: 5_000,
   live: 1_000,
-  'forms/bench/shop?hours=24&find=&page=1': 10_000,
-  'segments/bench/shop?page=1': 10_000,
+  'forms/bench/shop': 10_000,
+  'forms/bench/shop/nps': 10_000,
+  'segments/bench/shop': 10_000,
   'registry/bench/shop/usage': 15_000,
   consumers: 5_000,
 }

@@ -63,10 +63,12 @@ function Content({ answer, isOperator }: { readonly answer: SimulationAnswer; re
       ) : (
         canStart && <EmptyNote>No simulation was started since this console runs.</EmptyNote>
       )}
-      <p className="quiet hint">
-        A simulation reads the newest {figure(maxRecords)} records of each topic. Where the log is longer, it says since
-        when it has read everything; nextvisit forms dry-run reads the whole log.
-      </p>
+      {canStart && (
+        <p className="quiet hint">
+          A simulation reads the newest {figure(maxRecords)} records of each topic. Where the log is longer, it says
+          since when it has read everything; nextvisit forms dry-run reads the whole log.
+        </p>
+      )}
     </>
   )
 }

@@ -110,8 +110,11 @@ function Unknown({ organization, project }: { readonly organization: string; rea
         </li>
         <li>Search for the requestId of an identify-user instead: it leads to the user whom that request named.</li>
         <li>
-          A request that was refused leaves no user. The <Link to="/">Overview</Link> counts refusals by reason, and{' '}
-          <code>nextvisit refusals</code> lists the latest.
+          A request that was refused leaves no user.{' '}
+          <Link to="/live" search={{ project: `${organization}/${project}`, outcome: 'refused' }}>
+            See what was refused
+          </Link>
+          , with the reason.
         </li>
       </ul>
     </div>

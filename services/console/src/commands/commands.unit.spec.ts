@@ -1,0 +1,45 @@
+import { createLogger } from '@nextvisit/service-kit'
+import { expect, it } from 'vitest'
+import { createSessions } from '../session/sessions.ts'
+import { createCommands } from './commands.ts'
+
+const operator = createSessions(() => 0).open('operator', 'Grace')
+const services = { gateway: [], 'user-projector': [], 'trait-registry': [], metering: [], 'form-trigger-evaluator': [] }
+
+function givenCommands(cliEntry: string | undefined, operatorUrl: string | undefined) {
+  const logger = createLogger('console', 'silent')
+  const { routes } = createCommands({
+    cliEntry,
+    operatorUrl,
+    commandEnvironment: {},
+    services,
+    nowMs: () => 0,
+    logger,
+  })
+  return async (path: string, input: object = {}) =>
+    routes.find((route) => route.path === path)?.handle(input, operator)
+}
+
+it.each([
+  [undefined, undefined, 'no-cli', false],
+  [undefined, 'postgresql://one', 'no-cli', false],
+  ['main.ts', undefined, 'no-database', true],
+  ['main.ts', 'postgresql://one', null, true],
+] as const)(
+  'says what can be started with the CLI at %s and the database at %s',
+  async (cli, url, obstacle, canStart) => {
+    const call = givenCommands(cli, url)
+    const consumers = ['user-projector', 'trait-registry', 'metering', 'form-trigger-evaluator']
+    expect(await call('replay')).toMatchObject({ answer: { obstacle, services: consumers, run: null } })
+    expect(await call('simulation')).toMatchObject({ answer: { canStart, run: null } })
+  },
+)
+
+it('starts nothing where it is not told how', async () => {
+  const call = givenCommands(undefined, undefined)
+  const refused = { outcome: 'refused', status: 409, error: 'not-here' }
+  expect(await call('replay/start', { service: 'metering', goal: 'compare' })).toMatchObject(refused)
+  expect(await call('simulation/start', { workspace: 'organizations: []', days: 1 })).toMatchObject(refused)
+  expect(await call('replay/stop')).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
+  expect(await call('simulation/stop')).toMatchObject({ outcome: 'refused', error: 'nothing-runs' })
+})
