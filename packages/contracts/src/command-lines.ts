@@ -3,7 +3,7 @@ import { GateReason } from './form-decisions.ts'
 import { Instant, SlugId } from './primitives.ts'
 
 /**
- * What the long commands of `nextvisit` print with `--json`: one object a line, on standard output. The last one is the
+ * What the long commands of `nextvisit` print with `--json-lines`: one object a line, on standard output. The last one is the
  * outcome or the error; where neither comes, the command was interrupted.
  */
 
@@ -58,7 +58,7 @@ export type ReplayComparison = z.infer<typeof ReplayComparison>
 export const ReplayStep = z.enum(['compare', 'carry', 'swap'])
 export type ReplayStep = z.infer<typeof ReplayStep>
 
-/** A line of `nextvisit replay --json`. */
+/** A line of `nextvisit replay --json-lines`. */
 export const ReplayLine = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('begin'),
@@ -90,31 +90,34 @@ export const FormTallies = z.object({
 })
 export type FormTallies = z.infer<typeof FormTallies>
 
-/** A line of `nextvisit forms dry-run --json`. */
+/** What `nextvisit forms dry-run --json` prints. */
+export const DryRunOutcome = z.object({
+  from: Instant,
+  to: Instant,
+  records: count.describe('Read.'),
+  unreadable: count.describe('Those that consumers keep as dead letters.'),
+  since: Instant.nullable().describe('From here on everything was read (--max-records); null: the whole log was.'),
+  users: count,
+  projects: z.array(
+    z.object({
+      organization: SlugId,
+      project: SlugId,
+      forms: z.array(
+        z.object({
+          form: SlugId,
+          proposed: FormTallies.nullable().describe('null: the file removes it.'),
+          today: FormTallies.nullable().describe('null: it is not applied now.'),
+        }),
+      ),
+    }),
+  ),
+})
+export type DryRunOutcome = z.infer<typeof DryRunOutcome>
+
+/** A line of `nextvisit forms dry-run --json-lines`. */
 export const DryRunLine = z.discriminatedUnion('type', [
   ProgressLine,
-  z.object({
-    type: z.literal('outcome'),
-    from: Instant,
-    to: Instant,
-    records: count.describe('Read.'),
-    unreadable: count.describe('Those that consumers keep as dead letters.'),
-    since: Instant.nullable().describe('From here on everything was read (--max-records); null: the whole log was.'),
-    users: count,
-    projects: z.array(
-      z.object({
-        organization: SlugId,
-        project: SlugId,
-        forms: z.array(
-          z.object({
-            form: SlugId,
-            proposed: FormTallies.nullable().describe('null: the file removes it.'),
-            today: FormTallies.nullable().describe('null: it is not applied now.'),
-          }),
-        ),
-      }),
-    ),
-  }),
+  DryRunOutcome.extend({ type: z.literal('outcome') }),
   ErrorLine,
 ])
 export type DryRunLine = z.infer<typeof DryRunLine>

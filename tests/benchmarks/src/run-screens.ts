@@ -25,9 +25,11 @@ const SCREENS: readonly (readonly [path: string, sign: string])[] = [
   ['', 'Time to an answer'],
   [USER_PATH, 'Event Page Viewed'],
   [`${USER_PATH}?tab=forms`, 'survey-0'],
+  ['live', 'Page Viewed'],
   ['forms', 'Forms of bench/shop'],
   ['forms/bench/shop/survey-0', 'Waiting now:'],
   ['segments', 'The project has no segments.'],
+  ['registry', 'page_viewed'],
   ['operations', 'Partitions of user-events'],
 ]
 

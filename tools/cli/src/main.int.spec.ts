@@ -117,7 +117,7 @@ describe('nextvisit', () => {
   })
 
   it('reads a workspace file from standard input', async () => {
-    const line = `printf 'organizations: []\nx: 1\n' | "$0" "$1" forms dry-run - --from 7d --json`
+    const line = `printf 'organizations: []\nx: 1\n' | "$0" "$1" forms dry-run - --from 7d --json-lines`
     const { exitCode, stdout, stderr } = await shell(line)
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,

@@ -9,7 +9,7 @@ export function replayCommand(operatorUrl: string): CommandKind<StartReplay, Rep
     argsOf: ({ service, goal, acceptDifferences, restart }) => [
       'replay',
       service,
-      '--json',
+      '--json-lines',
       ...(goal === 'compare' ? ['--dry-run'] : []),
       ...(acceptDifferences ? ['--accept-differences'] : []),
       ...(restart ? ['--restart'] : []),

@@ -16,7 +16,16 @@ export interface SimulationResult {
 /** `nextvisit forms dry-run`, which gets the file on standard input. It uses no database. */
 export const simulationCommand: CommandKind<StartSimulation, DryRunLine, SimulationResult> = {
   name: 'simulation',
-  argsOf: ({ days }) => ['forms', 'dry-run', '-', '--from', `${days}d`, '--max-records', String(MAX_RECORDS), '--json'],
+  argsOf: ({ days }) => [
+    'forms',
+    'dry-run',
+    '-',
+    '--from',
+    `${days}d`,
+    '--max-records',
+    String(MAX_RECORDS),
+    '--json-lines',
+  ],
   inputOf: ({ workspace }) => workspace,
   maxHeapMb: MAX_HEAP_MB,
   line: DryRunLine,

@@ -1,10 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 
-/** What the pages ask again and again while they are open. A page shows one screen; here each shows all of them. */
-const SCREENS = ['overview', 'consumers', 'forms/bench/shop', 'forms/bench/shop/nps', 'segments/bench/shop']
-/** As the pages do. */
-const AGAIN_AFTER_MS = 5_000
+/** What the pages ask again while they are open, and after how many ms. A page shows one screen; here each shows all of them. */
+const SCREENS: Readonly<Record<string, number>> = {
+  overview: 5_000,
+  live: 1_000,
+  'forms/bench/shop': 10_000,
+  'forms/bench/shop/nps': 10_000,
+  'segments/bench/shop': 10_000,
+  'registry/bench/shop/usage': 15_000,
+  consumers: 5_000,
+}
 
 export interface OpenConsoles {
   /** Resolves to how many answers there were. Rejects where the console did not answer. */
@@ -18,13 +24,13 @@ export async function openConsoles({ console: own }: ThrowAwayStack, people: num
   const ended = new AbortController()
   const headers = { 'content-type': 'application/json', 'x-nextvisit-console': '1', origin: new URL(url).origin }
 
-  const lookAt = async (cookie: string, screen: string): Promise<number> => {
+  const lookAt = async (cookie: string, screen: string, againAfterMs: number): Promise<number> => {
     let answers = 0
     while (!ended.signal.aborted) {
       const { ok, status } = await fetch(`${url}/api/${screen}`, { headers: { ...headers, cookie } })
       if (!ok) throw new Error(`The console answered ${status} for ${screen}`)
       answers += 1
-      await sleep(AGAIN_AFTER_MS, undefined, { signal: ended.signal }).catch(() => undefined)
+      await sleep(againAfterMs, undefined, { signal: ended.signal }).catch(() => undefined)
     }
     return answers
   }
@@ -38,7 +44,9 @@ export async function openConsoles({ console: own }: ThrowAwayStack, people: num
   }
 
   const names = Array.from({ length: people }, (_, index) => `operator ${index + 1}`)
-  const looking = names.flatMap((name) => SCREENS.map(async (screen) => lookAt(await signIn(name), screen)))
+  const looking = names.flatMap((name) =>
+    Object.entries(SCREENS).map(async ([screen, againAfterMs]) => lookAt(await signIn(name), screen, againAfterMs)),
+  )
   // A rejection is seen by `close`.
   const all = Promise.all(looking)
   all.catch(() => undefined)

@@ -188,19 +188,13 @@ describe('nextvisit forms dry-run', () => {
     expect(before.committed).toEqual([])
   })
 
-  it('prints the same as lines of JSON, for one project', async () => {
+  it('prints the same as JSON, for one project', async () => {
     await dryRunForms(
       await fileOf(FILE),
       { from: FROM, to: NOW, project: { organization: 'acme', project: 'shop' }, json: true },
       topics,
     )
-    const lines = printed.map((line) => DryRunLine.parse(JSON.parse(line)))
-    expect(lines.slice(0, -1)).toEqual(
-      lines.slice(0, -1).map(() => expect.objectContaining({ type: 'progress', share: expect.any(Number) })),
-    )
-    expect(lines[0]).toMatchObject({ type: 'progress' })
-    expect(lines.at(-1)).toMatchObject({
-      type: 'outcome',
+    expect(JSON.parse(printed.join(''))).toMatchObject({
       from: at(0),
       to: at(7 * DAY),
       records: FACTS.length + FORM_FACTS.length,
@@ -234,8 +228,20 @@ describe('nextvisit forms dry-run', () => {
     })
   })
 
+  it('prints how it goes and the same outcome as lines of JSON', async () => {
+    const flags = { from: FROM, to: NOW }
+    await dryRunForms(await fileOf(FILE), { ...flags, json: true }, topics)
+    const outcome: unknown = JSON.parse(printed.join(''))
+    printed = []
+    await dryRunForms(await fileOf(FILE), { ...flags, jsonLines: true }, topics)
+    const lines = printed.map((line) => DryRunLine.parse(JSON.parse(line)))
+    expect(lines.at(-1)).toEqual({ type: 'outcome', ...(outcome as object) })
+    expect(lines[0]).toMatchObject({ type: 'progress', share: expect.any(Number) })
+    expect(new Set(lines.slice(0, -1).map(({ type }) => type))).toEqual(new Set(['progress']))
+  })
+
   it('reads only the newest records where it is told to, and says since when', async () => {
-    await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, maxRecords: PARTITIONS, json: true }, topics)
+    await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW, maxRecords: PARTITIONS, jsonLines: true }, topics)
     const outcome = DryRunLine.parse(JSON.parse(printed.at(-1) ?? ''))
     // One record of each partition that has any.
     expect(outcome).toMatchObject({ type: 'outcome', since: expect.stringMatching(/^2.*Z$/) })
@@ -249,7 +255,7 @@ describe('nextvisit forms dry-run', () => {
     vi.stubEnv('SOME_SECRET', 'very-secret')
     const keys = 'keys: [{ name: web, kind: sdk, environment: P, secret: $SOME_SECRET }], signingSecret: $NOT_SET'
     const file = await fileOf(FILE.replace('- id: other', `- id: other\n        ${keys.replace('], ', ']\n        ')}`))
-    await dryRunForms(file, { from: FROM, to: NOW, json: true }, topics)
+    await dryRunForms(file, { from: FROM, to: NOW, jsonLines: true }, topics)
     expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({ type: 'outcome' })
     expect(printed.join('')).not.toContain('SECRET')
   })
@@ -264,7 +270,7 @@ describe('nextvisit forms dry-run', () => {
     const invalid = await fileOf('organizations:\n  - id: acme\n    projects: [{ id: shop, formz: [] }]\n')
     await expect(dryRunForms(invalid, { from: FROM, to: NOW }, topics)).rejects.toMatchObject({ exitCode: 2 })
     expect(complaints.mock.calls[0]?.[0]).toContain('workspace.yaml:3: ')
-    await expect(dryRunForms(invalid, { from: FROM, to: NOW, json: true }, topics)).rejects.toThrow('one fault')
+    await expect(dryRunForms(invalid, { from: FROM, to: NOW, jsonLines: true }, topics)).rejects.toThrow('one fault')
     expect(ErrorLine.parse(JSON.parse(printed.at(-1) ?? ''))).toMatchObject({
       code: 'INVALID_WORKSPACE',
       faults: [{ line: 3, path: 'organizations[0].projects[0].formz', message: 'is not a member that is known here' }],

@@ -3,11 +3,12 @@ import { Duration, durationMs, type OrganizationConfig, TOPICS } from '@nextvisi
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
-import { type DryRun, dryRunLineOf, printDryRun } from '../forms-dry-run/print-dry-run.ts'
+import { type DryRun, dryRunAsJson, printDryRun } from '../forms-dry-run/print-dry-run.ts'
 import { readPast, type Topics } from '../forms-dry-run/read-past.ts'
 import { type ComparedProject, createSimulation } from '../forms-dry-run/simulate-forms.ts'
 import { createProgressLines, endedByLine, printLine } from '../json-lines.ts'
 import { parseCount, parseInstant, parseProject, type ProjectOption } from '../options.ts'
+import { print } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { readWorkspaceWithoutSecrets } from '../workspace/read-workspace.ts'
 
@@ -18,6 +19,7 @@ export interface DryRunFlags {
   readonly project?: ProjectOption
   readonly maxRecords?: number
   readonly json?: true
+  readonly jsonLines?: true
 }
 
 export function formsCommand(): Command {
@@ -37,7 +39,8 @@ function dryRunCommand(): Command {
     .option('--to <when>', 'and received before this time; default: now', parsePast)
     .option('--project <organization/project>', 'only this project', parseProject)
     .option('--max-records <count>', 'read only about so many of the newest records of each topic', parseCount)
-    .option('--json', 'for programs: a line of JSON each')
+    .option('--json', 'for scripts')
+    .option('--json-lines', 'for programs that show progress: a line of JSON each')
     .addHelpText(
       'after',
       `
@@ -46,10 +49,11 @@ rules. The queue and the times at which forms were shown start as they were then
 the form that it is offered. TODAY: the same for the forms that are applied now. The command changes nothing: it publishes
 and commits nothing, and uses no database. Keys and signing secrets of the file are not looked up.
 
-USERS: users for whom the form would have been queued. QUEUED: how often. EVALUATED: how often one of its triggers matched.DELIVERED: how often a visit showed it.
+USERS: users for whom the form would have been queued. QUEUED: how often. EVALUATED: how often one of its triggers matched.
+DELIVERED: how often a visit showed it.
 With --max-records, what users did before is not known. Then conditions, counts and frequencies are only right for users whose
 records are all there.
---json prints one object a line: type progress (share, records, perSecond, secondsLeft), then outcome or error
+--json prints one object. --json-lines prints one a line: type progress (share, records, perSecond, secondsLeft), then outcome or error
 (code, message, faults of the file with line, path and message).
 
 Exits with 0 if done, 1 if the log is unavailable, 2 if the file is invalid or the arguments are wrong.
@@ -57,30 +61,31 @@ Exits with 0 if done, 1 if the log is unavailable, 2 if the file is invalid or t
 Example:
   nextvisit forms dry-run workspace.yaml --from 7d
   nextvisit forms dry-run workspace.yaml --from 2026-11-01T00:00:00Z --to 12h --project acme/shop
-  nextvisit forms dry-run workspace.yaml --from 90m --json | jq 'select(.type == "outcome").projects[].forms[] | {form, users: .proposed.users}'`,
+  nextvisit forms dry-run workspace.yaml --from 90m --json | jq '.projects[].forms[] | {form, users: .proposed.users}'`,
     )
     .action((file: string, flags: DryRunFlags) => dryRunForms(file, flags))
 }
 
 /** Runs the command. Specs pass their own `topics`. */
 export async function dryRunForms(file: string, flags: DryRunFlags, topics: Topics = TOPICS): Promise<void> {
-  const isJson = flags.json === true
-  await endedByLine(isJson, async () => {
+  const { json = false, jsonLines = false } = flags
+  await endedByLine(jsonLines, async () => {
     const found = await simulate(file, flags, topics)
-    if (isJson) printLine(dryRunLineOf(found))
+    if (jsonLines) printLine({ type: 'outcome', ...dryRunAsJson(found) })
+    else if (json) print(JSON.stringify(dryRunAsJson(found), null, 2))
     else printDryRun(found)
   })
 }
 
 async function simulate(file: string, flags: DryRunFlags, topics: Topics): Promise<DryRun> {
-  const { from, to = Date.now(), json, maxRecords } = flags
+  const { from, to = Date.now(), jsonLines, maxRecords } = flags
   if (from >= to) throw new CliError('--from must be before --to.', EXIT.usage)
   const organizations = await readWorkspaceWithoutSecrets(file)
   const connection = logConnection(readEnvironment())
   const { state } = await readCatalog(connection, topics.catalog)
   const projects = comparedProjects(organizations, lookupsOf(state).project, flags.project)
   const simulation = createSimulation(projects, { from, to })
-  const progress = json ? createProgressLines() : createProgress()
+  const progress = jsonLines ? createProgressLines() : createProgress()
   const read = await readPast({ connection, topics, simulation, maxRecords, progress })
   return { ...read, users: simulation.users(), period: { from, to }, projects: simulation.result() }
 }

@@ -13,7 +13,7 @@ export interface ReplayFlags {
   readonly dryRun?: true
   readonly acceptDifferences?: true
   readonly restart?: true
-  readonly json?: true
+  readonly jsonLines?: true
 }
 
 export function replayCommand(): Command {
@@ -23,7 +23,7 @@ export function replayCommand(): Command {
     .option('--dry-run', 'compare and swap nothing')
     .option('--accept-differences', 'swap even if the rebuilt rows differ from the live ones')
     .option('--restart', 'start over after an interrupted replay')
-    .option('--json', 'for programs: a line of JSON each')
+    .option('--json-lines', 'for programs: a line of JSON each')
     .addHelpText(
       'after',
       `
@@ -36,7 +36,7 @@ Exits with 0 if it swapped or found both equal, 1 if rows differ and were not ac
 are wrong.
 Until it prints "Swapping", a failure leaves the live read models unchanged. After that, they are completely the old ones or
 completely the rebuilt ones: run it again. DATABASE_URL is the address of a role that may create schemas, as for migrate.
---json prints one object a line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, step
+--json-lines prints one object a line: type begin (records, resumedFrom), progress (share, records, perSecond, secondsLeft), pause, step
 (compare, carry, swap), comparison (tables), then outcome (compared, refused, swapped; isEqual, lockedMs) or error (code, message).
 
 Example:
@@ -49,11 +49,11 @@ async function replay(service: string, flags: ReplayFlags): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(EXIT.failed))
   try {
     const consumer = consumerNamed(service)
-    const report = flags.json ? createReplayLines(consumer) : createReplayText(consumer)
+    const report = flags.jsonLines ? createReplayLines(consumer) : createReplayText(consumer)
     const isFine = await runReplay({ consumer, ...settingsOf(consumer, flags) }, report)
     process.exitCode = isFine ? EXIT.done : EXIT.failed
   } catch (error) {
-    if (flags.json) printLine(errorLineOf(error))
+    if (flags.jsonLines) printLine(errorLineOf(error))
     complain(`\n${describeFailure(error)}`)
     process.exitCode = exitCodeOf(error)
   }

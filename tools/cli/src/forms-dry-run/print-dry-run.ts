@@ -1,4 +1,4 @@
-import type { DryRunLine, FormTallies } from '@nextvisit/contracts'
+import type { DryRunOutcome, FormTallies } from '@nextvisit/contracts'
 import { print, printTable, styled } from '../output.ts'
 import type { ReadPast } from './read-past.ts'
 import type { Period, SimulatedProject } from './simulate-forms.ts'
@@ -69,10 +69,9 @@ function mostlyRefused(tally: FormTally): string {
     .join(', ')
 }
 
-/** For programs. Ids of forms are values, never keys. */
-export function dryRunLineOf({ period, projects, ...counts }: DryRun): DryRunLine {
+/** For scripts and programs. Ids of forms are values, never keys. */
+export function dryRunAsJson({ period, projects, ...counts }: DryRun): DryRunOutcome {
   return {
-    type: 'outcome',
     from: new Date(period.from).toISOString(),
     to: new Date(period.to).toISOString(),
     ...counts,

@@ -54,7 +54,7 @@ it('tells programs in lines of JSON what a replay does, finds and ends with', as
 })
 
 it('ends with a line that says why it could not begin', async () => {
-  const { exitCode, stdout, stderr } = await runNextvisit(['replay', 'nobody', '--json'], {})
+  const { exitCode, stdout, stderr } = await runNextvisit(['replay', 'nobody', '--json-lines'], {})
   expect(exitCode).toBe(2)
   expect(ReplayLine.parse(JSON.parse(stdout))).toMatchObject({
     type: 'error',
