@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { callCarefully } from '@nextvisit/testing/black-box'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeConsoleCatalog } from './console-catalog.ts'
 import { describeConsoleDeadLetters } from './console-dead-letters.ts'
@@ -111,6 +112,21 @@ describe('the console', { timeout: 120_000 }, () => {
     await page.getByRole('tab', { name: 'Forms' }).click()
     await page.getByText('Not queued: the user was not in the audience.').waitFor()
     expect(page.url()).toContain('tab=forms')
+  })
+
+  it('shows a long timeline a part at a time', async () => {
+    const page = await signIn(theConsole().token)
+    await tryAsUser(page, 'carla')
+    const { gatewayUrl, keys } = consoleStack()
+    const items = Array.from({ length: 250 }, () => ({ type: 'track', userName: 'carla', eventName: 'Page Viewed' }))
+    await callCarefully({ gatewayUrl, route: '/v2/admin/batch', apiKey: keys.admin, body: { items } })
+    await find(page, 'carla')
+    await page.getByText('251 entries, the newest first').waitFor()
+    expect(await page.locator('.entry').count()).toBe(200)
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('button', { name: 'Show older entries' }).click()
+    await page.getByText('Identified').waitFor()
+    expect(await page.locator('.entry').count()).toBe(251)
   })
 
   it('shows a script in a userName as text', async () => {

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
@@ -7,10 +8,13 @@ import { Time } from '../parts/time.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
 
 const MAX_DEPTH = 5
+/** More at once would make the page stutter (`pnpm benchmark:screens`). */
+const SHOWN_AT_ONCE = 200
 
 /** Facts, decisions and what became of forms, the newest first. */
 export function Timeline({ path }: { readonly path: string }) {
   const { depth = 1 } = useSearch({ from: '/users/$organization/$project/$userId' })
+  const [mostShown, setMostShown] = useState(SHOWN_AT_ONCE)
   const { data, error, refetch, isFetching } = useQuery({
     queryKey: [`${path}/timeline`, depth],
     queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?depth=${depth}`),
@@ -35,10 +39,20 @@ export function Timeline({ path }: { readonly path: string }) {
         <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>
       ) : (
         <ol className="timeline">
-          {data.entries.map((entry) => (
+          {data.entries.slice(0, mostShown).map((entry) => (
             <Entry key={entry.id} entry={entry} />
           ))}
         </ol>
+      )}
+      {data.entries.length > mostShown && (
+        <div className="pages">
+          <button type="button" onClick={() => setMostShown(mostShown + SHOWN_AT_ONCE)}>
+            Show older entries
+          </button>
+          <span className="quiet">
+            {mostShown} of {data.entries.length} are shown
+          </span>
+        </div>
       )}
       <Reading reading={data.reading} depth={depth} />
     </>
