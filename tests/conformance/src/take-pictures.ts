@@ -38,8 +38,10 @@ async function takePictures(stack: ThrowAwayStack): Promise<void> {
     await signInOn(page, token)
     await runPacedLoad(PER_SECOND, AbortSignal.timeout(LOAD_MS), (sequence) => sendLoad(stack, sequence))
     await take(page, 'overview')
-    await page.getByRole('link', { name: 'Operations' }).click()
-    await take(page, 'operations')
+    for (const name of ['Live', 'Forms', 'Registry and usage', 'Operations']) {
+      await page.getByRole('navigation').getByRole('link', { name, exact: true }).first().click()
+      await take(page, name.toLowerCase().replaceAll(' ', '-'))
+    }
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.getByRole('link', { name: 'Try it' }).click()
     for (const name of ['Identify', 'Track', 'Visit']) {
