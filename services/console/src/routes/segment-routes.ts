@@ -98,7 +98,10 @@ export function createSegmentRoutes({ catalog, segments }: SegmentRoutesParts): 
     input: SegmentPath,
     answer: Nothing,
     logged: ({ organization, project, segmentId }) => ({ organization, project, segmentId }),
-    handle: (path, session) => {
+    handle: async (path, session) => {
+      const found = await findProject(catalog, path)
+      if (found.outcome === 'refused') return found
+      if (!found.project.config.segments.some(({ id }) => id === path.segmentId)) return NO_SEGMENT
       session.revealed.add(nameOf(path))
       return answered({})
     },

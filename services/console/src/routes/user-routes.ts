@@ -3,10 +3,11 @@ import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
 import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
 import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { createAtATime } from '../http/at-a-time.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
 import { maskFor, revealedName } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
-import type { Users } from '../users/users.ts'
+import type { UserLog, Users } from '../users/users.ts'
 import { userAnswerOf } from '../users/user-answer.ts'
 import { findProject, NO_CATALOG, NO_PROJECT } from './find-project.ts'
 
@@ -22,9 +23,18 @@ const NO_REQUEST = refuse(
 )
 const NO_LOG = refuse(503, 'no-log', 'Kafka does not answer, so the log cannot be read. The Overview says more.')
 
+const TOO_MANY_READS = refuse(
+  429,
+  'too-many-reads',
+  'Two pages of this session search the log already. Wait until one has ended, then try again.',
+)
+/** Each reads up to 100,000 records. */
+const READS_AT_A_TIME = 2
+
 /** Projects, and what is known of one user. */
 export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly ApiRoute[] {
   const knownCatalog = () => catalog().catch(() => undefined)
+  const fewAtATime = createAtATime(READS_AT_A_TIME, TOO_MANY_READS)
 
   const listProjects = apiRoute({
     method: 'GET',
@@ -46,8 +56,8 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     role: 'viewer',
     input: FindUser,
     answer: FoundUser,
-    handle: async (asked) => {
-      if ('requestId' in asked) return findByRequest(asked.requestId)
+    handle: async (asked, session) => {
+      if ('requestId' in asked) return fewAtATime(session, () => findByRequest(asked.requestId))
       const { organization, project, userName } = asked
       if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
       const found = await findProject(catalog, asked)
@@ -94,12 +104,13 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     input: TimelineQuery,
     answer: TimelineAnswer,
     handle: async ({ depth, ...path }, session) => {
-      const [log, forms] = await Promise.all([users.readLog(path, depth).catch(() => undefined), users.readForms(path)])
-      if (!log) return NO_LOG
+      const readLog = () => users.readLog(path, depth).then(answered<UserLog>, () => NO_LOG)
+      const [read, forms] = await Promise.all([fewAtATime(session, readLog), users.readForms(path)])
+      if (read.outcome === 'refused') return read
       if (forms.outcome === 'refused') return forms
       const model = modelOf(forms)
       const mask = maskFor(session, revealedName(path))
-      const { facts, formFacts, reading } = log
+      const { facts, formFacts, reading } = read.answer
       const entries = timelineEntriesOf({
         facts,
         formFacts,
@@ -119,7 +130,9 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     input: UserPath,
     answer: z.strictObject({}),
     logged: ({ organization, project, userId }) => ({ organization, project, userId }),
-    handle: (path, session) => {
+    handle: async (path, session) => {
+      const found = await findProject(catalog, path)
+      if (found.outcome === 'refused') return found
       session.revealed.add(revealedName(path))
       return answered({})
     },

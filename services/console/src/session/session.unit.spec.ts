@@ -43,6 +43,14 @@ describe('createSessions', () => {
     expect(sessions.find(other.id)).toBeUndefined()
   })
 
+  it('remembers a thousand names that somebody has asked for, the latest', () => {
+    const { revealed } = createSessions(() => 0).open('viewer', '')
+    for (let id = 0; id < 1_000; id += 1) revealed.add(`user ${id}`)
+    revealed.add('user 0')
+    revealed.add('user 1000')
+    expect(['user 0', 'user 1', 'user 2', 'user 1000'].map(revealed.has)).toEqual([true, false, true, true])
+  })
+
   it('keeps a thousand, the latest', () => {
     const sessions = createSessions(() => 0)
     const first = sessions.open('viewer', '')

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Role } from '../api/session.ts'
+import { createRevealed, type Revealed } from './revealed.ts'
 
 /** Somebody who has signed in. */
 export interface Session {
@@ -11,7 +12,7 @@ export interface Session {
   /** Names the session in the log; nobody can use it. */
   readonly logName: string
   /** Whose personal data a viewer has asked for: users, `organization/project/userId`, members of segments, and dead letters, `metering/12`. */
-  readonly revealed: Set<string>
+  readonly revealed: Revealed
 }
 
 export interface Sessions {
@@ -24,6 +25,8 @@ export const SESSION_MS = 12 * 3_600_000
 /** One more ends the oldest. */
 const MAX_SESSIONS = 1_000
 const ID_BYTES = 32
+/** Of a session. More than anybody looks at in a day. */
+const MAX_REVEALED = 1_000
 
 /** Who is signed in, in memory: a restart signs everybody out. */
 export function createSessions(nowMs: () => number): Sessions {
@@ -32,7 +35,14 @@ export function createSessions(nowMs: () => number): Sessions {
     open: (role, name) => {
       const id = randomBytes(ID_BYTES).toString('base64url')
       const logName = randomBytes(4).toString('hex')
-      const session = { id, role, name, expiresAtMs: nowMs() + SESSION_MS, logName, revealed: new Set<string>() }
+      const session = {
+        id,
+        role,
+        name,
+        expiresAtMs: nowMs() + SESSION_MS,
+        logName,
+        revealed: createRevealed(MAX_REVEALED),
+      }
       sessions.set(id, session)
       const [oldest] = sessions.keys()
       if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest)

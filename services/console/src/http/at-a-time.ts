@@ -1,0 +1,18 @@
+import type { Session } from '../session/sessions.ts'
+import type { ApiRefusal, ApiResult } from './api-route.ts'
+
+/** Begins at most `most` works of a session at a time; answers `refusal` instead of one more. */
+export function createAtATime(most: number, refusal: ApiRefusal) {
+  const running = new WeakMap<Session, number>()
+
+  return async <Answer>(session: Session, work: () => Promise<ApiResult<Answer>>): Promise<ApiResult<Answer>> => {
+    const others = running.get(session) ?? 0
+    if (others >= most) return refusal
+    running.set(session, others + 1)
+    try {
+      return await work()
+    } finally {
+      running.set(session, (running.get(session) ?? 1) - 1)
+    }
+  }
+}

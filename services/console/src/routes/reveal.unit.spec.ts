@@ -1,0 +1,51 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { expect, it } from 'vitest'
+import type { ApiRoute } from '../http/api-route.ts'
+import { createSegments } from '../segments/segments.ts'
+import { createSessions } from '../session/sessions.ts'
+import { createUsers } from '../users/users.ts'
+import { createSegmentRoutes } from './segment-routes.ts'
+import { createUserRoutes } from './user-routes.ts'
+
+const config = organizationConfig({
+  id: 'acme',
+  projects: [{ id: 'shop', segments: [{ id: 'loyal', where: { trait: 'plan', is: 'pro' } }] }],
+})
+const lookups = staticCatalog([config])
+const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
+const nobody: readonly string[] = []
+const routes = [
+  ...createSegmentRoutes({ catalog, segments: createSegments({ baseUrls: nobody, token: '' }) }),
+  ...createUserRoutes({
+    catalog,
+    users: createUsers({
+      connection: { brokers: [], clientId: 'test' },
+      services: { 'user-projector': nobody, 'form-trigger-evaluator': nobody },
+      token: '',
+      partitionCount: 1,
+    }),
+  }),
+]
+const routeOf = (path: string): ApiRoute => {
+  const found = routes.find((route) => route.path === path)
+  if (!found) throw new Error(`There is no route ${path}`)
+  return found
+}
+
+const userId = '00000000-0000-4000-8000-000000000000'
+const SEGMENT = 'segments/:organization/:project/:segmentId/reveal'
+const USER = 'users/:organization/:project/:userId/reveal'
+
+it.each([
+  [SEGMENT, { organization: 'acme', project: 'shop', segmentId: 'loyal' }, 'acme/shop/segment loyal', 'answered'],
+  [SEGMENT, { organization: 'acme', project: 'shop', segmentId: 'gone' }, 'acme/shop/segment gone', 'no-segment'],
+  [SEGMENT, { organization: 'acme', project: 'gone', segmentId: 'loyal' }, 'acme/gone/segment loyal', 'no-project'],
+  [USER, { organization: 'acme', project: 'shop', userId }, `acme/shop/${userId}`, 'answered'],
+  [USER, { organization: 'acme', project: 'gone', userId }, `acme/gone/${userId}`, 'no-project'],
+])('%s of %o remembers only what exists: %s, %s', async (path, input, name, outcome) => {
+  const session = createSessions(() => 0).open('viewer', 'Ada')
+  const result = await routeOf(path).handle(input, session)
+  expect(result.outcome === 'refused' ? result.error : result.outcome).toBe(outcome)
+  expect(session.revealed.has(name)).toBe(outcome === 'answered')
+})
