@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, type FormFact, type KeptRefusal, type UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createPublisher, type LogConnection } from '@nextvisit/log'
+import { createPublisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
-import { createFaultProxy, createTestTopic, listOffsetsApiKey } from '@nextvisit/testing'
+import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { ConsumerProgress } from './folded-up-to.ts'
 import { createLiveFeed, type LiveLook, type LiveSeen } from './live-feed.ts'
@@ -29,7 +29,7 @@ const partitionAt = (nextOffset: number): ConsumerProgress['partitions'] => [
 ]
 
 /** Topics of one partition, the progress of two consumers, and a feed. */
-async function givenFeed(through: Partial<LogConnection> = {}) {
+async function givenFeed() {
   const brokers = inject('kafkaBrokers')
   const [users, forms] = await Promise.all([createTestTopic(brokers), createTestTopic(brokers)])
   const { connection } = users
@@ -41,7 +41,7 @@ async function givenFeed(through: Partial<LogConnection> = {}) {
   const asked = { count: 0, isFailing: false }
   const logged: string[] = []
   const feed = createLiveFeed({
-    connection: { ...connection, ...through },
+    connection,
     readProgress: async () => {
       asked.count += 1
       if (asked.isFailing) throw new TypeError('A bug')
@@ -164,25 +164,6 @@ describe('the feed of Live', () => {
     checkpoints.metering = 1
     checkpoints['user-projector'] = 1
     expect(titlesIn(await see(({ entries }) => entries.length > 0))).toEqual(['Event a'])
-  })
-
-  it('stops while a broker holds its answers back', async () => {
-    const [host, port] = inject('kafkaBrokers').split(',')[0]!.split(':')
-    const proxy = createFaultProxy({ host: host!, port: Number(port) })
-    await proxy.start()
-    onTestFinished(proxy.stop)
-    let held = 0
-    proxy.onResponse(({ apiKey }) => {
-      if (apiKey !== listOffsetsApiKey) return 'pass'
-      held += 1
-      return 'lose'
-    })
-    const { feed, see } = await givenFeed({ addressFor: proxy.addressFor })
-    await see(() => held > 1)
-    const heldBefore = held
-    await feed.stop()
-    // Nobody waited for the next try.
-    expect(held).toBe(heldBefore)
   })
 
   it('reads nothing while nobody looks, and begins again with the newest', async () => {
