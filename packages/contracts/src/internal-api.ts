@@ -36,7 +36,7 @@ export const INTERNAL_ROUTES = {
   readOpenCounts: '/internal/forms/open/counts/read',
   /** form-trigger-evaluator: a page of a form's open rows, `POST` with `OpenRowsQuery`. */
   readOpenRows: '/internal/forms/open/rows/read',
-  /** metering: this month's counters of a project, `POST` with {@link UsageQuery}. */
+  /** metering: a month's counters of a project, `POST` with {@link UsageQuery}. */
   readUsage: '/internal/usage/read',
   /** trait-registry: a page of definitions, `POST` with {@link DefinitionsQuery}. */
   readDefinitions: '/internal/definitions/read',

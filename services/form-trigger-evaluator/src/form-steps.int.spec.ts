@@ -53,7 +53,7 @@ describe('what becomes of forms is counted', () => {
     expect(given.takeSteps()).toEqual(['acme/shop/nps expired'])
   })
 
-  it('not of a duplicate that changes nothing', async () => {
+  it('for a record that is processed twice: queued once, stopped each time', async () => {
     await given.fold(context, identifyRequested(), tracked)
     given.takeSteps()
     await given.fold(context, tracked)

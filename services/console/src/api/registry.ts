@@ -1,4 +1,4 @@
-import { Instant, Month, SlugId } from '@nextvisit/contracts'
+import { Instant, isStorable, Month, SlugId } from '@nextvisit/contracts'
 import { z } from 'zod'
 
 export const ProjectPath = z.strictObject({ organization: SlugId, project: SlugId })
@@ -44,13 +44,15 @@ export type ProjectUsage = z.infer<typeof ProjectUsage>
 export const NameKind = z.enum(['traits', 'events'])
 export type NameKind = z.infer<typeof NameKind>
 
+const NOT_STORABLE = 'must hold no U+0000 or lone surrogate'
+
 export const NamesQuery = z.strictObject({
   ...ProjectPath.shape,
   kind: NameKind,
   /** Only names that begin with it: of events in any spelling, of traits exactly. */
-  prefix: z.string().max(100).default(''),
+  prefix: z.string().max(100).refine(isStorable, NOT_STORABLE).default(''),
   /** `next` of the page before. */
-  after: z.string().max(300).optional(),
+  after: z.string().max(300).refine(isStorable, NOT_STORABLE).optional(),
 })
 export type NamesQuery = z.infer<typeof NamesQuery>
 

@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest'
+import { NamesQuery } from './registry.ts'
+
+const asked = { organization: 'demo', project: 'shop', kind: 'traits' }
+
+describe('a question for names', () => {
+  it.each(['prefix', 'after'])('is refused where Postgres could not store its %s', (member) => {
+    const messages = (text: string) =>
+      NamesQuery.safeParse({ ...asked, [member]: text }).error?.issues.map(({ path, message }) => [path, message])
+    expect(messages('pl\u0000an')).toEqual([[[member], 'must hold no U+0000 or lone surrogate']])
+    expect(messages('plan')).toBeUndefined()
+  })
+})
