@@ -142,16 +142,14 @@ function startWatch({ connection, readProgress, readRefusals, nowMs, logger, top
   async function every(ms: number, work: () => Promise<void>): Promise<void> {
     let isFailing = false
     while (isWatched() && !signal.aborted) {
-      // Thrown on, it would be an unhandled rejection, and end the process.
-      await work().then(
-        () => {
-          isFailing = false
-        },
-        (err: unknown) => {
-          if (!isFailing) logger.error({ err }, `Live: ${work.name} failed; trying again`)
-          isFailing = true
-        },
-      )
+      try {
+        await work()
+        isFailing = false
+      } catch (err) {
+        // Thrown on, it would be an unhandled rejection, and end the process.
+        if (!isFailing) logger.error({ err }, `Live: ${work.name} failed; trying again`)
+        isFailing = true
+      }
       await sleep(ms, undefined, { signal }).catch(() => undefined)
     }
     ending.abort()
