@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { causeOfSetAside } from '@nextvisit/contracts'
 import type { FetchedBatch, Logger } from '@nextvisit/log'
 import { RunnerStoppedError } from './errors.ts'
 import type { FoldResult } from './fold-result.ts'
@@ -134,7 +135,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
   const setAside: OwnedPartition['setAside'] = (offset, by) => {
     const halted = progress.halted()
     if (halted?.offset !== offset || halted.recordId === undefined) return
-    fold.setAside(offset, `set aside by ${by}: ${halted.message}`)
+    fold.setAside(offset, causeOfSetAside(by, halted.message))
     wake?.()
   }
 

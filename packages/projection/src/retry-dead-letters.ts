@@ -1,3 +1,4 @@
+import { causeOfFailedRetry } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import { readRetries, settleRetries } from './dead-letters.ts'
 import { FoldFailedError, orFoldFailed } from './errors.ts'
@@ -37,7 +38,7 @@ async function foldOrBury<Fact, Draft>(
   } catch (error) {
     if (!(error instanceof FoldFailedError)) throw error
     if (others.length > 0) return foldOrBury(scope, [first])
-    const reason = `folding it failed: ${messageOf(error.cause)}`
+    const reason = causeOfFailedRetry(messageOf(error.cause))
     const buried = settleRetries(position.key, serviceVersion, [], [{ record: first, reason }])
     const stale = await commit(db, [{ position }], [buried])
     return stale.get(position) ?? { ...NOTHING_FOLDED, deadLetters: 1 }

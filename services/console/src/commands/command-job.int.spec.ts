@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { createSessions } from '../session/sessions.ts'
 import { createCommandJob } from './command-job.ts'
-import { runAnswerOf } from './run-answer.ts'
 
 const Told = z.object({
   type: z.literal('told'),
@@ -89,6 +88,17 @@ describe('a job of a command', () => {
     expect(job.look()).toMatchObject({ endedAtMs: 0, failure: { code: 'KILLED' } })
   })
 
+  it('ends at once where the process cannot be started, and the next one can be', async () => {
+    const { job, session, hasEnded } = givenJob()
+    // More than the machine takes as an argument: `spawn` throws.
+    expect(job.start(['tell', 'x'.repeat(2 ** 22)], session)).toBe('started')
+    await hasEnded()
+    expect(job.look()?.failure).toMatchObject({ code: 'NOT_STARTED' })
+    expect(job.start(['tell'], session)).toBe('started')
+    await hasEnded()
+    expect(job.look()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
+  })
+
   it.each([
     ['fail', { code: 'REPLAY_RUNS', message: 'Another replay runs.' }],
     ['break', { code: 'ENDED', message: expect.stringContaining('exit code 2') }],
@@ -99,13 +109,4 @@ describe('a job of a command', () => {
     await hasEnded()
     expect(job.look()?.failure).toMatchObject(failure)
   })
-})
-
-it('hides from viewers what an unforeseen failure said', () => {
-  const failure = { code: 'UNEXPECTED', message: 'duplicate key (user_name)=(ada)', faults: [] }
-  const run = { by: 'Grace', startedAtMs: 0, endedAtMs: 0, progress: undefined, failure, result: {} }
-  expect(runAnswerOf(run, 'operator').failure?.message).toContain('ada')
-  expect(runAnswerOf(run, 'viewer').failure?.message).toContain('An operator sees how.')
-  const foreseen = { ...run, failure: { ...failure, code: 'REPLAY_RUNS' } }
-  expect(runAnswerOf(foreseen, 'viewer').failure?.message).toContain('ada')
 })

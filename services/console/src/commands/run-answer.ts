@@ -1,18 +1,41 @@
-import type { CommandRunAnswer } from '../api/commands.ts'
+import type { CommandRunAnswer, Failure } from '../api/commands.ts'
 import type { Role } from '../api/session.ts'
 import type { CommandRun } from './command-job.ts'
 
-const ONLY_FOR_OPERATORS = 'It failed in a way that nobody foresaw. An operator sees how.'
+const ONLY_FOR_OPERATORS = 'It failed. An operator sees how: the message may hold addresses or what users said.'
+
+/** Codes of failures whose messages hold only words of ours, numbers and names of the catalog and the code. */
+const CODES_FOR_EVERYBODY: ReadonlySet<string> = new Set([
+  'ENDED',
+  'INVALID_WORKSPACE',
+  'KILLED',
+  'LOG_BEGINS_LATE',
+  'NOT_LEVEL',
+  'NOT_SETTLED',
+  'NOT_STARTED',
+  'OUT_OF_MEMORY',
+  'REBUILD_PUBLISHES',
+  'REPLAY_OF_OTHER_CODE',
+  'REPLAY_RUNS',
+  'SCHEMAS_DIFFER',
+  'STOPPED',
+  'TABLE_WITHOUT_ROLE',
+  'TOO_MUCH_OUTPUT',
+])
 
 /** What every run of a command has, for somebody who looks. Messages of other programs may quote what a user said. */
 export function runAnswerOf(run: CommandRun<unknown>, role: Role): CommandRunAnswer {
   const { by, startedAtMs, endedAtMs, progress, failure } = run
-  const isHidden = role === 'viewer' && failure?.code === 'UNEXPECTED'
   return {
     by,
     startedAt: new Date(startedAtMs).toISOString(),
     endedAt: endedAtMs === undefined ? null : new Date(endedAtMs).toISOString(),
     progress: progress ?? null,
-    failure: failure ? { ...failure, ...(isHidden && { message: ONLY_FOR_OPERATORS }) } : null,
+    failure: failure ? visibleFailureOf(failure, role) : null,
   }
+}
+
+function visibleFailureOf(failure: Failure, role: Role): Failure {
+  if (role === 'operator' || CODES_FOR_EVERYBODY.has(failure.code)) return { ...failure }
+  return { code: failure.code, message: ONLY_FOR_OPERATORS, faults: [] }
 }

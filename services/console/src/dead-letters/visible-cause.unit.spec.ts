@@ -4,6 +4,7 @@ import { withVisibleCause } from './visible-cause.ts'
 it.each([
   ['value is not JSON', 'value is not JSON'],
   ['folding it failed: TypeError: ada@example.com', 'folding it failed: •••'],
+  ['set aside by ops:ann: TypeError: ada@example.com', 'set aside by ops: •••'],
   ['set aside by Grace: TypeError: ada@example.com', 'set aside by Grace: •••'],
 ])('shows of "%s" no error to a viewer', (cause, visible) => {
   expect(withVisibleCause({ cause }, false)).toEqual({ cause: visible })

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { runAnswerOf } from './run-answer.ts'
+
+const MESSAGE = "Postgres was unavailable (Can't reach database server at db.internal:5432)"
+
+function messageFor(role: 'viewer' | 'operator', code: string): string | undefined {
+  const failure = { code, message: MESSAGE, faults: [] }
+  const run = { by: 'Grace', startedAtMs: 0, endedAtMs: 0, progress: undefined, failure, result: {} }
+  return runAnswerOf(run, role).failure?.message
+}
+
+it.each(['UNEXPECTED', 'COMMAND_FAILED', 'LIVE_IS_BUSY', 'BAD_CONFIG', 'A_NEW_ONE'])(
+  'hides from viewers what a failure with the code %s said',
+  (code) => {
+    expect(messageFor('viewer', code)).toContain('An operator sees how')
+    expect(messageFor('viewer', code)).not.toContain('db.internal')
+    expect(messageFor('operator', code)).toBe(MESSAGE)
+  },
+)
+
+it.each(['REPLAY_RUNS', 'STOPPED', 'INVALID_WORKSPACE'])('shows everybody what %s says', (code) => {
+  expect(messageFor('viewer', code)).toBe(MESSAGE)
+})
