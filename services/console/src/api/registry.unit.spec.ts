@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { NamesQuery } from './registry.ts'
 
-const asked = { organization: 'demo', project: 'shop', kind: 'trait' }
+const asked = { organization: 'demo', project: 'shop', kind: 'traits' }
 
 describe('a question for names', () => {
   it.each(['prefix', 'after'])('is refused where Postgres could not store its %s', (member) => {

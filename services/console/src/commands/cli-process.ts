@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { devNull } from 'node:os'
 
 /** How the commands of `nextvisit` are started. */
@@ -45,11 +45,32 @@ const KILL_AFTER_MS = 3_000
  * given here: what an operator hands to it cannot read this process' secrets, nor does it look for a local stack.
  */
 export function startCliProcess(options: CliProcessOptions): CliProcess {
-  const { cli, args, environment, input = '', maxHeapMb, onLine } = options
+  const child = spawnOf(options)
+  return child ? follow(child, options) : { ended: Promise.resolve({ how: 'not-started' }), stop: () => {} }
+}
+
+/** Undefined where the machine has no room for a process. */
+function spawnOf({ cli, args, environment, maxHeapMb }: CliProcessOptions): ChildProcessWithoutNullStreams | undefined {
   const limits = maxHeapMb === undefined ? [] : [`--max-old-space-size=${maxHeapMb}`]
-  const child = spawn(process.execPath, [...limits, cli.entry, ...args], {
-    env: { NEXTVISIT_DATA: devNull, ...cli.environment, ...environment },
-  })
+  let child: ChildProcess
+  try {
+    child = spawn(process.execPath, [...limits, cli.entry, ...args], {
+      env: { NEXTVISIT_DATA: devNull, ...cli.environment, ...environment },
+    })
+  } catch {
+    return undefined
+  }
+  // An error that nobody hears would end this process.
+  child.on('error', () => {})
+  return hasStreams(child) ? child : undefined
+}
+
+/** Where this process has too many files open, the child has no streams. */
+function hasStreams(child: ChildProcess): child is ChildProcessWithoutNullStreams {
+  return Boolean(child.stdin && child.stdout && child.stderr)
+}
+
+function follow(child: ChildProcessWithoutNullStreams, { input = '', onLine }: CliProcessOptions): CliProcess {
   let [rest, complaint, hasTooMuch] = ['', '', false]
   let killing: NodeJS.Timeout | undefined
 

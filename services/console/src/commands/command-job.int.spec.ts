@@ -88,6 +88,17 @@ describe('a job of a command', () => {
     expect(job.look()).toMatchObject({ endedAtMs: 0, failure: { code: 'KILLED' } })
   })
 
+  it('ends at once where the process cannot be started, and the next one can be', async () => {
+    const { job, session, hasEnded } = givenJob()
+    // More than the machine takes as an argument: `spawn` throws.
+    expect(job.start(['tell', 'x'.repeat(2 ** 22)], session)).toBe('started')
+    await hasEnded()
+    expect(job.look()?.failure).toMatchObject({ code: 'NOT_STARTED' })
+    expect(job.start(['tell'], session)).toBe('started')
+    await hasEnded()
+    expect(job.look()).toMatchObject({ failure: undefined, result: { told: { type: 'told' } } })
+  })
+
   it.each([
     ['fail', { code: 'REPLAY_RUNS', message: 'Another replay runs.' }],
     ['break', { code: 'ENDED', message: expect.stringContaining('exit code 2') }],

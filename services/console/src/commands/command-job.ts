@@ -85,14 +85,6 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
     start: (request, session) => {
       if (running) return 'runs'
       const result = kind.begin(request)
-      run = {
-        by: session.name,
-        startedAtMs: nowMs(),
-        endedAtMs: undefined,
-        progress: undefined,
-        failure: undefined,
-        result,
-      }
       const child = startCliProcess({
         cli,
         args: kind.argsOf(request),
@@ -101,6 +93,14 @@ export function createCommandJob<Request, Line extends AnyLine, Result>(
         maxHeapMb: kind.maxHeapMb,
         onLine: hear,
       })
+      run = {
+        by: session.name,
+        startedAtMs: nowMs(),
+        endedAtMs: undefined,
+        progress: undefined,
+        failure: undefined,
+        result,
+      }
       running = { child }
       void child.ended.then((how) => end(session, how))
       return 'started'

@@ -16,6 +16,7 @@ import { createSite } from './site.ts'
 import { readWebFiles } from './web-files.ts'
 
 const TOKEN = 'operator-token-1234'
+const VIEWER_TOKEN = 'viewer-token-12345'
 const nowMs = () => 0
 let server: Server | undefined
 afterEach(() => server?.close())
@@ -30,12 +31,13 @@ async function givenConsole(publicUrl?: string): Promise<string> {
   const site = createSite(publicUrl)
   const sessions = createSessions(nowMs)
   const logger = createLogger('console', 'silent')
-  const checkToken = createTokenCheck({ tokens: { operator: TOKEN, viewer: undefined }, nowMs })
+  const checkToken = createTokenCheck({ tokens: { operator: TOKEN, viewer: VIEWER_TOKEN }, nowMs })
   const change = apiRoute({
     method: 'POST',
     path: 'things/:name',
     role: 'operator',
-    input: z.strictObject({ name: z.string().max(5) }),
+    input: z.strictObject({ name: z.string().max(5), note: z.string().optional() }),
+    maxBody: '100kb',
     answer: z.strictObject({ changed: z.string() }),
     handle: ({ name }) => answered({ changed: name }),
   })
@@ -60,12 +62,14 @@ const own = (origin: string, cookie = '') => ({
   cookie,
 })
 
-async function signIn(address: string, origin = address): Promise<string> {
-  const body = JSON.stringify({ token: TOKEN })
+async function signIn(address: string, origin = address, token = TOKEN): Promise<string> {
+  const body = JSON.stringify({ token })
   const response = await fetch(`${address}/api/session`, { method: 'POST', headers: own(origin), body })
   expect(response.status).toBe(200)
   return response.headers.get('set-cookie') ?? ''
 }
+
+const note = (length: number) => JSON.stringify({ note: 'x'.repeat(length) })
 
 describe('the HTTP of the console', () => {
   it('answers what is asked, and refuses what does not fit, with JSON', async () => {
@@ -79,6 +83,20 @@ describe('the HTTP of the console', () => {
     expect(await (await fetch(`${address}/api/nothing`)).json()).toMatchObject({ error: 'no-such-route' })
     const broken = await fetch(`${address}/api/things/lamp`, { method: 'POST', headers, body: '{' })
     expect(await broken.json()).toMatchObject({ error: 'bad-body' })
+  })
+
+  it('reads no body before it knows who sends it, and a large one only where the route takes it', async () => {
+    const address = await givenConsole()
+    const send = async (cookie: string, body: string) =>
+      (await fetch(`${address}/api/things/lamp`, { method: 'POST', headers: own(address, cookie), body })).status
+    const [viewer, operator] = [await signIn(address, address, VIEWER_TOKEN), await signIn(address)]
+    expect(await send('', '{')).toBe(401)
+    expect(await send(viewer, '{')).toBe(403)
+    expect(await send(operator, '{')).toBe(400)
+    expect(await send(operator, note(50_000))).toBe(200)
+    expect(await send(operator, note(150_000))).toBe(413)
+    const signingIn = { method: 'POST', headers: own(address), body: note(50_000) }
+    expect((await fetch(`${address}/api/session`, signingIn)).status).toBe(413)
   })
 
   it('gives every address that is no file the page, and no file outside the folder', async () => {

@@ -50,8 +50,6 @@ export function createApp({ site, sessions, routes, signingIn, webFiles, logger 
     if (request.method === 'GET' || request.method === 'HEAD' || site.isOwnRequest(request)) return next()
     sendRefusal(response, NOT_OWN_REQUEST)
   })
-  for (const { path, maxBody } of routes) if (maxBody) app.use(`/api/${path}`, express.json({ limit: maxBody }))
-  app.use('/api', express.json({ limit: MAX_BODY }))
   app.use('/api', signingIn)
   for (const route of routes) {
     const answer = answerWith(route, sessions, logger)
@@ -73,11 +71,14 @@ function withoutPrefix(basePath: string): RequestHandler {
   }
 }
 
+/** Reads a body only for somebody who may call the route. */
 function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): RequestHandler {
+  const readBody = readBodyOf(route.maxBody)
   return async (request, response) => {
     const session = sessions.find(sessionIdOf(request))
     if (!session) return sendRefusal(response, SIGNED_OUT)
     if (!mayCall(session, route)) return sendRefusal(response, notAllowed(route))
+    if (route.method === 'POST') await readBody(request, response)
     const input = route.input.safeParse(inputOf(request))
     if (!input.success) return sendRefusal(response, badInput(input.error))
     if (route.method === 'POST')
@@ -86,6 +87,15 @@ function answerWith(route: ApiRoute, sessions: Sessions, logger: Logger): Reques
     if (result.outcome === 'refused') return sendRefusal(response, result)
     response.json(route.answer.parse(result.answer))
   }
+}
+
+/** Parses a JSON body of at most `limit` into `request.body`. Rejects with what `express.json` says. */
+export function readBodyOf(limit = MAX_BODY): (request: Request, response: Response) => Promise<void> {
+  const parse = express.json({ limit })
+  return (request, response) =>
+    new Promise((resolve, reject) =>
+      parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error as Error))),
+    )
 }
 
 function mayCall({ role }: Session, route: ApiRoute): boolean {

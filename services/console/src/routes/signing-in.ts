@@ -2,7 +2,7 @@ import type { Logger } from '@nextvisit/service-kit'
 import { type RequestHandler, Router } from 'express'
 import { type SessionAnswer, SignIn } from '../api/session.ts'
 import { refuse } from '../http/api-route.ts'
-import { badInput, sendRefusal, whoIs } from '../http/app.ts'
+import { badInput, readBodyOf, sendRefusal, whoIs } from '../http/app.ts'
 import { clearSessionCookie, sessionIdOf, setSessionCookie } from '../http/session-cookie.ts'
 import type { Site } from '../http/site.ts'
 import type { TokenCheck } from '../session/check-token.ts'
@@ -26,6 +26,7 @@ const WRONG_TOKEN = refuse(
 /** `api/session`: GET says who is signed in (null: nobody), POST signs in, DELETE signs out. */
 export function createSigningIn({ site, sessions, checkToken, canTry, logger }: SigningInParts): RequestHandler {
   const router = Router()
+  const readBody = readBodyOf()
 
   const answerOf = async ({ role, name, expiresAtMs }: Session): Promise<SessionAnswer> => ({
     role,
@@ -40,6 +41,7 @@ export function createSigningIn({ site, sessions, checkToken, canTry, logger }: 
   })
 
   router.post('/session', async (request, response) => {
+    await readBody(request, response)
     const body = SignIn.safeParse(request.body)
     if (!body.success) return sendRefusal(response, badInput(body.error))
     const checked = checkToken(body.data.token)
