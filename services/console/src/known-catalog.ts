@@ -1,6 +1,8 @@
 import { type CatalogKey, type CatalogProject, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
-import type { LogConnection } from '@nextvisit/log'
+import { type LogConnection, withLogAdmin } from '@nextvisit/log'
+import { createReadIfGrown } from './catalog/read-if-grown.ts'
+import { createSharedRead, orReadLast } from './shared-read.ts'
 
 /** The catalog as it was read last. */
 export interface KnownCatalog {
@@ -9,30 +11,22 @@ export interface KnownCatalog {
   readonly keyByHash: (sha256: string) => CatalogKey | undefined
 }
 
-const READ_AGAIN_AFTER_MS = 5_000
+const LOOK_AGAIN_AFTER_MS = 5_000
+/** Long enough for a healthy log, short enough for somebody in front of a page. */
+const WAIT_MS = 1_000
 
 /**
  * Reads the catalog when somebody asks for it: to follow it, as other services do, would cost an idle console more than
- * everything else. While the log is unavailable the answer is what was read last; rejects if that is nothing.
+ * everything else. While the log is slow or unavailable the answer is what was read last; rejects if that is nothing.
  */
 export function createKnownCatalog(connection: LogConnection): () => Promise<KnownCatalog> {
-  let known: { readonly catalog: KnownCatalog; readonly readAt: number } | undefined
-  let reading: Promise<KnownCatalog> | undefined
-
-  async function read(): Promise<KnownCatalog> {
+  const readIfGrown = createReadIfGrown(TOPICS.catalog, async () => {
     const { state } = await readCatalog(connection, TOPICS.catalog)
     const lookups = lookupsOf(state)
-    const catalog = { ...lookups, projects: () => [...lookups.projects()] }
-    known = { catalog, readAt: performance.now() }
-    return catalog
-  }
-
-  return async () => {
-    if (known && performance.now() - known.readAt < READ_AGAIN_AFTER_MS) return known.catalog
-    reading ??= read().finally(() => (reading = undefined))
-    return reading.catch((error: unknown) => {
-      if (known) return known.catalog
-      throw error
-    })
-  }
+    return { ...lookups, projects: () => [...lookups.projects()] }
+  })
+  return orReadLast(
+    createSharedRead(() => withLogAdmin(connection, readIfGrown), LOOK_AGAIN_AFTER_MS),
+    WAIT_MS,
+  )
 }

@@ -9,21 +9,29 @@ import {
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
 import type { CatalogAnswer } from '../api/catalog.ts'
+import { createSharedRead } from '../shared-read.ts'
+import { createReadIfGrown } from './read-if-grown.ts'
 
 const SHOWN_REVISIONS = 100
+/** Many who look at once ask the log once. */
+const KEEP_MS = 1_000
 
 /** Answers what the catalog's log holds for people. Rejects while the log is unavailable. */
 export function createRevisions(connection: LogConnection): (organization?: string) => Promise<CatalogAnswer> {
-  /** Read again only where the log has grown. */
-  let known: { readonly end: bigint; readonly history: CatalogHistory } | undefined
-
-  return (organization) =>
-    withLogAdmin(connection, async (admin) => {
-      const end = (await admin.watermarks(TOPICS.catalog)).get(0)?.high ?? 0n
-      if (known?.end !== end) known = { end, history: await readCatalogHistory(connection, TOPICS.catalog) }
-      const views = await askViews(admin, TOPICS.catalog, known.history.state).catch(() => null)
-      return catalogAnswerOf(known.history, views, organization)
-    })
+  const readIfGrown = createReadIfGrown(TOPICS.catalog, () => readCatalogHistory(connection, TOPICS.catalog))
+  const read = createSharedRead(
+    () =>
+      withLogAdmin(connection, async (admin) => {
+        const history = await readIfGrown(admin)
+        const views = await askViews(admin, TOPICS.catalog, history.state).catch(() => null)
+        return { history, views }
+      }),
+    KEEP_MS,
+  )
+  return async (organization) => {
+    const { history, views } = await read()
+    return catalogAnswerOf(history, views, organization)
+  }
 }
 
 /** `organization`: only of this one. */
