@@ -69,6 +69,7 @@ export async function createConsole(parts: ConsoleParts) {
     readProgress: async () => progressOf(await askConsumers({ deadLetters: false })),
     readRefusals: createReadRefusals(services.gateway, token),
     nowMs,
+    logger,
   })
   const deadLetters = createDeadLetters({ targets: consumers, token })
   const commands = createCommands({ ...parts, nowMs })
