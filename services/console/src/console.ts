@@ -82,7 +82,7 @@ export async function createConsole(parts: ConsoleParts) {
       createOverviewRoute(sampler, partitionCount, nowMs),
       createConsumersRoute(askConsumers, partitionCount),
       createLiveRoute({ catalog, feed }),
-      ...createDeadLetterRoutes(deadLetters),
+      ...createDeadLetterRoutes(deadLetters, logger),
       createCatalogRoute(createRevisions(connection)),
       ...commands.routes,
       ...createUserRoutes({ catalog, users }),
