@@ -1,6 +1,6 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { type Db, queryOf, sql } from '@nextvisit/database'
-import { countDead, readDeadLetterCauses } from '@nextvisit/projection'
+import { countDead, type DeadLetterCause, readDeadLetterCauses } from '@nextvisit/projection'
 import { countRowsRead } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenLetters, givenConsumerDb } from '../test/given-letters.ts'
@@ -55,7 +55,7 @@ it('reads only the letters of a page, and decides only for those of the cause, h
   const causeId = await causeIdOf(db, NOT_JSON)
   const read = await countRowsRead(db, ['dead_letters'], async () => {
     expect(await call('listDeadLetters', { causeId, limit: 10 })).toMatchObject({ next: '10000' })
-    const selected = { by: 'causeId', causeId }
+    const selected = { by: 'causeId', causeId, lastId: '20000' }
     const decided = await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })
     expect(decided).toMatchObject({ count: 20 })
   })
@@ -92,11 +92,11 @@ describe('a decision', () => {
       { reason: NOT_JSON, state: 'discarded' },
       { reason: 'type is unknown' },
     ])
-    const selected = { by: 'causeId', causeId: await causeIdOf(db, NOT_JSON) }
+    const selected = { by: 'causeId', causeId: await causeIdOf(db, NOT_JSON), lastId: '4' }
     const asked = { selected, decision: 'retry', by: 'Grace' }
     const decided = (await call('decideDeadLetters', asked)) as { decidedAt: string }
-    expect(decided).toMatchObject({ count: 2, isFull: false })
-    expect(await call('decideDeadLetters', asked)).toEqual({ count: 0, decidedAt: null, isFull: false })
+    expect(decided).toMatchObject({ count: 2 })
+    expect(await call('decideDeadLetters', asked)).toEqual({ count: 0, decidedAt: null })
 
     const { decidedAt } = decided
     const follow = () => call('readDecision', { decidedAt })
@@ -113,6 +113,18 @@ describe('a decision', () => {
       decidedBy: 'Grace',
       decidedAt,
     })
+  })
+
+  it('leaves letters as they are that died after whoever decides has looked', async () => {
+    const db = await givenConsumerDb()
+    const call = callsOf(db)
+    await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
+    const causes = await readDeadLetterCauses(queryOf(db), 'visits', { withSettled: false, limit: 1 })
+    const [{ causeId, lastId }] = causes as readonly [DeadLetterCause]
+    await givenLetters(db, [{ reason: NOT_JSON, offset: 7 }])
+    const selected = { by: 'causeId', causeId, lastId }
+    expect(await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })).toMatchObject({ count: 2 })
+    expect(await call('readDeadLetter', { id: '3', withContent: false })).toMatchObject({ state: 'dead' })
   })
 
   it('discards the letters that are named, and no other', async () => {

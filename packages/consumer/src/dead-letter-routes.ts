@@ -59,8 +59,8 @@ export function createDeadLetterRoutes(projection: string, query: Query): readon
     DecideDeadLetters,
     async ({ selected, decision, by }): Promise<DecidedAnswer> => {
       const state = decision === 'retry' ? 'retry' : 'discarded'
-      const { decidedAt, ...decided } = await decideDeadLetters(query, projection, selected, { state, by })
-      return { ...decided, decidedAt: decidedAt?.toISOString() ?? null }
+      const { count, decidedAt } = await decideDeadLetters(query, projection, selected, { state, by })
+      return { count, decidedAt: decidedAt?.toISOString() ?? null }
     },
   )
 

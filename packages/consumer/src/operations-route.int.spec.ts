@@ -60,6 +60,7 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
         oldest: '2026-11-23T03:01:00.000Z',
         newest: '2026-11-23T03:02:00.000Z',
         example: '2',
+        lastId: '3',
       },
       {
         cause: 'value is null',
@@ -69,6 +70,7 @@ it('groups the dead letters that wait by their cause, and shows how far partitio
         oldest: '2026-11-23T03:00:00.000Z',
         newest: '2026-11-23T03:00:00.000Z',
         example: '1',
+        lastId: '1',
       },
     ],
   })

@@ -64,6 +64,15 @@ async function readGroups(query: Query, projection: string): Promise<DeadLetterG
   return causes.map(groupOf)
 }
 
-function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example }: DeadLetterCause): DeadLetterGroup {
-  return { cause, causeId, dead, toRetry, oldest: oldest.toISOString(), newest: newest.toISOString(), example }
+function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example, lastId }: DeadLetterCause): DeadLetterGroup {
+  return {
+    cause,
+    causeId,
+    dead,
+    toRetry,
+    oldest: oldest.toISOString(),
+    newest: newest.toISOString(),
+    example,
+    lastId,
+  }
 }

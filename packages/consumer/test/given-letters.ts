@@ -20,11 +20,13 @@ export interface GivenLetter {
   readonly reason: string
   readonly state?: string
   readonly value?: Buffer
+  /** Left out: its place among those that are given. */
+  readonly offset?: number
 }
 
 /** Dead letters of `visits` with ids 1, 2, 3, … at offsets 0, 1, 2, …, a minute apart. */
 export async function givenLetters(db: Db, letters: readonly GivenLetter[]): Promise<void> {
-  for (const [offset, { reason, state = 'dead', value = null }] of letters.entries()) {
+  for (const [nth, { reason, state = 'dead', value = null, offset = nth }] of letters.entries()) {
     const recordTime = new Date(Date.UTC(2026, 10, 23, 3, offset))
     await db.$executeRaw(sql`
       INSERT INTO dead_letters

@@ -21,6 +21,8 @@ export const DeadLetterGroup = z.object({
   newest: Instant,
   /** The id of the oldest, for `nextvisit dead-letters show`. */
   example: z.string(),
+  /** The greatest id: letters that die later have a greater one. */
+  lastId: Whole,
 })
 export type DeadLetterGroup = z.infer<typeof DeadLetterGroup>
 
@@ -72,9 +74,13 @@ export const DeadLetterQuery = z.object({ id: Whole, withContent: z.boolean() })
 export const DeadLetterAnswer = DeadLetter.extend({ content: RecordContent.nullable() })
 export type DeadLetterAnswer = z.infer<typeof DeadLetterAnswer>
 
+/** One decision takes at most so many letters. */
+export const MAX_DECIDED_LETTERS = 10_000
+
+/** `lastId`: no letters with a greater id, which whoever decides has not seen. */
 export const SelectedLetters = z.discriminatedUnion('by', [
   z.object({ by: z.literal('ids'), ids: z.array(Whole).min(1).max(200) }),
-  z.object({ by: z.literal('causeId'), causeId: CauseId }),
+  z.object({ by: z.literal('causeId'), causeId: CauseId, lastId: Whole }),
 ])
 export type SelectedLetters = z.infer<typeof SelectedLetters>
 
@@ -82,8 +88,8 @@ export type SelectedLetters = z.infer<typeof SelectedLetters>
 export const Decision = z.enum(['retry', 'discard'])
 export type Decision = z.infer<typeof Decision>
 export const DecideDeadLetters = z.object({ selected: SelectedLetters, decision: Decision, by: By })
-/** `decidedAt` names the decision for {@link DecisionQuery}; null: none of the selected was dead. `isFull`: more may be left. */
-export const DecidedAnswer = z.object({ count, decidedAt: Instant.nullable(), isFull: z.boolean() })
+/** `decidedAt` names the decision for {@link DecisionQuery}; null: none of the selected was dead. */
+export const DecidedAnswer = z.object({ count, decidedAt: Instant.nullable() })
 export type DecidedAnswer = z.infer<typeof DecidedAnswer>
 
 export const DecisionQuery = z.object({ decidedAt: Instant })

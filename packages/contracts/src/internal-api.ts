@@ -250,7 +250,7 @@ export const OwnedPartition = z.object({
   topic: z.string(),
   partition: z.number().int(),
   /** The checkpoint, as a text: offsets have 64 bits. */
-  nextOffset: z.string(),
+  nextOffset: z.string().regex(/^\d{1,19}$/),
   lagRecords: z.number().int(),
   lagSeconds: z.number(),
   alarms: z.array(

@@ -1,3 +1,4 @@
+import { MAX_DECIDED_LETTERS } from '@nextvisit/contracts'
 import { type Query, sql, type Statement } from '@nextvisit/database'
 import { CAUSE_ID, hasCause } from './read-dead-letters.ts'
 
@@ -5,7 +6,8 @@ import { CAUSE_ID, hasCause } from './read-dead-letters.ts'
 export type LetterSelection =
   | { readonly by: 'ids'; readonly ids: readonly string[] }
   | { readonly by: 'cause'; readonly cause: string }
-  | { readonly by: 'causeId'; readonly causeId: string }
+  /** No letters with a greater id than `lastId`. */
+  | { readonly by: 'causeId'; readonly causeId: string; readonly lastId: string }
   | { readonly by: 'all' }
 
 /** `retry`: they are folded again, late. `discarded`: they never are. */
@@ -33,7 +35,6 @@ export interface DecisionCounts {
   readonly discarded: number
 }
 
-const MAX_DECIDED = 10_000
 const MAX_CAUSES = 10
 
 /** How many of the selected wait for somebody to decide. */
@@ -58,7 +59,7 @@ export async function findMissingLetters(
 }
 
 /**
- * Marks the selected that are dead, at most 10,000, the first that died first: to be folded again, or never. One that is
+ * Marks the selected that are dead, at most {@link MAX_DECIDED_LETTERS}, the first that died first: to be folded again, or never. One that is
  * marked already, was folded or was discarded is left as it is, so that asking twice does nothing twice.
  */
 export async function decideDeadLetters(
@@ -74,13 +75,13 @@ export async function decideDeadLetters(
           decided_at = coalesce(${continued ?? null}::timestamptz, date_trunc('milliseconds', now()))
       WHERE id = ANY(ARRAY(
         SELECT id FROM dead_letters WHERE ${isSelectedDead(projection, selection)}
-        ORDER BY id LIMIT ${MAX_DECIDED} FOR UPDATE
+        ORDER BY id LIMIT ${MAX_DECIDED_LETTERS} FOR UPDATE
       ))
       RETURNING decided_at
     )
     SELECT count(*)::int AS count, max(decided_at) AS "decidedAt" FROM decided`)
   const { count, decidedAt } = row ?? { count: 0, decidedAt: null }
-  return { count, decidedAt: decidedAt ?? undefined, isFull: count === MAX_DECIDED }
+  return { count, decidedAt: decidedAt ?? undefined, isFull: count === MAX_DECIDED_LETTERS }
 }
 
 export async function countDecided(query: Query, projection: string, decidedAt: Date): Promise<DecisionCounts> {
@@ -112,6 +113,6 @@ function isSelectedDead(projection: string, selection: LetterSelection): Stateme
 function isSelected(selection: LetterSelection): Statement {
   if (selection.by === 'ids') return sql`id = ANY(${selection.ids}::bigint[])`
   if (selection.by === 'cause') return sql`reason = ${selection.cause}`
-  if (selection.by === 'causeId') return hasCause(selection.causeId)
+  if (selection.by === 'causeId') return sql`${hasCause(selection.causeId)} AND id <= ${selection.lastId}::bigint`
   return sql`TRUE`
 }

@@ -17,6 +17,8 @@ export interface DeadLetterCause {
   readonly newest: Date
   /** The id of the oldest. */
   readonly example: string
+  /** The greatest id. */
+  readonly lastId: string
 }
 
 export interface DeadLetterSummary {
@@ -79,7 +81,7 @@ export function readDeadLetterCauses(
            count(*) FILTER (WHERE state = 'retried')::int AS retried,
            count(*) FILTER (WHERE state = 'discarded')::int AS discarded,
            min(record_time) AS oldest, max(record_time) AS newest,
-           (array_agg(id ORDER BY record_time, id))[1]::text AS example
+           (array_agg(id ORDER BY record_time, id))[1]::text AS example, max(id)::text AS "lastId"
     FROM dead_letters
     WHERE projection = ${projection} AND ${states}
     GROUP BY reason ORDER BY count(*) DESC, reason LIMIT ${limit}`)

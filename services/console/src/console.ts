@@ -69,6 +69,7 @@ export async function createConsole(parts: ConsoleParts) {
     readProgress: async () => progressOf(await askConsumers({ deadLetters: false })),
     readRefusals: createReadRefusals(services.gateway, token),
     nowMs,
+    logger,
   })
   const deadLetters = createDeadLetters({ targets: consumers, token })
   const commands = createCommands({ ...parts, nowMs })
@@ -81,7 +82,7 @@ export async function createConsole(parts: ConsoleParts) {
       createOverviewRoute(sampler, partitionCount, nowMs),
       createConsumersRoute(askConsumers, partitionCount),
       createLiveRoute({ catalog, feed }),
-      ...createDeadLetterRoutes(deadLetters),
+      ...createDeadLetterRoutes(deadLetters, logger),
       createCatalogRoute(createRevisions(connection)),
       ...commands.routes,
       ...createUserRoutes({ catalog, users }),

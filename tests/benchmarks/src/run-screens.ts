@@ -29,7 +29,7 @@ const SCREENS: readonly (readonly [path: string, sign: string])[] = [
   ['forms', 'Forms of bench/shop'],
   ['forms/bench/shop/survey-0', 'Waiting now:'],
   ['segments', 'The project has no segments.'],
-  ['registry', 'page_viewed'],
+  ['registry', 'Trait names'],
   ['operations', 'Partitions of user-events'],
 ]
 

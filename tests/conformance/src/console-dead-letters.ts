@@ -122,6 +122,13 @@ export function describeConsoleDeadLetters(): void {
       expect(page.url()).toContain('decision=')
       expect(await faultsOf(page)).toEqual([])
 
+      const late = await signIn(theConsole().token)
+      await openCause(late, 'metering', CAUSE)
+      await late
+        .getByRole('link', { name: /metering\/\d+/ })
+        .first()
+        .click()
+      await late.getByRole('button', { name: 'Discard' }).waitFor()
       for (const consumer of CONSUMERS) {
         await openCause(page, consumer, CAUSE)
         await confirm(page, 'Discard all 2', 'Discard 2 dead letters')
@@ -131,7 +138,13 @@ export function describeConsoleDeadLetters(): void {
       expect(await faultsOf(page)).toEqual([])
       const log = await readFile(path.join(consoleStack().dataDirectory, 'logs/console.log'), 'utf8')
       expect(log).toMatch(/"role":"operator","by":"Grace".*"service":"metering","decision":"retry","letters":"\d+"/)
-      expect(log).toMatch(/"service":"metering","decision":"discard","letters":"of cause c[0-9a-f]+"/)
+      expect(log).toMatch(/"service":"metering","decision":"discard","letters":"of cause c[0-9a-f]+, up to \d+"/)
+      expect(log).toMatch(/"dead letters decided".*"by":"Grace".*"service":"metering","decision":"discard","count":2/)
+
+      await confirm(late, 'Discard', 'Discard this dead letter')
+      await late.getByText('Nothing was done: none of the letters waited for a decision any more.').waitFor()
+      await late.getByRole('cell', { name: 'discarded' }).waitFor()
+      expect(await faultsOf(late)).toEqual([])
     })
 
     it('sets aside the record that halts a partition, and folds it once the cause is mended', async () => {

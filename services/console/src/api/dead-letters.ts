@@ -18,7 +18,8 @@ export const LettersQuery = z.strictObject({
   causeId: DeadLetter.shape.causeId,
   after: DeadLetter.shape.id.optional(),
 })
-export const LettersAnswer = z.strictObject(DeadLettersAnswer.shape)
+/** `atOnce`: one decision takes at most so many. */
+export const LettersAnswer = z.strictObject({ ...DeadLettersAnswer.shape, atOnce: z.number().int() })
 export type LettersAnswer = z.infer<typeof LettersAnswer>
 export type LetterLine = z.infer<typeof DeadLetter>
 

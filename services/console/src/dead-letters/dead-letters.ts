@@ -10,7 +10,8 @@ import {
 import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
 import type { Decide, LetterPath, SetAsideInput } from '../api/dead-letters.ts'
-import { answered, type ApiResult, refuse } from '../http/api-route.ts'
+import { askService } from '../ask-service.ts'
+import { type ApiResult, refuse } from '../http/api-route.ts'
 import type { Target } from '../metrics/sample.ts'
 
 /** What consumers know of their dead letters, and do with them. */
@@ -38,7 +39,6 @@ export interface DeadLettersParts {
 const ANSWER_WITHIN_MS = 5_000
 const LETTERS_PER_PAGE = 50
 const NO_CONSUMER = refuse(404, 'no-such-consumer', 'There is no such consumer. Operations names them.')
-const NO_LETTER = refuse(404, 'no-letter', 'There is no such dead letter.')
 
 /** Asks whichever process of the consumer answers: each knows the letters of the whole service. */
 export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLetters {
@@ -59,12 +59,7 @@ export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLet
     schema: ZodType<Answer>,
   ): Promise<ApiResult<Answer>> {
     const client = clients.get(service)
-    if (!client) return NO_CONSUMER
-    const asked = await client.call(route, body, schema)
-    if (asked.outcome === 'answered') return answered(asked.answer)
-    if (asked.outcome === 'not-found') return NO_LETTER
-    const message = `${service} does not answer. See the Overview, then try again: asking twice changes nothing twice.`
-    return refuse(503, 'no-answer', message)
+    return client ? askService(client, service, route, body, schema) : NO_CONSUMER
   }
 
   return {

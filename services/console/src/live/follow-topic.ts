@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
 
@@ -19,6 +20,11 @@ const AGAIN_AFTER_MS = 1_000
 
 /** Reads a topic from near its end, without a consumer group, until it is aborted. Goes on where it was after an outage. */
 export async function followTopic(options: FollowOptions): Promise<void> {
+  // A query to a broker that is frozen takes no signal, and nobody has to wait for its end.
+  await Promise.race([keepFollowing(options), once(options.signal, 'abort')])
+}
+
+async function keepFollowing(options: FollowOptions): Promise<void> {
   const { connection, topic, newest, onRecords, onCurrent, onLog, signal } = options
   const reader = createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS })
   let positions = new Map<number, bigint>()

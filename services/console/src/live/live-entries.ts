@@ -76,6 +76,8 @@ export interface LiveFilter {
   /** The slug of an event. */
   readonly event: string | undefined
   readonly outcome: LiveOutcome | undefined
+  /** Whose refusals are wanted. */
+  readonly refusalsOf: readonly ProjectRef[]
 }
 
 const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: LiveOutcome } = {
@@ -92,7 +94,12 @@ const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: LiveOutcome } = {
 
 export function passesFilter({ entry, event }: KeptEntry, filter: LiveFilter): boolean {
   const { place, outcome } = filter
-  if (place && (entry.organization !== place.organization || entry.project !== place.project)) return false
+  if (place && !isOf(place, entry)) return false
+  if (entry.kind === 'refused' && !filter.refusalsOf.some((project) => isOf(project, entry))) return false
   if (filter.event !== undefined && event !== filter.event) return false
   return outcome === undefined || OUTCOMES[entry.kind] === outcome
+}
+
+function isOf({ organization, project }: ProjectRef, entry: LiveEntry): boolean {
+  return entry.organization === organization && entry.project === project
 }

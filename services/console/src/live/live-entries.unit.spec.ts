@@ -82,7 +82,7 @@ describe('entries of Live', () => {
 
   it('pass a filter of project, event and outcome', () => {
     const entries = [event, queued, refused].filter((entry) => entry !== undefined)
-    const all = { place: undefined, event: undefined, outcome: undefined }
+    const all = { place: undefined, event: undefined, outcome: undefined, refusalsOf: [place] }
     const kinds = (filter: Partial<Parameters<typeof passesFilter>[1]>) =>
       entries.filter((entry) => passesFilter(entry, { ...all, ...filter })).map(({ entry }) => entry.kind)
     expect(kinds({})).toEqual(['event', 'queued', 'refused'])
@@ -91,5 +91,7 @@ describe('entries of Live', () => {
     expect(kinds({ event: 'checkout' })).toEqual(['event', 'refused'])
     expect(kinds({ outcome: 'queued' })).toEqual(['queued'])
     expect(kinds({ event: 'checkout', outcome: 'refused' })).toEqual(['refused'])
+    expect(kinds({ refusalsOf: [{ ...place, project: 'other' }] })).toEqual(['event', 'queued'])
+    expect(kinds({ refusalsOf: [] })).toEqual(['event', 'queued'])
   })
 })

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, type FormFact, type KeptRefusal, type UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { createPublisher } from '@nextvisit/log'
+import { createLogger } from '@nextvisit/service-kit'
 import { createTestTopic } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { ConsumerProgress } from './folded-up-to.ts'
@@ -10,6 +12,17 @@ import { createLiveFeed, type LiveLook, type LiveSeen } from './live-feed.ts'
 const AT = '2026-11-23T03:00:00.000Z'
 const place = { organization: 'demo', project: 'shop' }
 const ALL: LiveLook = { place: undefined, event: undefined, outcome: undefined, after: undefined, refusalsOf: [] }
+
+const refusal: KeptRefusal = {
+  id: '01a2066e-3ec0-780c-9db5-05517574891e',
+  at: AT,
+  reason: 'user',
+  status: 404,
+  message: 'User not found',
+  route: '/v2/admin/track-event',
+  requestId: '01a2066e-3ec0-780c-9db5-055175748911',
+  key: { name: 'backend', kind: 'admin', environment: 'P' },
+}
 
 const partitionAt = (nextOffset: number): ConsumerProgress['partitions'] => [
   { topic: 'user-events', partition: 0, nextOffset: String(nextOffset), lagRecords: 0, lagSeconds: 0, alarms: [] },
@@ -25,12 +38,18 @@ async function givenFeed() {
   const checkpoints = { metering: 0, 'user-projector': 0 }
   const refusals: KeptRefusal[] = []
   const clock = { nowMs: Date.parse(AT) }
+  const asked = { count: 0, isFailing: false }
+  const logged: string[] = []
   const feed = createLiveFeed({
     connection,
-    readProgress: async () =>
-      Object.entries(checkpoints).map(([service, offset]) => ({ service, partitions: partitionAt(offset) })),
+    readProgress: async () => {
+      asked.count += 1
+      if (asked.isFailing) throw new TypeError('A bug')
+      return Object.entries(checkpoints).map(([service, offset]) => ({ service, partitions: partitionAt(offset) }))
+    },
     readRefusals: async () => refusals,
     nowMs: () => clock.nowMs,
+    logger: createLogger('console', 'info', { write: (line: string) => void logged.push(line) }),
     topics: { userEvents: users.topic, formEvents: forms.topic },
   })
   onTestFinished(async () => {
@@ -68,7 +87,8 @@ async function givenFeed() {
       users.topic,
       names.map((name) => eventTracked({ ...place, id: randomUUID(), eventName: name, slug: name })),
     )
-  return { feed, checkpoints, refusals, clock, see, track, decide: (fact: FormFact) => publish(forms.topic, [fact]) }
+  const decide = (fact: FormFact) => publish(forms.topic, [fact])
+  return { feed, checkpoints, refusals, clock, asked, logged, see, track, decide }
 }
 
 const titlesIn = ({ entries }: LiveSeen) => entries.map(({ title }) => title).toSorted()
@@ -92,20 +112,11 @@ describe('the feed of Live', () => {
     const id = randomUUID()
     const common = { ...place, id, userId: id, queuedId: id, formId: 'nps', at: AT }
     await decide({ type: 'FormDelivered', ...common, visitId: id })
-    refusals.push({
-      id: '01a2066e-3ec0-780c-9db5-05517574891e',
-      at: AT,
-      reason: 'user',
-      status: 404,
-      message: 'User not found',
-      route: '/v2/admin/track-event',
-      requestId: id,
-      key: { name: 'backend', kind: 'admin', environment: 'P' },
-    })
+    refusals.push(refusal)
     const look = { refusalsOf: [place] }
     const both = await see((seen) => follows(seen) && seen.entries.length > 1, look)
     expect(titlesIn(both)).toEqual(['Form nps delivered', 'User not found'])
-    refusals.unshift({ ...refusals[0]!, id: '01a2066e-3ec0-780c-9db5-055175748920', message: 'Slow down' })
+    refusals.unshift({ ...refusal, id: '01a2066e-3ec0-780c-9db5-055175748920', message: 'Slow down' })
     const { cursor } = both
     expect(titlesIn(await see(({ entries }) => entries.length > 0, { ...look, after: cursor }))).toEqual(['Slow down'])
     expect(titlesIn(await see(() => true, { outcome: 'delivered' }))).toEqual(['Form nps delivered'])
@@ -135,13 +146,36 @@ describe('the feed of Live', () => {
     expect(skipped).toBeGreaterThan(0)
   })
 
+  it('shows refusals of those projects only that are asked for', async () => {
+    const { refusals, see } = await givenFeed()
+    refusals.push(refusal)
+    const theirs = await see(({ entries }) => entries.length > 0, { refusalsOf: [place] })
+    expect(titlesIn(theirs)).toEqual(['User not found'])
+    expect(titlesIn(await see(() => true))).toEqual([])
+  })
+
+  it('goes on after a bug, and logs it once', async () => {
+    const { asked, logged, checkpoints, see, track } = await givenFeed()
+    asked.isFailing = true
+    await see(() => asked.count > 1)
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'Live: release failed; trying again' }])
+    asked.isFailing = false
+    await track('a')
+    checkpoints.metering = 1
+    checkpoints['user-projector'] = 1
+    expect(titlesIn(await see(({ entries }) => entries.length > 0))).toEqual(['Event a'])
+  })
+
   it('reads nothing while nobody looks, and begins again with the newest', async () => {
-    const { feed, checkpoints, clock, see, track } = await givenFeed()
+    const { feed, asked, checkpoints, clock, see, track } = await givenFeed()
     await track('a')
     checkpoints.metering = 9
     checkpoints['user-projector'] = 9
     const first = await see((seen) => seen.entries.length > 0)
     clock.nowMs += 11_000
+    const before = asked.count
+    await sleep(2_000)
+    expect(asked.count).toBe(before)
     expect(feed.look({ ...ALL, after: first.cursor })).toMatchObject({ state: 'starting', entries: [] })
     const again = await see((seen) => seen.entries.length > 0, { after: first.cursor })
     expect(titlesIn(again)).toEqual(['Event a'])

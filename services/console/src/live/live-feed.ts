@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KeptRefusal, type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
+import type { Logger } from '@nextvisit/service-kit'
 import type { LiveAnswer, LiveEntry } from '../api/live.ts'
 import { isLate } from '../overview/is-late.ts'
 import { createEntryRing, type EntryRing } from './entry-ring.ts'
@@ -24,14 +25,13 @@ export interface LiveFeedParts {
   /** The latest refusals of a project; undefined: they cannot be read now. */
   readonly readRefusals: (project: ProjectRef) => Promise<readonly KeptRefusal[] | undefined>
   readonly nowMs: () => number
+  readonly logger: Logger
   /** Specs have topics of their own. */
   readonly topics?: { readonly userEvents: string; readonly formEvents: string }
 }
 
 export interface LiveLook extends LiveFilter {
   readonly after: string | undefined
-  /** Whose refusals are wanted. */
-  readonly refusalsOf: readonly ProjectRef[]
 }
 
 export interface LiveSeen extends Omit<LiveAnswer, 'entries' | 'refusals'> {
@@ -84,7 +84,7 @@ interface Rings {
 }
 
 /** From the first look until nobody has looked for a while. */
-function startWatch({ connection, readProgress, readRefusals, nowMs, topics = TOPICS }: LiveFeedParts): Watch {
+function startWatch({ connection, readProgress, readRefusals, nowMs, logger, topics = TOPICS }: LiveFeedParts): Watch {
   const ending = new AbortController()
   const { signal } = ending
   const ring = () => createEntryRing<KeptEntry>(KEPT, nowMs() * 1_000)
@@ -124,6 +124,7 @@ function startWatch({ connection, readProgress, readRefusals, nowMs, topics = TO
 
   async function takeRefusals(): Promise<void> {
     for (const [name, { project, atMs }] of asked) {
+      if (signal.aborted) return
       if (nowMs() - atMs > LOOKING_MS) {
         asked.delete(name)
         continue
@@ -139,8 +140,16 @@ function startWatch({ connection, readProgress, readRefusals, nowMs, topics = TO
   }
 
   async function every(ms: number, work: () => Promise<void>): Promise<void> {
+    let isFailing = false
     while (isWatched() && !signal.aborted) {
-      await work()
+      try {
+        await work()
+        isFailing = false
+      } catch (err) {
+        // Thrown on, it would be an unhandled rejection, and end the process.
+        if (!isFailing) logger.error({ err }, `Live: ${work.name} failed; trying again`)
+        isFailing = true
+      }
       await sleep(ms, undefined, { signal }).catch(() => undefined)
     }
     ending.abort()
@@ -158,9 +167,9 @@ function startWatch({ connection, readProgress, readRefusals, nowMs, topics = TO
   ])
 
   return {
-    look: ({ after, refusalsOf, ...filter }) => {
+    look: ({ after, ...filter }) => {
       lookedAtMs = nowMs()
-      for (const project of refusalsOf)
+      for (const project of filter.refusalsOf)
         asked.set(`${project.organization}/${project.project}`, { project, atMs: lookedAtMs })
       const { entries, ...position } = read(rings, after, filter)
       return {
@@ -194,7 +203,8 @@ function read(
     .flatMap(({ entries }) => entries.map(({ entry }) => entry))
     .toSorted((one, other) => (one.at < other.at ? 1 : -1))
   const entries = all.slice(0, ANSWERED)
-  const skipped = found.reduce((sum, part) => sum + part.skipped, 0)
+  const counted = filter.refusalsOf.length > 0 ? found : found.slice(0, 2)
+  const skipped = counted.reduce((sum, part) => sum + part.skipped, 0)
   return {
     cursor: found.map(({ last }) => last).join('.'),
     entries,

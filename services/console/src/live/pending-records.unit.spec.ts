@@ -52,4 +52,20 @@ describe('records that wait until they are folded', () => {
     pending.add(0, records(0, 6, 9, 10))
     expect(pending.take(upTo)).toMatchObject({ dropped: 0 })
   })
+
+  it.each([
+    ['records', { maxRecords: 10, maxBytes: 1_000 }],
+    ['bytes', { maxRecords: 1_000, maxBytes: 100 }],
+  ])('of a halted partition give way to those of the others: bounded in %s', (_, bounds) => {
+    const pending = createPendingRecords(bounds)
+    pending.add(0, records(0, 0, 20, 10))
+    pending.take(new Map())
+    const healthy = new Map([[1, 100n]])
+    pending.add(1, records(1, 0, 3, 10))
+    expect(offsetsIn(pending.take(healthy))).toEqual(['1/0', '1/1', '1/2'])
+    pending.add(1, records(1, 3, 6, 10))
+    const taken = pending.take(new Map([...healthy, [0, 100n]]))
+    expect(offsetsIn(taken)).toEqual(['0/13', '0/14', '0/15', '0/16', '0/17', '0/18', '0/19', '1/3', '1/4', '1/5'])
+    expect(taken.dropped).toBe(0)
+  })
 })

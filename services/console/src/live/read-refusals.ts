@@ -4,7 +4,10 @@ import { createInternalClient } from '@nextvisit/service-kit'
 const ANSWER_WITHIN_MS = 2_000
 const LATEST = 200
 
-/** Asks any gateway for the latest refusals of a project. Undefined: no gateway answers, or Redis does not. */
+/**
+ * Asks any gateway for the latest refusals of a project. Of many at once only some are kept (decisions.md, Refusals).
+ * Undefined: no gateway answers, or Redis does not.
+ */
 export function createReadRefusals(gateways: readonly string[], token: string) {
   const client = createInternalClient({ baseUrls: gateways, token, timeoutMs: ANSWER_WITHIN_MS })
   return async ({ organization, project }: ProjectRef): Promise<readonly KeptRefusal[] | undefined> => {

@@ -1,3 +1,5 @@
+import { MAX_DECIDED_LETTERS } from '@nextvisit/contracts'
+import type { Logger } from '@nextvisit/service-kit'
 import {
   Decide,
   Decided,
@@ -13,10 +15,11 @@ import { Nothing } from '../api/session.ts'
 import type { DeadLetters } from '../dead-letters/dead-letters.ts'
 import { withVisibleCause } from '../dead-letters/visible-cause.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { whoIs } from '../http/app.ts'
 import { maskFor } from '../users/mask.ts'
 
 /** Dead letters of a consumer: look, retry, discard; and the record that halts a partition, set aside. */
-export function createDeadLetterRoutes(letters: DeadLetters): readonly ApiRoute[] {
+export function createDeadLetterRoutes(letters: DeadLetters, logger: Logger): readonly ApiRoute[] {
   const list = apiRoute({
     method: 'GET',
     path: 'dead-letters/:service',
@@ -27,7 +30,7 @@ export function createDeadLetterRoutes(letters: DeadLetters): readonly ApiRoute[
       const page = await letters.list(query)
       if (page.outcome === 'refused') return page
       const visible = page.answer.letters.map((letter) => withVisibleCause(letter, role === 'operator'))
-      return answered({ ...page.answer, letters: visible })
+      return answered({ ...page.answer, letters: visible, atOnce: MAX_DECIDED_LETTERS })
     },
   })
 
@@ -66,9 +69,17 @@ export function createDeadLetterRoutes(letters: DeadLetters): readonly ApiRoute[
     logged: ({ service, decision, selected }) => ({
       service,
       decision,
-      letters: selected.by === 'ids' ? selected.ids.join(', ') : `of cause ${selected.causeId}`,
+      letters:
+        selected.by === 'ids' ? selected.ids.join(', ') : `of cause ${selected.causeId}, up to ${selected.lastId}`,
     }),
-    handle: (asked, { name }) => letters.decide(asked, name),
+    handle: async (asked, session) => {
+      const decided = await letters.decide(asked, session.name)
+      if (decided.outcome === 'refused') return decided
+      const { service, decision } = asked
+      const said = { action: 'dead letters decided', ...whoIs(session), service, decision, count: decided.answer.count }
+      logger.info(said, 'console action')
+      return decided
+    },
   })
 
   const follow = apiRoute({

@@ -5,19 +5,19 @@ import { postTo } from '../app/call-api.ts'
 import { useSession } from '../app/session.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
 import { figure } from '../parts/figures.ts'
+import { NOTHING_DECIDED } from './decision-card.tsx'
 
 export interface DecideProps {
   readonly consumer: string
   readonly selected: Asked['selected']
   /** How many of the selected are dead. */
   readonly count: number
+  /** One decision takes at most so many. */
+  readonly atOnce: number
 }
 
-/** One request decides for so many. */
-const MAX_AT_ONCE = 10_000
-
 /** Retry or discard, for an operator, after a question. The address then names the decision, and shows what became of it. */
-export function Decide({ consumer, selected, count }: DecideProps) {
+export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
   const { data: session } = useSession()
   const client = useQueryClient()
   const navigate = useNavigate()
@@ -25,12 +25,12 @@ export function Decide({ consumer, selected, count }: DecideProps) {
 
   const decide = async (decision: Asked['decision']): Promise<void> => {
     const { decidedAt } = await postTo<Decided>(`dead-letters/${consumer}/decide`, { decision, selected })
-    await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? undefined }) })
+    await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? NOTHING_DECIDED }) })
     await client.invalidateQueries({ queryKey: ['consumers'] })
     await client.invalidateQueries({ queryKey: ['dead-letters', consumer] })
   }
   const several = count > 1
-  const letters = several ? `${figure(Math.min(count, MAX_AT_ONCE))} dead letters` : 'this dead letter'
+  const letters = several ? `${figure(Math.min(count, atOnce))} dead letters` : 'this dead letter'
   return (
     <div className="actions">
       <ActionDialog
@@ -38,7 +38,7 @@ export function Decide({ consumer, selected, count }: DecideProps) {
         action={`Retry ${letters}`}
         onConfirm={() => decide('retry')}
       >
-        <AtOnce count={count} />
+        <AtOnce count={count} atOnce={atOnce} />
         <p>
           {consumer} folds {several ? 'each of these records' : 'this record'} once more, now. That helps once the cause
           is mended: what cannot be read is dead again, with its cause.
@@ -54,7 +54,7 @@ export function Decide({ consumer, selected, count }: DecideProps) {
         isDanger
         onConfirm={() => decide('discard')}
       >
-        <AtOnce count={count} />
+        <AtOnce count={count} atOnce={atOnce} />
         <p>
           {consumer} never folds {several ? 'these records' : 'this record'}, not even in a replay. This cannot be
           undone.
@@ -69,11 +69,11 @@ export function Decide({ consumer, selected, count }: DecideProps) {
   )
 }
 
-function AtOnce({ count }: { readonly count: number }) {
-  if (count <= MAX_AT_ONCE) return null
+function AtOnce({ count, atOnce }: Pick<DecideProps, 'count' | 'atOnce'>) {
+  if (count <= atOnce) return null
   return (
     <p>
-      These are the first {figure(MAX_AT_ONCE)} of {figure(count)}. Afterwards the others are still here.
+      These are the first {figure(atOnce)} of {figure(count)}. Afterwards the others are still here.
     </p>
   )
 }

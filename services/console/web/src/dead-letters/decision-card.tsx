@@ -15,9 +15,30 @@ export interface DecisionCardProps {
 }
 
 const AGAIN_AFTER_MS = 1_000
+/** Stands for a decision where nothing was left to decide. */
+export const NOTHING_DECIDED = 'nothing'
 
-/** What became of the letters that somebody retried or discarded. It follows them until none waits. */
+/** What became of the letters that somebody retried or discarded. */
 export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
+  // The button that was pressed may be gone: whoever uses a keyboard goes on from here.
+  const card = useRef<HTMLElement>(null)
+  useEffect(() => card.current?.focus(), [])
+  return (
+    <section className="card decision" ref={card} tabIndex={-1} aria-label="What became of it">
+      {decidedAt === NOTHING_DECIDED ? (
+        <output>
+          Nothing was done: none of the letters waited for a decision any more. Somebody else was first; a letter names
+          who.
+        </output>
+      ) : (
+        <Followed consumer={consumer} decidedAt={decidedAt} />
+      )}
+    </section>
+  )
+}
+
+/** Follows the letters until none waits. */
+function Followed({ consumer, decidedAt }: DecisionCardProps) {
   const client = useQueryClient()
   const { data, error, refetch } = useQuery({
     queryKey: ['decision', consumer, decidedAt],
@@ -30,15 +51,12 @@ export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
     void client.invalidateQueries({ queryKey: ['consumers'] })
     void client.invalidateQueries({ queryKey: ['dead-letters', consumer] })
   }, [client, consumer, isThrough])
-  // The button that was pressed may be gone: whoever uses a keyboard goes on from here.
-  const card = useRef<HTMLElement>(null)
-  useEffect(() => card.current?.focus(), [])
   return (
-    <section className="card decision" ref={card} tabIndex={-1} aria-label="What became of it">
+    <>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading what="what became of it" />}
       {data && <Outcome consumer={consumer} decidedAt={decidedAt} progress={data} />}
-    </section>
+    </>
   )
 }
 

@@ -25,7 +25,9 @@ export function Letter() {
   return (
     <>
       <LettersHead consumer={consumer} title={`${consumer}/${id}`} {...(data && { causeId: data.causeId })}>
-        {data?.state === 'dead' && <Decide consumer={consumer} selected={{ by: 'ids', ids: [id] }} count={1} />}
+        {data?.state === 'dead' && (
+          <Decide consumer={consumer} selected={{ by: 'ids', ids: [id] }} count={1} atOnce={1} />
+        )}
       </LettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}

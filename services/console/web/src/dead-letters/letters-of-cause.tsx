@@ -35,8 +35,13 @@ export function LettersOfCause() {
   return (
     <>
       <LettersHead consumer={consumer} title={first?.cause ?? group?.cause ?? 'Dead letters'}>
-        {group && group.dead > 0 && (
-          <Decide consumer={consumer} selected={{ by: 'causeId', causeId }} count={group.dead} />
+        {data && group && group.dead > 0 && (
+          <Decide
+            consumer={consumer}
+            selected={{ by: 'causeId', causeId, lastId: group.lastId }}
+            count={group.dead}
+            atOnce={data.atOnce}
+          />
         )}
       </LettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}

@@ -42,7 +42,7 @@ export function SwapForm({ run }: { readonly run: Run }) {
         <li>Folds wait for it, usually well below a second. Reads continue.</li>
         <li>
           {differing > 0
-            ? 'The rows above differ, so it needs your word that the rebuilt ones are right.'
+            ? 'The rows above differ, so it needs your word that the rebuilt ones are right. If other rows differ by then, too, they are swapped as well, and you see them only afterwards.'
             : 'If rows differ then, nothing is swapped, and you see which.'}
         </li>
       </ul>

@@ -1,0 +1,36 @@
+import { createFaultProxy, createTestTopic, listOffsetsApiKey } from '@nextvisit/testing'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { followTopic } from './follow-topic.ts'
+
+describe('following a topic', () => {
+  it('ends at once when it is aborted, also while a broker holds its answer back', async () => {
+    const brokers = inject('kafkaBrokers')
+    const { topic, connection } = await createTestTopic(brokers)
+    const [host = '', port] = brokers.split(',')[0]?.split(':') ?? []
+    const proxy = createFaultProxy({ host, port: Number(port) })
+    await proxy.start()
+    onTestFinished(proxy.stop)
+    const held = Promise.withResolvers<void>()
+    proxy.onResponse(({ apiKey }) => {
+      if (apiKey !== listOffsetsApiKey) return 'pass'
+      held.resolve()
+      return 'lose'
+    })
+    const abort = new AbortController()
+    const reports: boolean[] = []
+    const following = followTopic({
+      connection: { ...connection, addressFor: proxy.addressFor },
+      topic,
+      newest: 1,
+      onRecords: () => undefined,
+      onCurrent: () => undefined,
+      onLog: (isThere) => reports.push(isThere),
+      signal: abort.signal,
+    })
+    await held.promise
+    abort.abort()
+    await following
+    // The query has neither failed nor been answered: nobody waited for it.
+    expect(reports).toEqual([])
+  })
+})
