@@ -29,8 +29,16 @@ export function describeConsoleCatalog(): void {
     expect(await faultsOf(page)).toEqual([])
 
     await applyPriority(7)
-    await page.getByRole('button', { name: 'Read again' }).click()
     const latest = page.getByRole('listitem').filter({ hasText: 'form nps-after-checkout priority 10 → 7' }).first()
+    await expect
+      .poll(
+        async () => {
+          await page.getByRole('button', { name: 'Read again' }).click()
+          return latest.isVisible()
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(true)
     await latest.getByText(/^\d+ changes?\.$/).waitFor()
     await latest.getByText(`by ${userInfo().username}`).waitFor()
 

@@ -7,10 +7,11 @@ import {
   DecisionAnswer,
   Instant,
   SelectedLetters,
+  SlugId,
 } from '@nextvisit/contracts'
 import { z } from 'zod'
 
-const service = z.string()
+const service = SlugId
 
 /** A page of the dead letters of one cause that wait. */
 export const LettersQuery = z.strictObject({
