@@ -80,7 +80,7 @@ export async function createConsole(parts: ConsoleParts) {
     sessions,
     routes: [
       createOverviewRoute(sampler, partitionCount, nowMs),
-      createConsumersRoute(askConsumers, partitionCount),
+      createConsumersRoute({ askConsumers, byCause: deadLetters.byCause }, partitionCount),
       createLiveRoute({ catalog, feed }),
       ...createDeadLetterRoutes(deadLetters, logger),
       createCatalogRoute(createRevisions(connection)),

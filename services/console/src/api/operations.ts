@@ -27,7 +27,7 @@ export const ConsumerOperations = z.strictObject({
   processes: z.number().int(),
   answering: z.number().int(),
   partitions: z.array(PartitionLine),
-  /** null: no process answers. */
+  /** null: no process counted them in time. */
   deadLetters: z.array(z.strictObject(DeadLetterGroup.shape)).nullable(),
 })
 export type ConsumerOperations = z.infer<typeof ConsumerOperations>

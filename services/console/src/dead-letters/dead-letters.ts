@@ -1,9 +1,11 @@
 import {
   DeadLetterAnswer,
+  type DeadLetterGroup,
   DeadLettersAnswer,
   DecidedAnswer,
   DecisionAnswer,
   INTERNAL_ROUTES,
+  OperationsAnswer,
   SetAsideAnswer,
   TOPICS,
 } from '@nextvisit/contracts'
@@ -13,9 +15,12 @@ import type { Decide, LetterPath, SetAsideInput } from '../api/dead-letters.ts'
 import { askService } from '../ask-service.ts'
 import { type ApiResult, refuse } from '../http/api-route.ts'
 import type { Target } from '../metrics/sample.ts'
+import { createSharedRead } from '../shared-read.ts'
 
 /** What consumers know of their dead letters, and do with them. */
 export interface DeadLetters {
+  /** Those of a consumer by cause; undefined: it did not answer in time. Whoever asks meanwhile shares the answer. */
+  readonly byCause: (service: string) => Promise<readonly DeadLetterGroup[] | undefined>
   readonly list: (query: {
     readonly service: string
     readonly causeId: string
@@ -52,6 +57,16 @@ export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLet
     ),
   )
 
+  const causes = new Map(
+    Array.from(clients, ([service, client]) => {
+      const read = async () => {
+        const asked = await client.call(INTERNAL_ROUTES.readOperations, {}, OperationsAnswer)
+        return asked.outcome === 'answered' ? asked.answer.deadLetters : undefined
+      }
+      return [service, createSharedRead(read, 0)]
+    }),
+  )
+
   async function ask<Answer>(
     service: string,
     route: string,
@@ -63,6 +78,7 @@ export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLet
   }
 
   return {
+    byCause: async (service) => causes.get(service)?.(),
     list: ({ service, ...query }) =>
       ask(service, INTERNAL_ROUTES.listDeadLetters, { ...query, limit: LETTERS_PER_PAGE }, DeadLettersAnswer),
     read: ({ service, id }, withContent) =>

@@ -1,4 +1,4 @@
-import type { OperationsAnswer, OwnedPartition } from '@nextvisit/contracts'
+import type { DeadLetterGroup, OperationsAnswer, OwnedPartition } from '@nextvisit/contracts'
 import { withVisibleCause } from '../dead-letters/visible-cause.ts'
 import type { ConsumerOperations, PartitionLine } from '../api/operations.ts'
 
@@ -11,6 +11,8 @@ export interface ProcessOperations {
 export interface ConsumerOperationsParts {
   readonly service: string
   readonly processes: readonly ProcessOperations[]
+  /** Of the whole service; undefined: nobody counted them in time. */
+  readonly deadLetters: readonly DeadLetterGroup[] | undefined
   readonly partitionCount: number
   /** Messages of errors may quote what a user said. */
   readonly withMessages: boolean
@@ -18,7 +20,7 @@ export interface ConsumerOperationsParts {
 
 /** Brings the processes of a consumer together: every partition with its owner, also those that nobody owns. */
 export function consumerOperationsOf(parts: ConsumerOperationsParts): ConsumerOperations {
-  const { service, processes, partitionCount, withMessages } = parts
+  const { service, processes, deadLetters, partitionCount, withMessages } = parts
   const answers = processes.flatMap(({ url, answer }) => (answer ? [{ url, answer }] : []))
   const owned = new Map(
     answers.flatMap(({ url, answer }) =>
@@ -33,8 +35,7 @@ export function consumerOperationsOf(parts: ConsumerOperationsParts): ConsumerOp
       { length: partitionCount },
       (_, partition) => owned.get(partition) ?? withoutOwner(partition),
     ),
-    // Each process knows those of the whole service.
-    deadLetters: answers[0]?.answer.deadLetters.map((group) => withVisibleCause(group, withMessages)) ?? null,
+    deadLetters: deadLetters?.map((group) => withVisibleCause(group, withMessages)) ?? null,
   }
 }
 

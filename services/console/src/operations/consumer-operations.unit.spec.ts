@@ -16,6 +16,7 @@ it('names the owner of each partition, and the partitions that nobody owns', () 
       { url: 'http://two:2', answer: { partitions: [owned(2)], deadLetters: [] } },
       { url: 'http://gone:3', answer: undefined },
     ],
+    deadLetters: [],
     partitionCount: 3,
     withMessages: true,
   })
@@ -40,9 +41,22 @@ it('shows messages of errors only where asked: they may quote what a user said',
     consumerOperationsOf({
       service: 'metering',
       processes: [{ url: 'http://one:1', answer: { partitions: [owned(0, [alarm])], deadLetters: [] } }],
+      deadLetters: undefined,
       partitionCount: 1,
       withMessages,
     }).partitions.flatMap(({ alarms }) => alarms.map(({ message }) => message))
   expect(messages(true)).toEqual(['ada'])
   expect(messages(false)).toEqual([null])
+})
+
+it('shows partitions also where nobody counted the dead letters in time', () => {
+  const { partitions, deadLetters } = consumerOperationsOf({
+    service: 'metering',
+    processes: [{ url: 'http://one:1', answer: { partitions: [owned(0)], deadLetters: [] } }],
+    deadLetters: undefined,
+    partitionCount: 1,
+    withMessages: true,
+  })
+  expect(deadLetters).toBeNull()
+  expect(partitions).toMatchObject([{ owner: 'one:1' }])
 })

@@ -1,11 +1,15 @@
 import { ConsumersAnswer } from '../api/operations.ts'
 import { Nothing } from '../api/session.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
+import type { DeadLetters } from '../dead-letters/dead-letters.ts'
 import type { AskConsumers } from '../operations/ask-consumers.ts'
 import { consumerOperationsOf } from '../operations/consumer-operations.ts'
 
 /** `GET api/consumers`: partitions with their owners, and dead letters by cause. */
-export function createConsumersRoute(askConsumers: AskConsumers, partitionCount: number): ApiRoute {
+export function createConsumersRoute(
+  { askConsumers, byCause }: { readonly askConsumers: AskConsumers } & Pick<DeadLetters, 'byCause'>,
+  partitionCount: number,
+): ApiRoute {
   return apiRoute({
     method: 'GET',
     path: 'consumers',
@@ -14,11 +18,13 @@ export function createConsumersRoute(askConsumers: AskConsumers, partitionCount:
     answer: ConsumersAnswer,
     handle: async (_, { role }) => {
       const withMessages = role === 'operator'
-      return answered({
-        consumers: Array.from(await askConsumers({}), ([service, processes]) =>
-          consumerOperationsOf({ service, processes, partitionCount, withMessages }),
-        ),
+      // To count very many letters takes long: one process is asked for those of its service, and partitions are shown without them.
+      const asked = Array.from(await askConsumers({ deadLetters: false }), async ([service, processes]) => {
+        const isAnswering = processes.some(({ answer }) => answer !== undefined)
+        const deadLetters = isAnswering ? await byCause(service) : undefined
+        return consumerOperationsOf({ service, processes, deadLetters, partitionCount, withMessages })
       })
+      return answered({ consumers: await Promise.all(asked) })
     },
   })
 }

@@ -3,6 +3,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { ConsumerOperations, ConsumersAnswer } from '../../../src/api/operations.ts'
 import { getFrom } from '../app/call-api.ts'
 import { DeadLetterCauses } from '../dead-letters/causes.tsx'
+import { EmptyCard } from '../parts/empty-card.tsx'
 import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
 import { Partitions } from './partitions.tsx'
 import { Sections } from './sections.tsx'
@@ -52,7 +53,7 @@ function Trouble({ consumer: { answering, partitions, deadLetters } }: { readonl
 
 function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
   const { service, answering, processes, partitions, deadLetters } = consumer
-  if (answering === 0 || deadLetters === null) {
+  if (answering === 0) {
     return (
       <EmptyNote>
         None of {processes === 1 ? 'the one process' : `the ${processes} processes`} of {service} answers. Start it, or
@@ -63,7 +64,13 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
   return (
     <>
       <Partitions service={service} partitions={partitions} />
-      <DeadLetterCauses service={service} groups={deadLetters} />
+      {deadLetters === null ? (
+        <EmptyCard title="Dead letters">
+          {service} did not count its dead letters in time. This page asks again; the Overview shows how many there are.
+        </EmptyCard>
+      ) : (
+        <DeadLetterCauses service={service} groups={deadLetters} />
+      )}
     </>
   )
 }
