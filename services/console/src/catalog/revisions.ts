@@ -13,8 +13,8 @@ import { createSharedRead } from '../shared-read.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
 
 const SHOWN_REVISIONS = 100
-/** Many who look at once ask the log once. */
-const KEEP_MS = 1_000
+/** Many who look at once ask the log once; whoever asks after it has answered sees what is new. */
+const KEEP_MS = 0
 
 /** Answers what the catalog's log holds for people. Rejects while the log is unavailable. */
 export function createRevisions(connection: LogConnection): (organization?: string) => Promise<CatalogAnswer> {
