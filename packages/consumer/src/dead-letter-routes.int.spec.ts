@@ -1,4 +1,4 @@
-import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { DeadLetterCausesAnswer, INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { type Db, queryOf, sql } from '@nextvisit/database'
 import { countDead, type DeadLetterCause, readDeadLetterCauses } from '@nextvisit/projection'
 import { countRowsRead } from '@nextvisit/testing'
@@ -22,6 +22,42 @@ async function causeIdOf(db: Db, reason: string): Promise<string> {
   const causes = await readDeadLetterCauses(queryOf(db), 'visits', { withSettled: false, limit: 10 })
   return causes.find(({ cause }) => cause === reason)?.causeId ?? ''
 }
+
+it('groups the dead letters that wait by their cause', async () => {
+  const db = await givenConsumerDb()
+  await givenLetters(db, [
+    { reason: 'value is null', state: 'dead' },
+    { reason: 'value is not JSON', state: 'dead' },
+    { reason: 'value is not JSON', state: 'retry' },
+    { reason: 'value is not JSON', state: 'retried' },
+    { reason: 'type is unknown', state: 'discarded' },
+  ])
+  const answer = await callsOf(db)('readDeadLetterCauses', {})
+  expect(DeadLetterCausesAnswer.parse(answer)).toEqual({
+    groups: [
+      {
+        cause: 'value is not JSON',
+        causeId: expect.stringMatching(/^c[0-9a-f]+$/),
+        dead: 1,
+        toRetry: 1,
+        oldest: '2026-11-23T03:01:00.000Z',
+        newest: '2026-11-23T03:02:00.000Z',
+        example: '2',
+        lastId: '3',
+      },
+      {
+        cause: 'value is null',
+        causeId: expect.stringMatching(/^c[0-9a-f]+$/),
+        dead: 1,
+        toRetry: 0,
+        oldest: '2026-11-23T03:00:00.000Z',
+        newest: '2026-11-23T03:00:00.000Z',
+        example: '1',
+        lastId: '1',
+      },
+    ],
+  })
+})
 
 describe('the dead letters of a cause', () => {
   it('come in pages, the first that died first, without those that are settled', async () => {

@@ -1,6 +1,8 @@
 import {
   type DeadLetter,
   type DeadLetterAnswer,
+  type DeadLetterCausesAnswer,
+  type DeadLetterGroup,
   DeadLetterQuery,
   DeadLettersQuery,
   type DecidedAnswer,
@@ -17,6 +19,7 @@ import type { Query } from '@nextvisit/database'
 import {
   askToSetAside,
   countDecided,
+  type DeadLetterCause,
   type DeadLetterSummary,
   decideDeadLetters,
   escapeControls,
@@ -24,11 +27,14 @@ import {
   readableBytes,
   readCausesOfDeadAgain,
   readDeadLetter,
+  readDeadLetterCauses,
   readDeadLettersOfCause,
   type WholeDeadLetter,
 } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute, notFound } from '@nextvisit/service-kit'
+import { z } from 'zod'
 
+const MAX_GROUPS = 200
 /** What is shown of a value. */
 const MAX_VALUE_BYTES = 65_536
 const MAX_HEADERS = 50
@@ -39,6 +45,15 @@ const MAX_HEADER_CHARACTERS = 1_000
  * schema, and the owner of a letter's partition does what they say.
  */
 export function createDeadLetterRoutes(projection: string, query: Query): readonly InternalRoute[] {
+  const readCauses = internalRoute(
+    INTERNAL_ROUTES.readDeadLetterCauses,
+    z.object({}),
+    async (): Promise<DeadLetterCausesAnswer> => {
+      const causes = await readDeadLetterCauses(query, projection, { withSettled: false, limit: MAX_GROUPS })
+      return { groups: causes.map(groupOf) }
+    },
+  )
+
   const list = internalRoute(INTERNAL_ROUTES.listDeadLetters, DeadLettersQuery, async ({ causeId, after, limit }) => {
     const letters = await readDeadLettersOfCause(query, projection, { causeId, after, limit: limit + 1 })
     const page = letters.slice(0, limit)
@@ -83,7 +98,20 @@ export function createDeadLetterRoutes(projection: string, query: Query): readon
     ({ by, ...place }): Promise<SetAsideAnswer> => askToSetAside(query, { projection, ...place }, by),
   )
 
-  return [list, read, decide, follow, setAside]
+  return [readCauses, list, read, decide, follow, setAside]
+}
+
+function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example, lastId }: DeadLetterCause): DeadLetterGroup {
+  return {
+    cause,
+    causeId,
+    dead,
+    toRetry,
+    oldest: oldest.toISOString(),
+    newest: newest.toISOString(),
+    example,
+    lastId,
+  }
 }
 
 function summaryOf(letter: DeadLetterSummary): DeadLetter {

@@ -1,36 +1,14 @@
-import {
-  type DeadLetterGroup,
-  INTERNAL_ROUTES,
-  type OperationsAnswer,
-  OperationsQuery,
-  type OwnedPartition,
-} from '@nextvisit/contracts'
-import type { Query } from '@nextvisit/database'
-import {
-  type DeadLetterCause,
-  type PartitionProgress,
-  type ProjectionRunner,
-  readDeadLetterCauses,
-} from '@nextvisit/projection'
+import { INTERNAL_ROUTES, type OperationsAnswer, type OwnedPartition } from '@nextvisit/contracts'
+import type { PartitionProgress, ProjectionRunner } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute } from '@nextvisit/service-kit'
+import { z } from 'zod'
 
-export interface OperationsRouteParts {
-  readonly projection: string
-  readonly runner: Pick<ProjectionRunner, 'progress'>
-  readonly query: Query
-}
-
-const MAX_GROUPS = 200
-
-/** What operators ask every consumer: how far this process has folded its partitions, and the dead letters of the service. */
-export function createOperationsRoute({ projection, runner, query }: OperationsRouteParts): InternalRoute {
+/** How far this process has folded its partitions. */
+export function createOperationsRoute(runner: Pick<ProjectionRunner, 'progress'>): InternalRoute {
   return internalRoute(
     INTERNAL_ROUTES.readOperations,
-    OperationsQuery,
-    async ({ deadLetters }): Promise<OperationsAnswer> => ({
-      partitions: runner.progress().map(ownedPartition),
-      deadLetters: deadLetters ? await readGroups(query, projection) : [],
-    }),
+    z.object({}),
+    async (): Promise<OperationsAnswer> => ({ partitions: runner.progress().map(ownedPartition) }),
   )
 }
 
@@ -56,23 +34,5 @@ function ownedPartition({
       message,
       since: new Date(sinceMs).toISOString(),
     })),
-  }
-}
-
-async function readGroups(query: Query, projection: string): Promise<DeadLetterGroup[]> {
-  const causes = await readDeadLetterCauses(query, projection, { withSettled: false, limit: MAX_GROUPS })
-  return causes.map(groupOf)
-}
-
-function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example, lastId }: DeadLetterCause): DeadLetterGroup {
-  return {
-    cause,
-    causeId,
-    dead,
-    toRetry,
-    oldest: oldest.toISOString(),
-    newest: newest.toISOString(),
-    example,
-    lastId,
   }
 }

@@ -70,7 +70,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     ...config.internalServer,
     routes: [
       ...consumer.routes({ db: admissionDb, readDb, catalog, now, barrier, hurry, countPartitions }, memory),
-      createOperationsRoute({ projection: projection.name, runner, query: queryOf(readDb) }),
+      createOperationsRoute(runner),
       ...createDeadLetterRoutes(projection.name, queryOf(readDb)),
     ],
     ...consumerHealth({ runner, catalog, db: foldDb }),

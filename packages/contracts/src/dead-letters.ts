@@ -25,6 +25,9 @@ export const DeadLetterGroup = z.object({
   lastId: Whole,
 })
 export type DeadLetterGroup = z.infer<typeof DeadLetterGroup>
+/** The largest first. */
+export const DeadLetterCausesAnswer = z.object({ groups: z.array(DeadLetterGroup) })
+export type DeadLetterCausesAnswer = z.infer<typeof DeadLetterCausesAnswer>
 
 export const DeadLetterState = z.enum(['dead', 'retry', 'retried', 'discarded'])
 

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { DeadLetterGroup } from './dead-letters.ts'
 import { DeviceFacts } from './device-info.ts'
 import { Instant, Month, SlugId, Uuid } from './primitives.ts'
 import { WaitingForm } from './queue-row.ts'
@@ -42,8 +41,10 @@ export const INTERNAL_ROUTES = {
   readDefinitions: '/internal/definitions/read',
   /** gateway: what was refused of late, `POST` with `RefusalsQuery`. */
   readRefusals: '/internal/refusals/read',
-  /** every consumer: the partitions that this process owns, and dead letters of the service by cause, `POST` with {@link OperationsQuery}. */
+  /** every consumer: the partitions that this process owns, `POST` with an empty body. */
   readOperations: '/internal/operations/read',
+  /** every consumer: the dead letters of the service by cause, `POST` with an empty body. */
+  readDeadLetterCauses: '/internal/dead-letters/causes/read',
   /** every consumer: a page of the service's dead letters of one cause, `POST` with {@link DeadLettersQuery}. */
   listDeadLetters: '/internal/dead-letters/list',
   /** every consumer: one dead letter, `POST` with {@link DeadLetterQuery}; 404 where there is none. */
@@ -240,11 +241,6 @@ export type Definition = z.infer<typeof Definition>
 export const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })
 export type DefinitionsAnswer = z.infer<typeof DefinitionsAnswer>
 
-export const OperationsQuery = z.object({
-  /** false: they are left out, for whoever asks every second. */
-  deadLetters: z.boolean().default(true),
-})
-export type OperationsQuery = z.input<typeof OperationsQuery>
 /** A partition that a consumer's process owns, or waits to own. */
 export const OwnedPartition = z.object({
   topic: z.string(),
@@ -265,8 +261,5 @@ export const OwnedPartition = z.object({
   ),
 })
 export type OwnedPartition = z.infer<typeof OwnedPartition>
-export const OperationsAnswer = z.object({
-  partitions: z.array(OwnedPartition),
-  deadLetters: z.array(DeadLetterGroup),
-})
+export const OperationsAnswer = z.object({ partitions: z.array(OwnedPartition) })
 export type OperationsAnswer = z.infer<typeof OperationsAnswer>

@@ -66,7 +66,7 @@ export async function createConsole(parts: ConsoleParts) {
   const askConsumers = createAskConsumers({ targets: consumers, token })
   const feed = createLiveFeed({
     connection,
-    readProgress: async () => progressOf(await askConsumers({ deadLetters: false })),
+    readProgress: async () => progressOf(await askConsumers()),
     readRefusals: createReadRefusals(services.gateway, token),
     nowMs,
     logger,

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 type Read<Answer> = () => Promise<Answer>
 
-/** Shares a read among all who ask while it goes on, and for `keepMs` after it has ended. A failure is kept as long. */
+/** Shares a read among all who ask while it goes on, and for `keepMs` after it has ended; a failure is kept as long. */
 export function createSharedRead<Answer>(
   read: Read<Answer>,
-  keepMs: number,
+  keepMs = 0,
   nowMs = () => performance.now(),
 ): Read<Answer> {
   let kept: { readonly answer: Promise<Answer>; endedAtMs?: number } | undefined

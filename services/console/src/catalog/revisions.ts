@@ -13,20 +13,16 @@ import { createSharedRead } from '../shared-read.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
 
 const SHOWN_REVISIONS = 100
-/** Many who look at once ask the log once; whoever asks after it has answered sees what is new. */
-const KEEP_MS = 0
 
 /** Answers what the catalog's log holds for people. Rejects while the log is unavailable. */
 export function createRevisions(connection: LogConnection): (organization?: string) => Promise<CatalogAnswer> {
   const readIfGrown = createReadIfGrown(TOPICS.catalog, () => readCatalogHistory(connection, TOPICS.catalog))
-  const read = createSharedRead(
-    () =>
-      withLogAdmin(connection, async (admin) => {
-        const history = await readIfGrown(admin)
-        const views = await askViews(admin, TOPICS.catalog, history.state).catch(() => null)
-        return { history, views }
-      }),
-    KEEP_MS,
+  const read = createSharedRead(() =>
+    withLogAdmin(connection, async (admin) => {
+      const history = await readIfGrown(admin)
+      const views = await askViews(admin, TOPICS.catalog, history.state).catch(() => null)
+      return { history, views }
+    }),
   )
   return async (organization) => {
     const { history, views } = await read()

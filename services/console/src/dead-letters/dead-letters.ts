@@ -1,11 +1,11 @@
 import {
   DeadLetterAnswer,
+  DeadLetterCausesAnswer,
   type DeadLetterGroup,
   DeadLettersAnswer,
   DecidedAnswer,
   DecisionAnswer,
   INTERNAL_ROUTES,
-  OperationsAnswer,
   SetAsideAnswer,
   TOPICS,
 } from '@nextvisit/contracts'
@@ -60,10 +60,10 @@ export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLet
   const causes = new Map(
     Array.from(clients, ([service, client]) => {
       const read = async () => {
-        const asked = await client.call(INTERNAL_ROUTES.readOperations, {}, OperationsAnswer)
-        return asked.outcome === 'answered' ? asked.answer.deadLetters : undefined
+        const asked = await client.call(INTERNAL_ROUTES.readDeadLetterCauses, {}, DeadLetterCausesAnswer)
+        return asked.outcome === 'answered' ? asked.answer.groups : undefined
       }
-      return [service, createSharedRead(read, 0)]
+      return [service, createSharedRead(read)]
     }),
   )
 

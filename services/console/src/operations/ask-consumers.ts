@@ -1,11 +1,11 @@
-import { INTERNAL_ROUTES, OperationsAnswer, type OperationsQuery } from '@nextvisit/contracts'
+import { INTERNAL_ROUTES, OperationsAnswer } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
 import type { Target } from '../metrics/sample.ts'
 import type { ProcessOperations } from './consumer-operations.ts'
 
 /** What the processes of each consumer said, by its name. */
 export type ConsumersOperations = ReadonlyMap<string, readonly ProcessOperations[]>
-export type AskConsumers = (query: OperationsQuery) => Promise<ConsumersOperations>
+export type AskConsumers = () => Promise<ConsumersOperations>
 
 export interface AskConsumersOptions {
   /** The processes of the consumers. */
@@ -22,10 +22,10 @@ export function createAskConsumers({ targets, token }: AskConsumersOptions): Ask
     url,
     client: createInternalClient({ baseUrls: [url], token, timeoutMs: ANSWER_WITHIN_MS }),
   }))
-  return async (query) => {
+  return async () => {
     const answers = await Promise.all(
       clients.map(async ({ service, url, client }) => {
-        const asked = await client.call(INTERNAL_ROUTES.readOperations, query, OperationsAnswer)
+        const asked = await client.call(INTERNAL_ROUTES.readOperations, {}, OperationsAnswer)
         return { service, url, answer: asked.outcome === 'answered' ? asked.answer : undefined }
       }),
     )

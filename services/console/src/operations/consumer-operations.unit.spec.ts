@@ -12,8 +12,8 @@ it('names the owner of each partition, and the partitions that nobody owns', () 
   const { partitions, ...rest } = consumerOperationsOf({
     service: 'metering',
     processes: [
-      { url: 'http://one:1', answer: { partitions: [owned(1)], deadLetters: [] } },
-      { url: 'http://two:2', answer: { partitions: [owned(2)], deadLetters: [] } },
+      { url: 'http://one:1', answer: { partitions: [owned(1)] } },
+      { url: 'http://two:2', answer: { partitions: [owned(2)] } },
       { url: 'http://gone:3', answer: undefined },
     ],
     deadLetters: [],
@@ -40,7 +40,7 @@ it('shows messages of errors only where asked: they may quote what a user said',
   const messages = (withMessages: boolean) =>
     consumerOperationsOf({
       service: 'metering',
-      processes: [{ url: 'http://one:1', answer: { partitions: [owned(0, [alarm])], deadLetters: [] } }],
+      processes: [{ url: 'http://one:1', answer: { partitions: [owned(0, [alarm])] } }],
       deadLetters: undefined,
       partitionCount: 1,
       withMessages,
@@ -52,7 +52,7 @@ it('shows messages of errors only where asked: they may quote what a user said',
 it('shows partitions also where nobody counted the dead letters in time', () => {
   const { partitions, deadLetters } = consumerOperationsOf({
     service: 'metering',
-    processes: [{ url: 'http://one:1', answer: { partitions: [owned(0)], deadLetters: [] } }],
+    processes: [{ url: 'http://one:1', answer: { partitions: [owned(0)] } }],
     deadLetters: undefined,
     partitionCount: 1,
     withMessages: true,

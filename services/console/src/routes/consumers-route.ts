@@ -19,7 +19,7 @@ export function createConsumersRoute(
     handle: async (_, { role }) => {
       const withMessages = role === 'operator'
       // To count very many letters takes long: one process is asked for those of its service, and partitions are shown without them.
-      const asked = Array.from(await askConsumers({ deadLetters: false }), async ([service, processes]) => {
+      const asked = Array.from(await askConsumers(), async ([service, processes]) => {
         const isAnswering = processes.some(({ answer }) => answer !== undefined)
         const deadLetters = isAnswering ? await byCause(service) : undefined
         return consumerOperationsOf({ service, processes, deadLetters, partitionCount, withMessages })

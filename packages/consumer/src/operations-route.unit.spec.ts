@@ -1,0 +1,41 @@
+import { OperationsAnswer } from '@nextvisit/contracts'
+import { expect, it } from 'vitest'
+import { createOperationsRoute } from './operations-route.ts'
+
+it('shows how far partitions are folded', async () => {
+  const halted = { kind: 'halted', offset: 7n, code: 'FOLD_FAILED', message: 'a bug', sinceMs: 0 } as const
+  const progress = {
+    topic: 'user-events',
+    partition: 3,
+    nextOffset: 7n,
+    lagRecords: 2n,
+    lagSeconds: 1.5,
+    stalledMs: 0,
+    hangsMs: 0,
+    ticksFailMs: 0,
+    alarms: [halted],
+  }
+  const route = createOperationsRoute({ progress: () => [progress] })
+  const answer = await route.handle({}, { signal: new AbortController().signal, deadlineAt: 0 })
+  expect(OperationsAnswer.parse(answer)).toEqual({
+    partitions: [
+      {
+        topic: 'user-events',
+        partition: 3,
+        nextOffset: '7',
+        lagRecords: 2,
+        lagSeconds: 1.5,
+        alarms: [
+          {
+            kind: 'halted',
+            offset: '7',
+            recordId: null,
+            code: 'FOLD_FAILED',
+            message: 'a bug',
+            since: '1970-01-01T00:00:00.000Z',
+          },
+        ],
+      },
+    ],
+  })
+})
