@@ -110,13 +110,19 @@ const answer = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, a
   }),
 )
 
+/** The ledger holds a record's id for two days after it was received. No gateway sends a record again as late as that. */
+function isForgotten({ received }: UserFact, now: number): boolean {
+  return START + now - Date.parse(received) > 48 * 60 * MINUTE
+}
+
 /** A record that comes again: as it was, or, of a request with a key, as a later try of the caller's. */
 const again = fc.record({ back: nth, isRetry: fc.boolean() }).map(
   ({ back, isRetry }): Saying => ({
     text: `again(${back}${isRetry ? ' retried' : ''})`,
     says: ({ sent, now }) => {
       const before = sent.at(-1 - (back % Math.max(1, sent.length)))
-      if (!before || !isRetry || before.fact.type === 'VisitAnswered' || !before.fact.keyed) return before
+      if (!before || before.fact.type === 'VisitAnswered' || !before.fact.keyed) return before
+      if (!isRetry) return isForgotten(before.fact, now) ? undefined : before
       return { ...before, fact: { ...before.fact, received: at(now) } satisfies UserFact }
     },
   }),

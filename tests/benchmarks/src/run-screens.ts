@@ -6,7 +6,7 @@ import path from 'node:path'
 import { userIdOf } from '@nextvisit/domain'
 import { freePort } from '@nextvisit/local-stack'
 import { callCarefully, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
-import { type Page, startBrowser } from '@nextvisit/testing/browser'
+import { signInOn, startBrowser } from '@nextvisit/testing/browser'
 import { createCostLoad } from './cost/cost-loads.ts'
 import { identifyUsers } from './cost/measure-cost.ts'
 import { openStackProbe } from './cost/stack-probe.ts'
@@ -55,20 +55,14 @@ async function fill(stack: ThrowAwayStack): Promise<void> {
   await probe.close()
 }
 
-async function signIn(page: Page, { url, token }: NonNullable<ThrowAwayStack['console']>): Promise<void> {
-  await page.goto(url)
-  await page.getByLabel('Token').fill(token)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
-}
-
 async function watchScreens({ console: own }: ThrowAwayStack): Promise<void> {
   if (!own) throw new Error('The stack has no console')
   const browser = await startBrowser()
   try {
     const page = await browser.newPage({ locale: 'en-US' })
     await noteLongTasks(page)
-    await signIn(page, own)
+    await page.goto(own.url)
+    await signInOn(page, own.token)
     console.log('\n| screen | longest task ms | all tasks over 50 ms, ms | elements |\n|---|--:|--:|--:|')
     for (const [screen, sign] of SCREENS) {
       const { longestTaskMs, longTasksMs, elements } = await watchScreen(page, `${own.url}/${screen}`, sign)

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { failFoldOf } from '@nextvisit/testing/black-box'
 import type { Page } from '@nextvisit/testing/browser'
 import { Kafka, logLevel } from 'kafkajs'
-import { Client } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { consoleStack, cookieOf, faultsOf, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
 
@@ -24,18 +24,6 @@ async function publishPoison(values: readonly (string | Buffer)[]): Promise<void
     await producer.send({ topic: 'user-events', messages })
   } finally {
     await producer.disconnect()
-  }
-}
-
-async function asAdmin(statement: string): Promise<void> {
-  const file = await readFile(path.join(consoleStack().dataDirectory, 'connection.json'), 'utf8')
-  const { adminDatabaseUrl } = JSON.parse(file) as { readonly adminDatabaseUrl: string }
-  const client = new Client({ connectionString: adminDatabaseUrl })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
   }
 }
 
@@ -148,11 +136,7 @@ export function describeConsoleDeadLetters(): void {
     })
 
     it('sets aside the record that halts a partition, and folds it once the cause is mended', async () => {
-      await asAdmin(
-        `CREATE FUNCTION users.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a bug'; END $$;
-         CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON users.users FOR EACH ROW
-         WHEN (NEW.user_name = '${BUGGY}') EXECUTE FUNCTION users.fail()`,
-      )
+      const mend = await failFoldOf(consoleStack(), BUGGY)
       const page = await signIn(theConsole().token)
       await tryAsUser(page, BUGGY)
       await openConsumer(page, 'user-projector')
@@ -162,7 +146,7 @@ export function describeConsoleDeadLetters(): void {
       await page.getByRole('link', { name: /set aside by Grace: / }).waitFor()
       await expect.poll(() => page.getByText('follows').count(), { timeout: 30_000 }).toBe(12)
 
-      await asAdmin('DROP TRIGGER fail ON users.users; DROP FUNCTION users.fail()')
+      await mend()
       await openCause(page, 'user-projector', 'set aside by Grace: ')
       await page.getByRole('link', { name: /user-projector\/\d+/ }).click()
       await page.getByText(`"userName": "${BUGGY}"`).waitFor()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { freePort } from '@nextvisit/local-stack'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
-import { type Browser, type Page, startBrowser } from '@nextvisit/testing/browser'
+import { type Browser, type Page, signInOn, startBrowser } from '@nextvisit/testing/browser'
 import { expect } from 'vitest'
 
 const AXE = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -72,14 +72,6 @@ export async function openPage(): Promise<Page> {
   })
   await page.goto(theConsole().url)
   return page
-}
-
-/** Fills in the form of a page that nobody has signed in to, and sees the Overview. */
-export async function signInOn(page: Page, token: string): Promise<void> {
-  await page.getByLabel('Token').fill(token)
-  await page.getByLabel('Your name').fill('Grace')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
 export async function signIn(token: string): Promise<Page> {

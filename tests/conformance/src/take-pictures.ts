@@ -4,8 +4,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@nextvisit/local-stack'
 import { callGateway, runPacedLoad, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
-import { type Page, startBrowser } from '@nextvisit/testing/browser'
-import { signInOn, theConsole } from './console-pages.ts'
+import { type Page, signInOn, startBrowser } from '@nextvisit/testing/browser'
+import { theConsole } from './console-pages.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../../docs/pictures')
 const USERS = 40

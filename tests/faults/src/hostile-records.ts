@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
-import { eventually, readTopic } from '@nextvisit/testing/black-box'
-import { Client } from 'pg'
+import { eventually, failFoldOf, readTopic } from '@nextvisit/testing/black-box'
 import type { CampaignStack, Consumer } from './campaign-stack.ts'
 import { foldsWithin } from './caught-up.ts'
 import { type Fault, nothingToHeal } from './fault.ts'
@@ -62,12 +59,7 @@ async function publishLater(stack: CampaignStack, organization: string): Promise
 
 /** The user projector's fold of one user fails, as from a bug: only that user's partition may halt. */
 const failingFold: Fault['inject'] = async ({ stack, hostile: { project, client } }) => {
-  await asAdmin(
-    stack,
-    `CREATE FUNCTION users.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a bug'; END $$;
-     CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON users.users FOR EACH ROW
-     WHEN (NEW.user_name = '${BUGGY}') EXECUTE FUNCTION users.fail()`,
-  )
+  const mend = await failFoldOf(stack, BUGGY)
   await client.send(project, { route: '/v2/admin/identify-user', body: { userName: BUGGY } })
   const halted = await eventually(
     () => haltedPartitions(stack),
@@ -76,7 +68,7 @@ const failingFold: Fault['inject'] = async ({ stack, hostile: { project, client 
   )
   return {
     lastsMs: 5_000,
-    heal: () => asAdmin(stack, 'DROP TRIGGER fail ON users.users; DROP FUNCTION users.fail()'),
+    heal: mend,
     witness: async () => (halted.length === 1 ? 'one partition of the user projector halted, and no other' : undefined),
   }
 }
@@ -130,18 +122,6 @@ const readsOfHalted: Fault['inject'] = async (context) => {
 async function haltedPartitions(stack: CampaignStack): Promise<readonly number[]> {
   const sql = `SELECT partition FROM partition_alarms WHERE kind = 'halted'`
   return (await queryRows<{ partition: number }>(stack, 'user-projector', sql)).map(({ partition }) => partition)
-}
-
-async function asAdmin({ dataDirectory }: CampaignStack, statement: string): Promise<void> {
-  const file = await readFile(path.join(dataDirectory, 'connection.json'), 'utf8')
-  const { adminDatabaseUrl } = JSON.parse(file) as { adminDatabaseUrl: string }
-  const client = new Client({ connectionString: adminDatabaseUrl })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
 }
 
 export const hostileRecords: readonly Fault[] = [

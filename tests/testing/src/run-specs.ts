@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { startVitest, type TestModule, type TestRunResult, type Vitest } from 'vitest/node'
+import { startVitest, type TestModule, type TestRunResult } from 'vitest/node'
 
 export interface Counts {
   readonly passed: number
@@ -15,20 +15,22 @@ const MOST_RUN_AGAIN = 6
  * of its own: a machine that stalls for seconds loses sessions and deadlines. The run names each. A unit spec gets no second try.
  */
 export async function runSpecs(checkout: string, filters: readonly string[]): Promise<Counts> {
+  const first = await run(checkout, filters)
+  const again = runsAgain(first)
+  const results = [without(first, again), ...(await runEachAgain(checkout, again))]
+  return results.map(countsOf).reduce(sumOf, { passed: 0, failed: 0, skipped: 0 })
+}
+
+/** Vitest has stopped the parts when this returns: each run starts its own. */
+async function run(checkout: string, filters: readonly string[]): Promise<TestRunResult> {
   const vitest = await startVitest('test', [...filters], {
     watch: false,
     root: checkout,
     silent: 'passed-only',
     reporters: ['default'],
   })
-  try {
-    const first = { testModules: vitest.state.getTestModules(), unhandledErrors: vitest.state.getUnhandledErrors() }
-    const again = runsAgain(first)
-    const results = [without(first, again), ...(await runEachAgain(vitest, again))]
-    return results.map(countsOf).reduce(sumOf, { passed: 0, failed: 0, skipped: 0 })
-  } finally {
-    await vitest.close()
-  }
+  await vitest.close()
+  return { testModules: vitest.state.getTestModules(), unhandledErrors: vitest.state.getUnhandledErrors() }
 }
 
 function runsAgain(result: TestRunResult): readonly TestModule[] {
@@ -37,15 +39,14 @@ function runsAgain(result: TestRunResult): readonly TestModule[] {
   return mayRunAgain ? failed : []
 }
 
-async function runEachAgain(vitest: Vitest, modules: readonly TestModule[]): Promise<TestRunResult[]> {
+async function runEachAgain(checkout: string, modules: readonly TestModule[]): Promise<TestRunResult[]> {
   // What is reported here is the last result of these files, so the first must no longer make the process fail.
   if (modules.length > 0) process.exitCode = 0
   const results: TestRunResult[] = []
-  for (const module of modules) {
-    const name = path.relative(vitest.config.root, module.moduleId)
+  for (const { moduleId } of modules) {
+    const name = path.relative(checkout, moduleId)
     console.log(`! Failed, and runs once more: ${name}`)
-    const all = await vitest.runTestSpecifications([module.toTestSpecification()])
-    const result = { ...all, testModules: all.testModules.filter(({ moduleId }) => moduleId === module.moduleId) }
+    const result = await run(checkout, [moduleId])
     if (countsOf(result).failed === 0) console.log(`! Passed only when it ran once more: ${name}`)
     results.push(result)
   }

@@ -55,6 +55,8 @@ export interface Stack {
   readonly brokers: readonly string[]
   /** Each service's URL, by variable (METERING_DATABASE_URL). */
   readonly databaseUrls: ReadonlyMap<string, string>
+  /** The URL of a superuser. */
+  readonly adminDatabaseUrl: string
   readonly redisUrl: string
   /** The internal URL of a service's first process. */
   readonly internalUrlOf: (service: string) => string
@@ -146,6 +148,7 @@ async function bringUp(start: Start): Promise<Omit<Stack, 'processes' | 'kill' |
     organizations,
     brokers: kafkaBrokers.split(','),
     databaseUrls,
+    adminDatabaseUrl: adminUrl,
     redisUrl,
     internalUrlOf: (service) => serviceNamed(services, service).internalUrl,
     startReplica: async (service, own = {}) => {

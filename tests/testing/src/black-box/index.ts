@@ -1,5 +1,6 @@
 export * from './call-gateway.ts'
 export * from './caller-ledger.ts'
+export * from './fail-fold-of.ts'
 export * from './fill-log.ts'
 export * from './is-ready.ts'
 export * from './keys.ts'

@@ -1,0 +1,2 @@
+export * from './sign-in-on.ts'
+export * from './start-browser.ts'
