@@ -22,7 +22,7 @@ export function useLive(filter: LiveSearch) {
   })
   useEffect(() => {
     if (!data) return
-    cursor.current = data.cursor
+    cursor.current = data.cursor ?? undefined
     setShown((now) => withAnswer(now, data, isPaused))
     // Of each answer once, whatever it was paused for since.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
