@@ -3,7 +3,8 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { CatalogAnswer } from '../../../src/api/catalog.ts'
 import { getFrom } from '../app/call-api.ts'
 import { Sections } from '../operations/sections.tsx'
-import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { EmptyNote } from '../parts/notes.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { Revision } from './revision.tsx'
 import { Views } from './views.tsx'
 
@@ -12,7 +13,7 @@ const ROUTE = '/operations/catalog'
 /** What was applied: each revision of the organizations, with when, by whom, and what changed. */
 export function Catalog() {
   const { organization } = useSearch({ from: ROUTE })
-  const { data, error, refetch, isFetching } = useQuery({
+  const query = useQuery({
     queryKey: ['catalog', organization],
     queryFn: () =>
       getFrom<CatalogAnswer>(
@@ -22,20 +23,20 @@ export function Catalog() {
   return (
     <>
       <Sections />
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="the catalog" />}
-      {data && (
-        <>
-          {data.views && <Views views={data.views} />}
-          <div className="toolbar">
-            <OrganizationSelect organizations={data.organizations} chosen={organization} />
-            <button type="button" onClick={() => void refetch()} disabled={isFetching}>
-              {isFetching ? 'Reading …' : 'Read again'}
-            </button>
-          </div>
-          <Revisions answer={data} />
-        </>
-      )}
+      <WithAnswer query={query} what="the catalog">
+        {(answer) => (
+          <>
+            {answer.views && <Views views={answer.views} />}
+            <div className="toolbar">
+              <OrganizationSelect organizations={answer.organizations} chosen={organization} />
+              <button type="button" onClick={() => void query.refetch()} disabled={query.isFetching}>
+                {query.isFetching ? 'Reading …' : 'Read again'}
+              </button>
+            </div>
+            <Revisions answer={answer} />
+          </>
+        )}
+      </WithAnswer>
     </>
   )
 }

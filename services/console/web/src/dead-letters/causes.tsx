@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/api/operations.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
 export interface DeadLetterCausesProps {
@@ -16,20 +16,10 @@ export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
     return <EmptyCard title="Dead letters">There are none: {service} could read every record.</EmptyCard>
   return (
     <>
-      <TableCard title="Dead letters">
-        <thead>
-          <tr>
-            <th scope="col">Cause</th>
-            <th scope="col" className="right">
-              Dead
-            </th>
-            <th scope="col" className="right">
-              To retry
-            </th>
-            <th scope="col">Oldest record</th>
-            <th scope="col">Newest record</th>
-          </tr>
-        </thead>
+      <TableCard
+        title="Dead letters"
+        columns={['Cause', right('Dead'), right('To retry'), 'Oldest record', 'Newest record']}
+      >
         <tbody>
           {groups.map(({ cause, causeId, dead, toRetry, oldest, newest }) => (
             <tr key={causeId}>

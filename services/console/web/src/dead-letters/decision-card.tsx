@@ -5,8 +5,8 @@ import type { DecisionProgress } from '../../../src/api/dead-letters.ts'
 import { getFrom } from '../app/call-api.ts'
 import { figure } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 
 export interface DecisionCardProps {
   readonly consumer: string
@@ -40,23 +40,21 @@ export function DecisionCard({ consumer, decidedAt }: DecisionCardProps) {
 /** Follows the letters until none waits. */
 function Followed({ consumer, decidedAt }: DecisionCardProps) {
   const client = useQueryClient()
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['decision', consumer, decidedAt],
     queryFn: () => getFrom<DecisionProgress>(`dead-letters/${consumer}/decisions/${decidedAt}`),
     refetchInterval: ({ state }) => (state.data && state.data.retry === 0 ? false : AGAIN_AFTER_MS),
   })
-  const isThrough = data?.retry === 0
+  const isThrough = query.data?.retry === 0
   useEffect(() => {
     if (!isThrough) return
     void client.invalidateQueries({ queryKey: ['consumers'] })
     void client.invalidateQueries({ queryKey: ['dead-letters', consumer] })
   }, [client, consumer, isThrough])
   return (
-    <>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="what became of it" />}
-      {data && <Outcome consumer={consumer} decidedAt={decidedAt} progress={data} />}
-    </>
+    <WithAnswer query={query} what="what became of it">
+      {(progress) => <Outcome consumer={consumer} decidedAt={decidedAt} progress={progress} />}
+    </WithAnswer>
   )
 }
 

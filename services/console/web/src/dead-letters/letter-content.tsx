@@ -1,8 +1,6 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
 import { indentJson } from '../../../src/dead-letters/indent-json.ts'
-import { postTo } from '../app/call-api.ts'
-import { ErrorNote } from '../parts/notes.tsx'
+import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { bytesText } from './bytes-text.ts'
 
@@ -70,24 +68,12 @@ function formText({ form, isCut }: Shown): string {
   return form === 'hex' ? `the beginning of ${FORMS.hex}` : 'the beginning of a text'
 }
 
-/** The log says who looked. */
 function Hidden({ path, valueBytes }: { readonly path: string; readonly valueBytes: number | null }) {
-  const client = useQueryClient()
-  const reveal = useMutation({
-    mutationFn: () => postTo(`${path}/reveal`),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['dead-letters'] }),
-  })
   return (
     <section className="card letter-value">
       <h2>Key, headers and value</h2>
       <p className="quiet">{bytesText(valueBytes)}. They may hold personal data, so they are hidden.</p>
-      <div className="reveal">
-        <button type="button" onClick={() => reveal.mutate()} disabled={reveal.isPending}>
-          Show what the record holds
-        </button>
-        <small className="quiet">That you look is logged.</small>
-        {reveal.error && <ErrorNote error={reveal.error} />}
-      </div>
+      <Reveal path={path} label="Show what the record holds" note="" />
     </section>
   )
 }

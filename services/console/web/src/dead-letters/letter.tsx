@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
 import { getFrom } from '../app/call-api.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
 import { LetterContent } from './letter-content.tsx'
@@ -18,10 +18,11 @@ export function Letter() {
   const { consumer, id } = useParams({ from: ROUTE })
   const { decision } = useSearch({ from: ROUTE })
   const path = `dead-letters/${consumer}/${id}`
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['dead-letters', consumer, id],
     queryFn: () => getFrom<LetterAnswer>(path),
   })
+  const { data } = query
   return (
     <>
       <LettersHead consumer={consumer} title={`${consumer}/${id}`} {...(data && { causeId: data.causeId })}>
@@ -30,14 +31,14 @@ export function Letter() {
         )}
       </LettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="the dead letter" />}
-      {data && (
-        <>
-          <About letter={data} />
-          <LetterContent path={path} name={`${consumer}/${id}`} letter={data} />
-        </>
-      )}
+      <WithAnswer query={query} what="the dead letter">
+        {(letter) => (
+          <>
+            <About letter={letter} />
+            <LetterContent path={path} name={`${consumer}/${id}`} letter={letter} />
+          </>
+        )}
+      </WithAnswer>
     </>
   )
 }

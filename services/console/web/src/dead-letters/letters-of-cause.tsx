@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import type { LetterLine, LettersAnswer } from '../../../src/api/dead-letters.ts'
-import type { ConsumersAnswer } from '../../../src/api/operations.ts'
 import { getFrom } from '../app/call-api.ts'
-import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { useConsumers } from '../operations/use-consumers.ts'
+import { EmptyNote } from '../parts/notes.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { bytesText } from './bytes-text.ts'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
@@ -19,16 +20,13 @@ const AGAIN_AFTER_MS = 5_000
 export function LettersOfCause() {
   const { consumer } = useParams({ from: ROUTE })
   const { cause: causeId = '', after = 0, decision } = useSearch({ from: ROUTE })
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['dead-letters', consumer, causeId, after],
     queryFn: () => getFrom<LettersAnswer>(`dead-letters/${consumer}?causeId=${causeId}&after=${after}`),
     refetchInterval: AGAIN_AFTER_MS,
   })
-  const consumers = useQuery({
-    queryKey: ['consumers'],
-    queryFn: () => getFrom<ConsumersAnswer>('consumers'),
-    refetchInterval: AGAIN_AFTER_MS,
-  })
+  const { data } = query
+  const consumers = useConsumers()
   const groups = consumers.data?.consumers.find(({ service }) => service === consumer)?.deadLetters
   const group = groups?.find((one) => one.causeId === causeId)
   const [first] = data?.letters ?? []
@@ -45,15 +43,18 @@ export function LettersOfCause() {
         )}
       </LettersHead>
       {decision !== undefined && <DecisionCard key={decision} consumer={consumer} decidedAt={decision} />}
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading what="the dead letters" />}
-      {data && data.letters.length === 0 && (
-        <EmptyNote>
-          No dead letter of {consumer} with this cause waits any more: they were folded, discarded, or are dead for
-          another cause. Operations shows what is left.
-        </EmptyNote>
-      )}
-      {data && data.letters.length > 0 && <Letters consumer={consumer} letters={data.letters} />}
+      <WithAnswer query={query} what="the dead letters">
+        {({ letters }) =>
+          letters.length > 0 ? (
+            <Letters consumer={consumer} letters={letters} />
+          ) : (
+            <EmptyNote>
+              No dead letter of {consumer} with this cause waits any more: they were folded, discarded, or are dead for
+              another cause. Operations shows what is left.
+            </EmptyNote>
+          )
+        }
+      </WithAnswer>
       <p className="quiet hint">
         Retry them once the cause is mended, for example when a {consumer} that can read them is deployed. Discard what
         is no record of Nextvisit. Runbook: <code>docs/runbooks/dead-letters.md</code>
@@ -78,19 +79,10 @@ export function LettersOfCause() {
 
 function Letters({ consumer, letters }: { readonly consumer: string; readonly letters: readonly LetterLine[] }) {
   return (
-    <TableCard title="Records, the first that died first">
-      <thead>
-        <tr>
-          <th scope="col">Letter</th>
-          <th scope="col">State</th>
-          <th scope="col">Record time</th>
-          <th scope="col">Dead since</th>
-          <th scope="col">In the log</th>
-          <th scope="col" className="right">
-            Value
-          </th>
-        </tr>
-      </thead>
+    <TableCard
+      title="Records, the first that died first"
+      columns={['Letter', 'State', 'Record time', 'Dead since', 'In the log', right('Value')]}
+    >
       <tbody>
         {letters.map(({ id, state, recordTime, deadAt, topic, partition, offset, valueBytes }) => (
           <tr key={id}>

@@ -4,9 +4,9 @@ import type { FormAnswer } from '../../../src/api/forms.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { FormState } from './form-state.tsx'
 import { Funnel } from './funnel.tsx'
 import { PeriodNote, PeriodSwitch } from './period.tsx'
@@ -20,14 +20,15 @@ const AGAIN_AFTER_MS = 10_000
 export function Form() {
   const { organization, project, formId } = useParams({ from: ROUTE })
   const { hours, after } = useSearch({ from: ROUTE })
-  const query = new URLSearchParams({ hours: String(hours ?? 24), ...(after !== undefined && { after }) })
-  const path = `forms/${organization}/${project}/${formId}?${query}`
-  const { data, error, refetch } = useQuery({
+  const asked = new URLSearchParams({ hours: String(hours ?? 24), ...(after !== undefined && { after }) })
+  const path = `forms/${organization}/${project}/${formId}?${asked}`
+  const query = useQuery({
     queryKey: [path],
     queryFn: () => getFrom<FormAnswer>(path),
     refetchInterval: AGAIN_AFTER_MS,
     placeholderData: keepPreviousData,
   })
+  const { data } = query
   return (
     <>
       <nav aria-label="Where you are" className="crumbs">
@@ -41,23 +42,22 @@ export function Form() {
         {data && <FormState state={data.state} />}
         {data?.name && <p className="quiet">{data.name}</p>}
       </header>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data ? (
-        <>
-          <Asked form={data} />
-          <div className="filters">
-            <PeriodNote period={data.period} />
-            <PeriodSwitch hours={hours} />
-          </div>
-          <div className="columns">
-            <Funnel figures={data.figures} />
-            <Gates figures={data.figures} />
-          </div>
-          <Waiting form={data} organization={organization} project={project} after={after} />
-        </>
-      ) : (
-        !error && <Loading what="the form" />
-      )}
+      <WithAnswer query={query} what="the form">
+        {(form) => (
+          <>
+            <Asked form={form} />
+            <div className="filters">
+              <PeriodNote period={form.period} />
+              <PeriodSwitch hours={hours} />
+            </div>
+            <div className="columns">
+              <Funnel figures={form.figures} />
+              <Gates figures={form.figures} />
+            </div>
+            <Waiting form={form} organization={organization} project={project} after={after} />
+          </>
+        )}
+      </WithAnswer>
     </>
   )
 }
@@ -103,18 +103,7 @@ function Gates({ figures: { matched, stopped } }: Pick<FormAnswer, 'figures'>) {
       </EmptyCard>
     )
   return (
-    <TableCard title="Gates that stopped it">
-      <thead>
-        <tr>
-          <th scope="col">Reason</th>
-          <th scope="col" className="right">
-            Times
-          </th>
-          <th scope="col" className="right">
-            Of matched
-          </th>
-        </tr>
-      </thead>
+    <TableCard title="Gates that stopped it" columns={['Reason', right('Times'), right('Of matched')]}>
       <tbody>
         {stopped.map(({ reason, words, count }) => (
           <tr key={reason}>

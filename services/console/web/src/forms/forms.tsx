@@ -4,10 +4,10 @@ import type { FormsAnswer, FormSummary } from '../../../src/api/forms.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Pages } from '../parts/pages.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { FormState, openCount } from './form-state.tsx'
 import { PeriodNote, PeriodSwitch } from './period.tsx'
@@ -32,9 +32,8 @@ export function Forms() {
 function ProjectForms({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
   const { hours, find = '', page = 1 } = useSearch({ from: '/forms' })
-  const query = new URLSearchParams({ hours: String(hours ?? 24), find, page: String(page) })
-  const path = `forms/${project.name}?${query}`
-  const { data, error, refetch } = useQuery({
+  const path = `forms/${project.name}?${new URLSearchParams({ hours: String(hours ?? 24), find, page: String(page) })}`
+  const query = useQuery({
     queryKey: [path],
     queryFn: () => getFrom<FormsAnswer>(path),
     refetchInterval: AGAIN_AFTER_MS,
@@ -67,8 +66,9 @@ function ProjectForms({ project }: { readonly project: ChosenProject }) {
         </label>
         <PeriodSwitch hours={hours} />
       </search>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data ? <List answer={data} project={project} find={find} page={page} /> : !error && <Loading what="the forms" />}
+      <WithAnswer query={query} what="the forms">
+        {(answer) => <List answer={answer} project={project} find={find} page={page} />}
+      </WithAnswer>
     </>
   )
 }
@@ -96,29 +96,19 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
     )
   return (
     <>
-      <TableCard title={`Forms of ${project.name}`}>
-        <thead>
-          <tr>
-            <th scope="col">Form</th>
-            <th scope="col" className="right">
-              Matched
-            </th>
-            <th scope="col" className="right">
-              Queued
-            </th>
-            <th scope="col" className="right">
-              Delivered
-            </th>
-            <th scope="col" className="right">
-              Expired
-            </th>
-            <th scope="col">Stopped most by</th>
-            <th scope="col" className="right">
-              Waiting now
-            </th>
-            <th scope="col">The oldest since</th>
-          </tr>
-        </thead>
+      <TableCard
+        title={`Forms of ${project.name}`}
+        columns={[
+          'Form',
+          right('Matched'),
+          right('Queued'),
+          right('Delivered'),
+          right('Expired'),
+          'Stopped most by',
+          right('Waiting now'),
+          'The oldest since',
+        ]}
+      >
         <tbody>
           {forms.map((form) => (
             <Row key={form.formId} form={form} project={project} />

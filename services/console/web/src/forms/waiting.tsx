@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router'
 import type { FormAnswer } from '../../../src/api/forms.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { QueuedFormCells, QUEUED_FORM_COLUMNS } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
-import { Time } from '../parts/time.tsx'
 import { openCount } from './form-state.tsx'
 
 export interface WaitingProps {
@@ -29,37 +29,21 @@ export function Waiting({ form: { open, rows, next }, organization, project, aft
     )
   return (
     <>
-      <TableCard title={title}>
-        <thead>
-          <tr>
-            <th scope="col">User</th>
-            <th scope="col">State</th>
-            <th scope="col">Queued</th>
-            <th scope="col">Shown from</th>
-            <th scope="col">Expires</th>
-          </tr>
-        </thead>
+      <TableCard title={title} columns={['User', ...QUEUED_FORM_COLUMNS]}>
         <tbody>
-          {rows.map(({ queuedId, userId, state, queuedAt, showFrom, expiresAt }) => (
-            <tr key={queuedId}>
+          {rows.map((row) => (
+            <tr key={row.queuedId}>
               <th scope="row">
                 <Link
                   to="/users/$organization/$project/$userId"
-                  params={{ organization, project, userId }}
+                  params={{ organization, project, userId: row.userId }}
                   search={{ tab: 'forms' }}
                   className="mono"
                 >
-                  {userId}
+                  {row.userId}
                 </Link>
               </th>
-              <td>
-                <span className={`pill ${state}`}>{state}</span>
-              </td>
-              <td>
-                <Time at={queuedAt} />
-              </td>
-              <td>{showFrom === queuedAt ? 'at once' : <Time at={showFrom} />}</td>
-              <td>{expiresAt ? <Time at={expiresAt} /> : 'never'}</td>
+              <QueuedFormCells queued={row} />
             </tr>
           ))}
         </tbody>

@@ -2,33 +2,36 @@ import type { LiveAnswer } from '../../../src/api/live.ts'
 import type { ShownEntries } from '../../../src/live/shown-entries.ts'
 import type { LiveSearch } from '../app/router.tsx'
 import { figure, seconds } from '../parts/figures.ts'
-import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { EmptyNote, Loading } from '../parts/notes.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { FeedEntry } from './feed-entry.tsx'
 import { useLive } from './use-live.ts'
 
 /** The newest entries that pass the filter; a pause keeps them still. */
 export function Feed({ filter }: { readonly filter: LiveSearch }) {
-  const { shown, isPaused, pause, follow, latest, error, retry } = useLive(filter)
-  if (!latest) return error ? <ErrorNote error={error} onRetry={retry} /> : <Loading what="the newest facts" />
+  const { shown, isPaused, pause, follow, query } = useLive(filter)
   return (
-    <>
-      {error && <ErrorNote error={error} onRetry={retry} />}
-      <Troubles latest={latest} wantsRefusals={filter.outcome === undefined || filter.outcome === 'refused'} />
-      <div className="toolbar">
-        <Summary shown={shown} isPaused={isPaused} />
-        <button type="button" className={isPaused ? 'primary' : ''} onClick={isPaused ? follow : pause}>
-          {isPaused ? 'Follow' : 'Pause'}
-        </button>
-      </div>
-      {shown.entries.length === 0 && <Nothing latest={latest} />}
-      {shown.entries.length > 0 && (
-        <ol className="timeline feed" aria-label="What happened, the newest first">
-          {shown.entries.map((entry) => (
-            <FeedEntry key={entry.id} entry={entry} />
-          ))}
-        </ol>
+    <WithAnswer query={query} what="the newest facts">
+      {(latest) => (
+        <>
+          <Troubles latest={latest} wantsRefusals={filter.outcome === undefined || filter.outcome === 'refused'} />
+          <div className="toolbar">
+            <Summary shown={shown} isPaused={isPaused} />
+            <button type="button" className={isPaused ? 'primary' : ''} onClick={isPaused ? follow : pause}>
+              {isPaused ? 'Follow' : 'Pause'}
+            </button>
+          </div>
+          {shown.entries.length === 0 && <Nothing latest={latest} />}
+          {shown.entries.length > 0 && (
+            <ol className="timeline feed" aria-label="What happened, the newest first">
+              {shown.entries.map((entry) => (
+                <FeedEntry key={entry.id} entry={entry} />
+              ))}
+            </ol>
+          )}
+        </>
       )}
-    </>
+    </WithAnswer>
   )
 }
 

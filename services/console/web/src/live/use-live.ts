@@ -12,7 +12,7 @@ export function useLive(filter: LiveSearch) {
   const cursor = useRef<string>(undefined)
   const [isPaused, setIsPaused] = useState(false)
   const [shown, setShown] = useState(NOTHING_SHOWN)
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['live', filter],
     queryFn: () => getFrom<LiveAnswer>(`live?${queryOf(filter, cursor.current)}`),
     refetchInterval: AGAIN_AFTER_MS,
@@ -20,6 +20,7 @@ export function useLive(filter: LiveSearch) {
     structuralSharing: false,
     gcTime: 0,
   })
+  const { data } = query
   useEffect(() => {
     if (!data) return
     cursor.current = data.cursor ?? undefined
@@ -35,9 +36,7 @@ export function useLive(filter: LiveSearch) {
       setIsPaused(false)
       setShown(followed)
     },
-    latest: data,
-    error,
-    retry: () => void refetch(),
+    query,
   }
 }
 

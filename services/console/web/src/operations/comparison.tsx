@@ -1,6 +1,6 @@
 import type { ReplayResult } from '../../../src/api/replay.ts'
 import { figure } from '../parts/figures.ts'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 
 type Tables = NonNullable<ReplayResult['tables']>
 
@@ -10,24 +10,16 @@ export function Comparison({ tables }: { readonly tables: Tables }) {
   const left = tables.filter(({ notCompared }) => notCompared !== null)
   return (
     <>
-      <TableCard title="Live and rebuilt rows">
-        <thead>
-          <tr>
-            <th scope="col">Table</th>
-            <th scope="col" className="right">
-              Live
-            </th>
-            <th scope="col" className="right">
-              Rebuilt
-            </th>
-            <th scope="col" className="right">
-              Live without an equal one
-            </th>
-            <th scope="col" className="right">
-              Rebuilt without an equal one
-            </th>
-          </tr>
-        </thead>
+      <TableCard
+        title="Live and rebuilt rows"
+        columns={[
+          'Table',
+          right('Live'),
+          right('Rebuilt'),
+          right('Live without an equal one'),
+          right('Rebuilt without an equal one'),
+        ]}
+      >
         <tbody>
           {tables.map(({ table, liveRows, rebuiltRows, onlyLive, onlyRebuilt }) => (
             <tr key={table}>
@@ -53,14 +45,7 @@ export function Comparison({ tables }: { readonly tables: Tables }) {
 function Examples({ tables }: { readonly tables: Tables }) {
   const hasMore = tables.some(({ examples, onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > examples.length * 2)
   return (
-    <TableCard title={hasMore ? 'Some of the rows that differ' : 'Rows that differ'}>
-      <thead>
-        <tr>
-          <th scope="col">Table</th>
-          <th scope="col">Key</th>
-          <th scope="col">How</th>
-        </tr>
-      </thead>
+    <TableCard title={hasMore ? 'Some of the rows that differ' : 'Rows that differ'} columns={['Table', 'Key', 'How']}>
       <tbody>
         {tables.flatMap(({ table, examples }) =>
           examples.map(({ key, kind, columns }) => (

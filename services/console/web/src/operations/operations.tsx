@@ -1,32 +1,38 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
-import type { ConsumerOperations, ConsumersAnswer } from '../../../src/api/operations.ts'
-import { getFrom } from '../app/call-api.ts'
+import type { ConsumerOperations } from '../../../src/api/operations.ts'
 import { DeadLetterCauses } from '../dead-letters/causes.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
-import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { EmptyNote } from '../parts/notes.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { Partitions } from './partitions.tsx'
 import { Sections } from './sections.tsx'
-
-const AGAIN_AFTER_MS = 5_000
+import { useConsumers } from './use-consumers.ts'
 
 /** The partitions of one consumer: owner, checkpoint, lag, alarms. And its dead letters. */
 export function Operations() {
   const { consumer: chosen } = useSearch({ from: '/operations' })
-  const { data, error, refetch } = useQuery({
-    queryKey: ['consumers'],
-    queryFn: () => getFrom<ConsumersAnswer>('consumers'),
-    refetchInterval: AGAIN_AFTER_MS,
-  })
-  if (!data)
-    return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the consumers" />
-  const shown = data.consumers.find(({ service }) => service === chosen) ?? data.consumers[0]
+  const query = useConsumers()
   return (
     <>
-      <Sections />
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {query.data && <Sections />}
+      <WithAnswer query={query} what="the consumers">
+        {({ consumers }) => <Consumers consumers={consumers} chosen={chosen} />}
+      </WithAnswer>
+    </>
+  )
+}
+
+interface ConsumersProps {
+  readonly consumers: readonly ConsumerOperations[]
+  readonly chosen: string | undefined
+}
+
+function Consumers({ consumers, chosen }: ConsumersProps) {
+  const shown = consumers.find(({ service }) => service === chosen) ?? consumers[0]
+  return (
+    <>
       <nav aria-label="Consumers" className="tabs">
-        {data.consumers.map((consumer) => (
+        {consumers.map((consumer) => (
           <Link
             key={consumer.service}
             to="/operations"

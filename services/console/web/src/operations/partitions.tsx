@@ -3,7 +3,7 @@ import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { SetAside } from './set-aside.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
 export interface PartitionsProps {
@@ -14,25 +14,10 @@ export interface PartitionsProps {
 /** Every partition with its owner, also those that nobody owns. */
 export function Partitions({ service, partitions }: PartitionsProps) {
   return (
-    <TableCard title="Partitions of user-events">
-      <thead>
-        <tr>
-          <th scope="col" className="right">
-            Partition
-          </th>
-          <th scope="col">State</th>
-          <th scope="col">Owner</th>
-          <th scope="col" className="right">
-            Checkpoint
-          </th>
-          <th scope="col" className="right">
-            Records waiting
-          </th>
-          <th scope="col" className="right">
-            Behind
-          </th>
-        </tr>
-      </thead>
+    <TableCard
+      title="Partitions of user-events"
+      columns={[right('Partition'), 'State', 'Owner', right('Checkpoint'), right('Records waiting'), right('Behind')]}
+    >
       <tbody>
         {partitions.map((line) => (
           <tr key={line.partition}>

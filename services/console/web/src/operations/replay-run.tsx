@@ -5,7 +5,7 @@ import { Mark } from '../parts/mark.tsx'
 import { milliseconds } from '../parts/figures.ts'
 import { Time } from '../parts/time.tsx'
 import { Comparison } from './comparison.tsx'
-import { useStopReplay } from './use-replay.ts'
+import { isRunning, useStopCommand } from '../parts/use-command.ts'
 
 export type Run = NonNullable<ReplayAnswer['run']>
 type Step = ReplayResult['step']
@@ -31,8 +31,8 @@ const NAMES: Readonly<Record<Step, string>> = {
 
 /** A replay as it goes, or as it ended. */
 export function ReplayRun({ run, mayStop }: { readonly run: Run; readonly mayStop: boolean }) {
-  const stop = useStopReplay()
-  const { service, goal, step, endedAt, failure, records, resumedFrom, isPaused, tables, outcome } = run
+  const stop = useStopCommand('replay')
+  const { service, goal, step, failure, records, resumedFrom, isPaused, tables, outcome } = run
   return (
     <>
       <section className="card run" aria-labelledby="run">
@@ -46,7 +46,7 @@ export function ReplayRun({ run, mayStop }: { readonly run: Run; readonly maySto
             It continues the replay that was interrupted, which began at <Time at={resumedFrom} />.
           </p>
         )}
-        {endedAt === null && outcome === null && (
+        {isRunning(run) && outcome === null && (
           <RunProgress
             run={run}
             doing={isPaused ? 'Postgres is unavailable or busy; trying again' : DOING[step]}

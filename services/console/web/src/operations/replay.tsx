@@ -2,15 +2,16 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReplayAnswer } from '../../../src/api/replay.ts'
 import { useSession } from '../app/session.ts'
 import { OnTerminal } from '../parts/command-run.tsx'
-import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { ReplayRun } from './replay-run.tsx'
 import { Sections } from './sections.tsx'
 import { needsRestart, SwapForm } from './swap-form.tsx'
-import { useReplay, useStartReplay } from './use-replay.ts'
+import { isRunning, useCommand, useStartCommand } from '../parts/use-command.ts'
 
 /** Rebuild a consumer's read models beside the live ones, compare, and swap them. */
 export function Replay() {
-  const { data, error, refetch } = useReplay()
+  const replay = useCommand('replay')
   const { data: session } = useSession()
   const isOperator = session?.role === 'operator'
   return (
@@ -21,8 +22,9 @@ export function Replay() {
         compares both row by row. It mends read models that are wrong, or whose rules have changed. The consumer keeps
         running, and nothing is queued, delivered, published or metered. Runbook: docs/runbooks/replay.md
       </p>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data ? <Content answer={data} isOperator={isOperator} /> : !error && <Loading what="the last replay" />}
+      <WithAnswer query={replay} what="the last replay">
+        {(answer) => <Content answer={answer} isOperator={isOperator} />}
+      </WithAnswer>
     </>
   )
 }
@@ -58,9 +60,8 @@ const OBSTACLES = {
 function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps) {
   const { consumer } = useSearch({ from: '/operations/replay' })
   const navigate = useNavigate()
-  const start = useStartReplay()
+  const start = useStartCommand('replay')
   const chosen = services.find((service) => service === consumer) ?? services[0] ?? ''
-  const isRunning = run !== null && run.endedAt === null
   const restart = run?.service === chosen && needsRestart(run)
   const choose = (service: string) =>
     void navigate({ to: '/operations/replay', replace: true, search: { consumer: service } })
@@ -82,7 +83,7 @@ function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps
           </select>
         </label>
         {isOperator && obstacle === null && (
-          <button type="submit" className="primary" disabled={isRunning || start.isPending}>
+          <button type="submit" className="primary" disabled={isRunning(run) || start.isPending}>
             {restart ? 'Compare, and start over' : 'Compare'}
           </button>
         )}

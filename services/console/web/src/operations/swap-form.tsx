@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ErrorNote } from '../parts/notes.tsx'
 import { differingTables, type Run } from './replay-run.tsx'
-import { useStartReplay } from './use-replay.ts'
+import { useStartCommand } from '../parts/use-command.ts'
 
 /** Whether what an interrupted replay has left is of no use: it was of other code. */
 export function needsRestart({ failure }: Run): boolean {
@@ -12,7 +12,7 @@ export function needsRestart({ failure }: Run): boolean {
 export function SwapForm({ run }: { readonly run: Run }) {
   const [isOpen, setOpen] = useState(false)
   const [accepts, setAccepts] = useState(false)
-  const start = useStartReplay()
+  const start = useStartCommand('replay')
   const { service, tables } = run
   const differing = differingTables(tables)
   if (!isOpen)

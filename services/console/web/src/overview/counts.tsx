@@ -1,7 +1,7 @@
 import type { OverviewAnswer } from '../../../src/api/overview.ts'
 import { figure } from '../parts/figures.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 
 export interface CountsProps {
   readonly title: string
@@ -15,18 +15,7 @@ export interface CountsProps {
 export function Counts({ title, head, counts, empty }: CountsProps) {
   if (counts.length === 0) return <EmptyCard title={title}>{empty}</EmptyCard>
   return (
-    <TableCard title={title}>
-      <thead>
-        <tr>
-          <th scope="col">{head}</th>
-          <th scope="col" className="right">
-            5 min
-          </th>
-          <th scope="col" className="right">
-            1 h
-          </th>
-        </tr>
-      </thead>
+    <TableCard title={title} columns={[head, right('5 min'), right('1 h')]}>
       <tbody>
         {counts.map(({ name, lastMinutes, lastHour }) => (
           <tr key={name}>

@@ -3,8 +3,8 @@ import type { OverviewAnswer } from '../../../src/api/overview.ts'
 import { getFrom } from '../app/call-api.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { figure, milliseconds, seconds } from '../parts/figures.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { Counts } from './counts.tsx'
 import { Findings } from './findings.tsx'
 import { Services } from './services.tsx'
@@ -14,51 +14,58 @@ const LAG_COLORS = ['line-1', 'line-2', 'line-3', 'line-4'] as const
 
 /** What happens now, the last hour, and what is wrong. */
 export function Overview() {
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['overview'],
     queryFn: () => getFrom<OverviewAnswer>('overview'),
     refetchInterval: AGAIN_AFTER_MS,
   })
-  if (!data) return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the figures" />
+  const { data } = query
   return (
     <>
-      <header className="page-head">
-        <h1>Overview</h1>
-        <p className="quiet">
-          {data.sampledAt ? (
-            <>
-              as of <Time at={data.sampledAt} withDate={false} />
-            </>
-          ) : (
-            'reading the first figures …'
-          )}
-        </p>
-      </header>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      <Findings overview={data} />
-      <Tiles now={data.now} />
-      <Charts history={data.history} />
-      <Services services={data.services} />
-      <div className="columns">
-        <Counts
-          title="Answers by status"
-          head="Status"
-          counts={data.answers}
-          empty="No request was answered in the last hour. Try it sends some."
-        />
-        <Counts
-          title="Refusals by reason"
-          head="Reason"
-          counts={data.refusals}
-          empty="Nothing was refused in the last hour."
-        />
-        <Counts
-          title="Checks left out"
-          head="Check"
-          counts={data.unchecked}
-          empty="Every record was checked: all limits were enforced."
-        />
-      </div>
+      {data && (
+        <header className="page-head">
+          <h1>Overview</h1>
+          <p className="quiet">
+            {data.sampledAt ? (
+              <>
+                as of <Time at={data.sampledAt} withDate={false} />
+              </>
+            ) : (
+              'reading the first figures …'
+            )}
+          </p>
+        </header>
+      )}
+      <WithAnswer query={query} what="the figures">
+        {(overview) => (
+          <>
+            <Findings overview={overview} />
+            <Tiles now={overview.now} />
+            <Charts history={overview.history} />
+            <Services services={overview.services} />
+            <div className="columns">
+              <Counts
+                title="Answers by status"
+                head="Status"
+                counts={overview.answers}
+                empty="No request was answered in the last hour. Try it sends some."
+              />
+              <Counts
+                title="Refusals by reason"
+                head="Reason"
+                counts={overview.refusals}
+                empty="Nothing was refused in the last hour."
+              />
+              <Counts
+                title="Checks left out"
+                head="Check"
+                counts={overview.unchecked}
+                empty="Every record was checked: all limits were enforced."
+              />
+            </div>
+          </>
+        )}
+      </WithAnswer>
     </>
   )
 }

@@ -2,33 +2,23 @@ import type { ServiceState } from '../../../src/api/overview.ts'
 import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 
 /** Who runs, and who is behind. */
 export function Services({ services }: { readonly services: readonly ServiceState[] }) {
   return (
-    <TableCard title="Services">
-      <thead>
-        <tr>
-          <th scope="col">Service</th>
-          <th scope="col" className="right">
-            Processes
-          </th>
-          <th scope="col" className="right">
-            Behind
-          </th>
-          <th scope="col" className="right">
-            Records waiting
-          </th>
-          <th scope="col" className="right">
-            Dead letters
-          </th>
-          <th scope="col" className="right">
-            Outbox
-          </th>
-          <th scope="col">Halted partitions</th>
-        </tr>
-      </thead>
+    <TableCard
+      title="Services"
+      columns={[
+        'Service',
+        right('Processes'),
+        right('Behind'),
+        right('Records waiting'),
+        right('Dead letters'),
+        right('Outbox'),
+        'Halted partitions',
+      ]}
+    >
       <tbody>
         {services.map((service) => (
           <tr key={service.service}>

@@ -3,14 +3,6 @@ import type { CommandRunAnswer, Failure } from '../../../src/api/commands.ts'
 import { figure, seconds } from './figures.ts'
 import { Time } from './time.tsx'
 
-/** While a command runs its state is asked often, else now and then: somebody else may start one. */
-const RUNNING_AGAIN_AFTER_MS = 1_000
-const IDLE_AGAIN_AFTER_MS = 10_000
-
-export function askAgainAfterMs(run: CommandRunAnswer | null | undefined): number {
-  return run && run.endedAt === null ? RUNNING_AGAIN_AFTER_MS : IDLE_AGAIN_AFTER_MS
-}
-
 /** Who started it and when, and whether it still runs. */
 export function RunTimes({ run: { by, startedAt, endedAt } }: { readonly run: CommandRunAnswer }) {
   return (

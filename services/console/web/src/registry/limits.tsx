@@ -4,8 +4,8 @@ import type { LimitLine, LimitName, ProjectUsage } from '../../../src/api/regist
 import { getFrom } from '../app/call-api.ts'
 import { figure } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import type { ChosenProject } from '../parts/with-project.tsx'
 import { UseBar } from './use-bar.tsx'
 
@@ -28,23 +28,24 @@ const NO_LIMIT = { kind: 'none', label: 'no limit' } as const
 
 /** Each limit with its use this month, and when it is reached at this rate. */
 export function Limits({ project }: { readonly project: ChosenProject }) {
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['usage', project.name],
     queryFn: () => getFrom<ProjectUsage>(`registry/${project.name}/usage`),
     refetchInterval: AGAIN_AFTER_MS,
   })
-  if (!data)
-    return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the use of the limits" />
   return (
-    <>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      <section aria-label="Limits" className="limits">
-        {data.limits.map((line) => (
-          <Limit key={line.name} line={line} project={project} elapsed={data.elapsed} />
-        ))}
-      </section>
-      <Month usage={data} />
-    </>
+    <WithAnswer query={query} what="the use of the limits">
+      {(usage) => (
+        <>
+          <section aria-label="Limits" className="limits">
+            {usage.limits.map((line) => (
+              <Limit key={line.name} line={line} project={project} elapsed={usage.elapsed} />
+            ))}
+          </section>
+          <Month usage={usage} />
+        </>
+      )}
+    </WithAnswer>
   )
 }
 

@@ -5,9 +5,9 @@ import type { NameKind, NameLine, NamesPage } from '../../../src/api/registry.ts
 import { getFrom } from '../app/call-api.ts'
 import { figure } from '../parts/figures.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import type { ChosenProject } from '../parts/with-project.tsx'
 
 const KINDS = [
@@ -59,9 +59,9 @@ export function Names({ project: { name: project } }: { readonly project: Chosen
           />
         </label>
       </search>
-      {names.error && <ErrorNote error={names.error} onRetry={() => void names.refetch()} />}
-      {names.isPending && <Loading what={`the ${kind}`} />}
-      {names.data && <NamesTable kind={kind} prefix={prefix} lines={names.data.pages.flatMap((page) => page.names)} />}
+      <WithAnswer query={names} what={`the ${kind}`}>
+        {({ pages }) => <NamesTable kind={kind} prefix={prefix} lines={pages.flatMap((page) => page.names)} />}
+      </WithAnswer>
       {names.hasNextPage && (
         <p className="more">
           <button type="button" disabled={names.isFetchingNextPage} onClick={() => void names.fetchNextPage()}>
@@ -97,18 +97,7 @@ function NamesTable({ kind, prefix, lines }: NamesTableProps) {
   }
   return (
     <>
-      <TableCard title={title}>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Workspace</th>
-            <th scope="col" className="right">
-              Times
-            </th>
-            <th scope="col">First seen</th>
-            <th scope="col">Last seen</th>
-          </tr>
-        </thead>
+      <TableCard title={title} columns={['Name', 'Workspace', right('Times'), 'First seen', 'Last seen']}>
         <tbody>
           {lines.map((line) => (
             <Name key={line.slug} line={line} />

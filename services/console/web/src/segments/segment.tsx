@@ -4,10 +4,10 @@ import type { SegmentAnswer } from '../../../src/api/segments.ts'
 import { getFrom } from '../app/call-api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { Progress } from './progress.tsx'
 
 const ROUTE = '/segments/$organization/$project/$segmentId'
@@ -18,12 +18,13 @@ export function Segment() {
   const { organization, project, segmentId } = useParams({ from: ROUTE })
   const { after } = useSearch({ from: ROUTE })
   const path = `segments/${organization}/${project}/${segmentId}`
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [path, after],
     queryFn: () => getFrom<SegmentAnswer>(after === undefined ? path : `${path}?after=${after}`),
     refetchInterval: AGAIN_AFTER_MS,
     placeholderData: keepPreviousData,
   })
+  const { data } = query
   return (
     <>
       <nav aria-label="Where you are" className="crumbs">
@@ -39,25 +40,24 @@ export function Segment() {
         </div>
         {data?.isMasked && <Reveal path={path} />}
       </header>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data ? (
-        <>
-          <dl className="asked">
-            <dt>Condition</dt>
-            <dd>{data.where}</dd>
-            <dt>Members</dt>
-            <dd className="num">{data.members.toLocaleString('en')}</dd>
-            <dt>Computed</dt>
-            <dd>
-              <Progress segment={data} />
-            </dd>
-          </dl>
-          <Members segment={data} organization={organization} project={project} />
-          <CursorPages after={after} next={data.next} />
-        </>
-      ) : (
-        !error && <Loading what="the segment" />
-      )}
+      <WithAnswer query={query} what="the segment">
+        {(segment) => (
+          <>
+            <dl className="asked">
+              <dt>Condition</dt>
+              <dd>{segment.where}</dd>
+              <dt>Members</dt>
+              <dd className="num">{segment.members.toLocaleString('en')}</dd>
+              <dt>Computed</dt>
+              <dd>
+                <Progress segment={segment} />
+              </dd>
+            </dl>
+            <Members segment={segment} organization={organization} project={project} />
+            <CursorPages after={after} next={segment.next} />
+          </>
+        )}
+      </WithAnswer>
     </>
   )
 }
@@ -80,14 +80,7 @@ function Members({ segment: { users, members, usersComputed, usersTotal }, organ
       </EmptyCard>
     )
   return (
-    <TableCard title="Members">
-      <thead>
-        <tr>
-          <th scope="col">userName</th>
-          <th scope="col">Since</th>
-          <th scope="col">userId</th>
-        </tr>
-      </thead>
+    <TableCard title="Members" columns={['userName', 'Since', 'userId']}>
       <tbody>
         {users.map(({ userId, userName, since }) => (
           <tr key={userId}>

@@ -3,9 +3,9 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { SegmentsAnswer } from '../../../src/api/segments.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Pages } from '../parts/pages.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { Progress } from './progress.tsx'
 
@@ -31,7 +31,7 @@ function ProjectSegments({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
   const { page = 1 } = useSearch({ from: '/segments' })
   const path = `segments/${project.name}?page=${page}`
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [path],
     queryFn: () => getFrom<SegmentsAnswer>(path),
     refetchInterval: AGAIN_AFTER_MS,
@@ -45,8 +45,9 @@ function ProjectSegments({ project }: { readonly project: ChosenProject }) {
           onChoose={(name) => void navigate({ to: '/segments', search: { project: name } })}
         />
       </search>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data ? <List answer={data} project={project} page={page} /> : !error && <Loading what="the segments" />}
+      <WithAnswer query={query} what="the segments">
+        {(answer) => <List answer={answer} project={project} page={page} />}
+      </WithAnswer>
     </>
   )
 }
@@ -73,16 +74,7 @@ function List({ answer: { segments, total, pageSize }, project, page }: ListProp
     )
   return (
     <>
-      <TableCard title={`Segments of ${project.name}`}>
-        <thead>
-          <tr>
-            <th scope="col">Segment</th>
-            <th scope="col" className="right">
-              Members
-            </th>
-            <th scope="col">Computed</th>
-          </tr>
-        </thead>
+      <TableCard title={`Segments of ${project.name}`} columns={['Segment', right('Members'), 'Computed']}>
         <tbody>
           {segments.map((segment) => (
             <tr key={segment.id}>

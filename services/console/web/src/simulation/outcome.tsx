@@ -1,7 +1,7 @@
 import type { SimulatedForm, SimulatedSide, SimulationOutcome } from '../../../src/api/simulation.ts'
 import { figure } from '../parts/figures.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
 const STOPS_SHOWN = 3
@@ -45,26 +45,18 @@ export function Outcome({ outcome: { projects } }: { readonly outcome: Simulatio
 
 function Forms({ title, forms }: { readonly title: string; readonly forms: readonly SimulatedForm[] }) {
   return (
-    <TableCard title={title}>
-      <thead>
-        <tr>
-          <th scope="col">Form</th>
-          <th scope="col">Forms of</th>
-          <th scope="col" className="right">
-            Triggered
-          </th>
-          <th scope="col" className="right">
-            Queued
-          </th>
-          <th scope="col" className="right">
-            For users
-          </th>
-          <th scope="col" className="right">
-            Delivered
-          </th>
-          <th scope="col">Stopped most by</th>
-        </tr>
-      </thead>
+    <TableCard
+      title={title}
+      columns={[
+        'Form',
+        'Forms of',
+        right('Triggered'),
+        right('Queued'),
+        right('For users'),
+        right('Delivered'),
+        'Stopped most by',
+      ]}
+    >
       {forms.map(({ form, edited, today }) => (
         <tbody key={form}>
           <Side form={form} name="the edited file" side={edited} without="removed" />

@@ -4,14 +4,15 @@ import type { SimulationAnswer } from '../../../src/api/simulation.ts'
 import { useSession } from '../app/session.ts'
 import { OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
 import { figure } from '../parts/figures.ts'
-import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { Outcome, Reading } from './outcome.tsx'
 import { StartForm } from './start-form.tsx'
-import { useSimulation, useStopSimulation } from './use-simulation.ts'
+import { isRunning, useCommand, useStopCommand } from '../parts/use-command.ts'
 
 /** What would have become of an edited workspace file's forms over the last days, beside those that are applied today. */
 export function Simulation() {
-  const { data, error, refetch } = useSimulation()
+  const simulation = useCommand('simulation')
   const { data: session } = useSession()
   return (
     <>
@@ -26,12 +27,9 @@ export function Simulation() {
           today. It changes nothing.
         </p>
       </header>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data ? (
-        <Content answer={data} isOperator={session?.role === 'operator'} />
-      ) : (
-        !error && <Loading what="the last simulation" />
-      )}
+      <WithAnswer query={simulation} what="the last simulation">
+        {(answer) => <Content answer={answer} isOperator={session?.role === 'operator'} />}
+      </WithAnswer>
     </>
   )
 }
@@ -43,14 +41,7 @@ function Content({ answer, isOperator }: { readonly answer: SimulationAnswer; re
   const mayStart = isOperator && canStart
   return (
     <>
-      {mayStart && (
-        <StartForm
-          editor={editor}
-          workspace={workspace}
-          onEdit={setWorkspace}
-          isRunning={run !== null && run.endedAt === null}
-        />
-      )}
+      {mayStart && <StartForm editor={editor} workspace={workspace} onEdit={setWorkspace} isRunning={isRunning(run)} />}
       {!isOperator && <p className="quiet">Only operators start a simulation. The last one is below.</p>}
       {!canStart && (
         <OnTerminal
@@ -80,14 +71,14 @@ interface RunProps {
 }
 
 function Run({ run, mayStop, onLine }: RunProps) {
-  const stop = useStopSimulation()
-  const { days, endedAt, failure, outcome } = run
+  const stop = useStopCommand('simulation')
+  const { days, failure, outcome } = run
   return (
     <>
       <section className="card run" aria-labelledby="run">
         <h2 id="run">Simulation of the last {days === 1 ? 'day' : `${days} days`}</h2>
         <RunTimes run={run} />
-        {endedAt === null && (
+        {isRunning(run) && (
           <RunProgress
             run={run}
             doing="Reading the log"

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type RefObject, useState } from 'react'
 import { ErrorNote } from '../parts/notes.tsx'
-import { useStartSimulation } from './use-simulation.ts'
+import { useStartCommand } from '../parts/use-command.ts'
 
 /** As the server bounds it. */
 const MAX_CHARACTERS = 262_144
@@ -18,7 +18,7 @@ export interface StartFormProps {
 export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormProps) {
   const { days = DEFAULT_DAYS } = useSearch({ from: '/forms/simulation' })
   const navigate = useNavigate()
-  const start = useStartSimulation()
+  const start = useStartCommand('simulation')
   const [tooLong, setTooLong] = useState<Error>()
 
   async function read(file: File | undefined): Promise<void> {

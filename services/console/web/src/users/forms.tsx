@@ -1,6 +1,7 @@
 import type { FormLine, UserAnswer } from '../../../src/api/users.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
+import { QueuedFormCells, QUEUED_FORM_COLUMNS } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
@@ -68,30 +69,13 @@ function FormCard({ form }: { readonly form: FormLine }) {
 
 function Queue({ queue }: Pick<UserAnswer, 'queue'>) {
   return (
-    <TableCard title="Queue">
-      <thead>
-        <tr>
-          <th scope="col">Form</th>
-          <th scope="col">State</th>
-          <th scope="col">Queued</th>
-          <th scope="col">Shown from</th>
-          <th scope="col">Expires</th>
-          <th scope="col">Delivered</th>
-        </tr>
-      </thead>
+    <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered']}>
       <tbody>
-        {queue.map(({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => (
-          <tr key={queuedId}>
-            <th scope="row">{formId}</th>
-            <td>
-              <span className={`pill ${state}`}>{state}</span>
-            </td>
-            <td>
-              <Time at={queuedAt} />
-            </td>
-            <td>{showFrom === queuedAt ? 'at once' : <Time at={showFrom} />}</td>
-            <td>{expiresAt ? <Time at={expiresAt} /> : 'never'}</td>
-            <td>{deliveredAt ? <Time at={deliveredAt} /> : '–'}</td>
+        {queue.map((row) => (
+          <tr key={row.queuedId}>
+            <th scope="row">{row.formId}</th>
+            <QueuedFormCells queued={row} />
+            <td>{row.deliveredAt ? <Time at={row.deliveredAt} /> : '–'}</td>
           </tr>
         ))}
       </tbody>

@@ -2,7 +2,7 @@ import type { UserAnswer } from '../../../src/api/users.ts'
 import { figure } from '../parts/figures.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
-import { TableCard } from '../parts/table-card.tsx'
+import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 
 /** What the user projector has folded of this user. */
@@ -41,17 +41,7 @@ function Events({ events }: Pick<NonNullable<UserAnswer['profile']>, 'events'>) 
   if (events.length === 0)
     return <EmptyCard title="Events">The user has had no events. track-event records them.</EmptyCard>
   return (
-    <TableCard title="Events">
-      <thead>
-        <tr>
-          <th scope="col">Event</th>
-          <th scope="col" className="right">
-            Times
-          </th>
-          <th scope="col">First</th>
-          <th scope="col">Last</th>
-        </tr>
-      </thead>
+    <TableCard title="Events" columns={['Event', right('Times'), 'First', 'Last']}>
       <tbody>
         {events.map(({ slug, count, firstAt, lastAt }) => (
           <tr key={slug}>

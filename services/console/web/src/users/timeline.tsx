@@ -3,8 +3,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
 import { getFrom } from '../app/call-api.ts'
-import { EmptyNote, ErrorNote, Loading } from '../parts/notes.tsx'
+import { EmptyNote } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
 
 const MAX_DEPTH = 5
@@ -15,46 +16,48 @@ const SHOWN_AT_ONCE = 200
 export function Timeline({ path }: { readonly path: string }) {
   const { depth = 1 } = useSearch({ from: '/users/$organization/$project/$userId' })
   const [mostShown, setMostShown] = useState(SHOWN_AT_ONCE)
-  const { data, error, refetch, isFetching } = useQuery({
+  const query = useQuery({
     queryKey: [`${path}/timeline`, depth],
     queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?depth=${depth}`),
     placeholderData: keepPreviousData,
   })
-  if (!data)
-    return error ? (
-      <ErrorNote error={error} onRetry={() => void refetch()} />
-    ) : (
-      <Loading what="the user's part of the log" />
-    )
+  const { data, isFetching } = query
   return (
     <>
-      <div className="toolbar">
-        <output className="quiet">{data.entries.length} entries, the newest first</output>
-        <button type="button" onClick={() => void refetch()} disabled={isFetching}>
-          {isFetching ? 'Reading …' : 'Read again'}
-        </button>
-      </div>
-      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data.entries.length === 0 ? (
-        <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>
-      ) : (
-        <ol className="timeline">
-          {data.entries.slice(0, mostShown).map((entry) => (
-            <Entry key={entry.id} entry={entry} />
-          ))}
-        </ol>
-      )}
-      {data.entries.length > mostShown && (
-        <div className="pages">
-          <button type="button" onClick={() => setMostShown(mostShown + SHOWN_AT_ONCE)}>
-            Show older entries
+      {data && (
+        <div className="toolbar">
+          <output className="quiet">{data.entries.length} entries, the newest first</output>
+          <button type="button" onClick={() => void query.refetch()} disabled={isFetching}>
+            {isFetching ? 'Reading …' : 'Read again'}
           </button>
-          <span className="quiet">
-            {mostShown} of {data.entries.length} are shown
-          </span>
         </div>
       )}
-      <Reading reading={data.reading} depth={depth} />
+      <WithAnswer query={query} what="the user's part of the log">
+        {({ entries, reading }) => (
+          <>
+            {entries.length === 0 ? (
+              <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>
+            ) : (
+              <ol className="timeline">
+                {entries.slice(0, mostShown).map((entry) => (
+                  <Entry key={entry.id} entry={entry} />
+                ))}
+              </ol>
+            )}
+            {entries.length > mostShown && (
+              <div className="pages">
+                <button type="button" onClick={() => setMostShown(mostShown + SHOWN_AT_ONCE)}>
+                  Show older entries
+                </button>
+                <span className="quiet">
+                  {mostShown} of {entries.length} are shown
+                </span>
+              </div>
+            )}
+            <Reading reading={reading} depth={depth} />
+          </>
+        )}
+      </WithAnswer>
     </>
   )
 }
