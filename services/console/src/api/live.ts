@@ -43,7 +43,8 @@ export const LiveEntry = z.strictObject({
 export type LiveEntry = z.infer<typeof LiveEntry>
 
 export const LiveAnswer = z.strictObject({
-  cursor: z.string(),
+  /** null while the feed starts: what happened before it is no news that a page could miss. */
+  cursor: z.string().nullable(),
   /** `starting`: the newest part of the log is being read. `no-log`: Kafka does not answer. */
   state: z.enum(['starting', 'follows', 'no-log']),
   /** The newest first. */

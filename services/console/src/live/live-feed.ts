@@ -171,9 +171,10 @@ function startWatch({ connection, readProgress, readRefusals, nowMs, logger, top
       lookedAtMs = nowMs()
       for (const project of filter.refusalsOf)
         asked.set(`${project.organization}/${project.project}`, { project, atMs: lookedAtMs })
-      const { entries, ...position } = read(rings, after, filter)
+      const { entries, skipped, cursor } = read(rings, after, filter)
       return {
-        ...position,
+        cursor: hasReleased ? cursor : null,
+        skipped,
         entries: entries.map(names.name),
         state: unavailable.size > 0 ? 'no-log' : hasReleased ? 'follows' : 'starting',
         behind: progress.furthest && isLate(progress.furthest.seconds) ? progress.furthest : null,
@@ -194,7 +195,7 @@ function read(
   rings: Rings,
   after: string | undefined,
   filter: LiveFilter,
-): Pick<LiveSeen, 'cursor' | 'entries' | 'skipped'> {
+): Pick<LiveSeen, 'entries' | 'skipped'> & { readonly cursor: string } {
   const positions = after?.split('.').map(Number)
   const found = [rings.facts, rings.decisions, rings.refusals].map((ring, index) =>
     ring.read({ after: positions?.[index], isWanted: (entry) => passesFilter(entry, filter), limit: ANSWERED }),

@@ -23,7 +23,7 @@ export function useLive(filter: LiveSearch) {
   const { data } = query
   useEffect(() => {
     if (!data) return
-    cursor.current = data.cursor
+    cursor.current = data.cursor ?? undefined
     setShown((now) => withAnswer(now, data, isPaused))
     // Of each answer once, whatever it was paused for since.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
