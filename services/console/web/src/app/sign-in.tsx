@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Wordmark } from '../parts/wordmark.tsx'
+import { withoutReload } from '../parts/without-reload.ts'
 import { useSignIn } from './session.ts'
 
 export function SignIn() {
@@ -9,13 +10,7 @@ export function SignIn() {
   const [name, setName] = useState('')
   return (
     <main className="sign-in">
-      <form
-        className="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          signIn.mutate({ token: token.trim(), name })
-        }}
-      >
+      <form className="card" onSubmit={withoutReload(() => signIn.mutate({ token: token.trim(), name }))}>
         <Wordmark />
         <h1>Sign in</h1>
         <p className="quiet">

@@ -20,29 +20,23 @@ export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
         title="Dead letters"
         columns={['Cause', right('Dead'), right('To retry'), 'Oldest record', 'Newest record']}
       >
-        <tbody>
-          {groups.map(({ cause, causeId, dead, toRetry, oldest, newest }) => (
-            <tr key={causeId}>
-              <th scope="row" className="value">
-                <Link
-                  to="/operations/$consumer/dead-letters"
-                  params={{ consumer: service }}
-                  search={{ cause: causeId }}
-                >
-                  {cause}
-                </Link>
-              </th>
-              <td className="right num">{figure(dead)}</td>
-              <td className="right num">{figure(toRetry)}</td>
-              <td>
-                <Time at={oldest} />
-              </td>
-              <td>
-                <Time at={newest} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        {groups.map(({ cause, causeId, dead, toRetry, oldest, newest }) => (
+          <tr key={causeId}>
+            <th scope="row" className="value">
+              <Link to="/operations/$consumer/dead-letters" params={{ consumer: service }} search={{ cause: causeId }}>
+                {cause}
+              </Link>
+            </th>
+            <td className="right num">{figure(dead)}</td>
+            <td className="right num">{figure(toRetry)}</td>
+            <td>
+              <Time at={oldest} />
+            </td>
+            <td>
+              <Time at={newest} />
+            </td>
+          </tr>
+        ))}
       </TableCard>
       <p className="quiet hint">
         A cause leads to its records, and to what can be done. Runbook: <code>docs/runbooks/dead-letters.md</code>

@@ -21,16 +21,14 @@ export function LetterContent({ path, name, letter: { content, valueBytes } }: L
   return (
     <>
       <TableCard title="Key and headers">
-        <tbody>
-          <NamedRow name="key" kind="value">
-            {content.key === null ? 'none' : <code>{content.key.text}</code>}
+        <NamedRow name="key" kind="value">
+          {content.key === null ? 'none' : <code>{content.key.text}</code>}
+        </NamedRow>
+        {content.headers.map((header) => (
+          <NamedRow key={header.name} name={header.name} kind="value">
+            <code>{header.value}</code>
           </NamedRow>
-          {content.headers.map((header) => (
-            <NamedRow key={header.name} name={header.name} kind="value">
-              <code>{header.value}</code>
-            </NamedRow>
-          ))}
-        </tbody>
+        ))}
       </TableCard>
       <section className="card letter-value">
         <h2>Value</h2>

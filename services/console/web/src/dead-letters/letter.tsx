@@ -48,32 +48,30 @@ function About({ letter }: { readonly letter: LetterAnswer }) {
   const { state, cause, topic, partition, offset, recordTime, deadAt, serviceVersion, decidedBy, decidedAt } = letter
   return (
     <TableCard title="What happened">
-      <tbody>
-        <NamedRow name="Cause" kind="value">
-          {cause}
-        </NamedRow>
-        <NamedRow name="State">
-          <LetterState state={state} />
-        </NamedRow>
-        <NamedRow name="In the log" kind="num">
-          {topic}, partition {partition}, offset {offset}
-        </NamedRow>
-        <NamedRow name="Record time">
-          <Time at={recordTime} />
-        </NamedRow>
-        <NamedRow name="Dead since">
-          <Time at={deadAt} />
-        </NamedRow>
-        <NamedRow name="Tried last by">version {serviceVersion} of the consumer</NamedRow>
-        <NamedRow name="Decided by">
-          {decidedBy === null ? 'nobody yet' : decidedBy}
-          {decidedAt !== null && (
-            <>
-              , <Time at={decidedAt} />
-            </>
-          )}
-        </NamedRow>
-      </tbody>
+      <NamedRow name="Cause" kind="value">
+        {cause}
+      </NamedRow>
+      <NamedRow name="State">
+        <LetterState state={state} />
+      </NamedRow>
+      <NamedRow name="In the log" kind="num">
+        {topic}, partition {partition}, offset {offset}
+      </NamedRow>
+      <NamedRow name="Record time">
+        <Time at={recordTime} />
+      </NamedRow>
+      <NamedRow name="Dead since">
+        <Time at={deadAt} />
+      </NamedRow>
+      <NamedRow name="Tried last by">version {serviceVersion} of the consumer</NamedRow>
+      <NamedRow name="Decided by">
+        {decidedBy === null ? 'nobody yet' : decidedBy}
+        {decidedAt !== null && (
+          <>
+            , <Time at={decidedAt} />
+          </>
+        )}
+      </NamedRow>
     </TableCard>
   )
 }

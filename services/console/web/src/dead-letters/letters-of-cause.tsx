@@ -83,30 +83,28 @@ function Letters({ consumer, letters }: { readonly consumer: string; readonly le
       title="Records, the first that died first"
       columns={['Letter', 'State', 'Record time', 'Dead since', 'In the log', right('Value')]}
     >
-      <tbody>
-        {letters.map(({ id, state, recordTime, deadAt, topic, partition, offset, valueBytes }) => (
-          <tr key={id}>
-            <th scope="row">
-              <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer, id }}>
-                {consumer}/{id}
-              </Link>
-            </th>
-            <td>
-              <LetterState state={state} />
-            </td>
-            <td>
-              <Time at={recordTime} />
-            </td>
-            <td>
-              <Time at={deadAt} />
-            </td>
-            <td className="num">
-              {topic}, partition {partition}, offset {offset}
-            </td>
-            <td className="right num">{bytesText(valueBytes)}</td>
-          </tr>
-        ))}
-      </tbody>
+      {letters.map(({ id, state, recordTime, deadAt, topic, partition, offset, valueBytes }) => (
+        <tr key={id}>
+          <th scope="row">
+            <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer, id }}>
+              {consumer}/{id}
+            </Link>
+          </th>
+          <td>
+            <LetterState state={state} />
+          </td>
+          <td>
+            <Time at={recordTime} />
+          </td>
+          <td>
+            <Time at={deadAt} />
+          </td>
+          <td className="num">
+            {topic}, partition {partition}, offset {offset}
+          </td>
+          <td className="right num">{bytesText(valueBytes)}</td>
+        </tr>
+      ))}
     </TableCard>
   )
 }

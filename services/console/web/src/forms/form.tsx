@@ -104,19 +104,17 @@ function Gates({ figures: { matched, stopped } }: Pick<FormAnswer, 'figures'>) {
     )
   return (
     <TableCard title="Gates that stopped it" columns={['Reason', right('Times'), right('Of matched')]}>
-      <tbody>
-        {stopped.map(({ reason, words, count }) => (
-          <tr key={reason}>
-            <th scope="row">
-              {reason}
-              <p className="quiet">{words}</p>
-              <Share value={count} of={matched} kind="off" />
-            </th>
-            <td className="right num">{figure(count)}</td>
-            <td className="right num">{figure((count / matched) * 100)} %</td>
-          </tr>
-        ))}
-      </tbody>
+      {stopped.map(({ reason, words, count }) => (
+        <tr key={reason}>
+          <th scope="row">
+            {reason}
+            <p className="quiet">{words}</p>
+            <Share value={count} of={matched} kind="off" />
+          </th>
+          <td className="right num">{figure(count)}</td>
+          <td className="right num">{figure((count / matched) * 100)} %</td>
+        </tr>
+      ))}
     </TableCard>
   )
 }

@@ -109,11 +109,9 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
           'The oldest since',
         ]}
       >
-        <tbody>
-          {forms.map((form) => (
-            <Row key={form.formId} form={form} project={project} />
-          ))}
-        </tbody>
+        {forms.map((form) => (
+          <Row key={form.formId} form={form} project={project} />
+        ))}
       </TableCard>
       <Pages page={page} hasNext={page * pageSize < found} what={`${found} forms`} />
       <PeriodNote period={period} />

@@ -30,23 +30,21 @@ export function Waiting({ form: { open, rows, next }, organization, project, aft
   return (
     <>
       <TableCard title={title} columns={['User', ...QUEUED_FORM_COLUMNS]}>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.queuedId}>
-              <th scope="row">
-                <Link
-                  to="/users/$organization/$project/$userId"
-                  params={{ organization, project, userId: row.userId }}
-                  search={{ tab: 'forms' }}
-                  className="mono"
-                >
-                  {row.userId}
-                </Link>
-              </th>
-              <QueuedFormCells queued={row} />
-            </tr>
-          ))}
-        </tbody>
+        {rows.map((row) => (
+          <tr key={row.queuedId}>
+            <th scope="row">
+              <Link
+                to="/users/$organization/$project/$userId"
+                params={{ organization, project, userId: row.userId }}
+                search={{ tab: 'forms' }}
+                className="mono"
+              >
+                {row.userId}
+              </Link>
+            </th>
+            <QueuedFormCells queued={row} />
+          </tr>
+        ))}
       </TableCard>
       <CursorPages after={after} next={next} />
     </>

@@ -1,8 +1,9 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { LiveOutcome } from '../../../src/api/live.ts'
 import type { LiveSearch } from '../app/router.tsx'
 import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import { withoutReload } from '../parts/without-reload.ts'
 import { Feed } from './feed.tsx'
 
 const OUTCOMES: { readonly [Outcome in LiveOutcome]: string } = {
@@ -50,10 +51,7 @@ function Filters({ names, filter }: FiltersProps) {
   const [event, setEvent] = useState(filter.event ?? '')
   const choose = (chosen: LiveSearch) =>
     void navigate({ to: '/live', replace: true, search: (now) => ({ ...now, ...chosen }) })
-  const submit = (submitted: FormEvent) => {
-    submitted.preventDefault()
-    choose({ event: event || undefined })
-  }
+  const submit = withoutReload(() => choose({ event: event || undefined }))
   return (
     <search>
       <form className="card filters" onSubmit={submit}>

@@ -20,17 +20,15 @@ export function Comparison({ tables }: { readonly tables: Tables }) {
           right('Rebuilt without an equal one'),
         ]}
       >
-        <tbody>
-          {tables.map(({ table, liveRows, rebuiltRows, onlyLive, onlyRebuilt }) => (
-            <tr key={table}>
-              <th scope="row">{table}</th>
-              <td className="right num">{figure(liveRows)}</td>
-              <td className="right num">{figure(rebuiltRows)}</td>
-              <td className={onlyLive > 0 ? 'right num differs' : 'right num'}>{figure(onlyLive)}</td>
-              <td className={onlyRebuilt > 0 ? 'right num differs' : 'right num'}>{figure(onlyRebuilt)}</td>
-            </tr>
-          ))}
-        </tbody>
+        {tables.map(({ table, liveRows, rebuiltRows, onlyLive, onlyRebuilt }) => (
+          <tr key={table}>
+            <th scope="row">{table}</th>
+            <td className="right num">{figure(liveRows)}</td>
+            <td className="right num">{figure(rebuiltRows)}</td>
+            <td className={onlyLive > 0 ? 'right num differs' : 'right num'}>{figure(onlyLive)}</td>
+            <td className={onlyRebuilt > 0 ? 'right num differs' : 'right num'}>{figure(onlyRebuilt)}</td>
+          </tr>
+        ))}
       </TableCard>
       {differing.length > 0 && <Examples tables={differing} />}
       {left.map(({ table, notCompared }) => (
@@ -46,19 +44,17 @@ function Examples({ tables }: { readonly tables: Tables }) {
   const hasMore = tables.some(({ examples, onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > examples.length * 2)
   return (
     <TableCard title={hasMore ? 'Some of the rows that differ' : 'Rows that differ'} columns={['Table', 'Key', 'How']}>
-      <tbody>
-        {tables.flatMap(({ table, examples }) =>
-          examples.map(({ key, kind, columns }) => (
-            <tr key={`${table} ${key}`}>
-              <th scope="row">{table}</th>
-              <td className="value key">
-                <code>{key}</code>
-              </td>
-              <td>{kind === 'differs' ? `differs in ${columns.join(', ')}` : kind}</td>
-            </tr>
-          )),
-        )}
-      </tbody>
+      {tables.flatMap(({ table, examples }) =>
+        examples.map(({ key, kind, columns }) => (
+          <tr key={`${table} ${key}`}>
+            <th scope="row">{table}</th>
+            <td className="value key">
+              <code>{key}</code>
+            </td>
+            <td>{kind === 'differs' ? `differs in ${columns.join(', ')}` : kind}</td>
+          </tr>
+        )),
+      )}
     </TableCard>
   )
 }

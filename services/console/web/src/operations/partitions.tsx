@@ -2,9 +2,9 @@ import type { PartitionLine } from '../../../src/api/operations.ts'
 import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
-import { SetAside } from './set-aside.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { SetAside } from './set-aside.tsx'
 
 export interface PartitionsProps {
   readonly service: string
@@ -18,23 +18,21 @@ export function Partitions({ service, partitions }: PartitionsProps) {
       title="Partitions of user-events"
       columns={[right('Partition'), 'State', 'Owner', right('Checkpoint'), right('Records waiting'), right('Behind')]}
     >
-      <tbody>
-        {partitions.map((line) => (
-          <tr key={line.partition}>
-            <th scope="row" className="right num">
-              {line.partition}
-            </th>
-            <td>
-              <State line={line} />
-              <SetAside service={service} line={line} />
-            </td>
-            <td className="num">{line.owner ?? 'nobody'}</td>
-            <td className="right num">{line.checkpoint ?? '–'}</td>
-            <td className="right num">{figure(line.lagRecords)}</td>
-            <td className="right num">{seconds(line.lagSeconds)}</td>
-          </tr>
-        ))}
-      </tbody>
+      {partitions.map((line) => (
+        <tr key={line.partition}>
+          <th scope="row" className="right num">
+            {line.partition}
+          </th>
+          <td>
+            <State line={line} />
+            <SetAside service={service} line={line} />
+          </td>
+          <td className="num">{line.owner ?? 'nobody'}</td>
+          <td className="right num">{line.checkpoint ?? '–'}</td>
+          <td className="right num">{figure(line.lagRecords)}</td>
+          <td className="right num">{seconds(line.lagSeconds)}</td>
+        </tr>
+      ))}
     </TableCard>
   )
 }

@@ -4,8 +4,8 @@ import { ErrorNote } from '../parts/notes.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { milliseconds } from '../parts/figures.ts'
 import { Time } from '../parts/time.tsx'
-import { Comparison } from './comparison.tsx'
 import { isRunning, useStopCommand } from '../parts/use-command.ts'
+import { Comparison } from './comparison.tsx'
 
 export type Run = NonNullable<ReplayAnswer['run']>
 type Step = ReplayResult['step']

@@ -4,10 +4,11 @@ import { useIsOperator } from '../app/session.ts'
 import { OnTerminal } from '../parts/command-run.tsx'
 import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
+import { isRunning, useCommand, useStartCommand } from '../parts/use-command.ts'
+import { withoutReload } from '../parts/without-reload.ts'
 import { ReplayRun } from './replay-run.tsx'
 import { Sections } from './sections.tsx'
 import { needsRestart, SwapForm } from './swap-form.tsx'
-import { isRunning, useCommand, useStartCommand } from '../parts/use-command.ts'
 
 /** Rebuild a consumer's read models beside the live ones, compare, and swap them. */
 export function Replay() {
@@ -68,10 +69,9 @@ function Start({ answer: { services, obstacle, run }, isOperator }: ContentProps
     <>
       <form
         className="card find"
-        onSubmit={(event) => {
-          event.preventDefault()
-          start.mutate({ service: chosen, goal: 'compare', acceptDifferences: false, restart })
-        }}
+        onSubmit={withoutReload(() =>
+          start.mutate({ service: chosen, goal: 'compare', acceptDifferences: false, restart }),
+        )}
       >
         <label>
           Consumer

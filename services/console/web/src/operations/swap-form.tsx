@@ -1,7 +1,8 @@
 import { useState } from 'react'
 import { ErrorNote } from '../parts/notes.tsx'
-import { differingTables, type Run } from './replay-run.tsx'
 import { useStartCommand } from '../parts/use-command.ts'
+import { withoutReload } from '../parts/without-reload.ts'
+import { differingTables, type Run } from './replay-run.tsx'
 
 /** Whether what an interrupted replay has left is of no use: it was of other code. */
 export function needsRestart({ failure }: Run): boolean {
@@ -27,10 +28,9 @@ export function SwapForm({ run }: { readonly run: Run }) {
     <form
       className="card confirm"
       aria-labelledby="swap"
-      onSubmit={(event) => {
-        event.preventDefault()
-        start.mutate({ service, goal: 'swap', acceptDifferences: accepts, restart: needsRestart(run) })
-      }}
+      onSubmit={withoutReload(() =>
+        start.mutate({ service, goal: 'swap', acceptDifferences: accepts, restart: needsRestart(run) }),
+      )}
     >
       <h2 id="swap">Swap the read models of {service}?</h2>
       <ul>

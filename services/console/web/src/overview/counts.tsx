@@ -16,15 +16,13 @@ export function Counts({ title, head, counts, empty }: CountsProps) {
   if (counts.length === 0) return <EmptyCard title={title}>{empty}</EmptyCard>
   return (
     <TableCard title={title} columns={[head, right('5 min'), right('1 h')]}>
-      <tbody>
-        {counts.map(({ name, lastMinutes, lastHour }) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td className="right num">{figure(lastMinutes)}</td>
-            <td className="right num">{figure(lastHour)}</td>
-          </tr>
-        ))}
-      </tbody>
+      {counts.map(({ name, lastMinutes, lastHour }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td className="right num">{figure(lastMinutes)}</td>
+          <td className="right num">{figure(lastHour)}</td>
+        </tr>
+      ))}
     </TableCard>
   )
 }

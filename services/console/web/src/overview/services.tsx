@@ -19,23 +19,21 @@ export function Services({ services }: { readonly services: readonly ServiceStat
         'Halted partitions',
       ]}
     >
-      <tbody>
-        {services.map((service) => (
-          <tr key={service.service}>
-            <th scope="row">
-              <Mark {...stateOf(service)} /> {service.service}
-            </th>
-            <td className="right num">
-              {service.answering} / {service.processes}
-            </td>
-            <td className="right num">{service.isConsumer ? seconds(service.lagSeconds) : ''}</td>
-            <td className="right num">{service.isConsumer ? figure(service.lagRecords) : ''}</td>
-            <td className="right num">{service.isConsumer ? figure(service.deadLetters) : ''}</td>
-            <td className="right num">{service.isConsumer ? seconds(service.outboxSeconds) : ''}</td>
-            <td className="num">{haltedText(service)}</td>
-          </tr>
-        ))}
-      </tbody>
+      {services.map((service) => (
+        <tr key={service.service}>
+          <th scope="row">
+            <Mark {...stateOf(service)} /> {service.service}
+          </th>
+          <td className="right num">
+            {service.answering} / {service.processes}
+          </td>
+          <td className="right num">{service.isConsumer ? seconds(service.lagSeconds) : ''}</td>
+          <td className="right num">{service.isConsumer ? figure(service.lagRecords) : ''}</td>
+          <td className="right num">{service.isConsumer ? figure(service.deadLetters) : ''}</td>
+          <td className="right num">{service.isConsumer ? seconds(service.outboxSeconds) : ''}</td>
+          <td className="num">{haltedText(service)}</td>
+        </tr>
+      ))}
     </TableCard>
   )
 }

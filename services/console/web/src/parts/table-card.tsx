@@ -11,12 +11,14 @@ export interface TableCardProps {
   readonly title: string
   /** Left out where each row names itself. */
   readonly columns?: readonly (string | RightColumn)[]
-  /** The body, or bodies. */
+  /** Whether the children are bodies, each a group of rows. */
+  readonly isGrouped?: boolean
+  /** The rows. */
   readonly children: ReactNode
 }
 
 /** A table in a card; where it is too wide, it scrolls within the card, also by keyboard. */
-export function TableCard({ title, columns, children }: TableCardProps) {
+export function TableCard({ title, columns, isGrouped = false, children }: TableCardProps) {
   const id = useId()
   return (
     <div className="card table-card">
@@ -25,7 +27,7 @@ export function TableCard({ title, columns, children }: TableCardProps) {
       <section className="scroll" tabIndex={0} aria-labelledby={id}>
         <table>
           {columns && <Head columns={columns} />}
-          {children}
+          {isGrouped ? children : <tbody>{children}</tbody>}
         </table>
       </section>
     </div>

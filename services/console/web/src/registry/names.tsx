@@ -98,11 +98,9 @@ function NamesTable({ kind, prefix, lines }: NamesTableProps) {
   return (
     <>
       <TableCard title={title} columns={['Name', 'Workspace', right('Times'), 'First seen', 'Last seen']}>
-        <tbody>
-          {lines.map((line) => (
-            <Name key={line.slug} line={line} />
-          ))}
-        </tbody>
+        {lines.map((line) => (
+          <Name key={line.slug} line={line} />
+        ))}
       </TableCard>
       <p className="quiet hint">
         {kind === 'events'

@@ -82,23 +82,21 @@ function Members({ segment: { users, members, usersComputed, usersTotal }, organ
     )
   return (
     <TableCard title="Members" columns={['userName', 'Since', 'userId']}>
-      <tbody>
-        {users.map(({ userId, userName, since }) => (
-          <tr key={userId}>
-            <th scope="row" className="value">
-              <Link to="/users/$organization/$project/$userId" params={{ organization, project, userId }}>
-                {userName}
-              </Link>
-            </th>
-            <td>
-              <Time at={since} />
-            </td>
-            <td>
-              <code>{userId}</code>
-            </td>
-          </tr>
-        ))}
-      </tbody>
+      {users.map(({ userId, userName, since }) => (
+        <tr key={userId}>
+          <th scope="row" className="value">
+            <Link to="/users/$organization/$project/$userId" params={{ organization, project, userId }}>
+              {userName}
+            </Link>
+          </th>
+          <td>
+            <Time at={since} />
+          </td>
+          <td>
+            <code>{userId}</code>
+          </td>
+        </tr>
+      ))}
     </TableCard>
   )
 }

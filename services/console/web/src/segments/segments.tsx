@@ -76,25 +76,23 @@ function List({ answer: { segments, total, pageSize }, project, page }: ListProp
   return (
     <>
       <TableCard title={`Segments of ${project.name}`} columns={['Segment', right('Members'), 'Computed']}>
-        <tbody>
-          {segments.map((segment) => (
-            <tr key={segment.id}>
-              <th scope="row">
-                <Link
-                  to="/segments/$organization/$project/$segmentId"
-                  params={{ organization: project.organization, project: project.project, segmentId: segment.id }}
-                >
-                  {segment.id}
-                </Link>
-                {segment.name && <p className="quiet">{segment.name}</p>}
-              </th>
-              <td className="right num">{figure(segment.members)}</td>
-              <td>
-                <Progress segment={segment} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        {segments.map((segment) => (
+          <tr key={segment.id}>
+            <th scope="row">
+              <Link
+                to="/segments/$organization/$project/$segmentId"
+                params={{ organization: project.organization, project: project.project, segmentId: segment.id }}
+              >
+                {segment.id}
+              </Link>
+              {segment.name && <p className="quiet">{segment.name}</p>}
+            </th>
+            <td className="right num">{figure(segment.members)}</td>
+            <td>
+              <Progress segment={segment} />
+            </td>
+          </tr>
+        ))}
       </TableCard>
       <Pages page={page} hasNext={page * pageSize < total} what={`${total} segments`} />
       <p className="quiet hint">

@@ -47,6 +47,7 @@ function Forms({ title, forms }: { readonly title: string; readonly forms: reado
   return (
     <TableCard
       title={title}
+      isGrouped
       columns={[
         'Form',
         'Forms of',

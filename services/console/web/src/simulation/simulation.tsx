@@ -6,9 +6,9 @@ import { OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-
 import { figure } from '../parts/figures.ts'
 import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
+import { isRunning, useCommand, useStopCommand } from '../parts/use-command.ts'
 import { Outcome, Reading } from './outcome.tsx'
 import { StartForm } from './start-form.tsx'
-import { isRunning, useCommand, useStopCommand } from '../parts/use-command.ts'
 
 /** What would have become of an edited workspace file's forms over the last days, beside those that are applied today. */
 export function Simulation() {

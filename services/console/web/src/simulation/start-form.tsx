@@ -3,6 +3,7 @@ import { type RefObject, useState } from 'react'
 import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../../../src/simulation/simulation-bounds.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { useStartCommand } from '../parts/use-command.ts'
+import { withoutReload } from '../parts/without-reload.ts'
 
 const DEFAULT_DAYS = 7
 
@@ -27,13 +28,7 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
   }
 
   return (
-    <form
-      className="card simulate"
-      onSubmit={(event) => {
-        event.preventDefault()
-        start.mutate({ workspace, days })
-      }}
-    >
+    <form className="card simulate" onSubmit={withoutReload(() => start.mutate({ workspace, days }))}>
       <label>
         <span>
           Edited workspace file{' '}

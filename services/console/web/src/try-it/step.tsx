@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import type { TryAnswer } from '../../../src/api/try-it.ts'
 import { postTo } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
+import { withoutReload } from '../parts/without-reload.ts'
 
 export interface StepProps {
   readonly number: number
@@ -28,12 +29,7 @@ export function Step({ number, title, about, action, path, body, onAnswer, child
   })
   return (
     <li className="card step">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          request.mutate()
-        }}
-      >
+      <form onSubmit={withoutReload(() => request.mutate())}>
         <h2>
           <span className="number" aria-hidden="true">
             {number}

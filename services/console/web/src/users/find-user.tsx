@@ -5,6 +5,7 @@ import type { FindUser as Asked, UserPath } from '../../../src/api/users.ts'
 import { postTo } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
+import { withoutReload } from '../parts/without-reload.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -35,13 +36,7 @@ function Search({ project }: { readonly project: ChosenProject }) {
   return (
     <>
       <search>
-        <form
-          className="card find"
-          onSubmit={(event) => {
-            event.preventDefault()
-            find.mutate(askedOf(project, searched))
-          }}
-        >
+        <form className="card find" onSubmit={withoutReload(() => find.mutate(askedOf(project, searched)))}>
           <ProjectSelect
             {...project}
             onChoose={(name) => void navigate({ to: '/users', replace: true, search: { project: name } })}

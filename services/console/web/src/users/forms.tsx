@@ -70,15 +70,13 @@ function FormCard({ form }: { readonly form: FormLine }) {
 function Queue({ queue }: Pick<UserAnswer, 'queue'>) {
   return (
     <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered']}>
-      <tbody>
-        {queue.map((row) => (
-          <tr key={row.queuedId}>
-            <th scope="row">{row.formId}</th>
-            <QueuedFormCells queued={row} />
-            <td>{row.deliveredAt ? <Time at={row.deliveredAt} /> : '–'}</td>
-          </tr>
-        ))}
-      </tbody>
+      {queue.map((row) => (
+        <tr key={row.queuedId}>
+          <th scope="row">{row.formId}</th>
+          <QueuedFormCells queued={row} />
+          <td>{row.deliveredAt ? <Time at={row.deliveredAt} /> : '–'}</td>
+        </tr>
+      ))}
     </TableCard>
   )
 }

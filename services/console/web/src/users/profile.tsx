@@ -43,20 +43,18 @@ function Events({ events }: Pick<NonNullable<UserAnswer['profile']>, 'events'>) 
     return <EmptyCard title="Events">The user has had no events. track-event records them.</EmptyCard>
   return (
     <TableCard title="Events" columns={['Event', right('Times'), 'First', 'Last']}>
-      <tbody>
-        {events.map(({ slug, count, firstAt, lastAt }) => (
-          <tr key={slug}>
-            <th scope="row">{slug}</th>
-            <td className="right num">{figure(count)}</td>
-            <td>
-              <Time at={firstAt} />
-            </td>
-            <td>
-              <Time at={lastAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
+      {events.map(({ slug, count, firstAt, lastAt }) => (
+        <tr key={slug}>
+          <th scope="row">{slug}</th>
+          <td className="right num">{figure(count)}</td>
+          <td>
+            <Time at={firstAt} />
+          </td>
+          <td>
+            <Time at={lastAt} />
+          </td>
+        </tr>
+      ))}
     </TableCard>
   )
 }
@@ -71,13 +69,11 @@ function Named({ title, values, empty }: NamedProps) {
   if (values.length === 0) return <EmptyCard title={title}>{empty}</EmptyCard>
   return (
     <TableCard title={title}>
-      <tbody>
-        {values.map(({ name, value }) => (
-          <NamedRow key={name} name={name} kind="value">
-            {value}
-          </NamedRow>
-        ))}
-      </tbody>
+      {values.map(({ name, value }) => (
+        <NamedRow key={name} name={name} kind="value">
+          {value}
+        </NamedRow>
+      ))}
     </TableCard>
   )
 }
