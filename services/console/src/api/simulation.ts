@@ -1,9 +1,7 @@
 import { Instant, SlugId } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../simulation/simulation-bounds.ts'
 import { CommandRunAnswer } from './commands.ts'
-
-export const MAX_WORKSPACE_CHARACTERS = 262_144
-export const MAX_SIMULATED_DAYS = 90
 
 export const StartSimulation = z.strictObject({
   /** The edited workspace file. */

@@ -1,5 +1,6 @@
 import { Instant, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
+import { MAX_DEPTH } from '../users/max-depth.ts'
 
 /** In place of a value that the viewer has not asked for. */
 export const MASK = '•••'
@@ -80,7 +81,7 @@ export type UserAnswer = z.infer<typeof UserAnswer>
 export const TimelineQuery = z.strictObject({
   ...UserPath.shape,
   /** How far back: each step reads as many records again. */
-  depth: z.coerce.number().int().min(1).max(5).default(1),
+  depth: z.coerce.number().int().min(1).max(MAX_DEPTH).default(1),
 })
 
 export const TimelineEntry = z.strictObject({

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { Catalog } from '../catalog/catalog.tsx'
 import { Letter } from '../dead-letters/letter.tsx'
 import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
@@ -33,8 +34,8 @@ interface LettersSearch {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
 
-const dayCount = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
+const whole = (value: unknown, least: number, most = Infinity): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most ? value : undefined
 
 const root = createRootRoute({
   component: Shell,
@@ -76,14 +77,12 @@ const user = createRoute({
   component: User,
   validateSearch: (search): { readonly tab?: UserTab | undefined; readonly depth?: number | undefined } => ({
     tab: USER_TABS.find((tab) => tab === search['tab']),
-    depth: [2, 3, 4, 5].find((depth) => depth === search['depth']),
+    depth: whole(search['depth'], 2, MAX_DEPTH),
   }),
 })
 
 const hoursOf = ({ hours }: { readonly hours?: unknown }) => ({ hours: hours === 1 ? (1 as const) : undefined })
-const pageOf = ({ page }: { readonly page?: unknown }) => ({
-  page: typeof page === 'number' && Number.isInteger(page) && page > 1 ? page : undefined,
-})
+const pageOf = ({ page }: { readonly page?: unknown }) => ({ page: whole(page, 2) })
 
 /** Types, since the router asks for an index signature. */
 type FormsSearch = Partial<ReturnType<typeof hoursOf> & ReturnType<typeof pageOf>> & {
@@ -194,7 +193,7 @@ const simulation = createRoute({
   getParentRoute: () => root,
   path: '/forms/simulation',
   component: Simulation,
-  validateSearch: (search): { readonly days?: number | undefined } => ({ days: dayCount(search['days']) }),
+  validateSearch: (search): { readonly days?: number | undefined } => ({ days: whole(search['days'], 1) }),
 })
 
 const tryIt = createRoute({

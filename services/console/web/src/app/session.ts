@@ -33,6 +33,11 @@ export function useSession() {
   })
 }
 
+/** Whether the one who is signed in may change something. */
+export function useIsOperator(): boolean {
+  return useSession().data?.role === 'operator'
+}
+
 export function useSignIn() {
   const client = useQueryClient()
   return useMutation({

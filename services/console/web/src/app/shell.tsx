@@ -1,10 +1,21 @@
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import type { SessionAnswer } from '../../../src/api/session.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { Switch, type SwitchProps } from '../parts/switch.tsx'
 import { useZone, type Zone } from '../parts/time.tsx'
 import { Wordmark } from '../parts/wordmark.tsx'
 import { useSession, useSignOut } from './session.ts'
 import { SignIn } from './sign-in.tsx'
+
+const SCREENS = [
+  { to: '/', label: 'Overview' },
+  { to: '/live', label: 'Live' },
+  { to: '/users', label: 'Users' },
+  { to: '/forms', label: 'Forms' },
+  { to: '/segments', label: 'Segments' },
+  { to: '/registry', label: 'Registry and usage' },
+  { to: '/operations', label: 'Operations' },
+] as const
 
 /** Everything: the sign-in page, or the navigation with a screen. */
 export function Shell() {
@@ -20,27 +31,11 @@ export function Shell() {
       <header className="side">
         <Wordmark />
         <nav aria-label="Screens">
-          <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
-            Overview
-          </Link>
-          <Link to="/live" activeOptions={{ includeSearch: false }}>
-            Live
-          </Link>
-          <Link to="/users" activeOptions={{ includeSearch: false }}>
-            Users
-          </Link>
-          <Link to="/forms" activeOptions={{ includeSearch: false }}>
-            Forms
-          </Link>
-          <Link to="/segments" activeOptions={{ includeSearch: false }}>
-            Segments
-          </Link>
-          <Link to="/registry" activeOptions={{ includeSearch: false }}>
-            Registry and usage
-          </Link>
-          <Link to="/operations" activeOptions={{ includeSearch: false }}>
-            Operations
-          </Link>
+          {SCREENS.map(({ to, label }) => (
+            <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
+              {label}
+            </Link>
+          ))}
           {session.canTry && session.role === 'operator' && (
             <Link to="/try" activeOptions={{ includeSearch: false }}>
               Try it
@@ -72,32 +67,14 @@ function Account({ session }: { readonly session: SessionAnswer }) {
   )
 }
 
-const ZONES: readonly { readonly zone: Zone; readonly label: string }[] = [
-  { zone: 'local', label: 'Local' },
-  { zone: 'utc', label: 'UTC' },
+const ZONES: SwitchProps<Zone>['options'] = [
+  { value: 'local', label: 'Local' },
+  { value: 'utc', label: 'UTC' },
 ]
 
 function ZoneSwitch() {
-  const current = useZone()
   const navigate = useNavigate()
-  return (
-    <fieldset className="switch" aria-label="Times in">
-      {ZONES.map(({ zone, label }) => (
-        <button
-          key={zone}
-          type="button"
-          aria-pressed={zone === current}
-          onClick={() =>
-            void navigate({
-              to: '.',
-              replace: true,
-              search: (now) => ({ ...now, tz: zone === 'utc' ? 'utc' : undefined }),
-            })
-          }
-        >
-          {label}
-        </button>
-      ))}
-    </fieldset>
-  )
+  const choose = (zone: Zone) =>
+    void navigate({ to: '.', replace: true, search: (now) => ({ ...now, tz: zone === 'utc' ? 'utc' : undefined }) })
+  return <Switch label="Times in" options={ZONES} chosen={useZone()} onChoose={choose} />
 }

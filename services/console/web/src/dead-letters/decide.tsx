@@ -2,10 +2,11 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { Decide as Asked, Decided } from '../../../src/api/dead-letters.ts'
 import { postTo } from '../app/call-api.ts'
-import { useSession } from '../app/session.ts'
+import { useIsOperator } from '../app/session.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
 import { figure } from '../parts/figures.ts'
 import { NOTHING_DECIDED } from './decision-card.tsx'
+import { readLettersAgain } from './read-letters-again.ts'
 
 export interface DecideProps {
   readonly consumer: string
@@ -18,16 +19,15 @@ export interface DecideProps {
 
 /** Retry or discard, for an operator, after a question. The address then names the decision, and shows what became of it. */
 export function Decide({ consumer, selected, count, atOnce }: DecideProps) {
-  const { data: session } = useSession()
+  const isOperator = useIsOperator()
   const client = useQueryClient()
   const navigate = useNavigate()
-  if (session?.role !== 'operator') return <p className="quiet">An operator may retry or discard.</p>
+  if (!isOperator) return <p className="quiet">An operator may retry or discard.</p>
 
   const decide = async (decision: Asked['decision']): Promise<void> => {
     const { decidedAt } = await postTo<Decided>(`dead-letters/${consumer}/decide`, { decision, selected })
     await navigate({ to: '.', search: (now) => ({ ...now, decision: decidedAt ?? NOTHING_DECIDED }) })
-    await client.invalidateQueries({ queryKey: ['consumers'] })
-    await client.invalidateQueries({ queryKey: ['dead-letters', consumer] })
+    await readLettersAgain(client, consumer)
   }
   const several = count > 1
   const letters = several ? `${figure(Math.min(count, atOnce))} dead letters` : 'this dead letter'

@@ -7,6 +7,7 @@ import { figure } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
+import { readLettersAgain } from './read-letters-again.ts'
 
 export interface DecisionCardProps {
   readonly consumer: string
@@ -47,9 +48,7 @@ function Followed({ consumer, decidedAt }: DecisionCardProps) {
   })
   const isThrough = query.data?.retry === 0
   useEffect(() => {
-    if (!isThrough) return
-    void client.invalidateQueries({ queryKey: ['consumers'] })
-    void client.invalidateQueries({ queryKey: ['dead-letters', consumer] })
+    if (isThrough) void readLettersAgain(client, consumer)
   }, [client, consumer, isThrough])
   return (
     <WithAnswer query={query} what="what became of it">

@@ -1,5 +1,6 @@
 import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
 import { indentJson } from '../../../src/dead-letters/indent-json.ts'
+import { NamedRow } from '../parts/named-row.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { bytesText } from './bytes-text.ts'
@@ -21,17 +22,13 @@ export function LetterContent({ path, name, letter: { content, valueBytes } }: L
     <>
       <TableCard title="Key and headers">
         <tbody>
-          <tr>
-            <th scope="row">key</th>
-            <td className="value">{content.key === null ? 'none' : <code>{content.key.text}</code>}</td>
-          </tr>
+          <NamedRow name="key" kind="value">
+            {content.key === null ? 'none' : <code>{content.key.text}</code>}
+          </NamedRow>
           {content.headers.map((header) => (
-            <tr key={header.name}>
-              <th scope="row">{header.name}</th>
-              <td className="value">
-                <code>{header.value}</code>
-              </td>
-            </tr>
+            <NamedRow key={header.name} name={header.name} kind="value">
+              <code>{header.value}</code>
+            </NamedRow>
           ))}
         </tbody>
       </TableCard>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
 import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
 import { getFrom } from '../app/call-api.ts'
+import { NamedRow } from '../parts/named-row.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -48,49 +49,30 @@ function About({ letter }: { readonly letter: LetterAnswer }) {
   return (
     <TableCard title="What happened">
       <tbody>
-        <tr>
-          <th scope="row">Cause</th>
-          <td className="value">{cause}</td>
-        </tr>
-        <tr>
-          <th scope="row">State</th>
-          <td>
-            <LetterState state={state} />
-          </td>
-        </tr>
-        <tr>
-          <th scope="row">In the log</th>
-          <td className="num">
-            {topic}, partition {partition}, offset {offset}
-          </td>
-        </tr>
-        <tr>
-          <th scope="row">Record time</th>
-          <td>
-            <Time at={recordTime} />
-          </td>
-        </tr>
-        <tr>
-          <th scope="row">Dead since</th>
-          <td>
-            <Time at={deadAt} />
-          </td>
-        </tr>
-        <tr>
-          <th scope="row">Tried last by</th>
-          <td>version {serviceVersion} of the consumer</td>
-        </tr>
-        <tr>
-          <th scope="row">Decided by</th>
-          <td>
-            {decidedBy === null ? 'nobody yet' : decidedBy}
-            {decidedAt !== null && (
-              <>
-                , <Time at={decidedAt} />
-              </>
-            )}
-          </td>
-        </tr>
+        <NamedRow name="Cause" kind="value">
+          {cause}
+        </NamedRow>
+        <NamedRow name="State">
+          <LetterState state={state} />
+        </NamedRow>
+        <NamedRow name="In the log" kind="num">
+          {topic}, partition {partition}, offset {offset}
+        </NamedRow>
+        <NamedRow name="Record time">
+          <Time at={recordTime} />
+        </NamedRow>
+        <NamedRow name="Dead since">
+          <Time at={deadAt} />
+        </NamedRow>
+        <NamedRow name="Tried last by">version {serviceVersion} of the consumer</NamedRow>
+        <NamedRow name="Decided by">
+          {decidedBy === null ? 'nobody yet' : decidedBy}
+          {decidedAt !== null && (
+            <>
+              , <Time at={decidedAt} />
+            </>
+          )}
+        </NamedRow>
       </tbody>
     </TableCard>
   )

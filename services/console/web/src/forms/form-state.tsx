@@ -1,4 +1,5 @@
 import type { FormSummary } from '../../../src/api/forms.ts'
+import { figure } from '../parts/figures.ts'
 
 const LABELS = {
   disabled: 'disabled',
@@ -14,5 +15,5 @@ export function FormState({ state }: Pick<FormSummary, 'state'>) {
 
 /** `1,000+` where more wait than are counted. */
 export function openCount({ count, isMore }: FormSummary['open']): string {
-  return `${count.toLocaleString('en')}${isMore ? '+' : ''}`
+  return `${figure(count)}${isMore ? '+' : ''}`
 }

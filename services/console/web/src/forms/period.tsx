@@ -1,30 +1,25 @@
 import { useNavigate } from '@tanstack/react-router'
 import type { CountedPeriod } from '../../../src/api/forms.ts'
+import { Switch, type SwitchProps } from '../parts/switch.tsx'
 import { Time } from '../parts/time.tsx'
 
 /** Of the address; absent: a day. */
 export type Hours = 1 | undefined
 
-const PERIODS: readonly { readonly hours: Hours; readonly label: string }[] = [
-  { hours: 1, label: 'Last hour' },
-  { hours: undefined, label: 'Last 24 hours' },
+const PERIODS: SwitchProps<Hours>['options'] = [
+  { value: 1, label: 'Last hour' },
+  { value: undefined, label: 'Last 24 hours' },
 ]
 
 export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
   const navigate = useNavigate()
   return (
-    <fieldset className="switch" aria-label="Figures of">
-      {PERIODS.map((period) => (
-        <button
-          key={period.label}
-          type="button"
-          aria-pressed={period.hours === hours}
-          onClick={() => void navigate({ to: '.', replace: true, search: (now) => ({ ...now, hours: period.hours }) })}
-        >
-          {period.label}
-        </button>
-      ))}
-    </fieldset>
+    <Switch
+      label="Figures of"
+      options={PERIODS}
+      chosen={hours}
+      onChoose={(value) => void navigate({ to: '.', replace: true, search: (now) => ({ ...now, hours: value }) })}
+    />
   )
 }
 

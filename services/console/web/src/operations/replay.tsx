@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReplayAnswer } from '../../../src/api/replay.ts'
-import { useSession } from '../app/session.ts'
+import { useIsOperator } from '../app/session.ts'
 import { OnTerminal } from '../parts/command-run.tsx'
 import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -12,8 +12,7 @@ import { isRunning, useCommand, useStartCommand } from '../parts/use-command.ts'
 /** Rebuild a consumer's read models beside the live ones, compare, and swap them. */
 export function Replay() {
   const replay = useCommand('replay')
-  const { data: session } = useSession()
-  const isOperator = session?.role === 'operator'
+  const isOperator = useIsOperator()
   return (
     <>
       <Sections />

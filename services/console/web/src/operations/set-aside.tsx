@@ -2,19 +2,20 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { SetAsideInput } from '../../../src/api/dead-letters.ts'
 import type { PartitionLine } from '../../../src/api/operations.ts'
 import { postTo } from '../app/call-api.ts'
-import { useSession } from '../app/session.ts'
+import { useIsOperator } from '../app/session.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'
+import { CONSUMERS } from './use-consumers.ts'
 
 /** For an operator, where the fold of one record halts a partition: the record becomes a dead letter. */
 export function SetAside({ service, line }: { readonly service: string; readonly line: PartitionLine }) {
-  const { data: session } = useSession()
+  const isOperator = useIsOperator()
   const client = useQueryClient()
   const setAside = useMutation({
     mutationFn: (place: Omit<SetAsideInput, 'service'>) => postTo(`halts/${service}/set-aside`, place),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['consumers'] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: CONSUMERS }),
   })
   const halt = line.alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
-  if (!halt || session?.role !== 'operator') return null
+  if (!halt || !isOperator) return null
   const { partition } = line
   const { offset } = halt
   if (setAside.isSuccess && setAside.variables.offset === offset)

@@ -1,8 +1,9 @@
 import type { SegmentLine } from '../../../src/api/segments.ts'
+import { figure } from '../parts/figures.ts'
 
 /** How many users were computed with the present definition of a segment. */
 export function Progress({ segment: { id, usersComputed, usersTotal } }: { readonly segment: SegmentLine }) {
-  const words = `${usersComputed.toLocaleString('en')} of ${usersTotal.toLocaleString('en')} users`
+  const words = `${figure(usersComputed)} of ${figure(usersTotal)} users`
   if (usersComputed >= usersTotal) return <>{usersTotal === 0 ? 'no users yet' : 'all users'}</>
   return (
     <>

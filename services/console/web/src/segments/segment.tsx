@@ -4,6 +4,7 @@ import type { SegmentAnswer } from '../../../src/api/segments.ts'
 import { getFrom } from '../app/call-api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
 import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
@@ -47,7 +48,7 @@ export function Segment() {
               <dt>Condition</dt>
               <dd>{segment.where}</dd>
               <dt>Members</dt>
-              <dd className="num">{segment.members.toLocaleString('en')}</dd>
+              <dd className="num">{figure(segment.members)}</dd>
               <dt>Computed</dt>
               <dd>
                 <Progress segment={segment} />

@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import type { SegmentsAnswer } from '../../../src/api/segments.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
 import { Pages } from '../parts/pages.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -87,7 +88,7 @@ function List({ answer: { segments, total, pageSize }, project, page }: ListProp
                 </Link>
                 {segment.name && <p className="quiet">{segment.name}</p>}
               </th>
-              <td className="right num">{segment.members.toLocaleString('en')}</td>
+              <td className="right num">{figure(segment.members)}</td>
               <td>
                 <Progress segment={segment} />
               </td>

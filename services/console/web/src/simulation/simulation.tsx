@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import type { SimulationAnswer } from '../../../src/api/simulation.ts'
-import { useSession } from '../app/session.ts'
+import { useIsOperator } from '../app/session.ts'
 import { OnTerminal, RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
 import { figure } from '../parts/figures.ts'
 import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
@@ -13,7 +13,7 @@ import { isRunning, useCommand, useStopCommand } from '../parts/use-command.ts'
 /** What would have become of an edited workspace file's forms over the last days, beside those that are applied today. */
 export function Simulation() {
   const simulation = useCommand('simulation')
-  const { data: session } = useSession()
+  const isOperator = useIsOperator()
   return (
     <>
       <nav aria-label="Where you are" className="crumbs">
@@ -28,7 +28,7 @@ export function Simulation() {
         </p>
       </header>
       <WithAnswer query={simulation} what="the last simulation">
-        {(answer) => <Content answer={answer} isOperator={session?.role === 'operator'} />}
+        {(answer) => <Content answer={answer} isOperator={isOperator} />}
       </WithAnswer>
     </>
   )

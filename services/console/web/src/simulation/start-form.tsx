@@ -1,11 +1,9 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type RefObject, useState } from 'react'
+import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../../../src/simulation/simulation-bounds.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { useStartCommand } from '../parts/use-command.ts'
 
-/** As the server bounds it. */
-const MAX_CHARACTERS = 262_144
-const MAX_DAYS = 90
 const DEFAULT_DAYS = 7
 
 export interface StartFormProps {
@@ -23,8 +21,8 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
 
   async function read(file: File | undefined): Promise<void> {
     if (!file) return
-    const isTooLong = file.size > MAX_CHARACTERS
-    setTooLong(isTooLong ? new Error(`${file.name} has more than ${MAX_CHARACTERS / 1_024} KiB.`) : undefined)
+    const isTooLong = file.size > MAX_WORKSPACE_CHARACTERS
+    setTooLong(isTooLong ? new Error(`${file.name} has more than ${MAX_WORKSPACE_CHARACTERS / 1_024} KiB.`) : undefined)
     if (!isTooLong) onEdit(await file.text())
   }
 
@@ -50,7 +48,7 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
           wrap="off"
           spellCheck={false}
           autoComplete="off"
-          maxLength={MAX_CHARACTERS}
+          maxLength={MAX_WORKSPACE_CHARACTERS}
           placeholder={'organizations:\n  - id: demo\n    projects:\n      - id: shop\n        forms: …'}
           value={workspace}
           onChange={(event) => onEdit(event.target.value)}
@@ -67,7 +65,7 @@ export function StartForm({ editor, workspace, onEdit, isRunning }: StartFormPro
             type="number"
             required
             min={1}
-            max={MAX_DAYS}
+            max={MAX_SIMULATED_DAYS}
             value={days}
             onChange={(event) =>
               void navigate({

@@ -1,6 +1,7 @@
 import type { UserAnswer } from '../../../src/api/users.ts'
 import { figure } from '../parts/figures.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { NamedRow } from '../parts/named-row.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
@@ -72,10 +73,9 @@ function Named({ title, values, empty }: NamedProps) {
     <TableCard title={title}>
       <tbody>
         {values.map(({ name, value }) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td className="value">{value}</td>
-          </tr>
+          <NamedRow key={name} name={name} kind="value">
+            {value}
+          </NamedRow>
         ))}
       </tbody>
     </TableCard>

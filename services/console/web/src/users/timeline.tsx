@@ -2,13 +2,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
+import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyNote } from '../parts/notes.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
 
-const MAX_DEPTH = 5
 /** More at once would make the page stutter (`pnpm benchmark:screens`). */
 const SHOWN_AT_ONCE = 200
 

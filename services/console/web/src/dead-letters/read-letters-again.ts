@@ -1,0 +1,8 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { CONSUMERS } from '../operations/use-consumers.ts'
+
+/** After a decision on letters of a consumer: their counts, and every list and letter of it. */
+export async function readLettersAgain(client: QueryClient, consumer: string): Promise<void> {
+  const keys = [CONSUMERS, ['dead-letters', consumer]]
+  await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })))
+}
