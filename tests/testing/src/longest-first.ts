@@ -2,22 +2,30 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Specs that take longest, longest first. Begun last, one of them would run alone while the other workers wait. */
 const LONGEST: readonly string[] = [
-  'faults.e2e.spec.ts',
   'conformance.e2e.spec.ts',
+  'console.e2e.spec.ts',
+  'faults.e2e.spec.ts',
   'admission-races.e2e.spec.ts',
   'replay.e2e.spec.ts',
-  'import.e2e.spec.ts',
-  'log-scan.e2e.spec.ts',
   'start.e2e.spec.ts',
+  'log-scan.e2e.spec.ts',
+  'import.e2e.spec.ts',
   'audit.e2e.spec.ts',
+  'queue-model.int.spec.ts',
   'parts.int.spec.ts',
-  'projection-runner.int.spec.ts',
-  'replay.int.spec.ts',
   'workspace.int.spec.ts',
-  'create-publisher.int.spec.ts',
+  'replay.int.spec.ts',
   'record-consumer-group.int.spec.ts',
-  'dead-letters.int.spec.ts',
+  'tenants.int.spec.ts',
+  'projection-runner.int.spec.ts',
+  'kept-refusals.int.spec.ts',
+  'create-publisher.int.spec.ts',
   'segments.int.spec.ts',
+  'halted-partition.int.spec.ts',
+  'live-feed.int.spec.ts',
+  'create-record-consumer.int.spec.ts',
+  'added-partitions.int.spec.ts',
+  'dead-letters.int.spec.ts',
 ]
 
 /** The order of spec files: vitest's own, after {@link LONGEST}. */
