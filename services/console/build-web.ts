@@ -7,8 +7,8 @@ import path from 'node:path'
 const folder = import.meta.dirname
 const generated = path.join(folder, 'generated')
 const stamp = path.join(generated, 'web.sha256')
-/** The pages, what they share with the server, and the exact versions of what they are built with. */
-const SOURCES = ['web', 'src', 'package.json', 'build-web.ts']
+/** The pages, what they share with the server, the exact versions of what they are built with, and what they show. */
+const SOURCES = ['web', 'src', 'package.json', 'build-web.ts', '../../docs/runbooks']
 
 async function filesOf(source: string): Promise<readonly string[]> {
   const whole = path.join(folder, source)

@@ -23,6 +23,8 @@ import { createDeadLetterRoutes } from './routes/dead-letter-routes.ts'
 import { createFormRoutes } from './routes/form-routes.ts'
 import { createLiveRoute } from './routes/live-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
+import { createReachedLimits } from './registry/reached-limits.ts'
+import { createReadUsage } from './registry/read-usage.ts'
 import { createRegistryRoutes } from './routes/registry-routes.ts'
 import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
@@ -74,12 +76,14 @@ export async function createConsole(parts: ConsoleParts) {
   const deadLetters = createDeadLetters({ targets: consumers, token })
   const commands = createCommands({ ...parts, nowMs })
   const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
+  const readUsage = createReadUsage({ baseUrls: services.metering, token, nowMs })
+  const readReachedLimits = createReachedLimits(catalog, readUsage)
   const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
     site,
     sessions,
     routes: [
-      createOverviewRoute(sampler, partitionCount, nowMs),
+      createOverviewRoute({ sampler, readReachedLimits, partitionCount, nowMs }),
       createConsumersRoute({ askConsumers, byCause: deadLetters.byCause }, partitionCount),
       createLiveRoute({ catalog, feed }),
       ...createDeadLetterRoutes(deadLetters, logger),
@@ -88,7 +92,7 @@ export async function createConsole(parts: ConsoleParts) {
       ...createUserRoutes({ catalog, users }),
       ...createFormRoutes({ catalog, forms, nowMs }),
       ...createSegmentRoutes({ catalog, segments }),
-      ...createRegistryRoutes({ catalog, services, token, nowMs }),
+      ...createRegistryRoutes({ catalog, readUsage, baseUrls: services['trait-registry'], token }),
       ...createTryItRoutes({ findDemo, gatewayUrl: parts.gatewayUrl }),
     ],
     signingIn: createSigningIn({ site, sessions, checkToken: createTokenCheck({ tokens, nowMs }), canTry, logger }),

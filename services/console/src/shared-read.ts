@@ -24,9 +24,12 @@ export function createSharedRead<Answer>(
   }
 }
 
-/** Answers what was read last where a read fails or takes longer than `waitMs`. Rejects only if nothing was ever read. */
-export function orReadLast<Answer>(read: Read<Answer>, waitMs: number): Read<Answer> {
-  let last: { readonly answer: Answer } | undefined
+/**
+ * Answers what was read last where a read fails or takes longer than `waitMs`; `first` where nothing was read yet. Rejects only if
+ * nothing was ever read, and there is no `first`.
+ */
+export function orReadLast<Answer>(read: Read<Answer>, waitMs: number, first?: Answer): Read<Answer> {
+  let last: { readonly answer: Answer } | undefined = first === undefined ? undefined : { answer: first }
   return async () => {
     const reading = read().then((answer) => {
       last = { answer }

@@ -92,6 +92,6 @@ export function describeConsoleLive(): void {
 /** To be called once metering is stopped. */
 export async function expectNothingFolded(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Live' }).click()
-  await page.getByText('metering does not answer, so no fact counts as folded.').waitFor()
+  await page.getByText('metering does not answer, so no newer fact counts as folded.').waitFor()
   expect(await faultsOf(page)).toEqual([])
 }

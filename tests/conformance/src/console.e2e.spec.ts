@@ -102,6 +102,16 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await faultsOf(page)).toEqual([])
   })
 
+  it('has a link to the content that stays on the screen', async () => {
+    const page = await signIn(theConsole().token)
+    await page.getByRole('link', { name: 'Users', exact: true }).click()
+    await page.getByLabel('userName or requestId').waitFor()
+    await page.getByRole('button', { name: 'Skip to the content' }).press('Enter')
+    await page.locator('#content:focus').waitFor()
+    expect(new URL(page.url()).pathname).toBe('/users')
+    expect(await page.title()).toBe('Users · Nextvisit')
+  })
+
   it('says why a user has not got a form', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'bob', 'free')
@@ -191,10 +201,16 @@ describe('the console', { timeout: 120_000 }, () => {
 
   it('names a consumer that is stopped, and the runbook', async () => {
     const page = await signIn(theConsole().token)
-    await page.getByText('Everything works.').waitFor()
+    // The one of describeConsoleRegistry.
+    await page.getByText('limited: events a month, 3 of 3').waitFor()
+    await page.getByRole('link', { name: 'Use of limited/busy' }).waitFor()
     await consoleStack().stopReplica('metering')
     await page.getByText('metering does not answer: it is stopped, or hangs.').waitFor()
-    await page.getByText('docs/runbooks/lag.md').first().waitFor()
+    await page.getByText('no answer').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('link', { name: 'What to do: runbook lag' }).first().click()
+    await page.getByRole('heading', { name: 'A consumer lags' }).waitFor()
+    expect(await page.title()).toBe('lag · Runbook · Nextvisit')
     expect(await faultsOf(page)).toEqual([])
     await expectNothingFolded(page)
   })

@@ -19,6 +19,8 @@ export const CountedPeriod = z.strictObject({
   since: Instant,
   /** From here on every process that answers has: one that began later does not know what was before. */
   completeSince: Instant,
+  /** Whether somebody has counted over the whole time that is asked for. */
+  isWhole: z.boolean(),
   processes: z.number().int(),
   answering: z.number().int(),
 })

@@ -1,11 +1,22 @@
 import { Instant } from '@nextvisit/contracts'
 import { z } from 'zod'
 
+/** A screen that says more of a finding. A project is `organization/project`. */
+export const FindingPlace = z.discriminatedUnion('screen', [
+  z.strictObject({ screen: z.literal('operations'), consumer: z.string() }),
+  z.strictObject({ screen: z.literal('catalog') }),
+  z.strictObject({ screen: z.literal('registry'), project: z.string() }),
+  /** Live, where only refusals are shown; null: of all projects. */
+  z.strictObject({ screen: z.literal('refusals'), project: z.string().nullable() }),
+])
+export type FindingPlace = z.infer<typeof FindingPlace>
+
 export const Finding = z.strictObject({
   severity: z.enum(['critical', 'warning']),
   text: z.string(),
   /** A page of docs/runbooks. */
   runbook: z.string().nullable(),
+  see: z.array(FindingPlace),
 })
 export type Finding = z.infer<typeof Finding>
 
@@ -15,6 +26,10 @@ export const ServiceState = z.strictObject({
   /** Processes that are known by their addresses, and those that answered. */
   processes: z.number().int(),
   answering: z.number().int(),
+  /** The others, as `host:port`. */
+  silentProcesses: z.array(z.string()),
+  /** Where no process answers: when one last did (null: not since the console was started), and about how many records wait since. */
+  silence: z.strictObject({ lastAnsweredAt: Instant.nullable(), recordsWaiting: z.number().nullable() }).nullable(),
   /** Of a consumer; null: none of its processes answers, or the metric is not there. */
   lagSeconds: z.number().nullable(),
   lagRecords: z.number().nullable(),
@@ -31,6 +46,9 @@ export const CurrentFigures = z.strictObject({
   eventsPerSecond: z.number().nullable(),
   identifiesPerSecond: z.number().nullable(),
   answersPerSecond: z.number().nullable(),
+  okPerSecond: z.number().nullable(),
+  refusedPerSecond: z.number().nullable(),
+  failedPerSecond: z.number().nullable(),
   p50Ms: z.number().nullable(),
   p99Ms: z.number().nullable(),
   refusalsPerMinute: z.number().nullable(),
@@ -45,6 +63,8 @@ export const OverviewAnswer = z.strictObject({
   at: Instant,
   /** When figures were read last; null: not yet. */
   sampledAt: Instant.nullable(),
+  /** From here on figures of the last hour are counted: when the console was started. null: the whole hour. */
+  countedSince: Instant.nullable(),
   findings: z.array(Finding),
   services: z.array(ServiceState),
   now: CurrentFigures,

@@ -3,15 +3,18 @@ import { GateReason } from '@nextvisit/contracts'
 import type { CountedPeriod, FormFigures, FormSummary } from '../api/forms.ts'
 import { GATE_REASONS } from './gate-reasons.ts'
 
+const HOUR_MS = 3_600_000
+
 /** What each process of the evaluator has counted; undefined: it does not answer. */
 export type ProcessSteps = FormStepsAnswer | undefined
 
-/** Over which time; undefined where no process answers. */
-export function periodOf(processes: readonly ProcessSteps[]): CountedPeriod | undefined {
+/** Over which of the last `hours`; undefined where no process answers. */
+export function periodOf(processes: readonly ProcessSteps[], hours: number, nowMs: number): CountedPeriod | undefined {
   const begins = processes.flatMap((steps) => steps?.since ?? []).toSorted()
   const [since, completeSince] = [begins[0], begins.at(-1)]
   if (since === undefined || completeSince === undefined) return undefined
-  return { since, completeSince, processes: processes.length, answering: begins.length }
+  const isWhole = Date.parse(since) <= nowMs - hours * HOUR_MS
+  return { since, completeSince, isWhole, processes: processes.length, answering: begins.length }
 }
 
 /** What became of the form that stands at this place of the question, over all processes. */

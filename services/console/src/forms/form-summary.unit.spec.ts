@@ -29,11 +29,13 @@ describe('figuresOf', () => {
 describe('periodOf', () => {
   it('says since when somebody counted, and since when everybody who answers did', () => {
     const processes = [{ since: LATE, forms: [] }, { since: EARLY, forms: [] }, undefined]
-    expect(periodOf(processes)).toEqual({ since: EARLY, completeSince: LATE, processes: 3, answering: 2 })
+    const period = { since: EARLY, completeSince: LATE, processes: 3, answering: 2 }
+    expect(periodOf(processes, 24, Date.parse(EARLY) + 24 * 3_600_000)).toEqual({ ...period, isWhole: true })
+    expect(periodOf(processes, 24, Date.parse(LATE))).toEqual({ ...period, isWhole: false })
   })
 
   it('is not known where nobody answers', () => {
-    expect(periodOf([undefined])).toBeUndefined()
+    expect(periodOf([undefined], 1, 0)).toBeUndefined()
   })
 })
 

@@ -23,9 +23,20 @@ export function progressOf(consumers: ConsumersOperations): readonly ConsumerPro
   })
 }
 
-/** How far the log is folded by every consumer. */
-export function foldedUpTo(consumers: readonly ConsumerProgress[]): FoldedUpTo {
-  const checkpoints = consumers.map(({ partitions = [] }) => checkpointsOf(partitions))
+/** What each consumer said last: what one that is silent now had folded stays folded. */
+export function orLast(
+  consumers: readonly ConsumerProgress[],
+  last: readonly ConsumerProgress[],
+): readonly ConsumerProgress[] {
+  return consumers.map(({ service, partitions }) => ({
+    service,
+    partitions: partitions ?? last.find((one) => one.service === service)?.partitions,
+  }))
+}
+
+/** How far the log is folded by every consumer. `last`: what each said last, the present answers with it. */
+export function foldedUpTo(consumers: readonly ConsumerProgress[], last = consumers): FoldedUpTo {
+  const checkpoints = last.map(({ partitions = [] }) => checkpointsOf(partitions))
   const [first = new Map<number, bigint>(), ...others] = checkpoints
   const shared = [...first.keys()].filter((partition) => others.every((of) => of.has(partition)))
   return {

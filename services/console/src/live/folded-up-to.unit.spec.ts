@@ -1,6 +1,6 @@
 import type { OwnedPartition } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
-import { foldedUpTo } from './folded-up-to.ts'
+import { foldedUpTo, orLast } from './folded-up-to.ts'
 
 const owned = (partition: number, nextOffset: number, own: Partial<OwnedPartition> = {}): OwnedPartition => ({
   topic: 'user-events',
@@ -31,6 +31,14 @@ describe('how far the log is folded', () => {
     expect([...foldedUpTo([metering, projector]).offsets.keys()]).toEqual([1])
     const silent = foldedUpTo([metering, { service: 'user-projector', partitions: undefined }])
     expect(silent).toMatchObject({ silent: ['user-projector'], offsets: new Map(), furthest: null })
+  })
+
+  it('is what a silent consumer had folded when it last answered', () => {
+    const metering = { service: 'metering', partitions: [owned(0, 10)] }
+    const projector = { service: 'user-projector', partitions: [owned(0, 7)] }
+    const silent = [metering, { service: 'user-projector', partitions: undefined }]
+    const last = orLast(silent, [{ service: 'metering', partitions: [owned(0, 6)] }, projector])
+    expect(foldedUpTo(silent, last)).toMatchObject({ silent: ['user-projector'], offsets: new Map([[0, 7n]]) })
   })
 
   it('takes the later checkpoint of two processes that name a partition, and no other topic', () => {

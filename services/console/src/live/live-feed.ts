@@ -5,7 +5,7 @@ import type { Logger } from '@nextvisit/service-kit'
 import type { LiveAnswer, LiveEntry } from '../api/live.ts'
 import { isLate } from '../overview/is-late.ts'
 import { createEntryRing, type EntryRing } from './entry-ring.ts'
-import { type ConsumerProgress, foldedUpTo } from './folded-up-to.ts'
+import { type ConsumerProgress, type FoldedUpTo, foldedUpTo, orLast } from './folded-up-to.ts'
 import { followTopic } from './follow-topic.ts'
 import {
   formEntriesOf,
@@ -62,13 +62,24 @@ const PENDING = { maxRecords: 20_000, maxBytes: 16 * 2 ** 20 }
 /** What is folded, decided and refused, for whoever looks. While nobody does, it reads nothing and holds nothing. */
 export function createLiveFeed(parts: LiveFeedParts): LiveFeed {
   let watch: Watch | undefined
+  /** Also of watches that are over. */
+  let last: readonly ConsumerProgress[] = []
+  const readFolded = async () => {
+    const said = await parts.readProgress()
+    last = orLast(said, last)
+    return foldedUpTo(said, last)
+  }
   return {
     look: (look) => {
-      if (!watch || watch.isOver()) watch = startWatch(parts)
+      if (!watch || watch.isOver()) watch = startWatch({ ...parts, readFolded })
       return watch.look(look)
     },
     stop: async () => watch?.stop(),
   }
+}
+
+interface WatchParts extends Omit<LiveFeedParts, 'readProgress'> {
+  readonly readFolded: () => Promise<FoldedUpTo>
 }
 
 interface Watch {
@@ -84,7 +95,8 @@ interface Rings {
 }
 
 /** From the first look until nobody has looked for a while. */
-function startWatch({ connection, readProgress, readRefusals, nowMs, logger, topics = TOPICS }: LiveFeedParts): Watch {
+function startWatch(parts: WatchParts): Watch {
+  const { connection, readFolded, readRefusals, nowMs, logger, topics = TOPICS } = parts
   const ending = new AbortController()
   const { signal } = ending
   const ring = () => createEntryRing<KeptEntry>(KEPT, nowMs() * 1_000)
@@ -112,7 +124,7 @@ function startWatch({ connection, readProgress, readRefusals, nowMs, logger, top
     })
 
   async function release(): Promise<void> {
-    progress = foldedUpTo(await readProgress())
+    progress = await readFolded()
     const { records, dropped } = pending.take(progress.offsets)
     const newest = records.toSorted((one, other) => one.timestampMs - other.timestampMs).slice(-DECODED_AT_ONCE)
     rings.facts.skip(dropped + records.length - newest.length)

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type LastAnswer, lastAnswerAfter } from './last-answer.ts'
 import { type ProcessReading, readProcess } from './read-process.ts'
 import { increasesOf, type Sample, type Target } from './sample.ts'
 import { type ServiceReading, serviceReadings } from './service-readings.ts'
@@ -9,6 +10,8 @@ export interface Seen {
   readonly samples: readonly Sample[]
   /** Of the last sample; empty before the first. */
   readonly services: readonly ServiceReading[]
+  /** By service. */
+  readonly lastAnswers: ReadonlyMap<string, LastAnswer>
 }
 
 export interface Sampler {
@@ -35,6 +38,7 @@ const KEPT_MS = 3_600_000
 export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampler {
   const samples: Sample[] = []
   const lastCounters = new Map<string, ReadonlyMap<string, number>>()
+  const lastAnswers = new Map<string, LastAnswer>()
   const stopping = new AbortController()
   let services: readonly ServiceReading[] = []
   let lookedAtMs = -Infinity
@@ -61,7 +65,12 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
     const lagSeconds = new Map(
       services.filter(({ isConsumer }) => isConsumer).map((one) => [one.service, one.lagSeconds]),
     )
-    samples.push({ atMs, seconds: before ? (atMs - before.atMs) / 1_000 : 0, increases, lagSeconds })
+    const sample = { atMs, seconds: before ? (atMs - before.atMs) / 1_000 : 0, increases, lagSeconds }
+    samples.push(sample)
+    for (const reading of services) {
+      const lastAnswer = lastAnswerAfter(lastAnswers.get(reading.service), reading, sample)
+      if (lastAnswer) lastAnswers.set(reading.service, lastAnswer)
+    }
     while ((samples[0]?.atMs ?? atMs) < atMs - KEPT_MS) samples.shift()
   }
 
@@ -89,7 +98,7 @@ export function createSampler({ targets, scrape, nowMs }: SamplerOptions): Sampl
       lookedAtMs = nowMs()
       const isOld = nowMs() - (samples.at(-1)?.atMs ?? 0) > WATCHED_EVERY_MS
       if (!wasWatched && isOld) pause.abort()
-      return { samples, services }
+      return { samples, services, lastAnswers }
     },
   }
 }

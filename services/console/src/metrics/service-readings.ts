@@ -3,7 +3,7 @@ import type { PartitionReading, ProcessReading } from './read-process.ts'
 import type { Target } from './sample.ts'
 
 /** A service with what its processes say of themselves. */
-export interface ServiceReading extends ServiceState {
+export interface ServiceReading extends Omit<ServiceState, 'silence'> {
   readonly partitions: ReadonlyMap<number, PartitionReading>
   readonly catalogProblems: number
   readonly openBreakers: readonly string[]
@@ -18,7 +18,8 @@ export function serviceReadings(
     Map.groupBy(targets, ({ service }) => service),
     ([service, own]) => {
       const answers = own.flatMap(({ url }) => readings.get(url) ?? [])
-      return { service, ...processesOf(service, own.length, answers) }
+      const silentProcesses = own.filter(({ url }) => !readings.has(url)).map(({ url }) => new URL(url).host)
+      return { service, silentProcesses, ...processesOf(service, own.length, answers) }
     },
   )
 }
@@ -27,7 +28,7 @@ function processesOf(
   service: string,
   processes: number,
   answers: readonly ProcessReading[],
-): Omit<ServiceReading, 'service'> {
+): Omit<ServiceReading, 'service' | 'silentProcesses'> {
   const isConsumer = service !== 'gateway'
   const partitions = new Map(answers.flatMap((answer) => [...answer.partitions]))
   const owned = [...partitions.values()]

@@ -1,8 +1,10 @@
-import type { Finding } from '../api/overview.ts'
+import type { Finding, FindingPlace } from '../api/overview.ts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
+import type { ReachedLimit } from '../registry/reached-limits.ts'
 import { isLate } from './is-late.ts'
+import { limitFindings } from './limit-findings.ts'
 
 const VERY_LATE_AFTER_S = 60
 const OUTBOX_LATE_AFTER_S = 30
@@ -15,14 +17,23 @@ const RUNBOOKS = {
   halted: 'halted',
   deadLetters: 'dead-letters',
   upgrade: 'upgrade',
+  gateway: 'gateway',
 } as const
 
-/** What is wrong, in words, the worst first. `recent`: the samples of the last minutes. */
-export function findingsOf(
-  services: readonly ServiceReading[],
-  recent: readonly Sample[],
-  partitionCount: number,
-): readonly Finding[] {
+export interface FindingsParts {
+  readonly services: readonly ServiceReading[]
+  /** Of the last hour, or since the console was started. */
+  readonly samples: readonly Sample[]
+  readonly isWholeHour: boolean
+  /** The samples of the last minutes. */
+  readonly recent: readonly Sample[]
+  readonly partitionCount: number
+  readonly reached: readonly ReachedLimit[]
+}
+
+/** What is wrong, in words, the worst first. */
+export function findingsOf(parts: FindingsParts): readonly Finding[] {
+  const { services, recent, partitionCount } = parts
   const findings = [
     ...services.flatMap((service) => [
       ...silenceOf(service),
@@ -30,7 +41,9 @@ export function findingsOf(
       ...catalogOf(service),
       ...breakersOf(service, services),
     ]),
+    ...deadLettersOf(services),
     ...answersOf(recent),
+    ...limitFindings(parts),
   ]
   return findings.toSorted((one, other) => rankOf(one) - rankOf(other))
 }
@@ -39,8 +52,17 @@ function rankOf({ severity }: Finding): number {
   return severity === 'critical' ? 0 : 1
 }
 
-const critical = (text: string, runbook: string | null = null): Finding => ({ severity: 'critical', text, runbook })
-const warning = (text: string, runbook: string | null = null): Finding => ({ severity: 'warning', text, runbook })
+type Parts = readonly [text: string, runbook?: string | null, ...see: readonly FindingPlace[]]
+const finding = (severity: Finding['severity'], [text, runbook = null, ...see]: Parts): Finding => ({
+  severity,
+  text,
+  runbook,
+  see,
+})
+const critical = (...parts: Parts): Finding => finding('critical', parts)
+const warning = (...parts: Parts): Finding => finding('warning', parts)
+const operations = (consumer: string): FindingPlace => ({ screen: 'operations', consumer })
+const ALL_REFUSALS: FindingPlace = { screen: 'refusals', project: null }
 
 /** What callers notice while no process of a service answers. */
 const WITHOUT: Readonly<Record<string, string>> = {
@@ -51,27 +73,37 @@ const WITHOUT: Readonly<Record<string, string>> = {
   'form-trigger-evaluator': 'No form is queued or shown until it is back.',
 }
 
-function silenceOf({ service, processes, answering, isConsumer }: ServiceReading): readonly Finding[] {
+function silenceOf({ service, processes, answering, silentProcesses, isConsumer }: ServiceReading): readonly Finding[] {
   if (answering === processes) return []
-  if (answering > 0) return [warning(`${processes - answering} of ${processes} processes of ${service} do not answer.`)]
-  const text = `${service} does not answer: it is stopped, or hangs. ${WITHOUT[service] ?? ''} Start it, or end the process that hangs, so that it is started again.`
-  return [critical(text, isConsumer ? RUNBOOKS.lag : null)]
+  const runbook = isConsumer ? RUNBOOKS.lag : RUNBOOKS.gateway
+  const addresses = silentProcesses.join(', ')
+  if (answering > 0) {
+    const text = `${processes - answering} of ${processes} processes of ${service} do not answer: ${addresses}.`
+    return [warning(text, runbook)]
+  }
+  const text = `${service} does not answer: it is stopped, or hangs. ${WITHOUT[service] ?? ''} Start it, or end the process that hangs, so that it is started again: ${addresses}.`
+  return [critical(text, runbook, ...(isConsumer ? [operations(service)] : []))]
 }
 
 function foldingOf(reading: ServiceReading, partitionCount: number): readonly Finding[] {
-  const { service, partitions, haltedPartitions, deadLetters, outboxSeconds, lagRecords } = reading
+  const { service, partitions, haltedPartitions, outboxSeconds, lagRecords } = reading
+  const see = operations(service)
   const findings: Finding[] = []
   if (haltedPartitions.length > 0)
     findings.push(
-      critical(`${service} is halted on ${partitionsInWords(haltedPartitions)}: their users wait.`, RUNBOOKS.halted),
+      critical(
+        `${service} is halted on ${partitionsInWords(haltedPartitions)}: their users wait.`,
+        RUNBOOKS.halted,
+        see,
+      ),
     )
   const stalled = partitionsWhere(reading, ({ stalledSeconds }) => stalledSeconds > STALLED_AFTER_S)
   if (stalled.length > 0)
-    findings.push(critical(`${service} is stalled on ${partitionsInWords(stalled)}: attempts fail.`, RUNBOOKS.lag))
+    findings.push(critical(`${service} is stalled on ${partitionsInWords(stalled)}: attempts fail.`, RUNBOOKS.lag, see))
   const failing = partitionsWhere(reading, ({ ticksFailingSeconds }) => ticksFailingSeconds > STALLED_AFTER_S)
   if (failing.length > 0)
     findings.push(
-      warning(`Ticks of ${service} fail on ${partitionsInWords(failing)}: nothing expires there.`, RUNBOOKS.lag),
+      warning(`Ticks of ${service} fail on ${partitionsInWords(failing)}: nothing expires there.`, RUNBOOKS.lag, see),
     )
   const unowned = partitionCount - partitions.size
   if (unowned > 0)
@@ -79,25 +111,34 @@ function foldingOf(reading: ServiceReading, partitionCount: number): readonly Fi
       warning(
         `No process of ${service} that answers owns ${unowned} of ${partitionCount} partitions. This passes within seconds of a start.`,
         RUNBOOKS.lag,
+        see,
       ),
     )
   const lagSeconds = reading.lagSeconds ?? 0
   if (haltedPartitions.length === 0 && isLate(lagSeconds)) {
     const text = `${service} is ${Math.round(lagSeconds)} s behind the log: ${lagRecords} records wait.`
-    findings.push((lagSeconds > VERY_LATE_AFTER_S ? critical : warning)(text, RUNBOOKS.lag))
+    findings.push((lagSeconds > VERY_LATE_AFTER_S ? critical : warning)(text, RUNBOOKS.lag, see))
   }
-  if (deadLetters !== null && deadLetters > 0)
-    findings.push(
-      warning(
-        `${service} has ${deadLetters === 1 ? 'a dead letter' : `${deadLetters} dead letters`}: records that it could not read.`,
-        RUNBOOKS.deadLetters,
-      ),
-    )
   if (outboxSeconds !== null && outboxSeconds > OUTBOX_LATE_AFTER_S)
     findings.push(
-      warning(`${service} cannot publish: its oldest record waits since ${Math.round(outboxSeconds)} s.`, RUNBOOKS.lag),
+      warning(
+        `${service} cannot publish: its oldest record waits since ${Math.round(outboxSeconds)} s.`,
+        RUNBOOKS.lag,
+        see,
+      ),
     )
   return findings
+}
+
+/** Of all consumers together: each reads every record, so one that cannot be read is a dead letter of most of them. */
+function deadLettersOf(services: readonly ServiceReading[]): readonly Finding[] {
+  const counts = services.flatMap(({ service, deadLetters }) => (deadLetters ? [{ service, deadLetters }] : []))
+  if (counts.length === 0) return []
+  const words = counts.map(({ service, deadLetters }) => `${deadLetters} of ${service}`).join(', ')
+  const isOne = counts.length === 1 && counts[0]?.deadLetters === 1
+  const text = `There ${isOne ? 'is a dead letter' : 'are dead letters'}, records that a consumer could not read: ${words}.`
+  const hint = counts.length > 1 ? ' One bad record may be one of each.' : ''
+  return [warning(text + hint, RUNBOOKS.deadLetters, ...counts.map(({ service }) => operations(service)))]
 }
 
 function catalogOf({ service, catalogProblems }: ServiceReading): readonly Finding[] {
@@ -106,6 +147,7 @@ function catalogOf({ service, catalogProblems }: ServiceReading): readonly Findi
     warning(
       `${service} does not understand the catalog of ${catalogProblems} organizations in full.`,
       RUNBOOKS.upgrade,
+      { screen: 'catalog' },
     ),
   ]
 }
@@ -124,7 +166,11 @@ function answersOf(recent: readonly Sample[]): readonly Finding[] {
   const failed = answers.filter(([status]) => status.startsWith('5')).reduce((sum, [, count]) => sum + count, 0)
   if (failed > all * FAILED_SHARE)
     findings.push(
-      critical(`${failed} of ${all} requests of the last five minutes were answered 5xx. Callers must retry.`),
+      critical(
+        `${failed} of ${all} requests of the last five minutes were answered 5xx. Callers must retry.`,
+        RUNBOOKS.gateway,
+        ALL_REFUSALS,
+      ),
     )
   const unchecked = totalOf(recent, 'unchecked')
   if (unchecked > 0) {

@@ -1,13 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { consumerReading, givenService, PARTITIONS, sampleOf } from '../../test/given-samples.ts'
 import type { PartitionReading, ProcessReading } from '../metrics/read-process.ts'
-import { findingsOf } from './findings.ts'
+import { findingsOf, type FindingsParts } from './findings.ts'
 
 const gateway = () => givenService('gateway', [consumerReading({ partitions: new Map() })])
 
+const findingsIn = (own: Partial<FindingsParts>) =>
+  findingsOf({
+    services: [gateway()],
+    samples: [],
+    isWholeHour: true,
+    recent: [],
+    partitionCount: PARTITIONS,
+    reached: [],
+    ...own,
+  })
+
 /** In words, what is wrong with metering. */
 function findings(processes: readonly (ProcessReading | undefined)[]): readonly string[] {
-  return findingsOf([gateway(), givenService('metering', processes)], [], PARTITIONS).map(
+  return findingsIn({ services: [gateway(), givenService('metering', processes)] }).map(
     ({ severity, text, runbook }) => `${severity}: ${text} ${runbook ?? ''}`,
   )
 }
@@ -26,12 +37,14 @@ describe('findingsOf', () => {
 
   it('names a consumer that does not answer, and what callers notice', () => {
     expect(findings([undefined])).toEqual([
-      'critical: metering does not answer: it is stopped, or hangs. Limits are not enforced: requests are admitted unchecked. Start it, or end the process that hangs, so that it is started again. lag',
+      'critical: metering does not answer: it is stopped, or hangs. Limits are not enforced: requests are admitted unchecked. Start it, or end the process that hangs, so that it is started again: metering-0. lag',
     ])
   })
 
   it('does not name a service as stopped while another process of it answers', () => {
-    expect(findings([undefined, consumerReading()])).toEqual(['warning: 1 of 2 processes of metering do not answer. '])
+    expect(findings([undefined, consumerReading()])).toEqual([
+      'warning: 1 of 2 processes of metering do not answer: metering-0. lag',
+    ])
   })
 
   it.each([
@@ -62,12 +75,29 @@ describe('findingsOf', () => {
         { ...own, deadLetters: 3 },
         { ...idle, deadLetters: 3 },
       ]),
-    ).toEqual(['warning: metering has 3 dead letters: records that it could not read. dead-letters'])
+    ).toEqual(['warning: There are dead letters, records that a consumer could not read: 3 of metering. dead-letters'])
+  })
+
+  it('names dead letters of all consumers once, with the way to each: one bad record makes one of each', () => {
+    const consumers = ['metering', 'trait-registry'].map((name) =>
+      givenService(name, [consumerReading({ deadLetters: 1 })]),
+    )
+    expect(findingsIn({ services: [gateway(), ...consumers] })).toEqual([
+      {
+        severity: 'warning',
+        text: 'There are dead letters, records that a consumer could not read: 1 of metering, 1 of trait-registry. One bad record may be one of each.',
+        runbook: 'dead-letters',
+        see: [
+          { screen: 'operations', consumer: 'metering' },
+          { screen: 'operations', consumer: 'trait-registry' },
+        ],
+      },
+    ])
   })
 
   it('says that requests failed, before what is less urgent', () => {
     const recent = [sampleOf({ 'answer:202': 90, 'answer:503': 10, 'unchecked:mau': 2 })]
-    expect(findingsOf([gateway()], recent, PARTITIONS).map(({ text }) => text)).toEqual([
+    expect(findingsIn({ recent }).map(({ text }) => text)).toEqual([
       '10 of 100 requests of the last five minutes were answered 5xx. Callers must retry.',
       '2 checks were left out in the last five minutes (mau): limits were not enforced there.',
     ])
@@ -75,7 +105,7 @@ describe('findingsOf', () => {
 
   it('names an open breaker, unless its part is named as silent', () => {
     const open = givenService('gateway', [consumerReading({ openBreakers: ['kafka', 'metering (reads)'] })])
-    const texts = findingsOf([open, givenService('metering', [undefined])], [], PARTITIONS).map(({ text }) => text)
+    const texts = findingsIn({ services: [open, givenService('metering', [undefined])] }).map(({ text }) => text)
     expect(texts).toContain('gateway calls these parts no more for a moment: kafka.')
   })
 })

@@ -2,35 +2,47 @@ import type { OverviewAnswer, ServiceState } from '../api/overview.ts'
 import type { CounterKind } from '../metrics/read-process.ts'
 import { quantileMs } from '../metrics/quantile.ts'
 import { bucketsOf, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
+import type { LastAnswer } from '../metrics/last-answer.ts'
 import type { Seen } from '../metrics/sampler.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
+import type { ReachedLimit } from '../registry/reached-limits.ts'
 import { findingsOf } from './findings.ts'
 
 const NOW_MS = 60_000
 const RECENT_MS = 5 * 60_000
+/** A little less than the sampler keeps. */
+const WHOLE_HOUR_MS = 59 * 60_000
 
 export interface OverviewParts extends Seen {
   /** Over how many partitions keys are spread. */
   readonly partitionCount: number
+  /** Of the projects that were looked at. */
+  readonly reached: readonly ReachedLimit[]
   readonly nowMs: number
 }
 
 /** What the Overview shows: the last minute, the last hour, and in words what is wrong. */
-export function overviewOf({ samples, services: readings, partitionCount, nowMs }: OverviewParts): OverviewAnswer {
+export function overviewOf(parts: OverviewParts): OverviewAnswer {
+  const { samples, services: readings, lastAnswers, nowMs } = parts
   const latest = samples.at(-1)
   const since = (ms: number) => samples.filter(({ atMs, seconds }) => seconds > 0 && atMs > nowMs - ms)
   const [lastMinute, recent] = [since(NOW_MS), since(RECENT_MS)]
-  const services = readings.map(stateOf)
+  const services = readings.map((reading) => stateOf(reading, lastAnswers.get(reading.service)))
+  const countedSince = countedSinceOf(samples, nowMs)
   const deadLetters = readings.flatMap((reading) => reading.deadLetters ?? [])
   return {
     at: new Date(nowMs).toISOString(),
     sampledAt: latest ? new Date(latest.atMs).toISOString() : null,
-    findings: latest ? [...findingsOf(readings, recent, partitionCount)] : [],
+    countedSince,
+    findings: latest ? [...findingsOf({ ...parts, recent, isWholeHour: countedSince === null })] : [],
     services,
     now: {
       eventsPerSecond: rateOf(lastMinute, (of) => totalsOf(of, 'record').get('EventTracked')),
       identifiesPerSecond: rateOf(lastMinute, (of) => totalsOf(of, 'record').get('IdentifyRequested')),
       answersPerSecond: rateOf(lastMinute, (of) => totalOf(of, 'answer')),
+      okPerSecond: rateOf(lastMinute, (of) => answersOf(of, '2')),
+      refusedPerSecond: rateOf(lastMinute, (of) => answersOf(of, '4')),
+      failedPerSecond: rateOf(lastMinute, (of) => answersOf(of, '5')),
       p50Ms: rounded(quantileMs(bucketsOf(lastMinute), 0.5)),
       p99Ms: rounded(quantileMs(bucketsOf(lastMinute), 0.99)),
       refusalsPerMinute: rateOf(lastMinute, (of) => totalOf(of, 'refusal') * 60),
@@ -48,20 +60,42 @@ export function overviewOf({ samples, services: readings, partitionCount, nowMs 
 }
 
 /** Without what only the findings need. */
-function stateOf(reading: ServiceReading): ServiceState {
-  const { service, isConsumer, processes, answering, lagSeconds, lagRecords } = reading
+function stateOf(reading: ServiceReading, lastAnswer: LastAnswer | undefined): ServiceState {
+  const { service, isConsumer, processes, answering, silentProcesses, lagSeconds, lagRecords } = reading
   const { deadLetters, outboxSeconds, haltedPartitions } = reading
   return {
     service,
     isConsumer,
     processes,
     answering,
+    silentProcesses,
+    silence: answering > 0 ? null : silenceOf(lastAnswer, isConsumer),
     lagSeconds,
     lagRecords,
     deadLetters,
     outboxSeconds,
     haltedPartitions: [...haltedPartitions],
   }
+}
+
+function silenceOf(lastAnswer: LastAnswer | undefined, isConsumer: boolean): ServiceState['silence'] {
+  if (!lastAnswer) return { lastAnsweredAt: null, recordsWaiting: null }
+  const { atMs, lagRecords, recordedSince } = lastAnswer
+  return {
+    lastAnsweredAt: new Date(atMs).toISOString(),
+    recordsWaiting: isConsumer ? lagRecords + recordedSince : null,
+  }
+}
+
+/** null where samples reach back for the whole hour. */
+function countedSinceOf([first]: readonly Sample[], nowMs: number): string | null {
+  return first && first.atMs > nowMs - WHOLE_HOUR_MS ? new Date(first.atMs).toISOString() : null
+}
+
+/** How many answers had a status of this class. */
+function answersOf(samples: readonly Sample[], statusClass: string): number {
+  const counts = [...totalsOf(samples, 'answer')].filter(([status]) => status.startsWith(statusClass))
+  return counts.reduce((sum, [, count]) => sum + count, 0)
 }
 
 /** null before the second sample. */
@@ -90,11 +124,7 @@ function historyOf(samples: readonly Sample[], consumers: readonly string[]): Ov
   const shown = samples.filter(({ seconds }) => seconds > 0)
   const column = (read: (sample: Sample) => number | null) => shown.map((sample) => rounded(read(sample)))
   const records = (type: string) => column(({ increases, seconds }) => (increases.get(`record:${type}`) ?? 0) / seconds)
-  const answers = (statusClass: string) =>
-    column((sample) => {
-      const counts = [...sample.increases].filter(([key]) => key.startsWith(`answer:${statusClass}`))
-      return counts.reduce((sum, [, count]) => sum + count, 0) / sample.seconds
-    })
+  const answers = (statusClass: string) => column((sample) => answersOf([sample], statusClass) / sample.seconds)
   return {
     at: shown.map(({ atMs }) => Math.round(atMs / 1_000)),
     events: records('EventTracked'),

@@ -20,6 +20,8 @@ it('computes rates from the last minute, and counts of five minutes and of the h
   const { now, answers, history, findings } = overviewOf({
     samples,
     services,
+    lastAnswers: new Map(),
+    reached: [],
     partitionCount: PARTITIONS,
     nowMs: NOW_MS,
   })
@@ -27,6 +29,9 @@ it('computes rates from the last minute, and counts of five minutes and of the h
     eventsPerSecond: 1,
     identifiesPerSecond: 0,
     answersPerSecond: 2,
+    okPerSecond: 2,
+    refusedPerSecond: 0,
+    failedPerSecond: 0,
     p50Ms: 50,
     p99Ms: 99,
     refusalsPerMinute: 0,
@@ -38,10 +43,31 @@ it('computes rates from the last minute, and counts of five minutes and of the h
   expect(findings).toHaveLength(1)
 })
 
+it.each([
+  ['when the console was started', 20 * 60_000, '1970-01-01T00:40:00.000Z'],
+  ['nothing, where the whole hour is counted', 59.5 * 60_000, null],
+])('says since when figures are counted: %s', (_, agoMs, countedSince) => {
+  const samples = [sampleOf({}, { atMs: NOW_MS - agoMs, seconds: 0 }), sampleOf({}, { atMs: NOW_MS })]
+  const parts = { samples, services: [], lastAnswers: new Map(), reached: [], partitionCount: PARTITIONS }
+  expect(overviewOf({ ...parts, nowMs: NOW_MS }).countedSince).toBe(countedSince)
+})
+
+it('says of a consumer that does not answer when it last did, and about how many records wait', () => {
+  const silent = [givenService('gateway', [undefined]), givenService('metering', [undefined])]
+  const lastAnswers = new Map([['metering', { atMs: NOW_MS - 90_000, lagRecords: 2, recordedSince: 29 }]])
+  const parts = { samples: [], services: silent, lastAnswers, reached: [], partitionCount: PARTITIONS }
+  expect(overviewOf({ ...parts, nowMs: NOW_MS }).services.map(({ silence }) => silence)).toEqual([
+    { lastAnsweredAt: null, recordsWaiting: null },
+    { lastAnsweredAt: '1970-01-01T00:58:30.000Z', recordsWaiting: 31 },
+  ])
+})
+
 it('knows nothing before the first sample', () => {
   const { sampledAt, now, findings } = overviewOf({
     samples: [],
     services: [],
+    lastAnswers: new Map(),
+    reached: [],
     partitionCount: PARTITIONS,
     nowMs: NOW_MS,
   })

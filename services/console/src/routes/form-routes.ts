@@ -39,7 +39,7 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
         forms.readSteps({ ...query, hours }),
         forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO_IN_LIST }),
       ])
-      const period = periodOf(processes)
+      const period = periodOf(processes, hours, nowMs())
       if (!period) return EVALUATOR_SILENT
       if (open.outcome === 'refused') return open
       const parts = { processes, open: open.answer, nowMs: nowMs() }
@@ -69,7 +69,7 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
         forms.readOpenCounts({ ...query, countUpTo: COUNT_UP_TO }),
         forms.readOpenRows({ ...place, formId, limit: ROWS_A_PAGE, ...(after && { after }) }),
       ])
-      const period = periodOf(processes)
+      const period = periodOf(processes, hours, nowMs())
       if (!period) return EVALUATOR_SILENT
       if (open.outcome === 'refused') return open
       if (page.outcome === 'refused') return page

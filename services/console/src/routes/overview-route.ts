@@ -3,15 +3,31 @@ import { Nothing } from '../api/session.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
 import type { Sampler } from '../metrics/sampler.ts'
 import { overviewOf } from '../overview/overview.ts'
+import type { ReachedLimit } from '../registry/reached-limits.ts'
+
+export interface OverviewRouteParts {
+  readonly sampler: Pick<Sampler, 'look'>
+  readonly readReachedLimits: () => Promise<readonly ReachedLimit[]>
+  readonly partitionCount: number
+  readonly nowMs: () => number
+}
 
 /** `GET api/overview` */
-export function createOverviewRoute(sampler: Sampler, partitionCount: number, nowMs: () => number): ApiRoute {
+export function createOverviewRoute({
+  sampler,
+  readReachedLimits,
+  partitionCount,
+  nowMs,
+}: OverviewRouteParts): ApiRoute {
   return apiRoute({
     method: 'GET',
     path: 'overview',
     role: 'viewer',
     input: Nothing,
     answer: OverviewAnswer,
-    handle: () => answered(overviewOf({ ...sampler.look(), partitionCount, nowMs: nowMs() })),
+    handle: async () => {
+      const reached = await readReachedLimits()
+      return answered(overviewOf({ ...sampler.look(), reached, partitionCount, nowMs: nowMs() }))
+    },
   })
 }

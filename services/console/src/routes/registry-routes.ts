@@ -1,31 +1,34 @@
-import { DefinitionsAnswer, INTERNAL_ROUTES, UsageAnswer } from '@nextvisit/contracts'
-import { monthBefore, monthOf } from '@nextvisit/domain'
+import { DefinitionsAnswer, INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
 import { NamesPage, NamesQuery, ProjectPath, ProjectUsage } from '../api/registry.ts'
 import { askService } from '../ask-service.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
-import { projectUsageOf } from '../registry/limit-lines.ts'
 import { namesPageOf, slugPrefixOf } from '../registry/name-lines.ts'
+import type { ReadUsage } from '../registry/read-usage.ts'
 import { findProject } from './find-project.ts'
 
 export interface RegistryRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
-  readonly services: { readonly metering: readonly string[]; readonly 'trait-registry': readonly string[] }
+  readonly readUsage: ReadUsage
+  /** The processes of the trait registry. */
+  readonly baseUrls: readonly string[]
   readonly token: string
-  readonly nowMs: () => number
 }
 
 const ANSWER_WITHIN_MS = 3_000
 const NAMES_ON_A_PAGE = 50
 
 /** A project's limits with their use, and its traits and events. */
-export function createRegistryRoutes({ catalog, services, token, nowMs }: RegistryRoutesParts): readonly ApiRoute[] {
-  const clientOf = (baseUrls: readonly string[]) =>
-    createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
-  const [metering, registry] = [clientOf(services.metering), clientOf(services['trait-registry'])]
+export function createRegistryRoutes({
+  catalog,
+  readUsage,
+  baseUrls,
+  token,
+}: RegistryRoutesParts): readonly ApiRoute[] {
+  const registry = createInternalClient({ baseUrls, token, timeoutMs: ANSWER_WITHIN_MS })
 
-  const readUsage = apiRoute({
+  const showUsage = apiRoute({
     method: 'GET',
     path: 'registry/:organization/:project/usage',
     role: 'viewer',
@@ -34,15 +37,7 @@ export function createRegistryRoutes({ catalog, services, token, nowMs }: Regist
     handle: async (path) => {
       const found = await findProject(catalog, path)
       if (found.outcome === 'refused') return found
-      const now = nowMs()
-      const month = monthOf(new Date(now).toISOString())
-      const ask = (of: string) =>
-        askService(metering, 'metering', INTERNAL_ROUTES.readUsage, { ...path, month: of }, UsageAnswer)
-      const [usage, before] = await Promise.all([ask(month), ask(monthBefore(month))])
-      if (usage.outcome === 'refused') return usage
-      if (before.outcome === 'refused') return before
-      const { plan } = found.project
-      return answered(projectUsageOf({ plan, usage: usage.answer, before: before.answer, nowMs: now }))
+      return readUsage(found.project)
     },
   })
 
@@ -77,5 +72,5 @@ export function createRegistryRoutes({ catalog, services, token, nowMs }: Regist
     },
   })
 
-  return [readUsage, listNames]
+  return [showUsage, listNames]
 }

@@ -11,7 +11,7 @@ export interface TryItParts {
 
 type TryBody = { readonly userName: string } & Readonly<Record<string, unknown>>
 
-const ANSWER_WITHIN_MS = 10_000
+const ANSWER_WITHIN_MS = 5_000
 const NO_DEMO = refuse(404, 'no-demo', 'The demo is not loaded here, so there are no keys to try.')
 const NO_GATEWAY = refuse(503, 'no-answer', 'The gateway does not answer. The Overview says what to do.')
 

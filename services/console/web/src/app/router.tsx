@@ -1,4 +1,10 @@
-import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  retainSearchParams,
+} from '@tanstack/react-router'
 import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { Catalog } from '../catalog/catalog.tsx'
 import { Letter } from '../dead-letters/letter.tsx'
@@ -44,7 +50,12 @@ const root = createRootRoute({
   search: { middlewares: [retainSearchParams<CommonSearch>(['tz'])] },
 })
 
-const overview = createRoute({ getParentRoute: () => root, path: '/', component: Overview })
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: Overview,
+  staticData: { title: 'Overview' },
+})
 
 export const LIVE_OUTCOMES = ['recorded', 'queued', 'delivered', 'ended', 'refused'] as const
 export interface LiveSearch {
@@ -57,6 +68,7 @@ const live = createRoute({
   getParentRoute: () => root,
   path: '/live',
   component: Live,
+  staticData: { title: 'Live' },
   validateSearch: (search): LiveSearch => ({
     project: text(search['project']),
     event: text(search['event']),
@@ -68,6 +80,7 @@ const findUser = createRoute({
   getParentRoute: () => root,
   path: '/users',
   component: FindUser,
+  staticData: { title: 'Users' },
   validateSearch: (search): { readonly project?: string | undefined } => ({ project: text(search['project']) }),
 })
 
@@ -75,6 +88,7 @@ const user = createRoute({
   getParentRoute: () => root,
   path: '/users/$organization/$project/$userId',
   component: User,
+  staticData: { title: 'User' },
   validateSearch: (search): { readonly tab?: UserTab | undefined; readonly depth?: number | undefined } => ({
     tab: USER_TABS.find((tab) => tab === search['tab']),
     depth: whole(search['depth'], 2, MAX_DEPTH),
@@ -94,6 +108,7 @@ const forms = createRoute({
   getParentRoute: () => root,
   path: '/forms',
   component: Forms,
+  staticData: { title: 'Forms' },
   validateSearch: (search): FormsSearch => ({
     project: text(search['project']),
     find: text(search['find']),
@@ -106,6 +121,7 @@ const form = createRoute({
   getParentRoute: () => root,
   path: '/forms/$organization/$project/$formId',
   component: Form,
+  staticData: { title: 'Form' },
   validateSearch: (search): Pick<FormsSearch, 'hours'> & { readonly after?: string | undefined } => ({
     ...hoursOf(search),
     after: text(search['after']),
@@ -116,6 +132,7 @@ const segments = createRoute({
   getParentRoute: () => root,
   path: '/segments',
   component: Segments,
+  staticData: { title: 'Segments' },
   validateSearch: (search): Pick<FormsSearch, 'project' | 'page'> => ({
     project: text(search['project']),
     ...pageOf(search),
@@ -126,6 +143,7 @@ const segment = createRoute({
   getParentRoute: () => root,
   path: '/segments/$organization/$project/$segmentId',
   component: Segment,
+  staticData: { title: 'Segment' },
   validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })
 
@@ -135,6 +153,7 @@ const registry = createRoute({
   getParentRoute: () => root,
   path: '/registry',
   component: Registry,
+  staticData: { title: 'Registry and usage' },
   validateSearch: (
     search,
   ): {
@@ -152,6 +171,7 @@ const operations = createRoute({
   getParentRoute: () => root,
   path: '/operations',
   component: Operations,
+  staticData: { title: 'Operations' },
   validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
 })
 
@@ -159,6 +179,7 @@ const catalog = createRoute({
   getParentRoute: () => root,
   path: '/operations/catalog',
   component: Catalog,
+  staticData: { title: 'Catalog revisions' },
   validateSearch: (search): { readonly organization?: string | undefined } => ({
     organization: text(search['organization']),
   }),
@@ -168,6 +189,7 @@ const lettersOfCause = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters',
   component: LettersOfCause,
+  staticData: { title: 'Dead letters' },
   validateSearch: (search): LettersSearch => ({
     cause: text(search['cause']),
     after: Number.isSafeInteger(search['after']) ? Number(search['after']) : undefined,
@@ -179,6 +201,7 @@ const letter = createRoute({
   getParentRoute: () => root,
   path: '/operations/$consumer/dead-letters/$id',
   component: Letter,
+  staticData: { title: 'Dead letter' },
   validateSearch: (search): { readonly decision?: string | undefined } => ({ decision: text(search['decision']) }),
 })
 
@@ -186,6 +209,7 @@ const replay = createRoute({
   getParentRoute: () => root,
   path: '/operations/replay',
   component: Replay,
+  staticData: { title: 'Replay' },
   validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
 })
 
@@ -193,13 +217,23 @@ const simulation = createRoute({
   getParentRoute: () => root,
   path: '/forms/simulation',
   component: Simulation,
+  staticData: { title: 'Simulation' },
   validateSearch: (search): { readonly days?: number | undefined } => ({ days: whole(search['days'], 1) }),
+})
+
+const runbook = createRoute({
+  getParentRoute: () => root,
+  path: '/runbooks/$name',
+  // Only here: what reads Markdown is a fifth of the pages.
+  component: lazyRouteComponent(() => import('../runbooks/runbook.tsx'), 'Runbook'),
+  staticData: { title: 'Runbook' },
 })
 
 const tryIt = createRoute({
   getParentRoute: () => root,
   path: '/try',
   component: TryIt,
+  staticData: { title: 'Try it' },
   validateSearch: (search): { readonly user?: string | undefined } => ({ user: text(search['user']) }),
 })
 
@@ -220,6 +254,7 @@ export const router = createRouter({
     lettersOfCause,
     letter,
     replay,
+    runbook,
     tryIt,
   ]),
   // Where the server says that the console lives.
@@ -230,5 +265,9 @@ export const router = createRouter({
 declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router
+  }
+  interface StaticDataRouteOption {
+    /** Of the browser's tab. Never with what a user said: titles stay in the browser's history. */
+    readonly title?: string
   }
 }

@@ -3,18 +3,22 @@ import type { SessionAnswer } from '../../../src/api/session.ts'
 import { ApiError, deleteAt, getFrom, postTo } from './call-api.ts'
 
 const SESSION = ['session']
+const HAS_ENDED = ['session', 'has ended']
 
 /** Whoever is signed out sees the sign-in page at once, whatever they were looking at. */
 export function createQueries(): QueryClient {
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
       onError: (error) => {
-        if (error instanceof ApiError && error.code === 'signed-out') client.setQueryData(SESSION, null)
+        if (!(error instanceof ApiError) || error.code !== 'signed-out') return
+        client.setQueryData(SESSION, null)
+        client.setQueryData(HAS_ENDED, true)
       },
     }),
     defaultOptions: {
       queries: {
-        retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 0),
+        // Whoever has waited for an answer in vain should hear of it, and not wait again.
+        retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.code === 'unreachable'),
         refetchOnWindowFocus: false,
       },
     },
@@ -31,6 +35,11 @@ export function useSession() {
     refetchInterval: ({ state }) => (state.data && !state.data.canTry ? 15_000 : false),
     queryFn: () => getFrom<SessionAnswer | null>('session'),
   })
+}
+
+/** Whether somebody was signed out who did not ask for it. */
+export function useHasSessionEnded(): boolean {
+  return useQueryClient().getQueryData<boolean>(HAS_ENDED) ?? false
 }
 
 /** Whether the one who is signed in may change something. */
@@ -52,6 +61,7 @@ export function useSignOut() {
     mutationFn: () => deleteAt('session'),
     onSettled: () => {
       client.setQueryData(SESSION, null)
+      client.setQueryData(HAS_ENDED, false)
       // Whoever signs in next sees nothing that was loaded for somebody else.
       client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] })
     },

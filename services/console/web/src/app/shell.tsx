@@ -1,4 +1,5 @@
-import { Link, Outlet, useNavigate } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useMatches, useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import type { SessionAnswer } from '../../../src/api/session.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Switch, type SwitchProps } from '../parts/switch.tsx'
@@ -20,17 +21,21 @@ const SCREENS = [
 /** Everything: the sign-in page, or the navigation with a screen. */
 export function Shell() {
   const { data: session, error, refetch, isPending } = useSession()
+  const content = useRef<HTMLElement>(null)
+  const nav = useActiveInSight(session !== null)
+  useTitle(session === null ? 'Sign in' : undefined)
   if (isPending) return <Loading what="the console" />
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />
   if (!session) return <SignIn />
   return (
     <div className="shell">
-      <a className="skip" href="#content">
+      {/* A link to #content would lead to the Overview: addresses are relative to `<base>`. */}
+      <button type="button" className="skip" onClick={() => content.current?.focus()}>
         Skip to the content
-      </a>
+      </button>
       <header className="side">
         <Wordmark />
-        <nav aria-label="Screens">
+        <nav ref={nav} aria-label="Screens">
           {SCREENS.map(({ to, label }) => (
             <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
               {label}
@@ -44,11 +49,38 @@ export function Shell() {
         </nav>
         <Account session={session} />
       </header>
-      <main id="content" tabIndex={-1}>
+      <main ref={content} id="content" tabIndex={-1}>
         <Outlet />
       </main>
     </div>
   )
+}
+
+/** The page's title: what it is about, then the screen. `fixed`: whatever the address says. */
+function useTitle(fixed: string | undefined): void {
+  const match = useMatches().at(-1)
+  const { formId, segmentId, consumer, name } = (match?.params ?? {}) as Readonly<Record<string, string | undefined>>
+  const screen = match?.staticData.title
+  const parts = fixed === undefined ? [formId ?? segmentId ?? consumer ?? name, screen] : [fixed]
+  const title = [...parts, 'Nextvisit'].filter((part) => part !== undefined).join(' · ')
+  useEffect(() => {
+    document.title = title
+  }, [title])
+}
+
+/** Where the navigation is too narrow for all screens, it shows the present one. */
+function useActiveInSight(isShown: boolean) {
+  const nav = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  useEffect(() => {
+    const active = nav.current?.querySelector<HTMLElement>('.active')
+    if (!nav.current || !active) return
+    // Half of it before the middle. By itself this never moves the page.
+    nav.current.scrollLeft =
+      active.offsetLeft - nav.current.offsetLeft - (nav.current.clientWidth - active.offsetWidth) / 2
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies -- the active link changes with them
+  }, [pathname, isShown])
+  return nav
 }
 
 function Account({ session }: { readonly session: SessionAnswer }) {

@@ -2,10 +2,11 @@ import { useState } from 'react'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Wordmark } from '../parts/wordmark.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
-import { useSignIn } from './session.ts'
+import { useHasSessionEnded, useSignIn } from './session.ts'
 
 export function SignIn() {
   const signIn = useSignIn()
+  const hasEnded = useHasSessionEnded()
   const [token, setToken] = useState('')
   const [name, setName] = useState('')
   return (
@@ -13,6 +14,12 @@ export function SignIn() {
       <form className="card" onSubmit={withoutReload(() => signIn.mutate({ token: token.trim(), name }))}>
         <Wordmark />
         <h1>Sign in</h1>
+        {hasEnded && (
+          <output className="note warning">
+            You were signed out: a session lasts 12 hours, and ends when the console is started again. You come back to
+            the same page.
+          </output>
+        )}
         <p className="quiet">
           <code>npx -y pnpm start</code> prints the token. Elsewhere it is <code>CONSOLE_TOKEN</code>, or{' '}
           <code>CONSOLE_VIEWER_TOKEN</code> for somebody who only looks.

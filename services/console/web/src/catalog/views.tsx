@@ -1,5 +1,6 @@
 import type { CatalogAnswer } from '../../../src/api/catalog.ts'
 import { Mark } from '../parts/mark.tsx'
+import { RunbookLink } from '../parts/with-links.tsx'
 
 /** Whether every process holds the latest revisions. */
 export function Views({ views }: { readonly views: NonNullable<CatalogAnswer['views']> }) {
@@ -18,7 +19,7 @@ export function Views({ views }: { readonly views: NonNullable<CatalogAnswer['vi
       {silent.length > 0 && <p>They are of a release that does not say what it holds: {silent.join(', ')}</p>}
       {problems.map((problem) => (
         <p key={problem}>
-          {problem} Runbook: <code>docs/runbooks/upgrade.md</code>
+          {problem} Runbook: <RunbookLink name="upgrade" />
         </p>
       ))}
     </section>

@@ -1,12 +1,15 @@
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import { type Zone, timeText, useZone } from '../parts/time.tsx'
+import { shadeGaps } from './shade-gaps.ts'
 
 export interface Line {
   readonly label: string
   /** A custom property of the style sheet that holds the colour. */
   readonly color: string
   readonly values: readonly (number | null)[]
+  /** What stands beside its name. */
+  readonly latest: number | null
 }
 
 export interface TimeChartProps {
@@ -17,15 +20,20 @@ export interface TimeChartProps {
   readonly format: (value: number | null) => string
   /** The axis goes up to this, or further. */
   readonly atLeast?: number
+  /** What it means that a line has no value; its ground is shaded there. Absent: nothing. */
+  readonly gaps?: string
 }
 
 const HEIGHT = 150
 const HOUR_S = 3_600
 /** A console that has just started shows what it has seen over so long at least. */
 const SHORTEST_S = 120
+/** Between two labels: never less than a minute, as labels are hours and minutes. */
+const STEPS_S = [60, 120, 300, 600, 900, 1_800]
 
-/** Lines over the last hour, or as much of it as the console has seen, with their newest values beside their names: a canvas says nothing to a screen reader. */
-export function TimeChart({ title, at, lines, format, atLeast = 0 }: TimeChartProps) {
+/** Lines over the last hour, or as much of it as the console has seen, with their latest values beside their names: a canvas says nothing to a screen reader. */
+export function TimeChart(props: TimeChartProps) {
+  const { title, at, lines, format, gaps } = props
   const holder = useRef<HTMLDivElement>(null)
   const zone = useZone()
   const names = lines.map(({ label }) => label).join('/')
@@ -33,7 +41,7 @@ export function TimeChart({ title, at, lines, format, atLeast = 0 }: TimeChartPr
   useEffect(() => {
     const element = holder.current
     if (!element || at.length === 0) return
-    const chart = new uPlot(optionsOf(element, at, lines, format, zone, atLeast), dataOf(at, lines), element)
+    const chart = new uPlot(optionsOf(element, props, zone), dataOf(at, lines), element)
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }))
     observer.observe(element)
     const scheme = matchMedia('(prefers-color-scheme: dark)')
@@ -53,12 +61,12 @@ export function TimeChart({ title, at, lines, format, atLeast = 0 }: TimeChartPr
       <figcaption>
         <h2>{title}</h2>
         <ul className="legend">
-          {lines.map(({ label, color, values }) => (
+          {lines.map(({ label, color, latest }) => (
             <li key={label}>
               <svg className={`swatch ${color}`} viewBox="0 0 10 10" aria-hidden="true">
                 <rect width="10" height="10" rx="3" />
               </svg>
-              {label} <b className="num">{format(values.at(-1) ?? null)}</b>
+              {label} <b className="num">{latest === null && gaps !== undefined ? gaps : format(latest)}</b>
             </li>
           ))}
         </ul>
@@ -92,14 +100,8 @@ function colorOf(element: HTMLElement, name: string): string {
   return color
 }
 
-function optionsOf(
-  element: HTMLElement,
-  at: readonly number[],
-  lines: readonly Line[],
-  format: TimeChartProps['format'],
-  zone: Zone,
-  atLeast: number,
-): uPlot.Options {
+function optionsOf(element: HTMLElement, props: TimeChartProps, zone: Zone): uPlot.Options {
+  const { at, lines, format, atLeast = 0, gaps } = props
   const axis = {
     stroke: () => colorOf(element, 'axis'),
     grid: { stroke: () => colorOf(element, 'grid'), width: 1 },
@@ -112,7 +114,8 @@ function optionsOf(
     width: element.clientWidth,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    // On the right there is room for half a label.
+    padding: [8, 20, 0, 0],
     cursor: { y: false, points: { size: 6 } },
     scales: {
       x: { range: [since, now] },
@@ -121,12 +124,14 @@ function optionsOf(
     axes: [
       {
         ...axis,
-        space: 70,
+        space: 56,
+        incrs: STEPS_S,
         size: 24,
         values: (_chart, splits) => splits.map((split) => timeText(split * 1_000, zone, false).slice(0, 5)),
       },
       { ...axis, size: 54, values: (_chart, splits) => splits.map((split) => format(split)) },
     ],
+    ...(gaps !== undefined && { hooks: { drawClear: [(chart) => shadeGaps(chart, colorOf(element, 'gap'))] } }),
     series: [
       {},
       ...lines.map(({ label, color }) => ({

@@ -4,6 +4,7 @@ import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { RunbookLink } from '../parts/with-links.tsx'
 
 export interface DeadLetterCausesProps {
   readonly service: string
@@ -39,7 +40,7 @@ export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
         ))}
       </TableCard>
       <p className="quiet hint">
-        A cause leads to its records, and to what can be done. Runbook: <code>docs/runbooks/dead-letters.md</code>
+        A cause leads to its records, and to what can be done. Runbook: <RunbookLink name="dead-letters" />
       </p>
     </>
   )

@@ -7,6 +7,7 @@ import { EmptyNote } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
+import { RunbookLink } from '../parts/with-links.tsx'
 import { bytesText } from './bytes-text.ts'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
@@ -57,7 +58,7 @@ export function LettersOfCause() {
       </WithAnswer>
       <p className="quiet hint">
         Retry them once the cause is mended, for example when a {consumer} that can read them is deployed. Discard what
-        is no record of Nextvisit. Runbook: <code>docs/runbooks/dead-letters.md</code>
+        is no record of Nextvisit. Runbook: <RunbookLink name="dead-letters" />
       </p>
       <nav className="toolbar" aria-label="Pages">
         {after === 0 ? (

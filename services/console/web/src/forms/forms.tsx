@@ -96,6 +96,7 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
     )
   return (
     <>
+      <PeriodNote period={period} />
       <TableCard
         title={`Forms of ${project.name}`}
         columns={[
@@ -114,7 +115,6 @@ function List({ answer: { forms, found, total, pageSize, period }, project, find
         ))}
       </TableCard>
       <Pages page={page} hasNext={page * pageSize < found} what={`${found} forms`} />
-      <PeriodNote period={period} />
     </>
   )
 }

@@ -25,23 +25,26 @@ export function PeriodSwitch({ hours }: { readonly hours: Hours }) {
 
 /** Where figures come from, since when, and what is missing in them. */
 export function PeriodNote({ period }: { readonly period: CountedPeriod }) {
-  const { since, completeSince, processes, answering } = period
+  const { since, completeSince, isWhole, processes, answering } = period
   return (
-    <p className="quiet source">
-      Counted since <Time at={since} /> by {answering === 1 ? 'the evaluator' : `${answering} evaluators`}, in memory.
-      {completeSince > since && (
-        <>
-          {' '}
-          One of them was started at <Time at={completeSince} />: what it decided before is missing.
-        </>
-      )}
-      {answering < processes && (
-        <>
-          {' '}
-          {processes - answering} of {processes} evaluators do not answer: what they decided is missing.
-        </>
-      )}{' '}
-      What waits is counted now, in the queue.
+    <p className={isWhole ? 'quiet source' : 'note warning'}>
+      <span>
+        Counted since <Time at={since} /> by {answering === 1 ? 'the evaluator' : `${answering} evaluators`}, in memory.
+        {!isWhole && ' Then it was started: what became of forms before is missing in these figures.'}
+        {completeSince > since && (
+          <>
+            {' '}
+            One of them was started at <Time at={completeSince} />: what it decided before is missing.
+          </>
+        )}
+        {answering < processes && (
+          <>
+            {' '}
+            {processes - answering} of {processes} evaluators do not answer: what they decided is missing.
+          </>
+        )}{' '}
+        What waits is counted now, in the queue.
+      </span>
     </p>
   )
 }

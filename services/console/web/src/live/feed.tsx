@@ -1,8 +1,10 @@
+import { Link } from '@tanstack/react-router'
 import type { LiveAnswer } from '../../../src/api/live.ts'
 import type { ShownEntries } from '../../../src/live/shown-entries.ts'
 import type { LiveSearch } from '../app/router.tsx'
 import { figure, seconds } from '../parts/figures.ts'
 import { EmptyNote, Loading } from '../parts/notes.tsx'
+import { WithLinks } from '../parts/with-links.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { FeedEntry } from './feed-entry.tsx'
 import { useLive } from './use-live.ts'
@@ -21,6 +23,12 @@ export function Feed({ filter }: { readonly filter: LiveSearch }) {
               {isPaused ? 'Follow' : 'Pause'}
             </button>
           </div>
+          {filter.outcome === 'refused' && latest.refusals === 'read' && (
+            <p className="quiet hint">
+              Of many refusals not all are kept: of each reason ten a second and the latest 50. The{' '}
+              <Link to="/">Overview</Link> counts all of the last hour.
+            </p>
+          )}
           {shown.entries.length === 0 && <Nothing latest={latest} />}
           {shown.entries.length > 0 && (
             <ol className="timeline feed" aria-label="What happened, the newest first">
@@ -71,7 +79,7 @@ function Troubles({ latest: { state, silent, behind, refusals }, wantsRefusals }
   const troubles = [
     ...(state === 'no-log' ? ['Kafka does not answer, so nothing new can be read. The Overview says more.'] : []),
     ...silent.map(
-      (service) => `${service} does not answer, so no fact counts as folded. The Overview says what to do.`,
+      (service) => `${service} does not answer, so no newer fact counts as folded. The Overview says what to do.`,
     ),
     ...(behind
       ? [
@@ -87,7 +95,9 @@ function Troubles({ latest: { state, silent, behind, refusals }, wantsRefusals }
   ]
   return troubles.map((trouble) => (
     <output key={trouble} className="note warning">
-      {trouble}
+      <span>
+        <WithLinks text={trouble} />
+      </span>
     </output>
   ))
 }

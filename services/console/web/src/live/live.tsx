@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { LiveOutcome } from '../../../src/api/live.ts'
 import type { LiveSearch } from '../app/router.tsx'
@@ -22,7 +22,9 @@ export function Live() {
       <header className="page-head">
         <h1>Live</h1>
         <p className="quiet">
-          A fact appears once every consumer has folded it. Refusals leave no fact: they come from the gateways.
+          A fact appears once every consumer has folded it. Refusals leave no fact: they come from the gateways. That a
+          form was not queued leaves none, either: <Link to="/forms">Forms</Link> counts why, and{' '}
+          <Link to="/users">Users</Link> says it of a user.
         </p>
       </header>
       <WithProject chosen={search.project}>

@@ -4,6 +4,7 @@ import { DeadLetterCauses } from '../dead-letters/causes.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
+import { RunbookLink } from '../parts/with-links.tsx'
 import { Partitions } from './partitions.tsx'
 import { Sections } from './sections.tsx'
 import { useConsumers } from './use-consumers.ts'
@@ -62,8 +63,8 @@ function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
   if (answering === 0) {
     return (
       <EmptyNote>
-        None of {processes === 1 ? 'the one process' : `the ${processes} processes`} of {service} answers. Start it, or
-        end the process that hangs, so that it is started again. Runbook: docs/runbooks/lag.md
+        No process of {service} answers{processes > 1 && <>, of {processes}</>}. Start it, or end the process that
+        hangs, so that it is started again. Runbook: <RunbookLink name="lag" />
       </EmptyNote>
     )
   }

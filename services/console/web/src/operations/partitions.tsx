@@ -4,6 +4,7 @@ import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { RunbookLink } from '../parts/with-links.tsx'
 import { SetAside } from './set-aside.tsx'
 
 export interface PartitionsProps {
@@ -45,7 +46,7 @@ function State({ line }: { readonly line: PartitionLine }) {
       {line.alarms.map(({ kind: alarm, offset, recordId, code, message, since }) => (
         <p key={alarm} className="quiet">
           {alarm} at offset {offset} since <Time at={since} />: <code>{code}</code> {message}
-          {recordId && <> (record {recordId})</>}. Runbook: docs/runbooks/{alarm === 'halted' ? 'halted' : 'lag'}.md
+          {recordId && <> (record {recordId})</>}. Runbook: <RunbookLink name={alarm === 'halted' ? 'halted' : 'lag'} />
         </p>
       ))}
     </>

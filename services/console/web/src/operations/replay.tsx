@@ -6,6 +6,7 @@ import { EmptyNote, ErrorNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { isRunning, useCommand, useStartCommand } from '../parts/use-command.ts'
 import { withoutReload } from '../parts/without-reload.ts'
+import { RunbookLink } from '../parts/with-links.tsx'
 import { ReplayRun } from './replay-run.tsx'
 import { Sections } from './sections.tsx'
 import { needsRestart, SwapForm } from './swap-form.tsx'
@@ -20,7 +21,7 @@ export function Replay() {
       <p className="quiet lead">
         A replay folds the whole log again, with the consumer's present code, into tables beside the live ones, and
         compares both row by row. It mends read models that are wrong, or whose rules have changed. The consumer keeps
-        running, and nothing is queued, delivered, published or metered. Runbook: docs/runbooks/replay.md
+        running, and nothing is queued, delivered, published or metered. Runbook: <RunbookLink name="replay" />
       </p>
       <WithAnswer query={replay} what="the last replay">
         {(answer) => <Content answer={answer} isOperator={isOperator} />}

@@ -2,20 +2,32 @@ import type { OverviewAnswer } from '../../../src/api/overview.ts'
 import { figure } from '../parts/figures.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
+import { Time, timeText, useZone } from '../parts/time.tsx'
 
 export interface CountsProps {
   readonly title: string
   readonly head: string
   readonly counts: OverviewAnswer['answers']
-  /** What it means that there are none. */
+  /** When counting began; null: an hour ago. */
+  readonly since: string | null
+  /** What it means that there are none, without the period. */
   readonly empty: string
 }
 
 /** How often something happened, the most frequent first. */
-export function Counts({ title, head, counts, empty }: CountsProps) {
-  if (counts.length === 0) return <EmptyCard title={title}>{empty}</EmptyCard>
+export function Counts({ title, head, counts, since, empty }: CountsProps) {
+  const zone = useZone()
+  if (counts.length === 0)
+    return (
+      <EmptyCard title={title}>
+        <span>
+          {empty} {since === null ? 'in the last hour' : <Since at={since} />}.
+        </span>
+      </EmptyCard>
+    )
+  const period = since === null ? '1 h' : `since ${timeText(since, zone, false).slice(0, 5)}`
   return (
-    <TableCard title={title} columns={[head, right('5 min'), right('1 h')]}>
+    <TableCard title={title} columns={[head, right('5 min'), right(period)]}>
       {counts.map(({ name, lastMinutes, lastHour }) => (
         <tr key={name}>
           <th scope="row">{name}</th>
@@ -24,5 +36,13 @@ export function Counts({ title, head, counts, empty }: CountsProps) {
         </tr>
       ))}
     </TableCard>
+  )
+}
+
+function Since({ at }: { readonly at: string }) {
+  return (
+    <>
+      since <Time at={at} withDate={false} />, when the console was started
+    </>
   )
 }

@@ -1,7 +1,9 @@
-import type { OverviewAnswer } from '../../../src/api/overview.ts'
+import { Link } from '@tanstack/react-router'
+import type { Finding, FindingPlace, OverviewAnswer } from '../../../src/api/overview.ts'
 import { Mark } from '../parts/mark.tsx'
+import { RunbookLink } from '../parts/with-links.tsx'
 
-/** In words: what is wrong, the worst first, and which runbook helps. */
+/** In words: what is wrong, the worst first, which runbook helps, and where more is said. */
 export function Findings({ overview: { findings, services, sampledAt } }: { readonly overview: OverviewAnswer }) {
   if (sampledAt === null) return null
   if (findings.length === 0) {
@@ -21,20 +23,58 @@ export function Findings({ overview: { findings, services, sampledAt } }: { read
   const isCritical = findings.some(({ severity }) => severity === 'critical')
   return (
     <section className={`findings ${isCritical ? 'critical' : 'warning'}`} aria-label="State" aria-live="polite">
-      {findings.map(({ severity, text, runbook }) => (
-        <p key={text}>
-          <Mark kind={severity} />
-          <span>
-            {text}
-            {runbook && (
-              <>
-                {' '}
-                Runbook: <code>docs/runbooks/{runbook}.md</code>
-              </>
-            )}
-          </span>
-        </p>
+      {findings.map((finding) => (
+        <div key={finding.text} className="finding">
+          <Mark kind={finding.severity} />
+          <div>
+            <p>{finding.text}</p>
+            <Ways finding={finding} />
+          </div>
+        </div>
       ))}
     </section>
   )
+}
+
+function Ways({ finding: { runbook, see } }: { readonly finding: Finding }) {
+  if (runbook === null && see.length === 0) return null
+  return (
+    <ul className="ways">
+      {runbook !== null && (
+        <li>
+          <RunbookLink name={runbook}>What to do: runbook {runbook}</RunbookLink>
+        </li>
+      )}
+      {see.map((place) => (
+        <li key={Object.values(place).join('/')}>
+          <Way place={place} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Way({ place }: { readonly place: FindingPlace }) {
+  switch (place.screen) {
+    case 'operations':
+      return (
+        <Link to="/operations" search={{ consumer: place.consumer }}>
+          {place.consumer}
+        </Link>
+      )
+    case 'catalog':
+      return <Link to="/operations/catalog">Catalog</Link>
+    case 'registry':
+      return (
+        <Link to="/registry" search={{ project: place.project }}>
+          Use of {place.project}
+        </Link>
+      )
+    case 'refusals':
+      return (
+        <Link to="/live" search={{ project: place.project ?? undefined, outcome: 'refused' }}>
+          What was refused
+        </Link>
+      )
+  }
 }

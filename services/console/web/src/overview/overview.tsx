@@ -1,4 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { OverviewAnswer } from '../../../src/api/overview.ts'
 import { getFrom } from '../app/call-api.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
@@ -28,7 +30,7 @@ export function Overview() {
           <p className="quiet">
             {data.sampledAt ? (
               <>
-                as of <Time at={data.sampledAt} withDate={false} />
+                as of <Time at={data.sampledAt} withDate={false} />; the figures are of the last minute
               </>
             ) : (
               'reading the first figures …'
@@ -41,26 +43,29 @@ export function Overview() {
           <>
             <Findings overview={overview} />
             <Tiles now={overview.now} />
-            <Charts history={overview.history} />
-            <Services services={overview.services} />
+            <Charts overview={overview} />
+            <Services overview={overview} />
             <div className="columns">
               <Counts
                 title="Answers by status"
                 head="Status"
                 counts={overview.answers}
-                empty="No request was answered in the last hour. Try it sends some."
+                since={overview.countedSince}
+                empty="No request was answered"
               />
               <Counts
                 title="Refusals by reason"
                 head="Reason"
                 counts={overview.refusals}
-                empty="Nothing was refused in the last hour."
+                since={overview.countedSince}
+                empty="Nothing was refused"
               />
               <Counts
                 title="Checks left out"
                 head="Check"
                 counts={overview.unchecked}
-                empty="Every record was checked: all limits were enforced."
+                since={overview.countedSince}
+                empty="Every record was checked, and all limits were enforced,"
               />
             </div>
           </>
@@ -70,6 +75,13 @@ export function Overview() {
   )
 }
 
+const REFUSALS = (
+  <Link to="/live" search={{ outcome: 'refused' }}>
+    Refusals
+  </Link>
+)
+const DEAD_LETTERS = <Link to="/operations">Dead letters</Link>
+
 function Tiles({ now }: Pick<OverviewAnswer, 'now'>) {
   const tiles = [
     ['Events', figure(now.eventsPerSecond), '/ s'],
@@ -77,15 +89,15 @@ function Tiles({ now }: Pick<OverviewAnswer, 'now'>) {
     ['Answers', figure(now.answersPerSecond), '/ s'],
     ['Time, p50', milliseconds(now.p50Ms), ''],
     ['Time, p99', milliseconds(now.p99Ms), ''],
-    ['Refusals', figure(now.refusalsPerMinute), '/ min'],
+    ['Refusals', figure(now.refusalsPerMinute), '/ min', REFUSALS],
     ['Unchecked', figure(now.uncheckedPerMinute), '/ min'],
-    ['Dead letters', figure(now.deadLetters), 'now'],
-  ] as const
+    ['Dead letters', figure(now.deadLetters), 'now', DEAD_LETTERS],
+  ] as const satisfies readonly (readonly [string, string, string, ReactNode?])[]
   return (
     <dl className="tiles" aria-label="The last minute">
-      {tiles.map(([label, value, unit]) => (
+      {tiles.map(([label, value, unit, link]) => (
         <div key={label} className="card tile">
-          <dt>{label}</dt>
+          <dt>{link ?? label}</dt>
           <dd>
             <span className="num">{value}</span> <small>{unit}</small>
           </dd>
@@ -95,7 +107,7 @@ function Tiles({ now }: Pick<OverviewAnswer, 'now'>) {
   )
 }
 
-function Charts({ history }: Pick<OverviewAnswer, 'history'>) {
+function Charts({ overview: { history, now } }: { readonly overview: OverviewAnswer }) {
   const { at, lagSeconds } = history
   return (
     <section aria-label="The last hour" className="charts">
@@ -104,8 +116,8 @@ function Charts({ history }: Pick<OverviewAnswer, 'history'>) {
         at={at}
         format={figure}
         lines={[
-          { label: 'events', color: 'line-1', values: history.events },
-          { label: 'identifies', color: 'line-2', values: history.identifies },
+          { label: 'events', color: 'line-1', values: history.events, latest: now.eventsPerSecond },
+          { label: 'identifies', color: 'line-2', values: history.identifies, latest: now.identifiesPerSecond },
         ]}
       />
       <TimeChart
@@ -113,9 +125,9 @@ function Charts({ history }: Pick<OverviewAnswer, 'history'>) {
         at={at}
         format={figure}
         lines={[
-          { label: '2xx', color: 'line-2', values: history.ok },
-          { label: '4xx', color: 'line-3', values: history.refused },
-          { label: '5xx', color: 'line-bad', values: history.failed },
+          { label: '2xx', color: 'line-2', values: history.ok, latest: now.okPerSecond },
+          { label: '4xx', color: 'line-3', values: history.refused, latest: now.refusedPerSecond },
+          { label: '5xx', color: 'line-bad', values: history.failed, latest: now.failedPerSecond },
         ]}
       />
       <TimeChart
@@ -123,8 +135,8 @@ function Charts({ history }: Pick<OverviewAnswer, 'history'>) {
         at={at}
         format={milliseconds}
         lines={[
-          { label: 'p50', color: 'line-1', values: history.p50Ms },
-          { label: 'p99', color: 'line-4', values: history.p99Ms },
+          { label: 'p50', color: 'line-1', values: history.p50Ms, latest: now.p50Ms },
+          { label: 'p99', color: 'line-4', values: history.p99Ms, latest: now.p99Ms },
         ]}
       />
       <TimeChart
@@ -132,10 +144,12 @@ function Charts({ history }: Pick<OverviewAnswer, 'history'>) {
         at={at}
         format={seconds}
         atLeast={1}
+        gaps="no answer"
         lines={Object.entries(lagSeconds).map(([service, values], index) => ({
           label: service,
           color: LAG_COLORS[index % LAG_COLORS.length] ?? 'line-1',
           values,
+          latest: values.at(-1) ?? null,
         }))}
       />
     </section>

@@ -1,11 +1,12 @@
-import type { ServiceState } from '../../../src/api/overview.ts'
+import { Link } from '@tanstack/react-router'
+import type { OverviewAnswer, ServiceState } from '../../../src/api/overview.ts'
 import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 
 /** Who runs, and who is behind. */
-export function Services({ services }: { readonly services: readonly ServiceState[] }) {
+export function Services({ overview: { services, at } }: { readonly overview: OverviewAnswer }) {
   return (
     <TableCard
       title="Services"
@@ -22,13 +23,20 @@ export function Services({ services }: { readonly services: readonly ServiceStat
       {services.map((service) => (
         <tr key={service.service}>
           <th scope="row">
-            <Mark {...stateOf(service)} /> {service.service}
+            <Mark {...stateOf(service)} />{' '}
+            {service.isConsumer ? (
+              <Link to="/operations" search={{ consumer: service.service }}>
+                {service.service}
+              </Link>
+            ) : (
+              service.service
+            )}
           </th>
           <td className="right num">
             {service.answering} / {service.processes}
           </td>
-          <td className="right num">{service.isConsumer ? seconds(service.lagSeconds) : ''}</td>
-          <td className="right num">{service.isConsumer ? figure(service.lagRecords) : ''}</td>
+          <td className="right num">{behindText(service, at)}</td>
+          <td className="right num">{waitingText(service)}</td>
           <td className="right num">{service.isConsumer ? figure(service.deadLetters) : ''}</td>
           <td className="right num">{service.isConsumer ? seconds(service.outboxSeconds) : ''}</td>
           <td className="num">{haltedText(service)}</td>
@@ -36,6 +44,19 @@ export function Services({ services }: { readonly services: readonly ServiceStat
       ))}
     </TableCard>
   )
+}
+
+/** Of one that does not answer: for how long. */
+function behindText({ isConsumer, lagSeconds, silence }: ServiceState, at: string): string {
+  if (silence && silence.lastAnsweredAt !== null)
+    return `silent for ${seconds(Math.round((Date.parse(at) - Date.parse(silence.lastAnsweredAt)) / 1_000))}`
+  return isConsumer ? seconds(lagSeconds) : ''
+}
+
+/** Of one that does not answer: what waited then, and what the gateways have published since. */
+function waitingText({ isConsumer, lagRecords, silence }: ServiceState): string {
+  if (!isConsumer) return ''
+  return silence && silence.recordsWaiting !== null ? `about ${figure(silence.recordsWaiting)}` : figure(lagRecords)
 }
 
 function haltedText({ isConsumer, answering, haltedPartitions }: ServiceState): string {

@@ -1,10 +1,13 @@
 import type { ReactNode } from 'react'
+import { WithLinks } from './with-links.tsx'
 
 /** Why something is not there, and what to do. */
 export function ErrorNote({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   return (
     <div className="note error" role="alert">
-      <span>{error.message}</span>
+      <span>
+        <WithLinks text={error.message} />
+      </span>
       {onRetry && (
         <button type="button" onClick={onRetry}>
           Try again

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import type { LimitLine, LimitName, ProjectUsage } from '../../../src/api/registry.ts'
+import type { LimitLine, ProjectUsage } from '../../../src/api/registry.ts'
+import { LIMIT_TITLES } from '../../../src/registry/limit-titles.ts'
 import { getFrom } from '../app/call-api.ts'
 import { figure } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
@@ -10,13 +11,6 @@ import type { ChosenProject } from '../parts/with-project.tsx'
 import { UseBar } from './use-bar.tsx'
 
 const AGAIN_AFTER_MS = 15_000
-
-const TITLES: { readonly [Name in LimitName]: string } = {
-  eventsPerMonth: 'Events a month',
-  monthlyActiveUsers: 'Monthly active users',
-  uniqueEvents: 'Event names',
-  uniqueTraits: 'Trait names',
-}
 
 const OUTLOOKS = {
   good: { kind: 'good', label: 'enough' },
@@ -62,7 +56,7 @@ function Limit({ line, project, elapsed }: LimitProps) {
     <article className="card limit" aria-labelledby={id}>
       <header>
         <Mark {...(limit === null ? NO_LIMIT : OUTLOOKS[outlook])} />
-        <h2 id={id}>{TITLES[name]}</h2>
+        <h2 id={id}>{LIMIT_TITLES[name]}</h2>
         <span className="pill">
           {of} {project[of]}
         </span>

@@ -1,0 +1,57 @@
+import type { Finding } from '../api/overview.ts'
+import type { LimitName } from '../api/registry.ts'
+import { totalsOf } from '../metrics/sample.ts'
+import { LIMIT_TITLES } from '../registry/limit-titles.ts'
+import type { ReachedLimit } from '../registry/reached-limits.ts'
+import type { FindingsParts } from './findings.ts'
+
+/** What the gateways call a refusal for a limit. New traits over their cap are left out, and nothing is refused. */
+const REASONS: { readonly [Name in LimitName]: string | null } = {
+  eventsPerMonth: 'eventLimit',
+  monthlyActiveUsers: 'mau',
+  uniqueEvents: 'uniqueEvents',
+  uniqueTraits: null,
+}
+const LIMITS = Object.entries(REASONS) as readonly [LimitName, string | null][]
+
+type LimitParts = Pick<FindingsParts, 'samples' | 'isWholeHour' | 'reached'>
+
+/** Limits that are reached: of each project that was looked at, and beside them those for which somebody was refused. */
+export function limitFindings({ samples, isWholeHour, reached }: LimitParts): readonly Finding[] {
+  const refused = totalsOf(samples, 'refusal')
+  return LIMITS.flatMap(([name, reason]) => {
+    const own = ofOneOwner(reached.filter(({ line }) => line.name === name))
+    const count = refused.get(reason ?? '') ?? 0
+    const period = isWholeHour ? 'in the last hour' : 'since the console was started'
+    const refusals = count === 0 ? '' : `${count} refused ${period}`
+    if (own.length > 0) return own.map((limit) => reachedFinding(limit, own.length === 1 ? refusals : ''))
+    if (count === 0) return []
+    const text = `A limit is reached (${LIMIT_TITLES[name].toLowerCase()}): ${refusals}.`
+    return [{ severity: 'warning', text, runbook: null, see: [{ screen: 'refusals', project: null }] } as const]
+  })
+}
+
+/** Projects share a limit of their organization. */
+function ofOneOwner(reached: readonly ReachedLimit[]): readonly ReachedLimit[] {
+  return [...new Map(reached.map((limit) => [ownerOf(limit), limit])).values()]
+}
+
+function ownerOf({ organization, project, line }: ReachedLimit): string {
+  return line.of === 'organization' ? organization : `${organization}/${project}`
+}
+
+function reachedFinding(reached: ReachedLimit, refusals: string): Finding {
+  const { organization, project, line } = reached
+  const place = `${organization}/${project}`
+  const { name, used, limit, words } = line
+  const counts = [`${used} of ${limit}`, refusals].filter((part) => part !== '').join(', ')
+  return {
+    severity: 'warning',
+    text: `${ownerOf(reached)}: ${LIMIT_TITLES[name].toLowerCase()}, ${counts}. ${words}`,
+    runbook: null,
+    see: [
+      { screen: 'registry', project: place },
+      { screen: 'refusals', project: place },
+    ],
+  }
+}

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { sampleOf } from '../../test/given-samples.ts'
+import type { LimitLine } from '../api/registry.ts'
+import { limitFindings } from './limit-findings.ts'
+
+const mau: LimitLine = {
+  name: 'monthlyActiveUsers',
+  of: 'project',
+  isMonthly: true,
+  used: 12,
+  added: 12,
+  limit: 12,
+  setBy: 'plan',
+  outlook: 'reached',
+  words: 'Reached.',
+  reachedAt: null,
+}
+const ofShop = { organization: 'demo', project: 'shop', line: mau }
+const refused = [sampleOf({ 'refusal:mau': 20, 'refusal:tooFast': 1 }), sampleOf({ 'refusal:mau': 7 })]
+
+it('names a limit that is reached, how many were refused for it, and the ways to both', () => {
+  expect(limitFindings({ samples: refused, isWholeHour: false, reached: [ofShop] })).toEqual([
+    {
+      severity: 'warning',
+      text: 'demo/shop: monthly active users, 12 of 12, 27 refused since the console was started. Reached.',
+      runbook: null,
+      see: [
+        { screen: 'registry', project: 'demo/shop' },
+        { screen: 'refusals', project: 'demo/shop' },
+      ],
+    },
+  ])
+})
+
+it('does not say whom refusals belong to where two projects have reached the limit', () => {
+  const reached = [ofShop, { ...ofShop, project: 'app' }]
+  expect(limitFindings({ samples: refused, isWholeHour: true, reached }).map(({ text }) => text)).toEqual([
+    'demo/shop: monthly active users, 12 of 12. Reached.',
+    'demo/app: monthly active users, 12 of 12. Reached.',
+  ])
+})
+
+it('names the limit of an organization once', () => {
+  const line: LimitLine = { ...mau, name: 'eventsPerMonth', of: 'organization' }
+  const reached = ['shop', 'app'].map((project) => ({ organization: 'demo', project, line }))
+  expect(limitFindings({ samples: [], isWholeHour: true, reached }).map(({ text }) => text)).toEqual([
+    'demo: events a month, 12 of 12. Reached.',
+  ])
+})
+
+it('says that requests are refused where the projects were not looked at', () => {
+  expect(limitFindings({ samples: refused, isWholeHour: true, reached: [] }).map(({ text }) => text)).toEqual([
+    'A limit is reached (monthly active users): 27 refused in the last hour.',
+  ])
+})
+
+it('says nothing where nothing is reached', () => {
+  expect(limitFindings({ samples: [sampleOf({ 'refusal:tooFast': 1 })], isWholeHour: true, reached: [] })).toEqual([])
+})
