@@ -106,7 +106,7 @@ function Silent({ service, silent, processes }: SilentProps) {
           {isAll
             ? `${service} does not answer`
             : `${silent.length} of ${processes} processes of ${service} do not answer`}
-          : {silent.join(', ')}. Start it, or end the process that hangs, so that it is started again. Runbook:{' '}
+          : {silent.join(', ')}. Start what is stopped; end what hangs, so that it is started again. Runbook:{' '}
           <code>docs/runbooks/lag.md</code>
         </span>
       </p>

@@ -28,7 +28,7 @@ export function WellPartitions({ service, partitions, of }: WellPartitionsProps)
       }}
     >
       <summary className="card">
-        <Mark kind="good" /> {partitions.length} of {of} partitions are well: {figure(waiting)} records wait, at most{' '}
+        <Mark kind="good" /> {partitions.length} of {of} partitions are well: records waiting {figure(waiting)}, at most{' '}
         {seconds(behindSeconds)} behind
       </summary>
       <Partitions title="Partitions of user-events" service={service} partitions={partitions} />
