@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router'
 import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { Catalog } from '../catalog/catalog.tsx'
+import { DecidedLetters } from '../dead-letters/decided-letters.tsx'
 import { Letter } from '../dead-letters/letter.tsx'
 import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
 import { Form } from '../forms/form.tsx'
@@ -172,7 +173,10 @@ const operations = createRoute({
   path: '/operations',
   component: Operations,
   staticData: { title: 'Operations' },
-  validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
+  validateSearch: (search): { readonly consumer?: string | undefined; readonly partitions?: 'all' | undefined } => ({
+    consumer: text(search['consumer']),
+    partitions: search['partitions'] === 'all' ? 'all' : undefined,
+  }),
 })
 
 const catalog = createRoute({
@@ -203,6 +207,14 @@ const letter = createRoute({
   component: Letter,
   staticData: { title: 'Dead letter' },
   validateSearch: (search): { readonly decision?: string | undefined } => ({ decision: text(search['decision']) }),
+})
+
+const decidedLetters = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/$consumer/decided-letters',
+  component: DecidedLetters,
+  staticData: { title: 'Decided letters' },
+  validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })
 
 const replay = createRoute({
@@ -252,6 +264,7 @@ export const router = createRouter({
     operations,
     catalog,
     lettersOfCause,
+    decidedLetters,
     letter,
     replay,
     runbook,
