@@ -204,7 +204,7 @@ describe('the console', { timeout: 120_000 }, () => {
     const page = await signIn(theConsole().token)
     // The one of describeConsoleRegistry.
     await page.getByText('limited: events a month, 3 of 3').waitFor()
-    await page.getByRole('link', { name: 'Use of limited/busy' }).waitFor()
+    await page.getByRole('link', { name: 'Use of limited/' }).waitFor()
     await consoleStack().stopReplica('metering')
     await page.getByText('metering does not answer: it is stopped, or hangs.').waitFor()
     await page.getByText('no answer').waitFor()

@@ -51,7 +51,7 @@ function reachedFinding(reached: ReachedLimit, refusals: string): Finding {
     runbook: null,
     see: [
       { screen: 'registry', project: place },
-      { screen: 'refusals', project: place },
+      { screen: 'refusals', project: line.of === 'organization' ? null : place },
     ],
   }
 }

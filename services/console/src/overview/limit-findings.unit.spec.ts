@@ -43,8 +43,8 @@ it('does not say whom refusals belong to where two projects have reached the lim
 it('names the limit of an organization once', () => {
   const line: LimitLine = { ...mau, name: 'eventsPerMonth', of: 'organization' }
   const reached = ['shop', 'app'].map((project) => ({ organization: 'demo', project, line }))
-  expect(limitFindings({ samples: [], isWholeHour: true, reached }).map(({ text }) => text)).toEqual([
-    'demo: events a month, 12 of 12. Reached.',
+  expect(limitFindings({ samples: [], isWholeHour: true, reached })).toMatchObject([
+    { text: 'demo: events a month, 12 of 12. Reached.', see: [{}, { screen: 'refusals', project: null }] },
   ])
 })
 

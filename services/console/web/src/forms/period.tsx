@@ -30,7 +30,7 @@ export function PeriodNote({ period }: { readonly period: CountedPeriod }) {
     <p className={isWhole ? 'quiet source' : 'note warning'}>
       <span>
         Counted since <Time at={since} /> by {answering === 1 ? 'the evaluator' : `${answering} evaluators`}, in memory.
-        {!isWhole && ' Then it was started: what became of forms before is missing in these figures.'}
+        {!isWhole && ' It was started then: what became of forms before is missing in these figures.'}
         {completeSince > since && (
           <>
             {' '}
