@@ -113,6 +113,19 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await page.title()).toBe('Users · Nextvisit')
   })
 
+  it('says that the console hangs, and why somebody is signed out', async () => {
+    const page = await signIn(theConsole().token)
+    await page.getByRole('link', { name: 'Users', exact: true }).click()
+    await page.route('**/api/overview', () => undefined)
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('The console has not answered for 8 s').waitFor()
+    await page.unroute('**/api/overview')
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('You were signed out').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+  })
+
   it('says why a user has not got a form', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'bob', 'free')
