@@ -87,7 +87,7 @@ export function describeConsoleForms(): void {
   it('says plainly that nobody has identified a user, and where to look', async () => {
     const page = await signIn(theConsole().token)
     await find(page, 'never identified')
-    await page.getByText('Nobody has identified this user in the project demo/shop').waitFor()
+    await page.getByText('Nobody has identified “never identified” in the project demo/shop').waitFor()
     await page.getByRole('tab', { name: 'Profile' }).click()
     await page.getByText('There is no profile: nobody has identified this user.').waitFor()
     expect(await faultsOf(page)).toEqual([])

@@ -19,6 +19,7 @@ const routes = [
   ...createSegmentRoutes({ catalog, segments: createSegments({ baseUrls: nobody, token: '' }) }),
   ...createUserRoutes({
     catalog,
+    readRefusals: async () => undefined,
     users: createUsers({
       connection: { brokers: [], clientId: 'test' },
       services: { 'user-projector': nobody, 'form-trigger-evaluator': nobody },

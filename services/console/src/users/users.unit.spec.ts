@@ -1,12 +1,15 @@
-import type { FormDecision } from '@nextvisit/contracts'
+import type { FormDecision, KeptRefusal, QueuedForm } from '@nextvisit/contracts'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { timeOf } from './find-request.ts'
 import { formLinesOf } from './form-lines.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from './mask.ts'
 import { timelineEntriesOf } from './timeline-entries.ts'
+import { whyNoForm } from './visit-outcome.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
 const REQUEST = '01a2066e-3ec0-780c-9db5-05517574891e'
+const OTHER_REQUEST = '01a2066e-3ec0-780c-9db5-055175748aaa'
 
 const refused: FormDecision = {
   formId: 'nps',
@@ -87,7 +90,16 @@ describe('timelineEntriesOf', () => {
     evaluateTriggers: true,
     properties: { card: '4242' },
   }
-  const parts = { facts: [fact, fact], formFacts: [], decisions: [refused], queue: [], since: null, mask: SHOW_ALL }
+  const parts = {
+    facts: [fact, fact],
+    formFacts: [],
+    forms: { forms: [refused], queue: [] },
+    refusals: [],
+    config: undefined,
+    request: undefined,
+    since: null,
+    mask: SHOW_ALL,
+  }
 
   it('shows the decision above its event, and a duplicate once', () => {
     expect(timelineEntriesOf(parts).map(({ title }) => title)).toEqual([
@@ -100,8 +112,86 @@ describe('timelineEntriesOf', () => {
     expect(JSON.stringify(timelineEntriesOf({ ...parts, mask: HIDE_PERSONAL }))).not.toMatch(/4242|ada@example.com/)
   })
 
+  it('shows what was refused of the user', () => {
+    const refusal: KeptRefusal = {
+      id: '01a2066e-3ec0-780c-9db5-05517574891f',
+      at: '2026-11-23T03:00:01.000Z',
+      reason: 'finiteNumber',
+      status: 400,
+      message: 'userAttributes.$increment.… must be a finite number',
+      route: '/v2/admin/identify-user',
+      requestId: '01a2066e-3ec0-780c-9db5-055175748920',
+      key: { name: 'backend', kind: 'admin', environment: 'P' },
+    }
+    expect(timelineEntriesOf({ ...parts, refusals: [refusal] })[0]).toMatchObject({
+      kind: 'refused',
+      title: `Refused: ${refusal.message}`,
+      requestId: refusal.requestId,
+    })
+  })
+
+  describe('of the request that somebody looks for', () => {
+    const forms = [
+      { id: 'nps', triggers: [{ event: 'Checkout' }] },
+      { id: 'other', triggers: [{ event: 'Search' }] },
+    ]
+    const [project] = organizationConfig({ id: 'demo', projects: [{ id: 'shop', forms }] }).projects
+    const later = { ...refused, requestId: OTHER_REQUEST, at: '2026-11-23T03:05:00.000Z' }
+    const detailsWith = (changed: object): readonly string[] => {
+      const all = { ...parts, config: project, request: REQUEST, forms: { forms: [later], queue: [] }, ...changed }
+      const entry = timelineEntriesOf(all).find(({ kind }) => kind === 'event')
+      return entry?.details.filter(({ name }) => name === 'form nps').map(({ value }) => value) ?? []
+    }
+
+    it('says that a later decision has replaced its own', () => {
+      expect(detailsWith({})).toEqual([
+        `a later decision, at ${later.at} for request ${OTHER_REQUEST}, has replaced the one for this request`,
+      ])
+    })
+
+    it.each([
+      ['another request is looked for', { request: OTHER_REQUEST }],
+      ['the last decision is its own', { forms: { forms: [refused], queue: [] } }],
+      ['the event sets off another form', { forms: { forms: [{ ...later, formId: 'other' }], queue: [] } }],
+      ['it queued the form', { formFacts: [{ type: 'FormQueued', id: 'q', causeId: REQUEST, formId: 'nps', at: AT }] }],
+    ])('says nothing where %s', (_where, changed) => {
+      expect(detailsWith(changed)).toEqual([])
+    })
+  })
+
   it('leaves out what is older than what was read', () => {
     expect(timelineEntriesOf({ ...parts, since: '2026-11-23T03:00:00.001Z' })).toEqual([])
+  })
+})
+
+describe('whyNoForm', () => {
+  const row: QueuedForm = {
+    queuedId: REQUEST,
+    formId: 'nps',
+    state: 'waiting',
+    queuedAt: '2026-11-23T02:00:00.000Z',
+    showFrom: '2026-11-23T02:00:00.000Z',
+    expiresAt: null,
+    offeredAt: null,
+    deliveredAt: null,
+    requestId: REQUEST,
+  }
+  const later = '2026-11-23T04:00:00.000Z'
+
+  it.each<[string | undefined, Partial<QueuedForm>]>([
+    [`none yet: nps may be shown from ${later}`, { showFrom: later }],
+    ['none, though nps waited: not live, not for this user any more, or too soon after another form', {}],
+    [
+      'none, though nps waited: not live, not for this user any more, or too soon after another form',
+      { deliveredAt: later },
+    ],
+    ['none: no form waited for the user', { queuedAt: later }],
+    ['none: no form waited for the user', { expiresAt: AT }],
+    ['none: no form waited for the user', { deliveredAt: '2026-11-23T02:30:00.000Z' }],
+    ['none: no form waited for the user', { state: 'cancelled' }],
+    [undefined, { state: 'offered', offeredAt: AT }],
+  ])('%s: %o', (words, changed) => {
+    expect(whyNoForm(AT, [{ ...row, ...changed }])).toBe(words)
   })
 })
 

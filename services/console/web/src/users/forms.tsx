@@ -1,13 +1,25 @@
-import type { FormLine, UserAnswer } from '../../../src/api/users.ts'
+import { useQuery } from '@tanstack/react-query'
+import type { FormLine, UserFormsAnswer } from '../../../src/api/users.ts'
+import { getFrom } from '../app/call-api.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { QueuedFormCells, QUEUED_FORM_COLUMNS } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
 
 /** For each form why, or why not, gate by gate; then what is and was in the user's queue. */
-export function Forms({ user: { forms, queue } }: { readonly user: UserAnswer }) {
+export function Forms({ path }: { readonly path: string }) {
+  const query = useQuery({ queryKey: [`${path}/forms`], queryFn: () => getFrom<UserFormsAnswer>(`${path}/forms`) })
+  return (
+    <WithAnswer query={query} what="the decisions on forms">
+      {(answer) => <Decided {...answer} />}
+    </WithAnswer>
+  )
+}
+
+function Decided({ forms, queue }: UserFormsAnswer) {
   if (forms.length === 0) return <EmptyNote>The project has no forms. Declare one in the workspace file.</EmptyNote>
   return (
     <>
@@ -67,7 +79,7 @@ function FormCard({ form }: { readonly form: FormLine }) {
   )
 }
 
-function Queue({ queue }: Pick<UserAnswer, 'queue'>) {
+function Queue({ queue }: Pick<UserFormsAnswer, 'queue'>) {
   return (
     <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered']}>
       {queue.map((row) => (
