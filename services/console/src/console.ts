@@ -86,7 +86,7 @@ export async function createConsole(parts: ConsoleParts) {
       ...createDeadLetterRoutes(deadLetters, logger),
       createCatalogRoute(createRevisions(connection)),
       ...commands.routes,
-      ...createUserRoutes({ catalog, users, readRefusals }),
+      ...createUserRoutes({ catalog, users, readRefusals, nowMs }),
       ...createFormRoutes({ catalog, forms, nowMs }),
       ...createSegmentRoutes({ catalog, segments }),
       ...createRegistryRoutes({ catalog, services, token, nowMs }),

@@ -50,6 +50,11 @@ describe('the console', { timeout: 120_000 }, () => {
   it('shows the main job: an event, the form queued, why, the visit, the form delivered', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'ada@example.com')
+    await page.getByRole('link', { name: 'Why, gate by gate' }).click()
+    await page.getByText('Waits for: event checkout_completed (0 so far)').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.goBack()
+    await page.getByLabel('userName').fill('ada@example.com')
     await page.getByRole('button', { name: 'Track' }).click()
     await page.getByText('"formsQueued": 1').waitFor()
     expect(await faultsOf(page)).toEqual([])

@@ -35,16 +35,20 @@ export const GateLine = z.strictObject({
 export const FormLine = z.strictObject({
   formId: SlugId,
   name: z.string().nullable(),
-  /** `never`: none of its triggers matched yet. `gone`: the workspace no longer has it. */
   inWorkspace: z.boolean(),
+  /** `never`: none of its triggers matched yet. */
   decision: z.enum(['queued', 'not-queued', 'never']),
-  /** In words: why, or why not. */
+  /** In words: why, or why not, and what became of it. Instants in it are ours. */
   summary: z.string(),
   at: Instant.nullable(),
   requestId: Uuid.nullable(),
   trigger: z.string().nullable(),
   revision: z.number().int().nullable(),
   gates: z.array(GateLine),
+  /** Of what was never evaluated: its triggers, with how often each has happened so far, and how often it must. null: not known. */
+  waitsFor: z.array(
+    z.strictObject({ trigger: z.string(), soFar: z.number().int().nullable(), count: z.number().int() }),
+  ),
 })
 export type FormLine = z.infer<typeof FormLine>
 

@@ -20,6 +20,7 @@ const routes = [
   ...createUserRoutes({
     catalog,
     readRefusals: async () => undefined,
+    nowMs: () => 0,
     users: createUsers({
       connection: { brokers: [], clientId: 'test' },
       services: { 'user-projector': nobody, 'form-trigger-evaluator': nobody },

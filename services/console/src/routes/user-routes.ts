@@ -1,4 +1,4 @@
-import type { ProjectRef } from '@nextvisit/contracts'
+import type { ProjectRef, Trigger } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
@@ -21,13 +21,14 @@ import { maskFor, revealedName } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
 import type { UserLog, Users } from '../users/users.ts'
 import { userAnswerOf } from '../users/user-answer.ts'
-import { userFormsAnswerOf } from '../users/user-forms-answer.ts'
+import { countedTriggers, userFormsAnswerOf } from '../users/user-forms-answer.ts'
 import { findProject, NO_CATALOG, NO_PROJECT } from './find-project.ts'
 
 export interface UserRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly users: Users
   readonly readRefusals: ReadRefusals
+  readonly nowMs: () => number
 }
 
 const NO_REQUEST = refuse(
@@ -46,7 +47,7 @@ const TOO_MANY_READS = refuse(
 const READS_AT_A_TIME = 2
 
 /** Projects, and what is known of one user. */
-export function createUserRoutes({ catalog, users, readRefusals }: UserRoutesParts): readonly ApiRoute[] {
+export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRoutesParts): readonly ApiRoute[] {
   const knownCatalog = () => catalog().catch(() => undefined)
   const fewAtATime = createAtATime(READS_AT_A_TIME, TOO_MANY_READS)
 
@@ -124,8 +125,12 @@ export function createUserRoutes({ catalog, users, readRefusals }: UserRoutesPar
     handle: async (path, session) => {
       const [known, forms] = await Promise.all([knownCatalog(), users.readForms(path)])
       if (forms.outcome === 'refused') return forms
+      const model = forms.answer
       const config = known?.project(path.organization, path.project)?.config
-      return answered(userFormsAnswerOf({ forms: forms.answer, config, mask: maskFor(session, revealedName(path)) }))
+      const counts = await users.readTriggerCounts(path, model ? countedTriggers(model, config) : [])
+      const soFar = (trigger: Trigger) => counts.get(trigger)
+      const mask = maskFor(session, revealedName(path))
+      return answered(userFormsAnswerOf({ model, config, soFar, mask, nowMs: nowMs() }))
     },
   })
 

@@ -29,6 +29,7 @@ const refusal: KeptRefusal = {
 const users: Users = {
   readUser: async () => answered(undefined),
   readForms: async () => noAnswerOf('form-trigger-evaluator'),
+  readTriggerCounts: async () => new Map(),
   readLog: async () => ({
     facts: [],
     formFacts: [],
@@ -40,7 +41,9 @@ const users: Users = {
 /** What the route at the end of a path answers, where `kept` is what was refused in the project `other`. */
 async function ask(path: string, input: object, kept?: readonly KeptRefusal[]) {
   const readRefusals = async ({ project }: { readonly project: string }) => kept && (project === 'other' ? kept : [])
-  const route = createUserRoutes({ catalog, users, readRefusals }).find((one) => one.path.endsWith(path))
+  const route = createUserRoutes({ catalog, users, readRefusals, nowMs: () => 0 }).find((one) =>
+    one.path.endsWith(path),
+  )
   if (!route) throw new Error(`There is no route ${path}`)
   return route.handle(input, createSessions(() => 0).open('operator', 'Ada'))
 }

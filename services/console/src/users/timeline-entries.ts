@@ -1,6 +1,6 @@
 import type { FormDecision, FormFact, KeptRefusal, ProjectConfig, QueuedForm, UserFact } from '@nextvisit/contracts'
 import type { TimelineEntry } from '../api/users.ts'
-import { formLinesOf } from './form-lines.ts'
+import { gateLinesOf } from './form-lines.ts'
 import type { Mask } from './mask.ts'
 import { replacedDecisions } from './replaced-decisions.ts'
 import { namedValues } from './user-answer.ts'
@@ -155,8 +155,7 @@ export function formEntryOf(fact: FormFact): FactEntry {
 
 function decisionEntryOf(decision: FormDecision, mask: Mask): TimelineEntry {
   const { formId, at, requestId } = decision
-  const [line] = formLinesOf([decision], undefined, mask)
-  const details = (line?.gates ?? [])
+  const details = gateLinesOf(decision, mask)
     .filter(({ outcome }) => outcome === 'failed')
     .map(({ gate, words, withInstants }) => ({ name: `gate ${gate}`, value: words, withInstants }))
   const title = `Form ${formId} not queued: ${decision.reason}`

@@ -1,19 +1,17 @@
-import type { FormsReadModel, ProjectConfig } from '@nextvisit/contracts'
+import type { FormsReadModel, ProjectConfig, Trigger } from '@nextvisit/contracts'
 import type { UserFormsAnswer } from '../api/users.ts'
-import { formLinesOf } from './form-lines.ts'
-import type { Mask } from './mask.ts'
+import { type FormLinesParts, formLinesOf } from './form-lines.ts'
 
-export interface UserFormsParts {
-  readonly forms: FormsReadModel | undefined
-  readonly config: ProjectConfig | undefined
-  readonly mask: Mask
+export interface UserFormsParts extends Pick<FormLinesParts, 'config' | 'soFar' | 'mask' | 'nowMs'> {
+  /** undefined: nobody has identified the user. */
+  readonly model: FormsReadModel | undefined
 }
 
 /** Why forms did, or did not, reach a user, and the queue. */
-export function userFormsAnswerOf({ forms, config, mask }: UserFormsParts): UserFormsAnswer {
+export function userFormsAnswerOf({ model = { forms: [], queue: [] }, ...parts }: UserFormsParts): UserFormsAnswer {
   return {
-    forms: formLinesOf(forms?.forms ?? [], config, mask),
-    queue: (forms?.queue ?? []).map(({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => ({
+    forms: formLinesOf({ ...model, ...parts }),
+    queue: model.queue.map(({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => ({
       queuedId,
       formId,
       state,
@@ -23,4 +21,15 @@ export function userFormsAnswerOf({ forms, config, mask }: UserFormsParts): User
       deliveredAt,
     })),
   }
+}
+
+/** What forms that were never decided on count: how far the user is with it is what they wait for. */
+export function countedTriggers(
+  { forms: decisions }: FormsReadModel,
+  config: Pick<ProjectConfig, 'forms'> | undefined,
+): readonly Trigger[] {
+  const decided = new Set(decisions.map(({ formId }) => formId))
+  return (config?.forms ?? [])
+    .filter(({ id }) => !decided.has(id))
+    .flatMap(({ triggers }) => triggers.filter((trigger) => 'event' in trigger))
 }

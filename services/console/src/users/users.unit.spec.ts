@@ -1,8 +1,8 @@
-import type { FormDecision, KeptRefusal, QueuedForm } from '@nextvisit/contracts'
+import { Form, type FormDecision, type KeptRefusal, type QueuedForm } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { timeOf } from './find-request.ts'
-import { formLinesOf } from './form-lines.ts'
+import { type FormLinesParts, formLinesOf } from './form-lines.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from './mask.ts'
 import { timelineEntriesOf } from './timeline-entries.ts'
 import { whyNoForm } from './visit-outcome.ts'
@@ -28,13 +28,33 @@ const refused: FormDecision = {
     },
   ],
 }
-const config = { forms: [{ id: 'never' }, { id: 'nps', name: 'Score' }] } as unknown as Parameters<
-  typeof formLinesOf
->[1]
+const row: QueuedForm = {
+  queuedId: REQUEST,
+  formId: 'nps',
+  state: 'waiting',
+  queuedAt: '2026-11-23T02:00:00.000Z',
+  showFrom: '2026-11-23T02:00:00.000Z',
+  expiresAt: null,
+  offeredAt: null,
+  deliveredAt: null,
+  requestId: OTHER_REQUEST,
+}
+const searches = { event: 'Search', count: 2, within: '7d' }
+const config = {
+  forms: [Form.parse({ id: 'never', triggers: [searches, { visit: {} }] }), Form.parse({ id: 'nps', name: 'Score' })],
+}
+const NOTHING: FormLinesParts = {
+  forms: [],
+  queue: [],
+  config,
+  soFar: () => undefined,
+  mask: SHOW_ALL,
+  nowMs: Date.parse(AT),
+}
 
 describe('formLinesOf', () => {
   it('says of each form of the project why, or why not, and which gates were not looked at', () => {
-    const [never, nps] = formLinesOf([refused], config, SHOW_ALL)
+    const [nps, never] = formLinesOf({ ...NOTHING, forms: [refused] })
     expect(never).toMatchObject({ formId: 'never', decision: 'never', gates: [] })
     expect(nps).toMatchObject({
       name: 'Score',
@@ -52,18 +72,60 @@ describe('formLinesOf', () => {
     ])
   })
 
+  it('says which triggers a form waits for, and how far the user is', () => {
+    const soFar: FormLinesParts['soFar'] = (trigger) => ('event' in trigger ? 1 : undefined)
+    expect(formLinesOf({ ...NOTHING, soFar })[0]?.waitsFor).toEqual([
+      { trigger: 'event Search 2 times within 7d', soFar: 1, count: 2 },
+      { trigger: 'visit', soFar: null, count: 1 },
+    ])
+  })
+
+  const later = '2026-11-23T04:00:00.000Z'
+  const queued = { ...refused, decision: 'queued' as const, reason: undefined, requestId: OTHER_REQUEST }
+  const exhausted = { ...refused, reason: 'repeat-exhausted' as const }
+  it.each<[string, FormDecision, Partial<QueuedForm>]>([
+    ["Queued: every gate passed. It waits for the user's next visit since 2026-11-23T02:00:00.000Z.", queued, {}],
+    [
+      `Queued: every gate passed. It waits since 2026-11-23T02:00:00.000Z, and may be shown from ${later}.`,
+      queued,
+      { showFrom: later },
+    ],
+    [`Queued: every gate passed. It was shown at ${later}.`, queued, { state: 'delivered', deliveredAt: later }],
+    [
+      `Queued: every gate passed. It expired at ${later}: no visit came in time.`,
+      queued,
+      { state: 'expired', expiresAt: later },
+    ],
+    ['Queued: every gate passed.', queued, { requestId: REQUEST }],
+    [
+      "Not queued: the form was queued before (shown, or still waiting) as often as its frequency allows. It waits for the user's next visit since 2026-11-23T02:00:00.000Z.",
+      exhausted,
+      {},
+    ],
+    [
+      'Not queued: the form was queued before (shown, or still waiting) as often as its frequency allows.',
+      exhausted,
+      { state: 'cancelled' },
+    ],
+    ['Not queued: the user was not in the audience.', refused, {}],
+  ])('%s', (summary, decision, changed) => {
+    expect(formLinesOf({ ...NOTHING, forms: [decision], queue: [{ ...row, ...changed }] })[0]?.summary).toBe(summary)
+  })
+
   it('says which texts are ours: an instant that the user had must not be shown in another zone', () => {
-    const gates = formLinesOf([refused], config, SHOW_ALL).flatMap((form) => form.gates)
+    const gates = formLinesOf({ ...NOTHING, forms: [refused] }).flatMap((form) => form.gates)
     const ours = gates.filter(({ withInstants }) => withInstants).map(({ gate }) => gate)
     expect(ours).toEqual(['live'])
   })
 
   it('keeps a decision on a form that the workspace no longer has', () => {
-    expect(formLinesOf([refused], { forms: [] }, SHOW_ALL)).toMatchObject([{ formId: 'nps', inWorkspace: false }])
+    expect(formLinesOf({ ...NOTHING, forms: [refused], config: { forms: [] } })).toMatchObject([
+      { formId: 'nps', inWorkspace: false },
+    ])
   })
 
   it('hides what the user had, not what the form asks for', () => {
-    const text = JSON.stringify(formLinesOf([refused], config, HIDE_PERSONAL))
+    const text = JSON.stringify(formLinesOf({ ...NOTHING, forms: [refused], mask: HIDE_PERSONAL }))
     expect(text).not.toContain('ada@example.com')
     expect(text).toContain('a@b.example')
   })
@@ -165,17 +227,6 @@ describe('timelineEntriesOf', () => {
 })
 
 describe('whyNoForm', () => {
-  const row: QueuedForm = {
-    queuedId: REQUEST,
-    formId: 'nps',
-    state: 'waiting',
-    queuedAt: '2026-11-23T02:00:00.000Z',
-    showFrom: '2026-11-23T02:00:00.000Z',
-    expiresAt: null,
-    offeredAt: null,
-    deliveredAt: null,
-    requestId: REQUEST,
-  }
   const later = '2026-11-23T04:00:00.000Z'
 
   it.each<[string | undefined, Partial<QueuedForm>]>([

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
 import type { FormLine, UserFormsAnswer } from '../../../src/api/users.ts'
 import { getFrom } from '../app/call-api.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
@@ -8,6 +9,8 @@ import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
+
+const ROUTE = '/users/$organization/$project/$userId'
 
 /** For each form why, or why not, gate by gate; then what is and was in the user's queue. */
 export function Forms({ path }: { readonly path: string }) {
@@ -44,21 +47,32 @@ const OUTCOMES = {
 } as const satisfies Record<FormLine['gates'][number]['outcome'], { kind: MarkKind; label: string }>
 
 function FormCard({ form }: { readonly form: FormLine }) {
-  const { formId, name, inWorkspace, decision, summary, at, requestId, trigger, revision, gates } = form
+  const params = useParams({ from: ROUTE })
+  const { formId, name, inWorkspace, decision, summary, at, requestId, trigger, revision, gates, waitsFor } = form
   return (
     <article className="card form">
       <header>
         <Mark {...DECISIONS[decision]} />
-        <h2>{formId}</h2>
+        <h2>
+          <Link to="/forms/$organization/$project/$formId" params={{ ...params, formId }}>
+            {formId}
+          </Link>
+        </h2>
         {name && <span className="quiet">{name}</span>}
         {!inWorkspace && <span className="pill">no longer in the workspace</span>}
       </header>
-      <p>{summary}</p>
+      <p>
+        <WithTimes text={summary} />
+      </p>
+      {waitsFor.length > 0 && <WaitsFor {...form} />}
       {at && (
         <p className="quiet">
           Decided <Time at={at} />
           {trigger && <>, by the trigger “{trigger}”</>}, under revision {revision}, for request{' '}
-          <code>{requestId}</code>.
+          <Link to={ROUTE} params={params} search={{ request: requestId ?? undefined }}>
+            <code>{requestId}</code>
+          </Link>
+          .
         </p>
       )}
       {gates.length > 0 && (
@@ -76,6 +90,25 @@ function FormCard({ form }: { readonly form: FormLine }) {
         <p className="quiet">What the gates compared was not kept when this was decided.</p>
       )}
     </article>
+  )
+}
+
+/** Which triggers a form waits for, and how far the user is. */
+function WaitsFor({ formId, waitsFor }: FormLine) {
+  return (
+    <ul className="waits-for" aria-label={`What ${formId} waits for`}>
+      {waitsFor.map(({ trigger, soFar, count }) => (
+        <li key={trigger}>
+          Waits for: {trigger}
+          {soFar !== null && (
+            <b>
+              {' '}
+              ({soFar} so far{soFar >= count && ': the next one sets it off'})
+            </b>
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }
 

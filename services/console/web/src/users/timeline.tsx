@@ -27,7 +27,9 @@ export function Timeline({ path }: { readonly path: string }) {
     <>
       {data && (
         <div className="toolbar">
-          <output className="quiet">{data.entries.length} entries, the newest first</output>
+          <output className="quiet">
+            {data.entries.length === 1 ? '1 entry' : `${data.entries.length} entries, the newest first`}
+          </output>
           <button type="button" onClick={() => void query.refetch()} disabled={isFetching}>
             {isFetching ? 'Reading …' : 'Read again'}
           </button>
