@@ -43,6 +43,7 @@ const searches = { event: 'Search', count: 2, within: '7d' }
 const config = {
   forms: [Form.parse({ id: 'never', triggers: [searches, { visit: {} }] }), Form.parse({ id: 'nps', name: 'Score' })],
 }
+const onceEach: FormLinesParts['soFar'] = (trigger) => ('event' in trigger ? 1 : undefined)
 const NOTHING: FormLinesParts = {
   forms: [],
   queue: [],
@@ -73,8 +74,7 @@ describe('formLinesOf', () => {
   })
 
   it('says which triggers a form waits for, and how far the user is', () => {
-    const soFar: FormLinesParts['soFar'] = (trigger) => ('event' in trigger ? 1 : undefined)
-    expect(formLinesOf({ ...NOTHING, soFar })[0]?.waitsFor).toEqual([
+    expect(formLinesOf({ ...NOTHING, soFar: onceEach })[0]?.waitsFor).toEqual([
       { trigger: 'event Search 2 times within 7d', soFar: 1, count: 2 },
       { trigger: 'visit', soFar: null, count: 1 },
     ])
