@@ -80,6 +80,34 @@ describe('the dead letters of a cause', () => {
   })
 })
 
+it('finds the letter of a record by its place in the log, in whatever state', async () => {
+  const db = await givenConsumerDb()
+  const call = callsOf(db)
+  await givenLetters(db, [{ reason: NOT_JSON }, { reason: 'value is null', state: 'discarded' }])
+  const place = { topic: 'user-events', partition: 0, offset: '1' }
+  expect(await call('readDeadLetterAt', place)).toMatchObject({ letter: { id: '2', state: 'discarded' } })
+  for (const other of [{ offset: '2' }, { partition: 1 }, { topic: 'form-events' }])
+    expect(await call('readDeadLetterAt', { ...place, ...other })).toEqual({ letter: null })
+})
+
+it('lists the letters that somebody has decided on in pages, the last decision first', async () => {
+  const db = await givenConsumerDb()
+  const call = callsOf(db)
+  await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }])
+  for (const [nth, ids] of [[1, 2], [4], [3]].entries())
+    await db.$executeRaw(sql`
+      UPDATE dead_letters SET state = 'discarded', decided_by = 'Grace', decided_at = to_timestamp(${nth}::int)
+      WHERE id = ANY(${ids}::bigint[])`)
+  const first = (await call('listDecidedLetters', { limit: 3 })) as { next: object }
+  expect(first).toMatchObject({
+    letters: [{ id: '3', state: 'discarded', decidedBy: 'Grace' }, { id: '4' }, { id: '2' }],
+  })
+  expect(await call('listDecidedLetters', { limit: 3, after: first.next })).toMatchObject({
+    letters: [{ id: '1' }],
+    next: null,
+  })
+})
+
 it('reads only the letters of a page, and decides only for those of the cause, however many others there are', async () => {
   const db = await givenConsumerDb()
   const call = callsOf(db)
@@ -94,6 +122,9 @@ it('reads only the letters of a page, and decides only for those of the cause, h
     const selected = { by: 'causeId', causeId, lastId: '20000' }
     const decided = await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })
     expect(decided).toMatchObject({ count: 20 })
+    await call('readDeadLetterAt', { topic: 'user-events', partition: 0, offset: '7' })
+    const { next } = (await call('listDecidedLetters', { limit: 5 })) as { next: object }
+    expect(await call('listDecidedLetters', { limit: 5, after: next })).toMatchObject({ next: { id: '11000' } })
   })
   expect(read).toBeLessThan(1_000)
 })

@@ -1,16 +1,20 @@
 import {
   type DeadLetter,
   type DeadLetterAnswer,
+  type DeadLetterAtAnswer,
   type DeadLetterCausesAnswer,
   type DeadLetterGroup,
   DeadLetterQuery,
   DeadLettersQuery,
   type DecidedAnswer,
+  type DecidedLettersAnswer,
+  DecidedLettersQuery,
   DecideDeadLetters,
   type DecisionAnswer,
   DecisionQuery,
   INTERNAL_ROUTES,
   type RecordContent,
+  RecordPlace,
   SetAside,
   type SetAsideAnswer,
   type ShownText,
@@ -27,8 +31,10 @@ import {
   readableBytes,
   readCausesOfDeadAgain,
   readDeadLetter,
+  readDeadLetterAt,
   readDeadLetterCauses,
   readDeadLettersOfCause,
+  readDecidedLetters,
   type WholeDeadLetter,
 } from '@nextvisit/projection'
 import { type InternalRoute, internalRoute, notFound } from '@nextvisit/service-kit'
@@ -56,10 +62,28 @@ export function createDeadLetterRoutes(projection: string, query: Query): readon
 
   const list = internalRoute(INTERNAL_ROUTES.listDeadLetters, DeadLettersQuery, async ({ causeId, after, limit }) => {
     const letters = await readDeadLettersOfCause(query, projection, { causeId, after, limit: limit + 1 })
-    const page = letters.slice(0, limit)
-    const next = letters.length > limit ? (page.at(-1)?.id ?? null) : null
-    return { letters: page.map(summaryOf), next }
+    const { page, last } = pageOf(letters, limit)
+    return { letters: page, next: last?.id ?? null }
   })
+
+  const listDecided = internalRoute(
+    INTERNAL_ROUTES.listDecidedLetters,
+    DecidedLettersQuery,
+    async ({ after, limit }): Promise<DecidedLettersAnswer> => {
+      const letters = await readDecidedLetters(query, projection, { after, limit: limit + 1 })
+      const { page, last } = pageOf(letters, limit)
+      return { letters: page, next: last?.decidedAt ? { decidedAt: last.decidedAt, id: last.id } : null }
+    },
+  )
+
+  const readAt = internalRoute(
+    INTERNAL_ROUTES.readDeadLetterAt,
+    RecordPlace,
+    async (place): Promise<DeadLetterAtAnswer> => {
+      const letter = await readDeadLetterAt(query, { projection, ...place })
+      return { letter: letter ? summaryOf(letter) : null }
+    },
+  )
 
   const read = internalRoute(INTERNAL_ROUTES.readDeadLetter, DeadLetterQuery, async ({ id, withContent }) => {
     const maxValueBytes = withContent ? MAX_VALUE_BYTES : 0
@@ -98,7 +122,7 @@ export function createDeadLetterRoutes(projection: string, query: Query): readon
     ({ by, ...place }): Promise<SetAsideAnswer> => askToSetAside(query, { projection, ...place }, by),
   )
 
-  return [readCauses, list, read, decide, follow, setAside]
+  return [readCauses, list, listDecided, read, readAt, decide, follow, setAside]
 }
 
 function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example, lastId }: DeadLetterCause): DeadLetterGroup {
@@ -112,6 +136,12 @@ function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example, lastI
     example,
     lastId,
   }
+}
+
+/** `last`: of the page, where another one follows it. */
+function pageOf(letters: readonly DeadLetterSummary[], limit: number) {
+  const page = letters.slice(0, limit).map(summaryOf)
+  return { page, last: letters.length > limit ? page.at(-1) : undefined }
 }
 
 function summaryOf(letter: DeadLetterSummary): DeadLetter {

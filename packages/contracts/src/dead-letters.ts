@@ -60,6 +60,25 @@ export const DeadLettersQuery = z.object({
 export const DeadLettersAnswer = z.object({ letters: z.array(DeadLetter), next: Whole.nullable() })
 export type DeadLettersAnswer = z.infer<typeof DeadLettersAnswer>
 
+/** A record's place in the log. */
+export const RecordPlace = z.object({ topic: z.string().min(1).max(249), partition: count.min(0), offset: Whole })
+export type RecordPlace = z.infer<typeof RecordPlace>
+/** What this consumer's letter of the record says; null: it has none. */
+export const DeadLetterAtAnswer = z.object({ letter: DeadLetter.nullable() })
+export type DeadLetterAtAnswer = z.infer<typeof DeadLetterAtAnswer>
+
+/** A place among the letters that somebody has decided on. */
+export const DecidedPosition = z.object({ decidedAt: Instant, id: Whole })
+export type DecidedPosition = z.infer<typeof DecidedPosition>
+/** `after`: the last of the page before. */
+export const DecidedLettersQuery = z.object({
+  after: DecidedPosition.optional(),
+  limit: z.number().int().min(1).max(200),
+})
+/** Those that were decided last come first. */
+export const DecidedLettersAnswer = z.object({ letters: z.array(DeadLetter), next: DecidedPosition.nullable() })
+export type DecidedLettersAnswer = z.infer<typeof DecidedLettersAnswer>
+
 /** `text`, of the form that `form` says; of a longer one only the beginning. */
 export const ShownText = z.object({ form: z.enum(['json', 'text', 'hex']), text: z.string(), isCut: z.boolean() })
 export type ShownText = z.infer<typeof ShownText>
@@ -106,7 +125,7 @@ export const DecisionAnswer = z.object({
 })
 export type DecisionAnswer = z.infer<typeof DecisionAnswer>
 
-export const SetAside = z.object({ topic: z.string(), partition: count.min(0), offset: Whole, by: By })
+export const SetAside = RecordPlace.extend({ by: By })
 export const SetAsideAnswer = z.discriminatedUnion('outcome', [
   /** The partition's owner does it in its next commit. */
   z.object({ outcome: z.literal('asked') }),

@@ -51,6 +51,10 @@ export const INTERNAL_ROUTES = {
   listDeadLetters: '/internal/dead-letters/list',
   /** every consumer: one dead letter, `POST` with {@link DeadLetterQuery}; 404 where there is none. */
   readDeadLetter: '/internal/dead-letters/read',
+  /** every consumer: its dead letter of one record of the log, `POST` with {@link RecordPlace}. */
+  readDeadLetterAt: '/internal/dead-letters/at/read',
+  /** every consumer: a page of the letters that somebody has decided on, `POST` with {@link DecidedLettersQuery}. */
+  listDecidedLetters: '/internal/dead-letters/decided/list',
   /** every consumer: retry or discard, `POST` with {@link DecideDeadLetters}. */
   decideDeadLetters: '/internal/dead-letters/decide',
   /** every consumer: what became of the letters of a decision, `POST` with {@link DecisionQuery}. */

@@ -253,8 +253,8 @@ export function createGroupMember(
   return { join, leave, assigned: () => assignment?.partitions ?? new Map<string, readonly number[]>() }
 }
 
-/** Some thousand records: more would not make a commit cheaper. A batch that is parked is held beside the next fetch. */
-const MAX_FETCH_BYTES = 2 * 1024 * 1024
+/** Some thousand records: more would not make a commit cheaper, and all are held, decoded, until they are folded. */
+const MAX_FETCH_BYTES = 1024 * 1024
 
 function createConsumer(
   connection: LogConnection,

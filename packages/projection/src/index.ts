@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-export { askToSetAside, findLetterAt, type HaltedPlace, type SetAsideOutcome } from './ask-to-set-aside.ts'
+export { askToSetAside, type SetAsideOutcome } from './ask-to-set-aside.ts'
 export { type Barrier, catchUp, createBarrier, waitSignal } from './barrier.ts'
 export * from './decide-dead-letters.ts'
 export * from './errors.ts'
@@ -17,10 +17,13 @@ export {
   type DeadLetterCause,
   type DeadLetterState,
   type DeadLetterSummary,
+  type LetterPlace,
   MAX_KEY_BYTES,
   readDeadLetter,
+  readDeadLetterAt,
   readDeadLetterCauses,
   readDeadLettersOfCause,
+  readDecidedLetters,
   type WholeDeadLetter,
 } from './read-dead-letters.ts'
 export { escapeControls, readableBytes, type ReadableBytes } from './readable-bytes.ts'

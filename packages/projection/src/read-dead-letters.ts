@@ -107,6 +107,45 @@ export function readDeadLettersOfCause(
     ORDER BY dead_letters.id LIMIT ${limit}`)
 }
 
+/** The record of a letter: its place in the log, and the projection that could not fold it. */
+export interface LetterPlace {
+  readonly projection: string
+  readonly topic: string
+  readonly partition: number
+  readonly offset: string
+}
+
+/** The projection's letter of one record, in whatever state; undefined: it has none. */
+export async function readDeadLetterAt(
+  query: Query,
+  { projection, topic, partition, offset }: LetterPlace,
+): Promise<DeadLetterSummary | undefined> {
+  const [letter] = await query<DeadLetterSummary>(sql`
+    SELECT ${SUMMARY} FROM dead_letters
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int
+      AND "offset" = ${offset}::bigint`)
+  return letter
+}
+
+export interface DecidedPage {
+  /** The last letter of the page before. */
+  readonly after?: { readonly decidedAt: string; readonly id: string } | undefined
+  readonly limit: number
+}
+
+/** Those that somebody has decided on, whatever became of them; those that were decided last come first. */
+export function readDecidedLetters(
+  query: Query,
+  projection: string,
+  { after, limit }: DecidedPage,
+): Promise<readonly DeadLetterSummary[]> {
+  const isAfter = after ? sql`(decided_at, id) < (${after.decidedAt}::timestamptz, ${after.id}::bigint)` : sql`TRUE`
+  return query<DeadLetterSummary>(sql`
+    SELECT ${SUMMARY} FROM dead_letters
+    WHERE projection = ${projection} AND decided_at IS NOT NULL AND ${isAfter}
+    ORDER BY decided_at DESC, dead_letters.id DESC LIMIT ${limit}`)
+}
+
 /** One letter, in whatever state; undefined: there is none. */
 export async function readDeadLetter(
   query: Query,

@@ -106,7 +106,7 @@ export function describeConsoleDeadLetters(): void {
 
       await confirm(page, 'Retry', 'Retry this dead letter')
       await page.getByText('1 dead again.').waitFor()
-      await page.getByRole('cell', { name: /^Grace, 2/ }).waitFor()
+      await page.getByRole('cell', { name: /^retried by Grace, 2/ }).waitFor()
       expect(page.url()).toContain('decision=')
       expect(await faultsOf(page)).toEqual([])
 
@@ -117,8 +117,11 @@ export function describeConsoleDeadLetters(): void {
         .first()
         .click()
       await late.getByRole('button', { name: 'Discard' }).waitFor()
+      await page.getByRole('row', { name: /^user-projector\/\d+ dead none yet/ }).waitFor()
       for (const consumer of CONSUMERS) {
         await openCause(page, consumer, CAUSE)
+        const others = page.getByRole('region', { name: 'The same cause in other consumers' }).getByRole('link')
+        await expect.poll(() => others.count()).toBe(CONSUMERS.length - 1 - CONSUMERS.indexOf(consumer))
         await confirm(page, 'Discard all 2', 'Discard 2 dead letters')
         await page.getByText('2 discarded').waitFor()
         await page.getByText(`No dead letter of ${consumer} with this cause waits any more`).waitFor()
@@ -129,9 +132,16 @@ export function describeConsoleDeadLetters(): void {
       expect(log).toMatch(/"service":"metering","decision":"discard","letters":"of cause c[0-9a-f]+, up to \d+"/)
       expect(log).toMatch(/"dead letters decided".*"by":"Grace".*"service":"metering","decision":"discard","count":2/)
 
+      await page.getByRole('link', { name: 'retried and discarded letters' }).click()
+      await page
+        .getByRole('row', { name: /^form-trigger-evaluator\/\d+ discarded discarded by Grace, 2/ })
+        .nth(1)
+        .waitFor()
+      expect(await faultsOf(page)).toEqual([])
+
       await confirm(late, 'Discard', 'Discard this dead letter')
       await late.getByText('Nothing was done: none of the letters waited for a decision any more.').waitFor()
-      await late.getByRole('cell', { name: 'discarded' }).waitFor()
+      await late.getByRole('row', { name: 'State discarded' }).waitFor()
       expect(await faultsOf(late)).toEqual([])
     })
 
@@ -153,10 +163,10 @@ export function describeConsoleDeadLetters(): void {
       expect(await faultsOf(page)).toEqual([])
       await confirm(page, 'Retry', 'Retry this dead letter')
       await page.getByText('1 folded.').waitFor()
-      await page.getByRole('cell', { name: 'folded' }).waitFor()
+      await page.getByRole('row', { name: 'State folded' }).waitFor()
       expect(await faultsOf(page)).toEqual([])
       await openConsumer(page, 'user-projector')
-      await page.getByText('There are none: user-projector could read every record.').waitFor()
+      await page.getByText('user-projector has none that wait for a decision.').waitFor()
     })
   })
 }

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { consoleStack, cookieOf, faultsOf, find, OWN, send, signIn, theConsole, tryAsUser } from './console-pages.ts'
 
 const CONSUMER = 'user-projector'
+const SWAP = `Swap the read models of ${CONSUMER}`
 const EQUAL = 'Rebuilt and live rows are equal.'
 /** A rebuild of the whole product's log, on a machine that does other things, too. */
 const WITHIN = { timeout: 90_000 }
@@ -57,9 +58,11 @@ export function describeConsoleReplay(): void {
       expect(await faultsOf(page)).toEqual([])
 
       await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
-      await page.getByRole('heading', { name: `Swap the read models of ${CONSUMER}?` }).waitFor()
+      await page.getByRole('heading', { name: `${SWAP}?` }).waitFor()
       expect(await faultsOf(page)).toEqual([])
-      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      await page.getByRole('button', { name: SWAP }).click()
+      const run = page.getByRole('region', { name: `Swap of ${CONSUMER}` })
+      await expect.poll(() => run.evaluate((section) => section === section.ownerDocument.activeElement)).toBe(true)
       await page.getByText(`${EQUAL} Swapped; folds waited`).waitFor(WITHIN)
       expect(await page.getByRole('img', { name: 'done' }).count()).toBe(5)
       expect(await faultsOf(page)).toEqual([])
@@ -85,19 +88,19 @@ export function describeConsoleReplay(): void {
         ),
       )
       await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
-      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      await page.getByRole('button', { name: SWAP }).click()
       await page.getByText('1 table differs. So nothing was swapped.').waitFor(WITHIN)
       await page.getByRole('row', { name: /^user_events organization=demo.* differs in count$/ }).waitFor()
       expect(await faultsOf(page)).toEqual([])
       expect(await countEvents()).toBe((before ?? 0) + 5)
 
       await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
-      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      await page.getByRole('button', { name: SWAP }).click()
       // The browser asks for the acceptance; nothing was sent.
-      expect(await page.getByRole('heading', { name: `Swap the read models of ${CONSUMER}?` }).count()).toBe(1)
+      expect(await page.getByRole('heading', { name: `${SWAP}?` }).count()).toBe(1)
       await page.getByLabel('Swap although rows of 1 table differ').check()
       expect(await faultsOf(page)).toEqual([])
-      await page.getByRole('button', { name: 'Swap', exact: true }).click()
+      await page.getByRole('button', { name: SWAP }).click()
       await page.getByText('1 table differs. Swapped; folds waited').waitFor(WITHIN)
       expect(await countEvents()).toBe(before)
     })

@@ -14,6 +14,7 @@ import {
   faultsOf,
   find,
   openPage,
+  openPath,
   OWN,
   requireNoSurprise,
   send,
@@ -107,7 +108,7 @@ describe('the console', { timeout: 120_000 }, () => {
     const page = await signIn(theConsole().token)
     await page.getByRole('link', { name: 'Operations' }).click()
     await page.getByRole('link', { name: 'metering' }).click()
-    await page.getByText('There are none: metering could read every record.').waitFor()
+    await page.getByText('metering has none that wait for a decision.').waitFor()
     expect(await page.getByText('follows').count()).toBe(12)
     expect(page.url()).toContain('operations?consumer=metering')
     expect(await faultsOf(page)).toEqual([])
@@ -232,5 +233,8 @@ describe('the console', { timeout: 120_000 }, () => {
     await page.getByText('docs/runbooks/lag.md').first().waitFor()
     expect(await faultsOf(page)).toEqual([])
     await expectNothingFolded(page)
+    await openPath(page, 'operations?consumer=metering')
+    await page.getByRole('region', { name: 'No answer' }).getByText('metering does not answer: 127.0.0.1:').waitFor()
+    expect(await faultsOf(page)).toEqual([])
   })
 })

@@ -184,7 +184,9 @@ async function prepareLog(
   const brokers = start.external?.kafkaBrokers ?? (await startPart(start, 'Kafka', launch)).brokers
   const connection = { brokers: brokers.split(','), clientId: 'local-stack' }
   await step(start, 'Topics', () => createTopics(connection))
-  await step(start, 'Workspace', () => applyOrganizations(connection, organizations, secrets))
+  await step(start, 'Workspace', () =>
+    applyOrganizations({ connection, organizations, secretKey: secrets.secretKey, report: start.report }),
+  )
   return brokers
 }
 

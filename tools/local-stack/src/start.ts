@@ -28,7 +28,10 @@ try {
   const stack = await startStack({ ...config, consolePort, signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.`)
-  if (stack.console) console.log(`The console is at ${stack.console.url}; its token is ${stack.console.token}\n`)
+  if (stack.console) {
+    console.log(`The console is at ${stack.console.url}; its token is ${stack.console.token}`)
+    console.log(`Somebody who only looks signs in with ${stack.console.viewerToken}\n`)
+  }
   printDemo(stack, { localPrefix: config.commandPrefix })
   if (!signal.aborted) await once(signal, 'abort')
   await stack.stop()

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/cli/workspace'
-import type { OrganizationConfig } from '@nextvisit/contracts'
+import { changeLine } from '@nextvisit/catalog'
+import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { inheritedEnvironment } from './config.ts'
 import { StackError } from './errors.ts'
@@ -26,20 +27,29 @@ export async function readWorkspace(file: string, secrets: StackSecrets): Promis
   throw new StackError('BROKEN_WORKSPACE', `The workspace file is not valid; fix it and start again:${faults.join('')}`)
 }
 
-/** Applies the file to the catalog. */
-export async function applyOrganizations(
-  connection: LogConnection,
-  organizations: readonly OrganizationConfig[],
-  secrets: StackSecrets,
-): Promise<void> {
-  const applied = await applyWorkspace({
-    connection,
-    organizations,
-    appliedBy: 'pnpm start',
-    secretKey: secrets.secretKey,
-  })
+export interface ApplyStep {
+  readonly connection: LogConnection
+  readonly organizations: readonly OrganizationConfig[]
+  readonly secretKey: string
+  readonly report: (line: string) => void
+  /** Specs have a topic of their own. */
+  readonly topic?: string
+}
+
+/** Applies the file to the catalog. Reports what it replaces: somebody may have applied another file since the last start. */
+export async function applyOrganizations({
+  connection,
+  organizations,
+  secretKey,
+  report,
+  topic = TOPICS.catalog,
+}: ApplyStep): Promise<void> {
+  const applied = await applyWorkspace({ connection, organizations, appliedBy: 'pnpm start', secretKey, topic })
   if (applied.outcome === 'refused') throw new StackError('BROKEN_WORKSPACE', applied.reason)
   if (applied.outcome === 'not-applied') {
     throw new StackError('STEP_FAILED', 'Another process applied a workspace file at the same moment. Start again.')
   }
+  if (applied.outcome !== 'applied' || applied.changes.every(({ sign }) => sign === '+')) return
+  report('! The workspace file was applied again. It replaced what was applied since the last start:')
+  for (const change of applied.changes) report(`    ${changeLine(change)}`)
 }

@@ -25,7 +25,8 @@ export type PartitionLine = z.infer<typeof PartitionLine>
 export const ConsumerOperations = z.strictObject({
   service: z.string(),
   processes: z.number().int(),
-  answering: z.number().int(),
+  /** Addresses of those that do not answer. */
+  silent: z.array(z.string()),
   partitions: z.array(PartitionLine),
   /** null: no process counted them in time. */
   deadLetters: z.array(z.strictObject(DeadLetterGroup.shape)).nullable(),

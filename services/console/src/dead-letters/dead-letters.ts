@@ -1,17 +1,21 @@
 import {
   DeadLetterAnswer,
+  DeadLetterAtAnswer,
   DeadLetterCausesAnswer,
   type DeadLetterGroup,
   DeadLettersAnswer,
   DecidedAnswer,
+  DecidedLettersAnswer,
+  type DecidedPosition,
   DecisionAnswer,
   INTERNAL_ROUTES,
+  type RecordPlace,
   SetAsideAnswer,
   TOPICS,
 } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
-import type { Decide, LetterPath, SetAsideInput } from '../api/dead-letters.ts'
+import type { Decide, LetterPath, LettersOfRecord, SetAsideInput } from '../api/dead-letters.ts'
 import { askService } from '../ask-service.ts'
 import { type ApiResult, refuse } from '../http/api-route.ts'
 import type { Target } from '../metrics/sample.ts'
@@ -27,6 +31,12 @@ export interface DeadLetters {
     readonly after?: string | undefined
   }) => Promise<ApiResult<DeadLettersAnswer>>
   readonly read: (path: LetterPath, withContent: boolean) => Promise<ApiResult<DeadLetterAnswer>>
+  /** What every consumer made of one record. */
+  readonly readAt: (place: RecordPlace) => Promise<LettersOfRecord>
+  readonly listDecided: (
+    service: string,
+    after: DecidedPosition | undefined,
+  ) => Promise<ApiResult<DecidedLettersAnswer>>
   readonly decide: (asked: Decide, by: string) => Promise<ApiResult<DecidedAnswer>>
   readonly follow: (decision: {
     readonly service: string
@@ -77,12 +87,25 @@ export function createDeadLetters({ targets, token }: DeadLettersParts): DeadLet
     return client ? askService(client, service, route, body, schema) : NO_CONSUMER
   }
 
+  async function readAt(place: RecordPlace): Promise<LettersOfRecord> {
+    const consumers = Array.from(clients, async ([service, client]) => {
+      const asked = await client.call(INTERNAL_ROUTES.readDeadLetterAt, place, DeadLetterAtAnswer)
+      return asked.outcome === 'answered'
+        ? { service, isAnswering: true, letter: asked.answer.letter }
+        : { service, isAnswering: false, letter: null }
+    })
+    return { consumers: await Promise.all(consumers) }
+  }
+
   return {
     byCause: async (service) => causes.get(service)?.(),
     list: ({ service, ...query }) =>
       ask(service, INTERNAL_ROUTES.listDeadLetters, { ...query, limit: LETTERS_PER_PAGE }, DeadLettersAnswer),
     read: ({ service, id }, withContent) =>
       ask(service, INTERNAL_ROUTES.readDeadLetter, { id, withContent }, DeadLetterAnswer),
+    readAt,
+    listDecided: (service, after) =>
+      ask(service, INTERNAL_ROUTES.listDecidedLetters, { after, limit: LETTERS_PER_PAGE }, DecidedLettersAnswer),
     decide: ({ service, ...asked }, by) =>
       ask(service, INTERNAL_ROUTES.decideDeadLetters, { ...asked, by }, DecidedAnswer),
     follow: ({ service, decidedAt }) => ask(service, INTERNAL_ROUTES.readDecision, { decidedAt }, DecisionAnswer),

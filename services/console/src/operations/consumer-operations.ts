@@ -30,7 +30,7 @@ export function consumerOperationsOf(parts: ConsumerOperationsParts): ConsumerOp
   return {
     service,
     processes: processes.length,
-    answering: answers.length,
+    silent: processes.flatMap(({ url, answer }) => (answer ? [] : [new URL(url).host])),
     partitions: Array.from(
       { length: partitionCount },
       (_, partition) => owned.get(partition) ?? withoutOwner(partition),

@@ -20,7 +20,7 @@ it('names the owner of each partition, and the partitions that nobody owns', () 
     partitionCount: 3,
     withMessages: true,
   })
-  expect(rest).toEqual({ service: 'metering', processes: 3, answering: 2, deadLetters: [] })
+  expect(rest).toEqual({ service: 'metering', processes: 3, silent: ['gone:3'], deadLetters: [] })
   expect(partitions.map(({ partition, owner, checkpoint }) => [partition, owner, checkpoint])).toEqual([
     [0, null, null],
     [1, 'one:1', '7'],

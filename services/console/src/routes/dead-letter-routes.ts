@@ -3,12 +3,16 @@ import type { Logger } from '@nextvisit/service-kit'
 import {
   Decide,
   Decided,
+  DecidedLettersAnswer,
+  DecidedLettersQuery,
   DecisionPath,
   DecisionProgress,
   LetterAnswer,
   LetterPath,
   LettersAnswer,
+  LettersOfRecord,
   LettersQuery,
+  RecordPath,
   SetAsideInput,
 } from '../api/dead-letters.ts'
 import { Nothing } from '../api/session.ts'
@@ -44,6 +48,38 @@ export function createDeadLetterRoutes(letters: DeadLetters, logger: Logger): re
       const isVisible = !maskFor(session, nameOf(path)).isMasked
       const letter = await letters.read(path, isVisible)
       return letter.outcome === 'refused' ? letter : answered(withVisibleCause(letter.answer, isVisible))
+    },
+  })
+
+  const readAt = apiRoute({
+    method: 'GET',
+    path: 'records/:topic/:partition/:offset/dead-letters',
+    role: 'viewer',
+    input: RecordPath,
+    answer: LettersOfRecord,
+    handle: async (place, { role }) => {
+      const { consumers } = await letters.readAt(place)
+      return answered({
+        consumers: consumers.map(({ letter, ...consumer }) => ({
+          ...consumer,
+          letter: letter && withVisibleCause(letter, role === 'operator'),
+        })),
+      })
+    },
+  })
+
+  const listDecided = apiRoute({
+    method: 'GET',
+    path: 'decided-letters/:service',
+    role: 'viewer',
+    input: DecidedLettersQuery,
+    answer: DecidedLettersAnswer,
+    handle: async ({ service, after }, { role }) => {
+      const page = await letters.listDecided(service, after)
+      if (page.outcome === 'refused') return page
+      const { next } = page.answer
+      const visible = page.answer.letters.map((letter) => withVisibleCause(letter, role === 'operator'))
+      return answered({ letters: visible, next: next && `${next.decidedAt},${next.id}` })
     },
   })
 
@@ -112,7 +148,7 @@ export function createDeadLetterRoutes(letters: DeadLetters, logger: Logger): re
     },
   })
 
-  return [list, read, reveal, decide, follow, setAside]
+  return [list, read, readAt, listDecided, reveal, decide, follow, setAside]
 }
 
 function nameOf({ service, id }: LetterPath): string {

@@ -5,7 +5,7 @@ import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { hashApiKey, type JsonObject, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { leastPriceOf, presenceOf, priceOf, restOf } from '../rate-limit/price-of.ts'
+import { leastPriceOf, owedForRead, presenceOf, priceOf, restOf } from '../rate-limit/price-of.ts'
 import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import { type CheckedRequest, maxBodyBytesOf, type Route } from '../request/route.ts'
 import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
@@ -55,7 +55,7 @@ type Result = Answer | Refusal | { readonly outcome: 'aborted' }
 
 /** Answers requests of known routes. */
 export function createAnswerRequest(parts: AnswerRequestParts) {
-  const { onAnswered, onRefused, logger } = parts
+  const { onAnswered, onRefused, rateLimiter, logger } = parts
   const checkAndHandle = createCheckAndHandle(parts)
   return async (
     route: Route,
@@ -69,7 +69,8 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const headers: Record<string, string> = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && CORS_HEADERS) }
     const known: Exchange['known'] = {}
     const finish = (result: Answer | Refusal) => {
-      const isWritten = writeAnswer(response, result, headers)
+      const { isWritten, bytes } = writeAnswer(response, result, headers)
+      if (route.method === 'GET' && known.key) oweForRead(rateLimiter, route, known.key, bytes)
       const durationMs = performance.now() - beganAt
       onAnswered(route, result.status, durationMs)
       const facts = { requestId: headers['X-Request-Id'], traceparent, route: route.pattern }
@@ -87,6 +88,12 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       finish(refuse(REFUSALS.broken))
     }
   }
+}
+
+/** Without a wait: the caller has the answer. */
+function oweForRead(rateLimiter: RateLimiter, { keyKind }: Route, { entry, project }: CatalogKey, bytes: number): void {
+  const owing = owedForRead(bytes)
+  if (owing.owed > 0) void rateLimiter.take(entry.sha256, project.config.rateLimits[keyKind], owing)
 }
 
 /** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */

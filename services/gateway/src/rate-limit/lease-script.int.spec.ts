@@ -203,6 +203,14 @@ describe('the script', () => {
     expect(await other({ burst: 9, need: 5 })).toMatchObject({ granted: 0, known: 9 })
   })
 
+  it('lets a bucket owe what was needed from nobody, also where it owes some already', async () => {
+    const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 10 })
+    const owing = { need: 0, owed: 8 }
+    expect(await one({ batches: [owing, owing] })).toMatchObject({ passed: '11' })
+    expect(await one({ batches: [owing, { need: 1, owed: 0 }] })).toMatchObject({ passed: '10' })
+    expect((await other({})).known).toBeGreaterThan(23.9)
+  })
+
   it('does not take back tokens after their lease has ended', async () => {
     const { one, other } = await givenBucket({ perSecond: HARDLY, burst: 100 })
     await one({ extra: 20 })

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { staticCatalog } from '@nextvisit/catalog'
-import type { OrganizationConfig, RateLimit } from '@nextvisit/contracts'
+import { INTERNAL_ROUTES, type OrganizationConfig, type RateLimit } from '@nextvisit/contracts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
+import { startService } from '../../test/service-fixture.ts'
 
 type Options = Parameters<typeof startGateway>[0]
 
@@ -16,6 +18,7 @@ async function start(options: Options): Promise<GatewayFixture> {
 const slow = (burst: number): RateLimit => ({ perSecond: 1 / 3_600, burst })
 const limits = (admin: RateLimit, sdk = admin) => ({ project: { rateLimits: { admin, sdk } } })
 const ADA = { userName: 'ada' }
+const INSTANT = '2026-11-02T10:00:00.000Z'
 /** The body with so many bytes as JSON, filled up with an ignored member. */
 const filled = (body: object, bytes: number) => ({
   ...body,
@@ -179,6 +182,23 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     const refused = await identify(ADA)
     // 44 are owed, and one more is needed.
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '45'])
+  })
+
+  it('lets the bucket owe a token for each 32 KiB of the answer to a read beyond 8 KiB', async () => {
+    const seen = { firstSeenAt: INSTANT, lastSeenAt: INSTANT }
+    const user = { userId: randomUUID(), userName: 'ada', country: null, device: {}, ...seen, events: {}, segments: [] }
+    const { url, stop } = await startService({
+      [INTERNAL_ROUTES.readUser]: async () => ({ ...user, traits: { note: 'x'.repeat(100_000) } }),
+      [INTERNAL_ROUTES.readQueue]: async () => ({ waiting: [] }),
+    })
+    onTestFinished(stop)
+    const services = { userProjector: url, formTriggerEvaluator: url }
+    const { get } = await start({ ...limits({ perSecond: 1, burst: 3 }), services })
+    const read = await get('/v2/admin/users/ada')
+    expect([read.status, read.headers['ratelimit']]).toEqual([200, '"admin";r=2;t=1'])
+    const refused = await get('/v2/admin/users/ada')
+    // Two were left, three are owed. So one is missing, and one more is needed.
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '2'])
   })
 
   it('follows the workspace with the next request', async () => {

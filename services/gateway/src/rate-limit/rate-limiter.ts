@@ -10,7 +10,7 @@ export interface RateLimitVerdict {
 
 /** What a request that costs more than one token takes at once, or not at all, after its first. */
 export interface BatchTokens {
-  /** Must be in the bucket. */
+  /** Must be in the bucket. 0: what is owed is owed in any case. */
   readonly need: number
   /** Taken besides, in it or not: the bucket owes them, and no token comes before it has been refilled by as many. `-need`: nothing is taken. */
   readonly owed: number

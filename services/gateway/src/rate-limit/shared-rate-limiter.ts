@@ -100,12 +100,15 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   function tell(isAllowed: boolean, need = 1): RateLimitVerdict {
     return verdictOf(isAllowed, Math.min(limit.burst, tokens() + leased), limit, need)
   }
+  function mayHave(need: number): boolean {
+    return need === 0 || tokens() + leased >= need
+  }
   function takeLeased(): RateLimitVerdict {
     leased -= 1
     return tell(true)
   }
   function takeWithoutRedis({ need, owed }: BatchTokens, needAgain: number): RateLimitVerdict {
-    if (tokens() < need) return tell(false, needAgain)
+    if (need > 0 && tokens() < need) return tell(false, needAgain)
     known = { ...known, level: known.level + need + owed }
     return tell(true)
   }
@@ -150,7 +153,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   async function takeBatch({ need, owed }: BatchTokens): Promise<RateLimitVerdict> {
     // Whoever comes again takes a first token again.
     const needAgain = need + 1
-    for (let calls = 0; calls < MAX_CALLS && tokens() + leased >= need; calls += 1) {
+    for (let calls = 0; calls < MAX_CALLS && mayHave(need); calls += 1) {
       const batch: WaitingBatch = { need, owed }
       batches.push(batch)
       let lease = await (asking ??= ask())

@@ -110,6 +110,13 @@ describe('a request that costs several tokens', () => {
     expect(verdicts).toContain(true)
   })
 
+  it('is owed in any case where it needs none', async () => {
+    const limit = { perSecond: 1, burst: 4 }
+    const { take } = startBucket(limit)
+    for (const owed of [5, 6]) expect(await take(limit, { need: 0, owed })).toMatchObject({ isAllowed: true })
+    expect(await take()).toMatchObject({ isAllowed: false, moreInSeconds: 5 + 6 - 4 + 1 })
+  })
+
   it('passes when it said: with the first token, which is taken again', async () => {
     const limits = fc.record({ perMinute: fc.integer({ min: 1, max: 300 }), burst: fc.integer({ min: 1, max: 9 }) })
     const prices = fc.integer({ min: 2, max: 30 })

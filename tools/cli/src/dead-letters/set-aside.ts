@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Query, queryOn } from '@nextvisit/database'
-import { askToSetAside, findLetterAt, type HaltedPlace } from '@nextvisit/projection'
+import { askToSetAside, type LetterPlace, readDeadLetterAt } from '@nextvisit/projection'
 import type { Environment } from '@nextvisit/service-kit'
 import { operatingUser } from '../config.ts'
 import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'
@@ -50,11 +50,11 @@ export async function setAsideRecord(
   })
 }
 
-async function awaitLetter(query: Query, place: HaltedPlace): Promise<string | undefined> {
+async function awaitLetter(query: Query, place: LetterPlace): Promise<string | undefined> {
   const giveUpAt = performance.now() + WAIT_MS
   for (;;) {
-    const letter = await findLetterAt(query, place)
-    if (letter !== undefined || performance.now() > giveUpAt) return letter
+    const letter = await readDeadLetterAt(query, place)
+    if (letter || performance.now() > giveUpAt) return letter?.id
     await sleep(LOOK_EVERY_MS)
   }
 }

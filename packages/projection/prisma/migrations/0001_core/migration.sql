@@ -60,8 +60,8 @@ CREATE TABLE dead_letters (
 CREATE INDEX dead_letters_to_retry ON dead_letters (partition, "offset") WHERE state = 'retry';
 -- Letters that somebody has to look at, by their cause.
 CREATE INDEX dead_letters_open ON dead_letters (projection, hashtextextended(reason, 0), id) WHERE state IN ('dead', 'retry');
--- What became of the letters of one decision.
-CREATE INDEX dead_letters_decided ON dead_letters (decided_at) WHERE decided_at IS NOT NULL;
+-- What became of the letters of one decision; and those that were decided last.
+CREATE INDEX dead_letters_decided ON dead_letters (decided_at, id) WHERE decided_at IS NOT NULL;
 
 -- Partitions that stand still, and why: for `nextvisit status`. The process that owns the partition writes them. An alarm
 -- counts only while its "offset" is not below the checkpoint, so the commit that passes the offset ends it.

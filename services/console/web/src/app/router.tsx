@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, retainSearchParams } from '@tanstack/react-router'
 import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { Catalog } from '../catalog/catalog.tsx'
+import { DecidedLetters } from '../dead-letters/decided-letters.tsx'
 import { Letter } from '../dead-letters/letter.tsx'
 import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
 import { Form } from '../forms/form.tsx'
@@ -160,7 +161,10 @@ const operations = createRoute({
   getParentRoute: () => root,
   path: '/operations',
   component: Operations,
-  validateSearch: (search): { readonly consumer?: string | undefined } => ({ consumer: text(search['consumer']) }),
+  validateSearch: (search): { readonly consumer?: string | undefined; readonly partitions?: 'all' | undefined } => ({
+    consumer: text(search['consumer']),
+    partitions: search['partitions'] === 'all' ? 'all' : undefined,
+  }),
 })
 
 const catalog = createRoute({
@@ -188,6 +192,13 @@ const letter = createRoute({
   path: '/operations/$consumer/dead-letters/$id',
   component: Letter,
   validateSearch: (search): { readonly decision?: string | undefined } => ({ decision: text(search['decision']) }),
+})
+
+const decidedLetters = createRoute({
+  getParentRoute: () => root,
+  path: '/operations/$consumer/decided-letters',
+  component: DecidedLetters,
+  validateSearch: (search): { readonly after?: string | undefined } => ({ after: text(search['after']) }),
 })
 
 const replay = createRoute({
@@ -226,6 +237,7 @@ export const router = createRouter({
     operations,
     catalog,
     lettersOfCause,
+    decidedLetters,
     letter,
     replay,
     tryIt,

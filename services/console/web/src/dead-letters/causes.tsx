@@ -13,13 +13,14 @@ export interface DeadLetterCausesProps {
 /** Dead letters of a consumer by cause. */
 export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
   if (groups.length === 0)
-    return <EmptyCard title="Dead letters">There are none: {service} could read every record.</EmptyCard>
+    return (
+      <EmptyCard title="Dead letters">
+        {service} has none that wait for a decision. <DecidedLink service={service} />
+      </EmptyCard>
+    )
   return (
     <>
-      <TableCard
-        title="Dead letters"
-        columns={['Cause', right('Dead'), right('To retry'), 'Oldest record', 'Newest record']}
-      >
+      <TableCard title="Dead letters" columns={['Cause', right('Dead'), right('To retry'), 'Records']}>
         {groups.map(({ cause, causeId, dead, toRetry, oldest, newest }) => (
           <tr key={causeId}>
             <th scope="row" className="value">
@@ -31,16 +32,32 @@ export function DeadLetterCauses({ service, groups }: DeadLetterCausesProps) {
             <td className="right num">{figure(toRetry)}</td>
             <td>
               <Time at={oldest} />
-            </td>
-            <td>
-              <Time at={newest} />
+              {newest !== oldest && (
+                <>
+                  {' '}
+                  to <Time at={newest} />
+                </>
+              )}
             </td>
           </tr>
         ))}
       </TableCard>
       <p className="quiet hint">
-        A cause leads to its records, and to what can be done. Runbook: <code>docs/runbooks/dead-letters.md</code>
+        A cause leads to its records, and to what can be done. <DecidedLink service={service} /> Runbook:{' '}
+        <code>docs/runbooks/dead-letters.md</code>
       </p>
+    </>
+  )
+}
+
+function DecidedLink({ service }: Pick<DeadLetterCausesProps, 'service'>) {
+  return (
+    <>
+      Decided before:{' '}
+      <Link to="/operations/$consumer/decided-letters" params={{ consumer: service }}>
+        retried and discarded letters
+      </Link>
+      .
     </>
   )
 }

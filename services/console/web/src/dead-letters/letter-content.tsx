@@ -1,5 +1,6 @@
 import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
 import { indentJson } from '../../../src/dead-letters/indent-json.ts'
+import { RecordUser } from './record-user.tsx'
 import { NamedRow } from '../parts/named-row.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
@@ -22,7 +23,7 @@ export function LetterContent({ path, name, letter: { content, valueBytes } }: L
     <>
       <TableCard title="Key and headers">
         <NamedRow name="key" kind="value">
-          {content.key === null ? 'none' : <code>{content.key.text}</code>}
+          {content.key === null ? 'none' : <code>{content.key.text}</code>} <RecordUser content={content} />
         </NamedRow>
         {content.headers.map((header) => (
           <NamedRow key={header.name} name={header.name} kind="value">

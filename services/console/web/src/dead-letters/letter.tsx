@@ -9,8 +9,9 @@ import { WithAnswer } from '../parts/with-answer.tsx'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
 import { LetterContent } from './letter-content.tsx'
-import { LetterState } from './letter-state.tsx'
+import { LastDecision, LetterState } from './letter-state.tsx'
 import { LettersHead } from './letters-head.tsx'
+import { SameRecord } from './same-record.tsx'
 
 const ROUTE = '/operations/$consumer/dead-letters/$id'
 
@@ -36,6 +37,7 @@ export function Letter() {
         {(letter) => (
           <>
             <About letter={letter} />
+            <SameRecord consumer={consumer} letter={letter} />
             <LetterContent path={path} name={`${consumer}/${id}`} letter={letter} />
           </>
         )}
@@ -45,7 +47,7 @@ export function Letter() {
 }
 
 function About({ letter }: { readonly letter: LetterAnswer }) {
-  const { state, cause, topic, partition, offset, recordTime, deadAt, serviceVersion, decidedBy, decidedAt } = letter
+  const { state, cause, topic, partition, offset, recordTime, deadAt, serviceVersion } = letter
   return (
     <TableCard title="What happened">
       <NamedRow name="Cause" kind="value">
@@ -64,13 +66,8 @@ function About({ letter }: { readonly letter: LetterAnswer }) {
         <Time at={deadAt} />
       </NamedRow>
       <NamedRow name="Tried last by">version {serviceVersion} of the consumer</NamedRow>
-      <NamedRow name="Decided by">
-        {decidedBy === null ? 'nobody yet' : decidedBy}
-        {decidedAt !== null && (
-          <>
-            , <Time at={decidedAt} />
-          </>
-        )}
+      <NamedRow name="Last decision">
+        <LastDecision {...letter} />
       </NamedRow>
     </TableCard>
   )

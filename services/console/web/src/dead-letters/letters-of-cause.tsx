@@ -3,6 +3,7 @@ import { Link, useParams, useSearch } from '@tanstack/react-router'
 import type { LetterLine, LettersAnswer } from '../../../src/api/dead-letters.ts'
 import { getFrom } from '../app/call-api.ts'
 import { useConsumers } from '../operations/use-consumers.ts'
+import { figure } from '../parts/figures.ts'
 import { EmptyNote } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
@@ -50,11 +51,16 @@ export function LettersOfCause() {
           ) : (
             <EmptyNote>
               No dead letter of {consumer} with this cause waits any more: they were folded, discarded, or are dead for
-              another cause. Operations shows what is left.
+              another cause. See{' '}
+              <Link to="/operations/$consumer/decided-letters" params={{ consumer }}>
+                retried and discarded letters
+              </Link>
+              .
             </EmptyNote>
           )
         }
       </WithAnswer>
+      <SameCause consumer={consumer} causeId={causeId} />
       <p className="quiet hint">
         Retry them once the cause is mended, for example when a {consumer} that can read them is deployed. Discard what
         is no record of Nextvisit. Runbook: <code>docs/runbooks/dead-letters.md</code>
@@ -74,6 +80,30 @@ export function LettersOfCause() {
         )}
       </nav>
     </>
+  )
+}
+
+/** The same letters elsewhere: what one consumer cannot read, the others often cannot read, either. */
+function SameCause({ consumer, causeId }: { readonly consumer: string; readonly causeId: string }) {
+  const others = (useConsumers().data?.consumers ?? []).flatMap(({ service, deadLetters }) => {
+    const group = deadLetters?.find((one) => one.causeId === causeId)
+    return group && service !== consumer ? [{ service, letters: group.dead + group.toRetry }] : []
+  })
+  if (others.length === 0) return null
+  return (
+    <section className="card decision" aria-label="The same cause in other consumers">
+      <p>Each consumer keeps letters of its own, so each is decided separately. The same cause is in:</p>
+      <ul className="causes">
+        {others.map(({ service, letters }) => (
+          <li key={service}>
+            <Link to={ROUTE} params={{ consumer: service }} search={{ cause: causeId }}>
+              {service}
+            </Link>
+            , {figure(letters)} {letters === 1 ? 'letter' : 'letters'}
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 

@@ -2,11 +2,13 @@ import { Link, useSearch } from '@tanstack/react-router'
 import type { ConsumerOperations } from '../../../src/api/operations.ts'
 import { DeadLetterCauses } from '../dead-letters/causes.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { Mark } from '../parts/mark.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { Partitions } from './partitions.tsx'
+import { isWell, Partitions } from './partitions.tsx'
 import { Sections } from './sections.tsx'
 import { useConsumers } from './use-consumers.ts'
+import { WellPartitions } from './well-partitions.tsx'
 
 /** The partitions of one consumer: owner, checkpoint, lag, alarms. And its dead letters. */
 export function Operations() {
@@ -36,7 +38,7 @@ function Consumers({ consumers, chosen }: ConsumersProps) {
           <Link
             key={consumer.service}
             to="/operations"
-            search={{ consumer: consumer.service }}
+            search={(now) => ({ ...now, consumer: consumer.service })}
             aria-current={consumer === shown ? 'page' : undefined}
           >
             {consumer.service} <Trouble consumer={consumer} />
@@ -49,34 +51,65 @@ function Consumers({ consumers, chosen }: ConsumersProps) {
 }
 
 /** How much of a consumer needs a look. */
-function Trouble({ consumer: { answering, partitions, deadLetters } }: { readonly consumer: ConsumerOperations }) {
-  if (answering === 0) return <span className="pill expired">no answer</span>
+function Trouble({
+  consumer: { silent, processes, partitions, deadLetters },
+}: {
+  readonly consumer: ConsumerOperations
+}) {
+  if (silent.length === processes) return <span className="pill expired">no answer</span>
   const alarms = partitions.filter((partition) => partition.alarms.length > 0).length
   const letters = (deadLetters ?? []).reduce((sum, { dead }) => sum + dead, 0)
   if (alarms + letters === 0) return null
   return <span className="pill expired">{alarms + letters}</span>
 }
 
+/** What needs a person comes first. */
 function Consumer({ consumer }: { readonly consumer: ConsumerOperations }) {
-  const { service, answering, processes, partitions, deadLetters } = consumer
-  if (answering === 0) {
-    return (
-      <EmptyNote>
-        None of {processes === 1 ? 'the one process' : `the ${processes} processes`} of {service} answers. Start it, or
-        end the process that hangs, so that it is started again. Runbook: docs/runbooks/lag.md
-      </EmptyNote>
-    )
-  }
+  const { service, silent, processes, partitions, deadLetters } = consumer
+  const well = partitions.filter(isWell)
   return (
     <>
-      <Partitions service={service} partitions={partitions} />
-      {deadLetters === null ? (
-        <EmptyCard title="Dead letters">
-          {service} did not count its dead letters in time. This page asks again; the Overview shows how many there are.
-        </EmptyCard>
-      ) : (
-        <DeadLetterCauses service={service} groups={deadLetters} />
+      {silent.length > 0 && <Silent service={service} silent={silent} processes={processes} />}
+      {silent.length < processes && (
+        <>
+          {well.length < partitions.length && (
+            <Partitions
+              title="Partitions that need a look"
+              service={service}
+              partitions={partitions.filter((line) => !isWell(line))}
+            />
+          )}
+          {deadLetters === null ? (
+            <EmptyCard title="Dead letters">
+              {service} did not count its dead letters in time. This page asks again; the Overview shows how many there
+              are.
+            </EmptyCard>
+          ) : (
+            <DeadLetterCauses service={service} groups={deadLetters} />
+          )}
+          {well.length > 0 && <WellPartitions service={service} partitions={well} of={partitions.length} />}
+        </>
       )}
     </>
+  )
+}
+
+interface SilentProps extends Pick<ConsumerOperations, 'service' | 'silent' | 'processes'> {}
+
+function Silent({ service, silent, processes }: SilentProps) {
+  const isAll = silent.length === processes
+  return (
+    <section className={`findings ${isAll ? 'critical' : 'warning'}`} aria-label="No answer">
+      <p>
+        <Mark kind={isAll ? 'critical' : 'warning'} />
+        <span>
+          {isAll
+            ? `${service} does not answer`
+            : `${silent.length} of ${processes} processes of ${service} do not answer`}
+          : {silent.join(', ')}. Start what is stopped; end what hangs, so that it is started again. Runbook:{' '}
+          <code>docs/runbooks/lag.md</code>
+        </span>
+      </p>
+    </section>
   )
 }

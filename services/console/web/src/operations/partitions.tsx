@@ -7,15 +7,16 @@ import { Time } from '../parts/time.tsx'
 import { SetAside } from './set-aside.tsx'
 
 export interface PartitionsProps {
+  readonly title: string
   readonly service: string
   readonly partitions: readonly PartitionLine[]
 }
 
-/** Every partition with its owner, also those that nobody owns. */
-export function Partitions({ service, partitions }: PartitionsProps) {
+/** Partitions with their owners, also those that nobody owns. */
+export function Partitions({ title, service, partitions }: PartitionsProps) {
   return (
     <TableCard
-      title="Partitions of user-events"
+      title={title}
       columns={[right('Partition'), 'State', 'Owner', right('Checkpoint'), right('Records waiting'), right('Behind')]}
     >
       {partitions.map((line) => (
@@ -50,6 +51,11 @@ function State({ line }: { readonly line: PartitionLine }) {
       ))}
     </>
   )
+}
+
+/** Whether nobody has to look at a partition. */
+export function isWell(line: PartitionLine): boolean {
+  return stateOf(line).kind === 'good'
 }
 
 function stateOf({ owner, alarms, lagSeconds }: PartitionLine): { readonly kind: MarkKind; readonly label: string } {

@@ -1,4 +1,5 @@
-import type { ReplayAnswer, ReplayResult } from '../../../src/api/replay.ts'
+import { useEffect, useRef } from 'react'
+import type { ReplayResult } from '../../../src/api/replay.ts'
 import { RunFailure, RunProgress, RunTimes } from '../parts/command-run.tsx'
 import { ErrorNote } from '../parts/notes.tsx'
 import { Mark } from '../parts/mark.tsx'
@@ -6,8 +7,9 @@ import { milliseconds } from '../parts/figures.ts'
 import { Time } from '../parts/time.tsx'
 import { isRunning, useStopCommand } from '../parts/use-command.ts'
 import { Comparison } from './comparison.tsx'
+import { canSwap, differingTables, type Run } from './runs.ts'
+import { Swap } from './swap.tsx'
 
-export type Run = NonNullable<ReplayAnswer['run']>
 type Step = ReplayResult['step']
 
 const DOING: Readonly<Record<Step, string>> = {
@@ -30,12 +32,19 @@ const NAMES: Readonly<Record<Step, string>> = {
 }
 
 /** A replay as it goes, or as it ended. */
-export function ReplayRun({ run, mayStop }: { readonly run: Run; readonly mayStop: boolean }) {
+export function ReplayRun({ run, mayStart }: { readonly run: Run; readonly mayStart: boolean }) {
   const stop = useStopCommand('replay')
-  const { service, goal, step, failure, records, resumedFrom, isPaused, tables, outcome } = run
+  const { service, goal, step, failure, records, resumedFrom, isPaused, tables, outcome, startedAt } = run
+  // The button that started it may be gone: whoever uses a keyboard goes on from here.
+  const section = useRef<HTMLElement>(null)
+  const shown = useRef(startedAt)
+  useEffect(() => {
+    if (shown.current !== startedAt && document.activeElement === document.body) section.current?.focus()
+    shown.current = startedAt
+  }, [startedAt])
   return (
     <>
-      <section className="card run" aria-labelledby="run">
+      <section className="card run" aria-labelledby="run" ref={section} tabIndex={-1}>
         <h2 id="run">
           {goal === 'compare' ? 'Comparison' : 'Swap'} of {service}
         </h2>
@@ -51,12 +60,17 @@ export function ReplayRun({ run, mayStop }: { readonly run: Run; readonly maySto
             run={run}
             doing={isPaused ? 'Postgres is unavailable or busy; trying again' : DOING[step]}
             total={records}
-            onStop={mayStop ? () => stop.mutate() : undefined}
+            onStop={mayStart ? () => stop.mutate() : undefined}
           />
         )}
         {stop.error && <ErrorNote error={stop.error} />}
         {failure && <RunFailure failure={failure}>{advice(run)}</RunFailure>}
         <Outcome run={run} />
+        {mayStart && canSwap(run) && (
+          <div className="actions">
+            <Swap key={startedAt} run={run} />
+          </div>
+        )}
       </section>
       {tables && <Comparison tables={tables} />}
     </>
@@ -104,7 +118,12 @@ function Outcome({ run: { outcome, tables } }: { readonly run: Run }) {
         {found} Swapped; folds waited {milliseconds(outcome.lockedMs)}.
       </p>
     )
-  if (outcome.isEqual) return <p className="findings good">{found} There is nothing to mend.</p>
+  if (outcome.isEqual)
+    return (
+      <p className="findings good">
+        {found} There is nothing to mend, and no need to swap: the same rows would come back, in newly written tables.
+      </p>
+    )
   return (
     <p className="findings warning">
       {found} {outcome.outcome === 'refused' && 'So nothing was swapped. '}
@@ -117,8 +136,4 @@ function Outcome({ run: { outcome, tables } }: { readonly run: Run }) {
 function differ(tables: Run['tables']): string {
   const count = differingTables(tables)
   return count === 1 ? '1 table differs.' : `${count} tables differ.`
-}
-
-export function differingTables(tables: Run['tables']): number {
-  return (tables ?? []).filter(({ onlyLive, onlyRebuilt }) => onlyLive + onlyRebuilt > 0).length
 }

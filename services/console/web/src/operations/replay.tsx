@@ -7,8 +7,8 @@ import { WithAnswer } from '../parts/with-answer.tsx'
 import { isRunning, useCommand, useStartCommand } from '../parts/use-command.ts'
 import { withoutReload } from '../parts/without-reload.ts'
 import { ReplayRun } from './replay-run.tsx'
+import { needsRestart } from './runs.ts'
 import { Sections } from './sections.tsx'
-import { needsRestart, SwapForm } from './swap-form.tsx'
 
 /** Rebuild a consumer's read models beside the live ones, compare, and swap them. */
 export function Replay() {
@@ -37,16 +37,14 @@ interface ContentProps {
 function Content({ answer, isOperator }: ContentProps) {
   const { run, obstacle } = answer
   const mayStart = isOperator && obstacle === null
-  const canSwap = run !== null && run.endedAt !== null && (run.goal === 'swap' || run.outcome !== null)
   return (
     <>
       <Start answer={answer} isOperator={isOperator} />
       {run ? (
-        <ReplayRun run={run} mayStop={mayStart} />
+        <ReplayRun run={run} mayStart={mayStart} />
       ) : (
         obstacle === null && <EmptyNote>No replay was started here since this console runs.</EmptyNote>
       )}
-      {run && mayStart && canSwap && run.outcome?.outcome !== 'swapped' && <SwapForm key={run.startedAt} run={run} />}
     </>
   )
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useRef, useState } from 'react'
+import { type ReactNode, type SyntheticEvent, useId, useRef, useState } from 'react'
 import { ErrorNote } from './notes.tsx'
 
 export interface ActionDialogProps {
@@ -7,7 +7,7 @@ export interface ActionDialogProps {
   /** Of the button that does it; as a question it is the dialog's title. */
   readonly action: string
   readonly isDanger?: boolean
-  /** What happens then, and how it can be undone. */
+  /** What happens then, and how it can be undone. The browser asks for a field that is required. */
   readonly children: ReactNode
   readonly onConfirm: () => Promise<unknown>
 }
@@ -20,7 +20,8 @@ export function ActionDialog({ label, action, isDanger = false, children, onConf
   const [isPending, setPending] = useState(false)
   const close = () => dialog.current?.close()
 
-  async function confirm(): Promise<void> {
+  async function confirm(event: SyntheticEvent): Promise<void> {
+    event.preventDefault()
     setPending(true)
     setError(undefined)
     try {
@@ -45,24 +46,21 @@ export function ActionDialog({ label, action, isDanger = false, children, onConf
         aria-describedby={text}
         onClose={() => setError(undefined)}
       >
-        <h2 id={title}>{action}?</h2>
-        <div id={text} className="text">
-          {children}
-        </div>
-        {error && <ErrorNote error={error} />}
-        <div className="actions">
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-          <button
-            type="button"
-            className={isDanger ? 'danger' : 'primary'}
-            disabled={isPending}
-            onClick={() => void confirm()}
-          >
-            {isPending ? 'Working …' : action}
-          </button>
-        </div>
+        <form onSubmit={(event) => void confirm(event)}>
+          <h2 id={title}>{action}?</h2>
+          <div id={text} className="text">
+            {children}
+          </div>
+          {error && <ErrorNote error={error} />}
+          <div className="actions">
+            <button type="button" onClick={close}>
+              Cancel
+            </button>
+            <button type="submit" className={isDanger ? 'danger' : 'primary'} disabled={isPending}>
+              {isPending ? 'Working …' : action}
+            </button>
+          </div>
+        </form>
       </dialog>
     </>
   )

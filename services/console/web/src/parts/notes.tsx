@@ -16,7 +16,11 @@ export function ErrorNote({ error, onRetry }: { readonly error: Error; readonly 
 
 /** A list with nothing in it says what would be there. */
 export function EmptyNote({ children }: { readonly children: ReactNode }) {
-  return <p className="note empty">{children}</p>
+  return (
+    <p className="note empty">
+      <span>{children}</span>
+    </p>
+  )
 }
 
 export function Loading({ what }: { readonly what: string }) {

@@ -18,12 +18,12 @@ export interface WithProjectProps {
   readonly children: (project: ChosenProject) => ReactNode
 }
 
+/** What `useQuery` asks to know the projects. */
+export const PROJECTS = { queryKey: ['projects'], queryFn: () => getFrom<ProjectsAnswer>('projects') }
+
 /** What a screen shows of one project, once the projects are known. */
 export function WithProject({ chosen, children }: WithProjectProps) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['projects'],
-    queryFn: () => getFrom<ProjectsAnswer>('projects'),
-  })
+  const { data, error, refetch } = useQuery(PROJECTS)
   if (!data) return error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the projects" />
   const names = data.projects.map(({ organization, project }) => `${organization}/${project}`)
   const index = Math.max(0, names.indexOf(chosen ?? ''))

@@ -1,0 +1,29 @@
+import type { LetterAnswer } from '../api/dead-letters.ts'
+import type { ProjectsAnswer } from '../api/session.ts'
+import type { UserPath } from '../api/users.ts'
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/**
+ * The user that a record is about; undefined: it does not say. Its key is the userId. The value names the project; where it
+ * names none, it is the only one that there is.
+ */
+export function userOfRecord(
+  { key, value }: Pick<NonNullable<LetterAnswer['content']>, 'key' | 'value'>,
+  projects: ProjectsAnswer['projects'],
+): UserPath | undefined {
+  const userId = key?.text ?? ''
+  if (!UUID.test(userId)) return undefined
+  const { organization, project } = membersOf(value)
+  const isNamed = organization !== undefined || project !== undefined
+  const [place, ...others] = isNamed
+    ? projects.filter((one) => one.organization === organization && one.project === project)
+    : projects
+  return place && others.length === 0 ? { ...place, userId } : undefined
+}
+
+function membersOf(value: NonNullable<LetterAnswer['content']>['value']): Readonly<Record<string, unknown>> {
+  if (value?.form !== 'json' || value.isCut) return {}
+  const json: unknown = JSON.parse(value.text)
+  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {}
+}

@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { LetterLine, LettersOfRecord } from '../../../src/api/dead-letters.ts'
+import { getFrom } from '../app/call-api.ts'
+import { TableCard } from '../parts/table-card.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
+import { LastDecision, LetterState } from './letter-state.tsx'
+
+/** To read them again after a decision. */
+export const LETTERS_OF_RECORD = ['letters-of-record']
+
+export interface SameRecordProps {
+  readonly consumer: string
+  readonly letter: LetterLine
+}
+
+/** What the other consumers made of the record. Each keeps a letter of its own, which is decided separately. */
+export function SameRecord({ consumer, letter: { topic, partition, offset } }: SameRecordProps) {
+  const query = useQuery({
+    queryKey: [...LETTERS_OF_RECORD, topic, partition, offset],
+    queryFn: () => getFrom<LettersOfRecord>(`records/${topic}/${partition}/${offset}/dead-letters`),
+  })
+  return (
+    <WithAnswer query={query} what="what other consumers made of the record">
+      {({ consumers }) => (
+        <TableCard title="The same record in other consumers" columns={['Letter', 'State', 'Decision', 'Cause']}>
+          {consumers
+            .filter(({ service }) => service !== consumer)
+            .map((other) => (
+              <Other key={other.service} other={other} />
+            ))}
+        </TableCard>
+      )}
+    </WithAnswer>
+  )
+}
+
+function Other({ other: { service, isAnswering, letter } }: { readonly other: LettersOfRecord['consumers'][number] }) {
+  if (!letter)
+    return (
+      <tr>
+        <th scope="row">{service}</th>
+        <td colSpan={3}>
+          {isAnswering ? 'no letter: it could read the record, or has not come to it' : 'does not answer'}
+        </td>
+      </tr>
+    )
+  return (
+    <tr>
+      <th scope="row">
+        <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer: service, id: letter.id }}>
+          {service}/{letter.id}
+        </Link>
+      </th>
+      <td>
+        <LetterState state={letter.state} />
+      </td>
+      <td>
+        <LastDecision {...letter} />
+      </td>
+      <td className="value">{letter.cause}</td>
+    </tr>
+  )
+}
