@@ -48,7 +48,7 @@ export function describeConsoleForms(): void {
     expect(Number(await funnel.locator('.count').textContent())).toBeGreaterThanOrEqual(2)
     await page.getByRole('row').filter({ hasText: 'the user was not in the audience' }).waitFor()
     await page.getByText('event checkout_completed', { exact: true }).waitFor()
-    await page.getByText('always per user').waitFor()
+    await page.getByText('whenever a trigger matches').waitFor()
     await page.getByText('Counted since').waitFor()
     expect(await faultsOf(page)).toEqual([])
     // The oldest first: the user of this test is the last.

@@ -9,7 +9,11 @@ export function formSettingsOf(
 ): FormAnswer['settings'] {
   return [
     ...(sample < 100 ? [{ name: 'Sample', words: `${sample} % of users` }] : []),
-    { name: 'Frequency', words: `${frequencyInWords(frequency.repeat)} per user` },
+    {
+      name: 'Frequency',
+      words:
+        frequency.repeat === 'always' ? 'whenever a trigger matches' : `${frequencyInWords(frequency.repeat)} per user`,
+    },
     ...(durationMs(formCooldown) > 0
       ? [{ name: 'Cooldown', words: cooldown.ignore ? 'ignored' : `${formCooldown} after any form was shown` }]
       : []),

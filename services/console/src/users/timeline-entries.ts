@@ -79,7 +79,7 @@ function factEntriesOf({ facts, formFacts, forms, config, request, mask }: Timel
         ...replaced.map(({ formId, at, requestId }) =>
           instantDetail(
             `form ${formId}`,
-            `a later decision, at ${at} for request ${requestId}, has replaced the one for this request`,
+            `only the last decision is kept, which is a later one: at ${at}, for request ${requestId}`,
           ),
         ),
         ...entry.details,

@@ -207,7 +207,7 @@ describe('timelineEntriesOf', () => {
 
     it('says that a later decision has replaced its own', () => {
       expect(detailsWith({})).toEqual([
-        `a later decision, at ${later.at} for request ${OTHER_REQUEST}, has replaced the one for this request`,
+        `only the last decision is kept, which is a later one: at ${later.at}, for request ${OTHER_REQUEST}`,
       ])
     })
 
