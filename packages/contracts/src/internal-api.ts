@@ -29,6 +29,8 @@ export const INTERNAL_ROUTES = {
   readQueue: '/internal/queue/read',
   /** form-trigger-evaluator: why forms did, or did not, reach a user, `POST` with {@link UserQuery}; 404 where nobody has identified them. */
   readForms: '/internal/forms/read',
+  /** form-trigger-evaluator: how often what these triggers count has happened to a user, `POST` with `TriggerCountsQuery`. */
+  readTriggerCounts: '/internal/triggers/counts/read',
   /** form-trigger-evaluator: what became of forms lately, as this process alone has counted it, `POST` with `FormStepsQuery`. */
   readFormSteps: '/internal/forms/steps/read',
   /** form-trigger-evaluator: how many of these forms are open, over all users, `POST` with `OpenCountsQuery`. */

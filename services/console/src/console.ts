@@ -64,10 +64,11 @@ export async function createConsole(parts: ConsoleParts) {
   const users = createUsers({ connection, services, token, partitionCount })
   const consumers = targets.filter(({ service }) => service !== 'gateway')
   const askConsumers = createAskConsumers({ targets: consumers, token })
+  const readRefusals = createReadRefusals(services.gateway, token)
   const feed = createLiveFeed({
     connection,
     readProgress: async () => progressOf(await askConsumers()),
-    readRefusals: createReadRefusals(services.gateway, token),
+    readRefusals,
     nowMs,
     logger,
   })
@@ -85,7 +86,7 @@ export async function createConsole(parts: ConsoleParts) {
       ...createDeadLetterRoutes(deadLetters, logger),
       createCatalogRoute(createRevisions(connection)),
       ...commands.routes,
-      ...createUserRoutes({ catalog, users }),
+      ...createUserRoutes({ catalog, users, readRefusals, nowMs }),
       ...createFormRoutes({ catalog, forms, nowMs }),
       ...createSegmentRoutes({ catalog, segments }),
       ...createRegistryRoutes({ catalog, services, token, nowMs }),

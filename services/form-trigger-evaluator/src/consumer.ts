@@ -1,6 +1,13 @@
 import path from 'node:path'
 import { defineConsumer } from '@nextvisit/consumer'
-import { FormStepsQuery, INTERNAL_ROUTES, OpenCountsQuery, OpenRowsQuery, UserQuery } from '@nextvisit/contracts'
+import {
+  FormStepsQuery,
+  INTERNAL_ROUTES,
+  OpenCountsQuery,
+  OpenRowsQuery,
+  TriggerCountsQuery,
+  UserQuery,
+} from '@nextvisit/contracts'
 import { partitionForKey } from '@nextvisit/log'
 import { catchUp } from '@nextvisit/projection'
 import { behind, internalRoute, notFound } from '@nextvisit/service-kit'
@@ -10,6 +17,7 @@ import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { createQueueProjection } from './queue-projection.ts'
 import { readForms, readQueue } from './read-forms.ts'
 import { readOpenCounts, readOpenRows } from './read-open-rows.ts'
+import { readTriggerCounts } from './read-trigger-counts.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
 
 /** Decides which forms reach a user, and when. */
@@ -57,6 +65,9 @@ export const formTriggerEvaluator = defineConsumer({
     // For people who look: no caller waits for the latest record here.
     internalRoute(INTERNAL_ROUTES.readOpenCounts, OpenCountsQuery, (query) => readOpenCounts(parts.readDb, query)),
     internalRoute(INTERNAL_ROUTES.readOpenRows, OpenRowsQuery, (query) => readOpenRows(parts.readDb, query)),
+    internalRoute(INTERNAL_ROUTES.readTriggerCounts, TriggerCountsQuery, (query) =>
+      readTriggerCounts(parts.readDb, query, Date.now()),
+    ),
     internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, context) => {
       const partitionsOf = (count: number) => [partitionForKey(query.userId, count)]
       // An older decision would be a wrong answer.

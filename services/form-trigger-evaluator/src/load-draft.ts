@@ -1,7 +1,7 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import type { CatalogProject } from '@nextvisit/catalog'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { compileForms, countKeysOf, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
+import { compileForms, countKeysOf, type EventHistory, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
 import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/projection'
 import { emptyDraft, type FormsDraft, newUser, projectOf, userKeyOf } from './forms-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
@@ -93,10 +93,19 @@ function putUser(draft: FormsDraft, found: JsonRow): void {
 }
 
 function putOccurrences(draft: FormsDraft, found: JsonRow): void {
-  const { slug, total, latestMs: latest, ...row } = eventOccurrences.parse(found)
-  const startedAt = msOf(row.sessionStartedAt)
-  const session = startedAt === undefined ? undefined : { startedAt, count: row.sessionCount }
-  draft.users.get(userKeyOf(row))?.events.set(slug, { total, latest, session })
+  const row = eventOccurrences.parse(found)
+  draft.users.get(userKeyOf(row))?.events.set(row.slug, toHistory(row))
+}
+
+/** A row as the rules count by it. */
+export function toHistory({
+  total,
+  latestMs: latest,
+  sessionStartedAt,
+  sessionCount: count,
+}: RowOf<typeof eventOccurrences>): EventHistory {
+  const startedAt = msOf(sessionStartedAt)
+  return { total, latest, session: startedAt === undefined ? undefined : { startedAt, count } }
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Trigger } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
 import { queuedIdOf, userIdOf } from '@nextvisit/domain'
@@ -5,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'v
 import { at, contextOf, MINUTE, nps, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
 import { readForms } from './read-forms.ts'
+import { readTriggerCounts } from './read-trigger-counts.ts'
 
 /** decisions.md, Beyond the document: why a form did, or did not, reach a user. */
 const ada = { organization: 'acme', project: 'shop', userId: userIdOf('acme', 'shop', 'ada') }
@@ -131,6 +133,25 @@ describe('why a form did, or did not, reach a user', () => {
     await given.fold(contextOf([nps]), identifyRequested({ ...forAda, received: at(MINUTE) }))
     expect((await readForms(given.prisma, ada))?.forms).toHaveLength(1)
     expect(await readForms(given.prisma, { ...ada, project: 'other' })).toBeUndefined()
+  })
+
+  it('is also how far the user is with a trigger that counts', async () => {
+    const triggers: Trigger[] = [
+      { event: 'Search Done', count: 2, within: '1d' },
+      { event: 'Search Done', count: 9 },
+      { event: 'Search Done', count: 2, since: 'session' },
+      { event: 'Misspelt' },
+      { visit: {} },
+    ]
+    const context = contextOf([{ ...nps, triggers }])
+    const searches = [0, 60 * MINUTE].map((after) =>
+      eventTracked({ ...forAda, slug: 'search_done', received: at(after), occurredAt: at(after) }),
+    )
+    await given.fold(context, identifyRequested(forAda), ...searches)
+    const countsAt = async (after: number) =>
+      (await readTriggerCounts(given.prisma, { ...ada, triggers: [...triggers] }, Date.parse(at(after)))).counts
+    expect(await countsAt(60 * MINUTE)).toEqual([2, 2, 0, 0, null])
+    expect(await countsAt(24 * 60 * MINUTE)).toEqual([1, 2, 0, 0, null])
   })
 
   it('shows decisions that were taken before gates were kept', async () => {

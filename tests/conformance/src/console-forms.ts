@@ -12,6 +12,16 @@ export function describeConsoleForms(): void {
     await page.getByRole('button', { name: 'Track' }).click()
     await page.getByText('No form was queued.').waitFor()
     expect(await faultsOf(page)).toEqual([])
+    // What was answered about one user does not stand beside another one's name.
+    await page.getByLabel('userName').fill('forms-nobody')
+    await page.getByText('No form was queued.').waitFor({ state: 'detached' })
+    expect(await page.getByRole('link', { name: 'Timeline of' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Track' }).click()
+    await page.getByText('Nobody has identified this user yet.').waitFor()
+    await page.getByLabel('userName').fill('forms-free')
+    await page.getByRole('button', { name: 'Visit' }).click()
+    await page.getByText('This visit gets no form.').waitFor()
+    await page.getByRole('button', { name: 'Track' }).click()
     await page.getByRole('link', { name: 'See why, form by form' }).click()
     await page.getByText('Not queued: the user was not in the audience.').waitFor()
     // Instants in our words stand as everywhere on the page.
@@ -38,12 +48,13 @@ export function describeConsoleForms(): void {
     expect(Number(await funnel.locator('.count').textContent())).toBeGreaterThanOrEqual(2)
     await page.getByRole('row').filter({ hasText: 'the user was not in the audience' }).waitFor()
     await page.getByText('event checkout_completed', { exact: true }).waitFor()
+    await page.getByText('whenever a trigger matches').waitFor()
     await page.getByText('Counted since').waitFor()
     expect(await faultsOf(page)).toEqual([])
     // The oldest first: the user of this test is the last.
     await page.getByRole('row').filter({ hasText: 'waiting' }).last().getByRole('link').click()
     await page.getByRole('heading', { name: 'forms-waits' }).waitFor()
-    await page.getByText('Queued: every gate passed.').waitFor()
+    await page.getByText("Queued: every gate passed. It waits for the user's next visit").waitFor()
     expect(page.url()).toContain('tab=forms')
   })
 
@@ -87,7 +98,7 @@ export function describeConsoleForms(): void {
   it('says plainly that nobody has identified a user, and where to look', async () => {
     const page = await signIn(theConsole().token)
     await find(page, 'never identified')
-    await page.getByText('Nobody has identified this user in the project demo/shop').waitFor()
+    await page.getByText('Nobody has identified “never identified” in the project demo/shop').waitFor()
     await page.getByRole('tab', { name: 'Profile' }).click()
     await page.getByText('There is no profile: nobody has identified this user.').waitFor()
     expect(await faultsOf(page)).toEqual([])

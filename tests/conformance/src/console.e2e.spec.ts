@@ -51,6 +51,11 @@ describe('the console', { timeout: 120_000 }, () => {
   it('shows the main job: an event, the form queued, why, the visit, the form delivered', async () => {
     const page = await signIn(theConsole().token)
     await tryAsUser(page, 'ada@example.com')
+    await page.getByRole('link', { name: 'Why, gate by gate' }).click()
+    await page.getByText('Waits for: event checkout_completed (0 so far)').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.goBack()
+    await page.getByLabel('userName').fill('ada@example.com')
     await page.getByRole('button', { name: 'Track' }).click()
     await page.getByText('"formsQueued": 1').waitFor()
     expect(await faultsOf(page)).toEqual([])
@@ -88,6 +93,12 @@ describe('the console', { timeout: 120_000 }, () => {
     const requestId = await page.locator('.entry.event code').textContent()
     await find(page, requestId ?? '')
     await page.getByRole('heading', { name: 'ada@example.com' }).waitFor()
+    expect(page.url()).toContain(`request=${requestId}`)
+    const marked = page.locator('.entry[aria-current]')
+    await expect
+      .poll(() => marked.locator('.title').allTextContents())
+      .toEqual([`Form ${FORM} queued`, 'Event Checkout Completed'])
+    expect(await faultsOf(page)).toEqual([])
     await page.getByRole('tab', { name: 'Profile' }).click()
     await page.getByRole('row', { name: 'plan pro' }).waitFor()
     expect(await faultsOf(page)).toEqual([])
@@ -126,8 +137,32 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(await page.locator('.entry').count()).toBe(200)
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('button', { name: 'Show older entries' }).click()
-    await page.getByText('Identified').waitFor()
+    const oldest = page.locator('.entry.identify')
+    const requestId = await oldest.locator('code').textContent()
     expect(await page.locator('.entry').count()).toBe(251)
+
+    // The request that somebody looks for is shown, however far back.
+    await find(page, requestId ?? '')
+    await page.locator('.entry.identify:focus').waitFor()
+  })
+
+  it('finds a request that was refused, and the user', async () => {
+    const page = await signIn(theConsole().token)
+    const { gatewayUrl, keys } = consoleStack()
+    const headers = { 'content-type': 'application/json', 'x-api-key': keys.admin }
+    const refused = await fetch(`${gatewayUrl}/v2/admin/track-event`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ userName: 'refused', eventName: 'Checkout Completed' }),
+    })
+    expect(refused.status).toBe(404)
+    const requestId = refused.headers.get('x-request-id') ?? ''
+    const kept = async () => (await fetch(`${gatewayUrl}/v2/admin/refusals`, { headers })).text()
+    await expect.poll(kept, { timeout: 30_000 }).toContain(requestId)
+    await find(page, requestId)
+    const marked = page.locator('.entry[aria-current] .title')
+    await expect.poll(() => marked.allTextContents()).toEqual([expect.stringContaining('Refused: ')])
+    expect(await faultsOf(page)).toEqual([])
   })
 
   it('shows a script in a userName as text', async () => {

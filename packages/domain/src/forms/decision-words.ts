@@ -25,7 +25,7 @@ const SENTENCES: { readonly [Gate in GateName]: (compared: Compared<Gate>) => st
   sample: ({ bucket, threshold }) =>
     bucket === null ? 'everybody' : `drew ${bucket} of 10000; in below ${threshold} (${threshold / 100} %)`,
   repeat: ({ rule, timesQueued, lastShownAt }) =>
-    `${inWords(rule)}; queued ${times(timesQueued)} before, last shown ${lastShownAt ?? 'never'}`,
+    `${frequencyInWords(rule)}; ${timesQueued === 0 ? 'not queued' : `queued ${times(timesQueued)}`} before, ${lastShownAt === null ? 'never shown yet' : `last shown ${lastShownAt}`}`,
   cooldown: ({ cooldownSeconds, lastShown }) => {
     if (cooldownSeconds === 0) return 'none'
     if (!lastShown) return `${cooldownSeconds} s since any form; none was shown before`
@@ -112,7 +112,7 @@ export function treeInWords(tree: Condition | PropertyCondition): string {
 }
 
 /** `{ every: 30d }` → `every 30d`. */
-function inWords(rule: Compared<'repeat'>['rule']): string {
+export function frequencyInWords(rule: Compared<'repeat'>['rule']): string {
   if (typeof rule === 'string') return rule
   return 'every' in rule ? `every ${rule.every}` : `at most ${times(rule.times)}`
 }

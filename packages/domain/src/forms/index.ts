@@ -12,5 +12,11 @@ export { namedFirst } from './named-first.ts'
 export { countsForOf } from './property-counts.ts'
 export * from './queue.ts'
 export * from './segments.ts'
-export { type CompiledTrigger, eventContextOf, type TriggerContext, visitContextOf } from './triggers.ts'
+export {
+  type CompiledTrigger,
+  compileTrigger,
+  eventContextOf,
+  type TriggerContext,
+  visitContextOf,
+} from './triggers.ts'
 export * from './user-state.ts'

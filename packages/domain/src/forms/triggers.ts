@@ -36,6 +36,9 @@ export function visitContextOf({ received }: IdentifyRequested, startsSession: b
   return { kind: 'visit', startsSession, received: momentOf(received) }
 }
 
+/** What triggers count by. */
+export type CountedActivity = Pick<UserState, 'events' | 'sessionStartedAt'>
+
 /** A trigger made ready. Levels, not edges: it matches whenever the count is reached, this occurrence included. */
 export interface CompiledTrigger {
   /** As the workspace file has it. */
@@ -45,6 +48,8 @@ export interface CompiledTrigger {
   readonly onVisits: boolean
   /** What it counts, see `countKeyOf`; undefined: nothing. */
   readonly countKey: string | undefined
+  /** How often what it counts has happened, as an event at this instant would find it, ms since the epoch; undefined: it counts nothing. */
+  readonly countSoFar: ((user: CountedActivity, atMs: number) => number) | undefined
   /** Apart from `where`. `user` is the state after the record. */
   readonly matches: (user: UserState, context: TriggerContext) => boolean
   /** Whether the event's properties are as the trigger asks; undefined: it does not ask. */
@@ -59,6 +64,7 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       events: 'none',
       onVisits: true,
       countKey: undefined,
+      countSoFar: undefined,
       matches: (_user, context) => context.kind === 'visit' && context.startsSession,
       checkWhere: undefined,
     }
@@ -70,18 +76,21 @@ export function compileTrigger(trigger: Trigger): CompiledTrigger {
       events: 'every',
       onVisits: true,
       countKey: undefined,
+      countSoFar: undefined,
       matches: ({ firstSeenAt }, { received }) => firstSeenAt !== undefined && received.ms - firstSeenAt >= afterMs,
       checkWhere: undefined,
     }
   }
   const slug = eventSlug(trigger.event)
   const countKey = countKeyOf(countedByTrigger(trigger))
+  const countSoFar = countsSoFar(countKey, trigger)
   return {
     source: trigger,
     events: { slug },
     onVisits: false,
     countKey,
-    matches: eventMatches(slug, countKey, trigger),
+    countSoFar,
+    matches: eventMatches(slug, countSoFar, trigger),
     checkWhere: trigger.where && whereGate(trigger.where),
   }
 }
@@ -96,20 +105,26 @@ function whereGate(where: PropertyCondition): CompiledTrigger['checkWhere'] {
   }
 }
 
-/** With both `within` and `since`, each count must be reached. */
+type EventTrigger = Extract<Trigger, { event: string }>
+
 function eventMatches(
   slug: string,
-  countKey: string,
-  { count = 1, within, since }: Extract<Trigger, { event: string }>,
+  countSoFar: NonNullable<CompiledTrigger['countSoFar']>,
+  { count = 1, since }: EventTrigger,
 ): CompiledTrigger['matches'] {
-  const windowMs = within === undefined ? undefined : durationMs(within)
   return (user, context) => {
     if (context.kind !== 'event' || context.slug !== slug) return false
-    const history = user.events.get(countKey)
-    if (since === 'session') {
-      if (context.source === 'admin' || countOfSession(history, user.sessionStartedAt) < count) return false
-    }
-    if (windowMs === undefined) return (history?.total ?? 0) >= count
-    return countWithin(history, Math.max(context.received.ms, context.occurredAt), windowMs) >= count
+    if (since === 'session' && context.source === 'admin') return false
+    return countSoFar(user, Math.max(context.received.ms, context.occurredAt)) >= count
+  }
+}
+
+/** With both `within` and `since`, each count must be reached: the smaller one tells. */
+function countsSoFar(countKey: string, { within, since }: EventTrigger): NonNullable<CompiledTrigger['countSoFar']> {
+  const windowMs = within === undefined ? undefined : durationMs(within)
+  return ({ events, sessionStartedAt }, atMs) => {
+    const history = events.get(countKey)
+    const inWindow = windowMs === undefined ? (history?.total ?? 0) : countWithin(history, atMs, windowMs)
+    return since === 'session' ? Math.min(inWindow, countOfSession(history, sessionStartedAt)) : inWindow
   }
 }

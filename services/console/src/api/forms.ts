@@ -84,6 +84,8 @@ export const FormAnswer = z.strictObject({
   audience: z.string().nullable(),
   startsAt: Instant.nullable(),
   endsAt: Instant.nullable(),
+  /** When it is queued and shown. */
+  settings: z.array(z.strictObject({ name: z.string(), words: z.string() })),
   /** A page of what is open, the oldest first. */
   rows: z.array(z.strictObject(OpenRow.shape)),
   /** For `after`. */

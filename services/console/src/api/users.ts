@@ -5,13 +5,15 @@ import { MAX_DEPTH } from '../users/max-depth.ts'
 /** In place of a value that the viewer has not asked for. */
 export const MASK = '•••'
 
-export const UserPath = z.strictObject({ organization: SlugId, project: SlugId, userId: Uuid })
+const place = { organization: SlugId, project: SlugId }
+
+export const UserPath = z.strictObject({ ...place, userId: Uuid })
 export type UserPath = z.infer<typeof UserPath>
 
-/** By the exact userName in a project, or by a request's id in any. */
+/** By the exact userName in a project, or by a request's id in any; this project's refusals are looked through first. */
 export const FindUser = z.union([
-  z.strictObject({ organization: SlugId, project: SlugId, userName: z.string().min(1).max(255) }),
-  z.strictObject({ requestId: Uuid }),
+  z.strictObject({ ...place, userName: z.string().min(1).max(255) }),
+  z.strictObject({ ...place, requestId: Uuid }),
 ])
 export type FindUser = z.infer<typeof FindUser>
 
@@ -33,16 +35,20 @@ export const GateLine = z.strictObject({
 export const FormLine = z.strictObject({
   formId: SlugId,
   name: z.string().nullable(),
-  /** `never`: none of its triggers matched yet. `gone`: the workspace no longer has it. */
   inWorkspace: z.boolean(),
+  /** `never`: none of its triggers matched yet. */
   decision: z.enum(['queued', 'not-queued', 'never']),
-  /** In words: why, or why not. */
+  /** In words: why, or why not, and what became of it. Instants in it are ours. */
   summary: z.string(),
   at: Instant.nullable(),
   requestId: Uuid.nullable(),
   trigger: z.string().nullable(),
   revision: z.number().int().nullable(),
   gates: z.array(GateLine),
+  /** Of what was never evaluated: its triggers, with how often each has happened so far, and how often it must. null: not known. */
+  waitsFor: z.array(
+    z.strictObject({ trigger: z.string(), soFar: z.number().int().nullable(), count: z.number().int() }),
+  ),
 })
 export type FormLine = z.infer<typeof FormLine>
 
@@ -73,21 +79,36 @@ export const UserAnswer = z.strictObject({
       events: z.array(z.strictObject({ slug: z.string(), count: z.number().int(), firstAt: Instant, lastAt: Instant })),
     })
     .nullable(),
-  forms: z.array(FormLine),
-  queue: z.array(QueueLine),
 })
 export type UserAnswer = z.infer<typeof UserAnswer>
+
+/** Apart from the profile: another service knows it, which may be silent alone. */
+export const UserFormsAnswer = z.strictObject({ forms: z.array(FormLine), queue: z.array(QueueLine) })
+export type UserFormsAnswer = z.infer<typeof UserFormsAnswer>
 
 export const TimelineQuery = z.strictObject({
   ...UserPath.shape,
   /** How far back: each step reads as many records again. */
   depth: z.coerce.number().int().min(1).max(MAX_DEPTH).default(1),
+  /** The request that somebody looks for: its entry says which decisions were replaced. */
+  request: Uuid.optional(),
 })
 
 export const TimelineEntry = z.strictObject({
   id: z.string(),
   at: Instant,
-  kind: z.enum(['identify', 'event', 'visit', 'decision', 'queued', 'offered', 'delivered', 'expired', 'cancelled']),
+  kind: z.enum([
+    'identify',
+    'event',
+    'visit',
+    'decision',
+    'queued',
+    'offered',
+    'delivered',
+    'expired',
+    'cancelled',
+    'refused',
+  ]),
   title: z.string(),
   /** Members of the fact. Values may be masked. */
   details: z.array(named.extend(withInstants)),
@@ -100,6 +121,8 @@ export const TimelineAnswer = z.strictObject({
   isMasked: z.boolean(),
   /** The newest first. */
   entries: z.array(TimelineEntry),
+  /** What is missing, as somebody did not answer: sentences. */
+  gaps: z.array(z.string()),
   reading: z.strictObject({
     partition: z.number().int(),
     records: z.number().int(),

@@ -26,7 +26,7 @@ export function formEntriesOf({ value, headers }: FetchedRecord): readonly KeptE
 function userEntry(fact: UserFact): KeptEntry {
   const { organization, project, userId } = fact
   const { details: _, ...entry } = entryOf(fact, HIDE_PERSONAL)
-  const common = { ...entry, kind: kindOf(entry.kind), organization, project, userId, refusal: null }
+  const common = { ...entry, organization, project, userId, refusal: null }
   if (fact.type === 'VisitAnswered') return { entry: { ...common, userName: null, marks: [] }, event: undefined }
   const marks = [
     ...(fact.environment === 'T' ? ['test key'] : []),
@@ -43,13 +43,7 @@ function formEntry(fact: FormFact): KeptEntry {
   const { organization, project, userId } = fact
   const { details: _, ...entry } = formEntryOf(fact)
   const about = { organization, project, userId, userName: null, marks: [], refusal: null }
-  return { entry: { ...entry, ...about, kind: kindOf(entry.kind) }, event: undefined }
-}
-
-/** A timeline has decisions that queued nothing, too. They are no facts. */
-function kindOf(kind: ReturnType<typeof entryOf>['kind']): LiveEntry['kind'] {
-  if (kind === 'decision') throw new RangeError('A decision is no fact of the log')
-  return kind
+  return { entry: { ...entry, ...about }, event: undefined }
 }
 
 /** A refusal. What is kept of it has no word of its caller. */

@@ -1,6 +1,7 @@
 import type { Form } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
 import { FormAnswer, FormQuery, FormsAnswer, FormsQuery } from '../api/forms.ts'
+import { formSettingsOf } from '../forms/form-settings.ts'
 import { formSummaryOf, periodOf } from '../forms/form-summary.ts'
 import { EVALUATOR_SILENT, type Forms } from '../forms/forms.ts'
 import { shortened } from '../forms/shortened.ts'
@@ -81,6 +82,7 @@ export function createFormRoutes({ catalog, forms, nowMs }: FormRoutesParts): re
         audience: form?.audience ? shortened(treeInWords(form.audience)) : null,
         startsAt: instantOf(form?.startsAt),
         endsAt: instantOf(form?.endsAt),
+        settings: form ? formSettingsOf(form, found.project.config) : [],
         rows,
         next: next && `${next.queuedAt},${next.queuedId}`,
       })

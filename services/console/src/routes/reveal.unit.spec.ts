@@ -19,6 +19,8 @@ const routes = [
   ...createSegmentRoutes({ catalog, segments: createSegments({ baseUrls: nobody, token: '' }) }),
   ...createUserRoutes({
     catalog,
+    readRefusals: async () => undefined,
+    nowMs: () => 0,
     users: createUsers({
       connection: { brokers: [], clientId: 'test' },
       services: { 'user-projector': nobody, 'form-trigger-evaluator': nobody },

@@ -1,25 +1,40 @@
+import type { ProjectRef, Trigger } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
-import { FindUser, FoundUser, TimelineAnswer, TimelineQuery, UserAnswer, UserPath } from '../api/users.ts'
-import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import {
+  type FindUser as Asked,
+  FindUser,
+  FoundUser,
+  TimelineAnswer,
+  TimelineQuery,
+  UserAnswer,
+  UserFormsAnswer,
+  UserPath,
+} from '../api/users.ts'
+import { answered, type ApiRefusal, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import { createAtATime } from '../http/at-a-time.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
+import type { ReadRefusals } from '../live/read-refusals.ts'
+import { ALL_KEPT, findRefusal, type FoundRefusal } from '../users/find-refusal.ts'
 import { maskFor, revealedName } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
 import type { UserLog, Users } from '../users/users.ts'
 import { userAnswerOf } from '../users/user-answer.ts'
+import { countedTriggers, userFormsAnswerOf } from '../users/user-forms-answer.ts'
 import { findProject, NO_CATALOG, NO_PROJECT } from './find-project.ts'
 
 export interface UserRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>
   readonly users: Users
+  readonly readRefusals: ReadRefusals
+  readonly nowMs: () => number
 }
 
 const NO_REQUEST = refuse(
   404,
   'no-request',
-  'No record has this requestId. Requests that were refused leave none, and one with an Idempotency-Key cannot be found by its id: search for the userName.',
+  'No record and no refusal that is kept has this requestId. Only the latest refusals are kept, and a request with an Idempotency-Key cannot be found by its id: search for the userName.',
 )
 const NO_LOG = refuse(503, 'no-log', 'Kafka does not answer, so the log cannot be read. The Overview says more.')
 
@@ -32,7 +47,7 @@ const TOO_MANY_READS = refuse(
 const READS_AT_A_TIME = 2
 
 /** Projects, and what is known of one user. */
-export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly ApiRoute[] {
+export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRoutesParts): readonly ApiRoute[] {
   const knownCatalog = () => catalog().catch(() => undefined)
   const fewAtATime = createAtATime(READS_AT_A_TIME, TOO_MANY_READS)
 
@@ -57,7 +72,7 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     input: FindUser,
     answer: FoundUser,
     handle: async (asked, session) => {
-      if ('requestId' in asked) return fewAtATime(session, () => findByRequest(asked.requestId))
+      if ('requestId' in asked) return fewAtATime(session, () => findByRequest(asked))
       const { organization, project, userName } = asked
       if (!userName.isWellFormed()) return refuse(400, 'bad-input', 'userName: must hold no lone surrogates')
       const found = await findProject(catalog, asked)
@@ -66,12 +81,23 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     },
   })
 
-  async function findByRequest(requestId: string) {
-    const found = await users.findRequest(requestId).catch(() => undefined)
-    if (!found) return NO_LOG
-    if (found.outcome === 'missing') return NO_REQUEST
-    const { organization, project, userId } = found.fact
-    return answered({ organization, project, userId })
+  async function findByRequest(asked: Extract<Asked, { requestId: string }>): Promise<ApiResult<UserPath>> {
+    const found = await users.findRequest(asked.requestId).catch(() => undefined)
+    if (found?.outcome === 'found') {
+      const { organization, project, userId } = found.fact
+      return answered({ organization, project, userId })
+    }
+    const others = (await knownCatalog())?.projects() ?? []
+    const refused = await findRefusal(
+      readRefusals,
+      [asked, ...others.filter(({ organization, project }) => !isIn(asked, organization, project))],
+      asked.requestId,
+    )
+    if (!refused) return found ? NO_REQUEST : NO_LOG
+    const { organization, project, refusal } = refused
+    return refusal.userId === undefined
+      ? refusedNobody(refused)
+      : answered({ organization, project, userId: refusal.userId })
   }
 
   const readUser = apiRoute({
@@ -81,19 +107,30 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     input: UserPath,
     answer: UserAnswer,
     handle: async (path, session) => {
-      const [known, user, forms] = await Promise.all([knownCatalog(), users.readUser(path), users.readForms(path)])
-      if (known && !known.project(path.organization, path.project)) return NO_PROJECT
-      for (const part of [user, forms]) if (part.outcome === 'refused') return part
+      const [known, user] = await Promise.all([knownCatalog(), users.readUser(path)])
+      const found = known?.project(path.organization, path.project)
+      if (known && !found) return NO_PROJECT
+      if (user.outcome === 'refused') return user
+      const mask = maskFor(session, revealedName(path))
+      return answered(userAnswerOf({ path, user: user.answer, config: found?.config, mask }))
+    },
+  })
+
+  const readUserForms = apiRoute({
+    method: 'GET',
+    path: 'users/:organization/:project/:userId/forms',
+    role: 'viewer',
+    input: UserPath,
+    answer: UserFormsAnswer,
+    handle: async (path, session) => {
+      const [known, forms] = await Promise.all([knownCatalog(), users.readForms(path)])
+      if (forms.outcome === 'refused') return forms
+      const model = forms.answer
       const config = known?.project(path.organization, path.project)?.config
-      return answered(
-        userAnswerOf({
-          path,
-          user: modelOf(user),
-          forms: modelOf(forms),
-          config,
-          mask: maskFor(session, revealedName(path)),
-        }),
-      )
+      const counts = await users.readTriggerCounts(path, model ? countedTriggers(model, config) : [])
+      const soFar = (trigger: Trigger) => counts.get(trigger)
+      const mask = maskFor(session, revealedName(path))
+      return answered(userFormsAnswerOf({ model, config, soFar, mask, nowMs: nowMs() }))
     },
   })
 
@@ -103,23 +140,34 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     role: 'viewer',
     input: TimelineQuery,
     answer: TimelineAnswer,
-    handle: async ({ depth, ...path }, session) => {
+    handle: async ({ depth, request, ...path }, session) => {
       const readLog = () => users.readLog(path, depth).then(answered<UserLog>, () => NO_LOG)
-      const [read, forms] = await Promise.all([fewAtATime(session, readLog), users.readForms(path)])
+      const [read, forms, refusals, known] = await Promise.all([
+        fewAtATime(session, readLog),
+        users.readForms(path),
+        readRefusals(path, ALL_KEPT),
+        knownCatalog(),
+      ])
       if (read.outcome === 'refused') return read
-      if (forms.outcome === 'refused') return forms
-      const model = modelOf(forms)
       const mask = maskFor(session, revealedName(path))
       const { facts, formFacts, reading } = read.answer
       const entries = timelineEntriesOf({
         facts,
         formFacts,
-        decisions: model?.forms ?? [],
-        queue: model?.queue ?? [],
+        forms: forms.outcome === 'answered' ? (forms.answer ?? { forms: [], queue: [] }) : undefined,
+        refusals: (refusals ?? []).filter(({ userId }) => userId === path.userId),
+        config: known?.project(path.organization, path.project)?.config,
+        request,
         since: reading.since,
         mask,
       })
-      return answered({ isMasked: mask.isMasked, entries, reading })
+      const gaps = [
+        ...(forms.outcome === 'refused'
+          ? [`Decisions that queued nothing, and offers, are missing: ${forms.message}`]
+          : []),
+        ...(refusals ? [] : ['Requests that were refused are missing: no gateway answers, or Redis does not.']),
+      ]
+      return answered({ isMasked: mask.isMasked, entries, gaps, reading })
     },
   })
 
@@ -138,9 +186,17 @@ export function createUserRoutes({ catalog, users }: UserRoutesParts): readonly 
     },
   })
 
-  return [listProjects, findUser, readUser, readTimeline, revealUser]
+  return [listProjects, findUser, readUser, readUserForms, readTimeline, revealUser]
 }
 
-function modelOf<Model>(result: ApiResult<Model>): Model | undefined {
-  return result.outcome === 'answered' ? result.answer : undefined
+function isIn(place: ProjectRef, organization: string, project: string): boolean {
+  return place.organization === organization && place.project === project
+}
+
+function refusedNobody({ organization, project, refusal: { at, status, message } }: FoundRefusal): ApiRefusal {
+  return refuse(
+    404,
+    'refused-nobody',
+    `This request to ${organization}/${project} was refused at ${at} with ${status}, before it named a user: ${message}`,
+  )
 }

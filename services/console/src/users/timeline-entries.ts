@@ -1,10 +1,14 @@
-import type { FormDecision, FormFact, QueuedForm, UserFact } from '@nextvisit/contracts'
+import type { FormDecision, FormFact, KeptRefusal, ProjectConfig, QueuedForm, UserFact } from '@nextvisit/contracts'
 import type { TimelineEntry } from '../api/users.ts'
-import { formLinesOf } from './form-lines.ts'
+import { gateLinesOf } from './form-lines.ts'
 import type { Mask } from './mask.ts'
+import { replacedDecisions } from './replaced-decisions.ts'
 import { namedValues } from './user-answer.ts'
+import { whyNoForm } from './visit-outcome.ts'
 
 type Detail = TimelineEntry['details'][number]
+/** Of a fact of the log. Decisions that queued nothing, and refusals, are none. */
+export type FactEntry = TimelineEntry & { readonly kind: Exclude<TimelineEntry['kind'], 'decision' | 'refused'> }
 
 const detail = (name: string, value: string): Detail => ({ name, value, withInstants: false })
 const instantDetail = (name: string, value: string): Detail => ({ name, value, withInstants: true })
@@ -15,19 +19,25 @@ const said = (values: Readonly<Record<string, unknown>>, mask: Mask, prefix = ''
 export interface TimelineParts {
   readonly facts: readonly UserFact[]
   readonly formFacts: readonly FormFact[]
-  /** The last on each form. */
-  readonly decisions: readonly FormDecision[]
-  readonly queue: readonly QueuedForm[]
+  /** The last decision on each form, and the queue; undefined: the evaluator does not answer. */
+  readonly forms: { readonly forms: readonly FormDecision[]; readonly queue: readonly QueuedForm[] } | undefined
+  /** Of this user, as far as they are kept. */
+  readonly refusals: readonly KeptRefusal[]
+  readonly config: ProjectConfig | undefined
+  /** The request that somebody looks for. */
+  readonly request: string | undefined
   /** Older entries are left out: what the log was not read for would have gaps. */
   readonly since: string | null
   readonly mask: Mask
 }
 
-/** Facts, decisions and what became of forms as one list, the newest first. */
+/** Facts, decisions, refusals and what became of forms as one list, the newest first. */
 export function timelineEntriesOf(parts: TimelineParts): TimelineEntry[] {
-  const { facts, formFacts, decisions, queue, since, mask } = parts
+  const { formFacts, forms, refusals, since, mask } = parts
+  const { forms: decisions, queue } = forms ?? { forms: [], queue: [] }
   const entries = [
-    ...facts.map((fact) => entryOf(fact, mask)),
+    ...factEntriesOf(parts),
+    ...refusals.map(refusalEntryOf),
     ...formFacts.map(formEntryOf),
     ...decisions.filter(({ decision }) => decision === 'not-queued').map((decision) => decisionEntryOf(decision, mask)),
     ...queue.flatMap(offerEntryOf),
@@ -54,8 +64,43 @@ function rankOf({ kind }: TimelineEntry): number {
   return rank === -1 ? ORDER.length : rank
 }
 
+/** What each fact says, and beside it what the queue and the decisions say of it now. */
+function factEntriesOf({ facts, formFacts, forms, config, request, mask }: TimelineParts): TimelineEntry[] {
+  const answered = new Set(facts.flatMap((fact) => (fact.type === 'VisitAnswered' ? fact.visitId : [])))
+  return facts.map((fact) => {
+    const entry = entryOf(fact, mask)
+    const noForm = entry.kind === 'visit' && forms && !answered.has(fact.id) && whyNoForm(fact.received, forms.queue)
+    const replaced =
+      forms && fact.id === request ? replacedDecisions({ fact, decisions: forms.forms, formFacts, config }) : []
+    return {
+      ...entry,
+      details: [
+        ...(noForm ? [instantDetail('form', noForm)] : []),
+        ...replaced.map(({ formId, at, requestId }) =>
+          instantDetail(
+            `form ${formId}`,
+            `only the last decision is kept, which is a later one: at ${at}, for request ${requestId}`,
+          ),
+        ),
+        ...entry.details,
+      ],
+    }
+  })
+}
+
+/** A request that was refused. What is kept of it has no word of its caller. */
+function refusalEntryOf({ id, at, message, status, reason, route, item, key, requestId }: KeptRefusal): TimelineEntry {
+  const details = [
+    detail('status', String(status)),
+    detail('reason', reason),
+    detail('route', item === undefined ? route : `${route}, item ${item}`),
+    detail('key', key.name),
+  ]
+  return { id, at, kind: 'refused', title: `Refused: ${message}`, details, requestId }
+}
+
 /** A fact of user-events as it stands in a list. */
-export function entryOf(fact: UserFact, mask: Mask): TimelineEntry {
+export function entryOf(fact: UserFact, mask: Mask): FactEntry {
   const common = { id: fact.id, at: fact.received, requestId: fact.id }
   if (fact.type === 'VisitAnswered') {
     const title = `Visit answered with form ${fact.formId}`
@@ -95,7 +140,7 @@ const FORM_TITLES = {
 } as const
 
 /** What became of a form. */
-export function formEntryOf(fact: FormFact): TimelineEntry {
+export function formEntryOf(fact: FormFact): FactEntry {
   const { kind, title } = FORM_TITLES[fact.type]
   const details =
     fact.type === 'FormQueued'
@@ -110,8 +155,7 @@ export function formEntryOf(fact: FormFact): TimelineEntry {
 
 function decisionEntryOf(decision: FormDecision, mask: Mask): TimelineEntry {
   const { formId, at, requestId } = decision
-  const [line] = formLinesOf([decision], undefined, mask)
-  const details = (line?.gates ?? [])
+  const details = gateLinesOf(decision, mask)
     .filter(({ outcome }) => outcome === 'failed')
     .map(({ gate, words, withInstants }) => ({ name: `gate ${gate}`, value: words, withInstants }))
   const title = `Form ${formId} not queued: ${decision.reason}`

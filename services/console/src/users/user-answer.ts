@@ -1,32 +1,20 @@
-import type { FormsReadModel, ProjectConfig, UserReadModel } from '@nextvisit/contracts'
+import type { ProjectConfig, UserReadModel } from '@nextvisit/contracts'
 import type { UserAnswer, UserPath } from '../api/users.ts'
-import { formLinesOf } from './form-lines.ts'
 import type { Mask } from './mask.ts'
 
 export interface UserParts {
   readonly path: UserPath
   readonly user: UserReadModel | undefined
-  readonly forms: FormsReadModel | undefined
   readonly config: ProjectConfig | undefined
   readonly mask: Mask
 }
 
-/** What is known of a user: the profile, and why forms did, or did not, reach them. */
-export function userAnswerOf({ path, user, forms, config, mask }: UserParts): UserAnswer {
+/** What is known of a user. */
+export function userAnswerOf({ path, user, config, mask }: UserParts): UserAnswer {
   return {
     ...path,
     isMasked: mask.isMasked,
     profile: user ? profileOf(user, config, mask) : null,
-    forms: formLinesOf(forms?.forms ?? [], config, mask),
-    queue: (forms?.queue ?? []).map(({ queuedId, formId, state, queuedAt, showFrom, expiresAt, deliveredAt }) => ({
-      queuedId,
-      formId,
-      state,
-      queuedAt,
-      showFrom,
-      expiresAt,
-      deliveredAt,
-    })),
   }
 }
 

@@ -3,7 +3,10 @@ import {
   FormFact,
   FormsReadModel,
   INTERNAL_ROUTES,
+  MAX_COUNTED_TRIGGERS,
   TOPICS,
+  type Trigger,
+  TriggerCountsAnswer,
   UserFact,
   UserReadModel,
 } from '@nextvisit/contracts'
@@ -26,6 +29,8 @@ export interface UserLog {
 export interface Users {
   readonly readUser: (path: UserPath) => Promise<ApiResult<UserReadModel | undefined>>
   readonly readForms: (path: UserPath) => Promise<ApiResult<FormsReadModel | undefined>>
+  /** How often what each of the first 1,000 triggers counts has happened to the user; without those that are not known. */
+  readonly readTriggerCounts: (path: UserPath, triggers: readonly Trigger[]) => Promise<ReadonlyMap<Trigger, number>>
   /** The user's part of the log, read backwards. Rejects while the log is unavailable. */
   readonly readLog: (path: UserPath, depth: number) => Promise<UserLog>
   /** Rejects while the log is unavailable. */
@@ -84,6 +89,13 @@ export function createUsers({ connection, services, token, partitionCount }: Use
       orNobody(await askService(projector, 'user-projector', INTERNAL_ROUTES.readUser, path, UserReadModel)),
     readForms: async (path) =>
       orNobody(await askService(evaluator, 'form-trigger-evaluator', INTERNAL_ROUTES.readForms, path, FormsReadModel)),
+    readTriggerCounts: async (path, all) => {
+      const triggers = all.slice(0, MAX_COUNTED_TRIGGERS)
+      if (triggers.length === 0) return new Map()
+      const asked = await evaluator.call(INTERNAL_ROUTES.readTriggerCounts, { ...path, triggers }, TriggerCountsAnswer)
+      const counts = asked.outcome === 'answered' ? asked.answer.counts : []
+      return new Map(triggers.flatMap((trigger, index) => pairOf(trigger, counts[index])))
+    },
     readLog,
     findRequest: async (requestId) => {
       const fact = await findRequest(connection, requestId)
@@ -94,6 +106,10 @@ export function createUsers({ connection, services, token, partitionCount }: Use
 
 function orNobody<Model>(result: ApiResult<Model>): ApiResult<Model | undefined> {
   return result.outcome === 'refused' && result.error === NOT_FOUND ? answered(undefined) : result
+}
+
+function pairOf(trigger: Trigger, count: number | null | undefined): [Trigger, number][] {
+  return typeof count === 'number' ? [[trigger, count]] : []
 }
 
 /** What cannot be read is a dead letter of each consumer, and no entry here. */

@@ -1,12 +1,15 @@
-import type { FormDecision } from '@nextvisit/contracts'
+import { Form, type FormDecision, type KeptRefusal, type QueuedForm } from '@nextvisit/contracts'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { timeOf } from './find-request.ts'
-import { formLinesOf } from './form-lines.ts'
+import { type FormLinesParts, formLinesOf } from './form-lines.ts'
 import { HIDE_PERSONAL, SHOW_ALL } from './mask.ts'
 import { timelineEntriesOf } from './timeline-entries.ts'
+import { whyNoForm } from './visit-outcome.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
 const REQUEST = '01a2066e-3ec0-780c-9db5-05517574891e'
+const OTHER_REQUEST = '01a2066e-3ec0-780c-9db5-055175748aaa'
 
 const refused: FormDecision = {
   formId: 'nps',
@@ -25,13 +28,34 @@ const refused: FormDecision = {
     },
   ],
 }
-const config = { forms: [{ id: 'never' }, { id: 'nps', name: 'Score' }] } as unknown as Parameters<
-  typeof formLinesOf
->[1]
+const row: QueuedForm = {
+  queuedId: REQUEST,
+  formId: 'nps',
+  state: 'waiting',
+  queuedAt: '2026-11-23T02:00:00.000Z',
+  showFrom: '2026-11-23T02:00:00.000Z',
+  expiresAt: null,
+  offeredAt: null,
+  deliveredAt: null,
+  requestId: OTHER_REQUEST,
+}
+const searches = { event: 'Search', count: 2, within: '7d' }
+const config = {
+  forms: [Form.parse({ id: 'never', triggers: [searches, { visit: {} }] }), Form.parse({ id: 'nps', name: 'Score' })],
+}
+const onceEach: FormLinesParts['soFar'] = (trigger) => ('event' in trigger ? 1 : undefined)
+const NOTHING: FormLinesParts = {
+  forms: [],
+  queue: [],
+  config,
+  soFar: () => undefined,
+  mask: SHOW_ALL,
+  nowMs: Date.parse(AT),
+}
 
 describe('formLinesOf', () => {
   it('says of each form of the project why, or why not, and which gates were not looked at', () => {
-    const [never, nps] = formLinesOf([refused], config, SHOW_ALL)
+    const [nps, never] = formLinesOf({ ...NOTHING, forms: [refused] })
     expect(never).toMatchObject({ formId: 'never', decision: 'never', gates: [] })
     expect(nps).toMatchObject({
       name: 'Score',
@@ -49,18 +73,59 @@ describe('formLinesOf', () => {
     ])
   })
 
+  it('says which triggers a form waits for, and how far the user is', () => {
+    expect(formLinesOf({ ...NOTHING, soFar: onceEach })[0]?.waitsFor).toEqual([
+      { trigger: 'event Search 2 times within 7d', soFar: 1, count: 2 },
+      { trigger: 'visit', soFar: null, count: 1 },
+    ])
+  })
+
+  const later = '2026-11-23T04:00:00.000Z'
+  const queued = { ...refused, decision: 'queued' as const, reason: undefined, requestId: OTHER_REQUEST }
+  const exhausted = { ...refused, reason: 'repeat-exhausted' as const }
+  it.each<[string, FormDecision, Partial<QueuedForm>]>([
+    ["Queued: every gate passed. It waits for the user's next visit since 2026-11-23T02:00:00.000Z.", queued, {}],
+    [
+      `Queued: every gate passed. It waits since 2026-11-23T02:00:00.000Z, and may be shown from ${later}.`,
+      queued,
+      { showFrom: later },
+    ],
+    [`Queued: every gate passed. It was shown at ${later}.`, queued, { state: 'delivered', deliveredAt: later }],
+    [
+      `Queued: every gate passed. It expired at ${later}: no visit came in time.`,
+      queued,
+      { state: 'expired', expiresAt: later },
+    ],
+    ['Queued: every gate passed.', queued, { requestId: REQUEST }],
+    [
+      "Not queued: the form was queued before (shown, or still waiting) as often as its frequency allows. It waits for the user's next visit since 2026-11-23T02:00:00.000Z.",
+      exhausted,
+      {},
+    ],
+    [
+      'Not queued: the form was queued before (shown, or still waiting) as often as its frequency allows.',
+      exhausted,
+      { state: 'cancelled' },
+    ],
+    ['Not queued: the user was not in the audience.', refused, {}],
+  ])('%s', (summary, decision, changed) => {
+    expect(formLinesOf({ ...NOTHING, forms: [decision], queue: [{ ...row, ...changed }] })[0]?.summary).toBe(summary)
+  })
+
   it('says which texts are ours: an instant that the user had must not be shown in another zone', () => {
-    const gates = formLinesOf([refused], config, SHOW_ALL).flatMap((form) => form.gates)
+    const gates = formLinesOf({ ...NOTHING, forms: [refused] }).flatMap((form) => form.gates)
     const ours = gates.filter(({ withInstants }) => withInstants).map(({ gate }) => gate)
     expect(ours).toEqual(['live'])
   })
 
   it('keeps a decision on a form that the workspace no longer has', () => {
-    expect(formLinesOf([refused], { forms: [] }, SHOW_ALL)).toMatchObject([{ formId: 'nps', inWorkspace: false }])
+    expect(formLinesOf({ ...NOTHING, forms: [refused], config: { forms: [] } })).toMatchObject([
+      { formId: 'nps', inWorkspace: false },
+    ])
   })
 
   it('hides what the user had, not what the form asks for', () => {
-    const text = JSON.stringify(formLinesOf([refused], config, HIDE_PERSONAL))
+    const text = JSON.stringify(formLinesOf({ ...NOTHING, forms: [refused], mask: HIDE_PERSONAL }))
     expect(text).not.toContain('ada@example.com')
     expect(text).toContain('a@b.example')
   })
@@ -87,7 +152,16 @@ describe('timelineEntriesOf', () => {
     evaluateTriggers: true,
     properties: { card: '4242' },
   }
-  const parts = { facts: [fact, fact], formFacts: [], decisions: [refused], queue: [], since: null, mask: SHOW_ALL }
+  const parts = {
+    facts: [fact, fact],
+    formFacts: [],
+    forms: { forms: [refused], queue: [] },
+    refusals: [],
+    config: undefined,
+    request: undefined,
+    since: null,
+    mask: SHOW_ALL,
+  }
 
   it('shows the decision above its event, and a duplicate once', () => {
     expect(timelineEntriesOf(parts).map(({ title }) => title)).toEqual([
@@ -100,8 +174,75 @@ describe('timelineEntriesOf', () => {
     expect(JSON.stringify(timelineEntriesOf({ ...parts, mask: HIDE_PERSONAL }))).not.toMatch(/4242|ada@example.com/)
   })
 
+  it('shows what was refused of the user', () => {
+    const refusal: KeptRefusal = {
+      id: '01a2066e-3ec0-780c-9db5-05517574891f',
+      at: '2026-11-23T03:00:01.000Z',
+      reason: 'finiteNumber',
+      status: 400,
+      message: 'userAttributes.$increment.… must be a finite number',
+      route: '/v2/admin/identify-user',
+      requestId: '01a2066e-3ec0-780c-9db5-055175748920',
+      key: { name: 'backend', kind: 'admin', environment: 'P' },
+    }
+    expect(timelineEntriesOf({ ...parts, refusals: [refusal] })[0]).toMatchObject({
+      kind: 'refused',
+      title: `Refused: ${refusal.message}`,
+      requestId: refusal.requestId,
+    })
+  })
+
+  describe('of the request that somebody looks for', () => {
+    const forms = [
+      { id: 'nps', triggers: [{ event: 'Checkout' }] },
+      { id: 'other', triggers: [{ event: 'Search' }] },
+    ]
+    const [project] = organizationConfig({ id: 'demo', projects: [{ id: 'shop', forms }] }).projects
+    const later = { ...refused, requestId: OTHER_REQUEST, at: '2026-11-23T03:05:00.000Z' }
+    const detailsWith = (changed: object): readonly string[] => {
+      const all = { ...parts, config: project, request: REQUEST, forms: { forms: [later], queue: [] }, ...changed }
+      const entry = timelineEntriesOf(all).find(({ kind }) => kind === 'event')
+      return entry?.details.filter(({ name }) => name === 'form nps').map(({ value }) => value) ?? []
+    }
+
+    it('says that a later decision has replaced its own', () => {
+      expect(detailsWith({})).toEqual([
+        `only the last decision is kept, which is a later one: at ${later.at}, for request ${OTHER_REQUEST}`,
+      ])
+    })
+
+    it.each([
+      ['another request is looked for', { request: OTHER_REQUEST }],
+      ['the last decision is its own', { forms: { forms: [refused], queue: [] } }],
+      ['the event sets off another form', { forms: { forms: [{ ...later, formId: 'other' }], queue: [] } }],
+      ['it queued the form', { formFacts: [{ type: 'FormQueued', id: 'q', causeId: REQUEST, formId: 'nps', at: AT }] }],
+    ])('says nothing where %s', (_where, changed) => {
+      expect(detailsWith(changed)).toEqual([])
+    })
+  })
+
   it('leaves out what is older than what was read', () => {
     expect(timelineEntriesOf({ ...parts, since: '2026-11-23T03:00:00.001Z' })).toEqual([])
+  })
+})
+
+describe('whyNoForm', () => {
+  const later = '2026-11-23T04:00:00.000Z'
+
+  it.each<[string | undefined, Partial<QueuedForm>]>([
+    [`none yet: nps may be shown from ${later}`, { showFrom: later }],
+    ['none, though nps waited: not live, not for this user any more, or too soon after another form', {}],
+    [
+      'none, though nps waited: not live, not for this user any more, or too soon after another form',
+      { deliveredAt: later },
+    ],
+    ['none: no form waited for the user', { queuedAt: later }],
+    ['none: no form waited for the user', { expiresAt: AT }],
+    ['none: no form waited for the user', { deliveredAt: '2026-11-23T02:30:00.000Z' }],
+    ['none: no form waited for the user', { state: 'cancelled' }],
+    [undefined, { state: 'offered', offeredAt: AT }],
+  ])('%s: %o', (words, changed) => {
+    expect(whyNoForm(AT, [{ ...row, ...changed }])).toBe(words)
   })
 })
 

@@ -105,7 +105,7 @@ describe('a decision in words', () => {
     ['the user has nothing', audience({ leaf: { trait: 'plan', exists: true }, negated: false })],
     ['everybody', { gate: 'sample', passed: true, compared: { bucket: null, threshold: 10_000 } }],
     [
-      'every 30d; queued 2 times before, last shown never',
+      'every 30d; queued 2 times before, never shown yet',
       { gate: 'repeat', passed: false, compared: { rule: { every: '30d' }, timesQueued: 2, lastShownAt: null } },
     ],
     ['none', { gate: 'cooldown', passed: true, compared: { cooldownSeconds: 0, lastShown: null } }],

@@ -26,6 +26,13 @@ export type CommonSearch = { readonly tz?: 'utc' | undefined }
 export const USER_TABS = ['timeline', 'forms', 'profile'] as const
 export type UserTab = (typeof USER_TABS)[number]
 
+/** `depth`: how far back the timeline goes. `request`: whose entries are marked. */
+interface UserSearch {
+  readonly tab?: UserTab | undefined
+  readonly depth?: number | undefined
+  readonly request?: string | undefined
+}
+
 /** `cause`: its id. `after`: the last letter of the page before. `decision`: what was decided last here. */
 interface LettersSearch {
   readonly cause?: string | undefined
@@ -76,9 +83,10 @@ const user = createRoute({
   getParentRoute: () => root,
   path: '/users/$organization/$project/$userId',
   component: User,
-  validateSearch: (search): { readonly tab?: UserTab | undefined; readonly depth?: number | undefined } => ({
+  validateSearch: (search): UserSearch => ({
     tab: USER_TABS.find((tab) => tab === search['tab']),
     depth: whole(search['depth'], 2, MAX_DEPTH),
+    request: text(search['request']),
   }),
 })
 
@@ -240,6 +248,10 @@ export const router = createRouter({
 })
 
 declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** A userName that was searched. Not in the address: it is personal. */
+    readonly searched?: string | undefined
+  }
   interface Register {
     router: typeof router
   }

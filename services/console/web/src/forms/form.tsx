@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { Fragment } from 'react'
 import type { FormAnswer } from '../../../src/api/forms.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
@@ -63,7 +64,7 @@ export function Form() {
 }
 
 /** What the workspace file asks, as far as it explains the figures. */
-function Asked({ form: { state, triggers, audience, startsAt, endsAt } }: { readonly form: FormAnswer }) {
+function Asked({ form: { state, triggers, audience, startsAt, endsAt, settings } }: { readonly form: FormAnswer }) {
   if (state === 'gone')
     return <p className="note">The workspace has no such form, or no longer has it: what waited of it is cancelled.</p>
   return (
@@ -89,6 +90,12 @@ function Asked({ form: { state, triggers, audience, startsAt, endsAt } }: { read
           </dd>
         </>
       )}
+      {settings.map(({ name, words }) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{words}</dd>
+        </Fragment>
+      ))}
     </dl>
   )
 }

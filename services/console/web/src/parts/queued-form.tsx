@@ -1,7 +1,7 @@
-import type { UserAnswer } from '../../../src/api/users.ts'
+import type { UserFormsAnswer } from '../../../src/api/users.ts'
 import { Time } from './time.tsx'
 
-type QueuedForm = Pick<UserAnswer['queue'][number], 'state' | 'queuedAt' | 'showFrom' | 'expiresAt'>
+type QueuedForm = Pick<UserFormsAnswer['queue'][number], 'state' | 'queuedAt' | 'showFrom' | 'expiresAt'>
 
 export const QUEUED_FORM_COLUMNS = ['State', 'Queued', 'Shown from', 'Expires'] as const
 

@@ -48,7 +48,8 @@ export function Step({ number, title, about, action, path, body, onAnswer, child
   )
 }
 
-function Exchange({ answer: { request, status, body, user } }: { readonly answer: TryAnswer }) {
+function Exchange({ answer }: { readonly answer: TryAnswer }) {
+  const { request, status, body } = answer
   return (
     <>
       <h3>
@@ -59,24 +60,46 @@ function Exchange({ answer: { request, status, body, user } }: { readonly answer
         Answer <span className={`pill ${status < 400 ? 'delivered' : 'expired'}`}>{status}</span>
       </h3>
       <pre>{indented(body)}</pre>
-      {hasQueuedNothing(body) && (
-        <p className="note">
-          <span>
-            No form was queued.{' '}
-            <Link to="/users/$organization/$project/$userId" params={user} search={{ tab: 'forms' }}>
-              See why, form by form
-            </Link>
-          </span>
-        </p>
-      )}
+      <Meaning answer={answer} />
     </>
   )
 }
 
-/** The event was evaluated, and no form waits because of it. */
-function hasQueuedNothing(json: string): boolean {
-  const answer = parsed(json) as { readonly triggersEvaluated?: boolean; readonly formsQueued?: number } | undefined
-  return answer?.triggersEvaluated === true && answer.formsQueued === 0
+/** What an answer means, where it may surprise, and where to look. */
+function Meaning({ answer: { request, status, body, user } }: { readonly answer: TryAnswer }) {
+  const to = '/users/$organization/$project/$userId'
+  const said = parsed(body) as Partial<Said> | undefined
+  if (status === 404) return <p className="note">Nobody has identified this user yet. Do step 1, Identify, first.</p>
+  if (said?.triggersEvaluated === true && said.formsQueued === 0)
+    return (
+      <p className="note">
+        <span>
+          No form was queued.{' '}
+          <Link to={to} params={user} search={{ tab: 'forms' }}>
+            See why, form by form
+          </Link>
+        </span>
+      </p>
+    )
+  if (request.key === 'sdk' && status === 200 && said?.nextFeedbackId === undefined)
+    return (
+      <p className="note">
+        <span>
+          This visit gets no form.{' '}
+          <Link to={to} params={user}>
+            See why in the timeline
+          </Link>
+        </span>
+      </p>
+    )
+  return null
+}
+
+/** Members of the gateway's answers. */
+interface Said {
+  readonly triggersEvaluated: boolean
+  readonly formsQueued: number
+  readonly nextFeedbackId: string
 }
 
 function indented(json: string): string {

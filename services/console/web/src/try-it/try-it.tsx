@@ -14,7 +14,8 @@ export function TryIt() {
   const userName = user ?? proposed
   const [plan, setPlan] = useState<(typeof PLANS)[number]>('pro')
   const [eventName, setEventName] = useState(EVENT)
-  const [last, setLast] = useState<TryAnswer['user']>()
+  const [last, setLast] = useState<{ readonly userName: string; readonly user: TryAnswer['user'] }>()
+  const onAnswer = ({ user: answered }: TryAnswer) => setLast({ userName, user: answered })
   const rename = (name: string) => void navigate({ to: '/try', replace: true, search: { user: name || undefined } })
   return (
     <>
@@ -35,7 +36,8 @@ export function TryIt() {
           onChange={(event) => rename(event.target.value)}
         />
       </label>
-      <ol className="steps">
+      {/* Answers about one user do not stand beside another one's name. */}
+      <ol className="steps" key={userName}>
         <Step
           number={1}
           title="Identify"
@@ -43,7 +45,7 @@ export function TryIt() {
           action="Identify"
           path="try/identify"
           body={{ userName, plan }}
-          onAnswer={(answer) => setLast(answer.user)}
+          onAnswer={onAnswer}
         >
           <label>
             Trait plan
@@ -64,7 +66,7 @@ export function TryIt() {
           action="Track"
           path="try/track"
           body={{ userName, eventName }}
-          onAnswer={(answer) => setLast(answer.user)}
+          onAnswer={onAnswer}
         >
           <label>
             Event
@@ -78,15 +80,20 @@ export function TryIt() {
           action="Visit"
           path="try/visit"
           body={{ userName }}
-          onAnswer={(answer) => setLast(answer.user)}
+          onAnswer={onAnswer}
         />
       </ol>
-      {last && (
+      {last?.userName === userName && (
         <p className="next">
-          <Link to="/users/$organization/$project/$userId" params={last} className="button primary">
+          <Link to="/users/$organization/$project/$userId" params={last.user} className="button primary">
             Timeline of {userName}
           </Link>
-          <Link to="/users/$organization/$project/$userId" params={last} search={{ tab: 'forms' }} className="button">
+          <Link
+            to="/users/$organization/$project/$userId"
+            params={last.user}
+            search={{ tab: 'forms' }}
+            className="button"
+          >
             Why, gate by gate
           </Link>
         </p>

@@ -20,7 +20,7 @@ export function FindUser() {
       <WithProject chosen={chosen}>{(project) => <Search project={project} />}</WithProject>
       <p className="quiet hint">
         A userName is taken exactly as it was given, with capitals and spaces. A requestId is the{' '}
-        <code>X-Request-Id</code> of an answer; it is looked for in every project.
+        <code>X-Request-Id</code> of an answer, also of one that refused; it is looked for in every project.
       </p>
     </>
   )
@@ -31,7 +31,15 @@ function Search({ project }: { readonly project: ChosenProject }) {
   const [searched, setSearched] = useState('')
   const find = useMutation({
     mutationFn: (asked: Asked) => postTo<UserPath>('users/find', asked),
-    onSuccess: (params) => void navigate({ to: '/users/$organization/$project/$userId', params }),
+    onSuccess: (params, asked) => {
+      const [request, userName] = 'requestId' in asked ? [asked.requestId] : [undefined, asked.userName]
+      void navigate({
+        to: '/users/$organization/$project/$userId',
+        params,
+        search: { request },
+        state: { searched: userName },
+      })
+    },
   })
   return (
     <>
@@ -66,6 +74,6 @@ function Search({ project }: { readonly project: ChosenProject }) {
 
 /** A requestId looks like one. A user who is really named like that can be found by the requests. */
 function askedOf({ organization, project }: ChosenProject, searched: string): Asked {
-  if (UUID.test(searched.trim())) return { requestId: searched.trim().toLowerCase() }
+  if (UUID.test(searched.trim())) return { organization, project, requestId: searched.trim().toLowerCase() }
   return { organization, project, userName: searched }
 }

@@ -1,13 +1,28 @@
-import type { FormLine, UserAnswer } from '../../../src/api/users.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import type { FormLine, UserFormsAnswer } from '../../../src/api/users.ts'
+import { getFrom } from '../app/call-api.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { QueuedFormCells, QUEUED_FORM_COLUMNS } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
 
+const ROUTE = '/users/$organization/$project/$userId'
+
 /** For each form why, or why not, gate by gate; then what is and was in the user's queue. */
-export function Forms({ user: { forms, queue } }: { readonly user: UserAnswer }) {
+export function Forms({ path }: { readonly path: string }) {
+  const query = useQuery({ queryKey: [`${path}/forms`], queryFn: () => getFrom<UserFormsAnswer>(`${path}/forms`) })
+  return (
+    <WithAnswer query={query} what="the decisions on forms">
+      {(answer) => <Decided {...answer} />}
+    </WithAnswer>
+  )
+}
+
+function Decided({ forms, queue }: UserFormsAnswer) {
   if (forms.length === 0) return <EmptyNote>The project has no forms. Declare one in the workspace file.</EmptyNote>
   return (
     <>
@@ -32,21 +47,32 @@ const OUTCOMES = {
 } as const satisfies Record<FormLine['gates'][number]['outcome'], { kind: MarkKind; label: string }>
 
 function FormCard({ form }: { readonly form: FormLine }) {
-  const { formId, name, inWorkspace, decision, summary, at, requestId, trigger, revision, gates } = form
+  const params = useParams({ from: ROUTE })
+  const { formId, name, inWorkspace, decision, summary, at, requestId, trigger, revision, gates, waitsFor } = form
   return (
     <article className="card form">
       <header>
         <Mark {...DECISIONS[decision]} />
-        <h2>{formId}</h2>
+        <h2>
+          <Link to="/forms/$organization/$project/$formId" params={{ ...params, formId }}>
+            {formId}
+          </Link>
+        </h2>
         {name && <span className="quiet">{name}</span>}
         {!inWorkspace && <span className="pill">no longer in the workspace</span>}
       </header>
-      <p>{summary}</p>
+      <p>
+        <WithTimes text={summary} />
+      </p>
+      {waitsFor.length > 0 && <WaitsFor {...form} />}
       {at && (
         <p className="quiet">
           Decided <Time at={at} />
           {trigger && <>, by the trigger “{trigger}”</>}, under revision {revision}, for request{' '}
-          <code>{requestId}</code>.
+          <Link to={ROUTE} params={params} search={{ request: requestId ?? undefined }}>
+            <code>{requestId}</code>
+          </Link>
+          .
         </p>
       )}
       {gates.length > 0 && (
@@ -67,7 +93,26 @@ function FormCard({ form }: { readonly form: FormLine }) {
   )
 }
 
-function Queue({ queue }: Pick<UserAnswer, 'queue'>) {
+/** Which triggers a form waits for, and how far the user is. */
+function WaitsFor({ formId, waitsFor }: FormLine) {
+  return (
+    <ul className="waits-for" aria-label={`What ${formId} waits for`}>
+      {waitsFor.map(({ trigger, soFar, count }) => (
+        <li key={trigger}>
+          Waits for: {trigger}
+          {soFar !== null && (
+            <b>
+              {' '}
+              ({soFar} so far{soFar >= count && ': the next one sets it off'})
+            </b>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Queue({ queue }: Pick<UserFormsAnswer, 'queue'>) {
   return (
     <TableCard title="Queue" columns={['Form', ...QUEUED_FORM_COLUMNS, 'Delivered']}>
       {queue.map((row) => (

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
 import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { getFrom } from '../app/call-api.ts'
@@ -9,16 +9,17 @@ import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
 
+const ROUTE = '/users/$organization/$project/$userId'
 /** More at once would make the page stutter (`pnpm benchmark:screens`). */
 const SHOWN_AT_ONCE = 200
 
-/** Facts, decisions and what became of forms, the newest first. */
+/** Facts, decisions, refusals and what became of forms, the newest first. */
 export function Timeline({ path }: { readonly path: string }) {
-  const { depth = 1 } = useSearch({ from: '/users/$organization/$project/$userId' })
-  const [mostShown, setMostShown] = useState(SHOWN_AT_ONCE)
+  const { depth = 1, request } = useSearch({ from: ROUTE })
+  const asked = new URLSearchParams({ depth: String(depth), ...(request !== undefined && { request }) })
   const query = useQuery({
-    queryKey: [`${path}/timeline`, depth],
-    queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?depth=${depth}`),
+    queryKey: [`${path}/timeline`, depth, request],
+    queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?${asked}`),
     placeholderData: keepPreviousData,
   })
   const { data, isFetching } = query
@@ -26,33 +27,26 @@ export function Timeline({ path }: { readonly path: string }) {
     <>
       {data && (
         <div className="toolbar">
-          <output className="quiet">{data.entries.length} entries, the newest first</output>
+          <output className="quiet">
+            {data.entries.length === 1 ? '1 entry' : `${data.entries.length} entries, the newest first`}
+          </output>
           <button type="button" onClick={() => void query.refetch()} disabled={isFetching}>
             {isFetching ? 'Reading …' : 'Read again'}
           </button>
         </div>
       )}
       <WithAnswer query={query} what="the user's part of the log">
-        {({ entries, reading }) => (
+        {({ entries, gaps, reading }) => (
           <>
+            {gaps.map((gap) => (
+              <p key={gap} className="note">
+                {gap}
+              </p>
+            ))}
             {entries.length === 0 ? (
               <EmptyNote>The log has nothing of this user in what was read.</EmptyNote>
             ) : (
-              <ol className="timeline">
-                {entries.slice(0, mostShown).map((entry) => (
-                  <Entry key={entry.id} entry={entry} />
-                ))}
-              </ol>
-            )}
-            {entries.length > mostShown && (
-              <div className="pages">
-                <button type="button" onClick={() => setMostShown(mostShown + SHOWN_AT_ONCE)}>
-                  Show older entries
-                </button>
-                <span className="quiet">
-                  {mostShown} of {entries.length} are shown
-                </span>
-              </div>
+              <Entries entries={entries} request={request} />
             )}
             <Reading reading={reading} depth={depth} />
           </>
@@ -62,9 +56,70 @@ export function Timeline({ path }: { readonly path: string }) {
   )
 }
 
-function Entry({ entry: { at, kind, title, details, requestId } }: { readonly entry: TimelineEntry }) {
+interface EntriesProps {
+  readonly entries: readonly TimelineEntry[]
+  /** Whose entries are marked. */
+  readonly request: string | undefined
+}
+
+/** A part of the entries; more where the request that is looked for lies further back. */
+function Entries({ entries, request }: EntriesProps) {
+  const [asked, setAsked] = useState(SHOWN_AT_ONCE)
+  const first = entries.findIndex(({ requestId }) => requestId !== null && requestId === request)
+  const mostShown = Math.max(asked, first + 1)
   return (
-    <li className={`entry ${kind}`}>
+    <>
+      {request !== undefined && first === -1 && (
+        <p className="note">
+          The request <code>{request}</code> is not among these entries. Read again, or further back.
+        </p>
+      )}
+      <ol className="timeline">
+        {entries.slice(0, mostShown).map((entry, index) => (
+          <Entry
+            key={entry.id}
+            entry={entry}
+            isSought={request !== undefined && entry.requestId === request}
+            isFirstSought={index === first}
+          />
+        ))}
+      </ol>
+      {entries.length > mostShown && (
+        <div className="pages">
+          <button type="button" onClick={() => setAsked(mostShown + SHOWN_AT_ONCE)}>
+            Show older entries
+          </button>
+          <span className="quiet">
+            {mostShown} of {entries.length} are shown
+          </span>
+        </div>
+      )}
+    </>
+  )
+}
+
+interface EntryProps {
+  readonly entry: TimelineEntry
+  /** Whether it comes from the request that somebody looks for. */
+  readonly isSought: boolean
+  /** The page goes to it. */
+  readonly isFirstSought: boolean
+}
+
+function Entry({ entry: { at, kind, title, details, requestId }, isSought, isFirstSought }: EntryProps) {
+  const row = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (!isFirstSought) return
+    row.current?.scrollIntoView({ block: 'center' })
+    row.current?.focus({ preventScroll: true })
+  }, [isFirstSought])
+  return (
+    <li
+      className={`entry ${kind}${isSought ? ' sought' : ''}`}
+      ref={row}
+      tabIndex={isFirstSought ? -1 : undefined}
+      aria-current={isSought || undefined}
+    >
       <Time at={at} />
       <div>
         <p className="title">{title}</p>
@@ -81,7 +136,7 @@ function Entry({ entry: { at, kind, title, details, requestId } }: { readonly en
         {requestId && (
           <p className="quiet">
             <small>
-              request <code>{requestId}</code>
+              {isSought ? 'the request that you look for,' : 'request'} <code>{requestId}</code>
             </small>
           </p>
         )}

@@ -1,11 +1,11 @@
 import * as Tabs from '@radix-ui/react-tabs'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tanstack/react-router'
 import type { UserAnswer } from '../../../src/api/users.ts'
-import { getFrom } from '../app/call-api.ts'
-import { ErrorNote, Loading } from '../parts/notes.tsx'
+import { ApiError, getFrom } from '../app/call-api.ts'
 import { Reveal } from '../parts/reveal.tsx'
 import { Time } from '../parts/time.tsx'
+import { WithAnswer } from '../parts/with-answer.tsx'
 import { Forms } from './forms.tsx'
 import { Profile } from './profile.tsx'
 import { Timeline } from './timeline.tsx'
@@ -17,13 +17,17 @@ const TABS = [
   { tab: 'profile', label: 'Profile' },
 ] as const
 
-/** One user: what happened, why forms did or did not reach them, what is known of them. */
+/**
+ * One user: what happened, why forms did or did not reach them, what is known of them. Each part asks for itself: where one
+ * service is silent, the others are shown.
+ */
 export function User() {
   const { organization, project, userId } = useParams({ from: ROUTE })
   const { tab = 'timeline' } = useSearch({ from: ROUTE })
   const navigate = useNavigate()
   const path = `users/${organization}/${project}/${userId}`
-  const { data, error, refetch } = useQuery({ queryKey: [path], queryFn: () => getFrom<UserAnswer>(path) })
+  const query = useQuery({ queryKey: [path], queryFn: () => getFrom<UserAnswer>(path) })
+  const isNoProject = query.error instanceof ApiError && query.error.status === 404
   return (
     <>
       <nav aria-label="Where you are" className="crumbs">
@@ -32,38 +36,40 @@ export function User() {
         </Link>{' '}
         / {organization} / {project}
       </nav>
-      {!data && (error ? <ErrorNote error={error} onRetry={() => void refetch()} /> : <Loading what="the user" />)}
-      {data && (
-        <>
-          <Head user={data} path={path} />
-          <Tabs.Root
-            value={tab}
-            onValueChange={(next) =>
-              void navigate({
-                to: '.',
-                replace: true,
-                search: (now) => ({ ...now, tab: TABS.find((one) => one.tab === next)?.tab }),
-              })
-            }
-          >
-            <Tabs.List className="tabs" aria-label="About this user">
-              {TABS.map((one) => (
-                <Tabs.Trigger key={one.tab} value={one.tab}>
-                  {one.label}
-                </Tabs.Trigger>
-              ))}
-            </Tabs.List>
-            <Tabs.Content value="timeline">
-              <Timeline path={path} />
-            </Tabs.Content>
-            <Tabs.Content value="forms">
-              <Forms user={data} />
-            </Tabs.Content>
-            <Tabs.Content value="profile">
-              <Profile user={data} />
-            </Tabs.Content>
-          </Tabs.Root>
-        </>
+      <WithAnswer query={query} what="the user">
+        {(user) => <Head user={user} path={path} />}
+      </WithAnswer>
+      {!isNoProject && (
+        <Tabs.Root
+          value={tab}
+          onValueChange={(next) =>
+            void navigate({
+              to: '.',
+              replace: true,
+              state: true,
+              search: (now) => ({ ...now, tab: TABS.find((one) => one.tab === next)?.tab }),
+            })
+          }
+        >
+          <Tabs.List className="tabs" aria-label="About this user">
+            {TABS.map((one) => (
+              <Tabs.Trigger key={one.tab} value={one.tab}>
+                {one.label}
+              </Tabs.Trigger>
+            ))}
+          </Tabs.List>
+          <Tabs.Content value="timeline">
+            <Timeline path={path} />
+          </Tabs.Content>
+          <Tabs.Content value="forms">
+            <Forms path={path} />
+          </Tabs.Content>
+          <Tabs.Content value="profile">
+            <WithAnswer query={query} what="the profile">
+              {(user) => <Profile user={user} />}
+            </WithAnswer>
+          </Tabs.Content>
+        </Tabs.Root>
       )}
     </>
   )
@@ -94,11 +100,19 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: string
 
 /** Why there is nothing to see, and where to look. */
 function Unknown({ organization, project }: { readonly organization: string; readonly project: string }) {
+  const searched = useRouterState({ select: ({ location }) => location.state.searched })
   return (
     <div className="note empty unknown">
       <p>
-        Nobody has identified this user in the project {organization}/{project}: no identify-user and no visit with this
-        userName was accepted there. So no form can reach them.
+        {searched === undefined ? (
+          'Nobody has identified this user'
+        ) : (
+          <>
+            Nobody has identified <b>“{searched}”</b>
+          </>
+        )}{' '}
+        in the project {organization}/{project}: no identify-user and no visit with this userName was accepted there. So
+        no form can reach them.
       </p>
       <ul>
         <li>
@@ -110,11 +124,11 @@ function Unknown({ organization, project }: { readonly organization: string; rea
         </li>
         <li>Search for the requestId of an identify-user instead: it leads to the user whom that request named.</li>
         <li>
-          A request that was refused leaves no user.{' '}
+          A request that was refused leaves no user. Those of this user that are still kept stand in the timeline below.{' '}
           <Link to="/live" search={{ project: `${organization}/${project}`, outcome: 'refused' }}>
-            See what was refused
+            See all that was refused
           </Link>
-          , with the reason.
+          .
         </li>
       </ul>
     </div>

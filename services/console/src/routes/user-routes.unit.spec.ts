@@ -1,0 +1,83 @@
+import { staticCatalog } from '@nextvisit/catalog'
+import type { KeptRefusal } from '@nextvisit/contracts'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { describe, expect, it } from 'vitest'
+import { noAnswerOf } from '../ask-service.ts'
+import { answered } from '../http/api-route.ts'
+import { createSessions } from '../session/sessions.ts'
+import type { Users } from '../users/users.ts'
+import { createUserRoutes } from './user-routes.ts'
+
+const lookups = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }, { id: 'other' }] })])
+const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
+const userId = '00000000-0000-4000-8000-000000000000'
+const requestId = '01a2066e-3ec0-780c-9db5-05517574891e'
+const user = { organization: 'acme', project: 'shop', userId }
+
+const refusal: KeptRefusal = {
+  id: '01a2066e-3ec0-780c-9db5-05517574891f',
+  at: '2026-11-23T03:00:00.000Z',
+  reason: 'user',
+  status: 404,
+  message: 'The user is unknown',
+  route: '/v2/admin/track-event',
+  requestId,
+  key: { name: 'backend', kind: 'admin', environment: 'P' },
+}
+
+/** A log without records, a projector that knows nobody, an evaluator that is silent. */
+const users: Users = {
+  readUser: async () => answered(undefined),
+  readForms: async () => noAnswerOf('form-trigger-evaluator'),
+  readTriggerCounts: async () => new Map(),
+  readLog: async () => ({
+    facts: [],
+    formFacts: [],
+    reading: { partition: 0, records: 0, stopped: 'beginning', since: null },
+  }),
+  findRequest: async () => ({ outcome: 'missing' }),
+}
+
+/** What the route at the end of a path answers, where `kept` is what was refused in the project `other`. */
+async function ask(path: string, input: object, kept?: readonly KeptRefusal[]) {
+  const readRefusals = async ({ project }: { readonly project: string }) => kept && (project === 'other' ? kept : [])
+  const route = createUserRoutes({ catalog, users, readRefusals, nowMs: () => 0 }).find((one) =>
+    one.path.endsWith(path),
+  )
+  if (!route) throw new Error(`There is no route ${path}`)
+  return route.handle(input, createSessions(() => 0).open('operator', 'Ada'))
+}
+
+describe('while the evaluator is silent', () => {
+  it('the profile and the timeline are shown; the timeline says what is missing', async () => {
+    expect(await ask(':userId', user)).toMatchObject({ answer: { profile: null } })
+    expect(await ask('/timeline', { ...user, depth: 1 })).toMatchObject({
+      answer: {
+        entries: [],
+        gaps: [
+          expect.stringContaining('form-trigger-evaluator does not answer'),
+          expect.stringContaining('Requests that were refused are missing'),
+        ],
+      },
+    })
+    expect(await ask('/forms', user)).toMatchObject({ outcome: 'refused', error: 'no-answer' })
+  })
+})
+
+describe('a request that left no record', () => {
+  const asked = { organization: 'acme', project: 'shop', requestId }
+
+  it('leads to the user for whom it was refused, in whatever project', async () => {
+    const kept = [refusal, { ...refusal, userId }]
+    expect(await ask('users/find', asked, kept)).toEqual(answered({ organization: 'acme', project: 'other', userId }))
+  })
+
+  it('is explained where it was refused before it named a user', async () => {
+    const found = await ask('users/find', asked, [refusal])
+    expect(found).toMatchObject({ error: 'refused-nobody', message: expect.stringContaining('The user is unknown') })
+  })
+
+  it('is not found where nothing of it is kept', async () => {
+    expect(await ask('users/find', asked, [])).toMatchObject({ error: 'no-request' })
+  })
+})

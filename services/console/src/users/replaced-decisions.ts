@@ -1,0 +1,29 @@
+import type { FormDecision, FormFact, ProjectConfig, UserFact } from '@nextvisit/contracts'
+import { compileForms } from '@nextvisit/domain'
+
+export interface ReplacedParts {
+  readonly fact: UserFact
+  readonly decisions: readonly FormDecision[]
+  readonly formFacts: readonly FormFact[]
+  readonly config: ProjectConfig | undefined
+}
+
+/**
+ * The later decisions on forms that this record may have set off. Only the last decision on each form is kept, so what was
+ * decided for this record is gone; unless it queued the form, which stands in the log.
+ */
+export function replacedDecisions({ fact, decisions, formFacts, config }: ReplacedParts): readonly FormDecision[] {
+  const forms = config ? formsSetOffBy(fact, config) : []
+  const queuedByIt = (formId: string) =>
+    formFacts.some((one) => one.type === 'FormQueued' && one.causeId === fact.id && one.formId === formId)
+  return decisions.filter(
+    ({ formId, at, requestId }) =>
+      requestId !== fact.id && at >= fact.received && forms.some(({ id }) => id === formId) && !queuedByIt(formId),
+  )
+}
+
+function formsSetOffBy(fact: UserFact, config: ProjectConfig): readonly { readonly id: string }[] {
+  if (fact.type === 'VisitAnswered') return []
+  if (fact.type === 'EventTracked') return fact.evaluateTriggers ? compileForms(config).onEvent(fact.slug) : []
+  return fact.source === 'sdk' ? compileForms(config).onVisit : []
+}
