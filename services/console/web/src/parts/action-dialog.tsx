@@ -15,6 +15,7 @@ export interface ActionDialogProps {
 /** A button that asks before it does something. The browser keeps the focus in the dialog, and gives it back to the button. */
 export function ActionDialog({ label, action, isDanger = false, children, onConfirm }: ActionDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const form = useRef<HTMLFormElement>(null)
   const [title, text] = [useId(), useId()]
   const [error, setError] = useState<Error>()
   const [isPending, setPending] = useState(false)
@@ -44,9 +45,13 @@ export function ActionDialog({ label, action, isDanger = false, children, onConf
         className="card"
         aria-labelledby={title}
         aria-describedby={text}
-        onClose={() => setError(undefined)}
+        onClose={() => {
+          setError(undefined)
+          // What was ticked was an answer to this question, not to the next.
+          form.current?.reset()
+        }}
       >
-        <form onSubmit={(event) => void confirm(event)}>
+        <form ref={form} onSubmit={(event) => void confirm(event)}>
           <h2 id={title}>{action}?</h2>
           <div id={text} className="text">
             {children}
