@@ -93,9 +93,12 @@ export const FormDecision = z.strictObject({
 })
 export type FormDecision = z.infer<typeof FormDecision>
 
+/** Rows that are over are left out beyond so many, the oldest first. What is open always stands in the answer. */
+export const MAX_QUEUED_FORMS = 100
+
 /** The evaluator's answer on one user. */
 export const FormsReadModel = z.strictObject({
   forms: z.array(FormDecision).describe('By form id. A form is missing if none of its triggers ever matched.'),
-  queue: z.array(QueuedForm).describe('What is open, then the latest; at most 100.'),
+  queue: z.array(QueuedForm).describe(`What is open, then the latest; at most ${MAX_QUEUED_FORMS}.`),
 })
 export type FormsReadModel = z.infer<typeof FormsReadModel>

@@ -1,10 +1,15 @@
-import { FormsReadModel, type QueueAnswer, queuedFormOf, type UserRef, waitingFormOf } from '@nextvisit/contracts'
+import {
+  FormsReadModel,
+  MAX_QUEUED_FORMS,
+  type QueueAnswer,
+  queuedFormOf,
+  type UserRef,
+  waitingFormOf,
+} from '@nextvisit/contracts'
 import type { z } from 'zod'
 import type { Decision, PrismaClient, QueueRow } from '../generated/prisma/client.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { queues } from './tables.ts'
-
-const MAX_QUEUED = 100
 
 /** What waits for one user, in the order in which visits take it. An offered form is on its way, and waits no more. */
 export async function readQueue(prisma: PrismaClient, user: UserRef): Promise<z.infer<typeof QueueAnswer>> {
@@ -43,7 +48,7 @@ async function readLatest(prisma: PrismaClient, { organization, project, userId 
   const over = await prisma.queueRow.findMany({
     where: { organization, project, userId, state: { notIn: ['waiting', 'offered'] } },
     orderBy: [{ queuedAt: 'desc' }, { formId: 'asc' }],
-    take: Math.max(0, MAX_QUEUED - open.length),
+    take: Math.max(0, MAX_QUEUED_FORMS - open.length),
   })
   return [...open, ...over]
 }

@@ -98,8 +98,12 @@ export function describeConsoleForms(): void {
   it('says plainly that nobody has identified a user, and where to look', async () => {
     const page = await signIn(theConsole().token)
     await find(page, 'never identified')
-    await page.getByText('Nobody has identified “never identified” in the project demo/shop').waitFor()
+    const searched = page.getByText('Nobody has identified “never identified” in the project demo/shop')
+    await searched.waitFor()
     await page.getByRole('tab', { name: 'Profile' }).click()
+    await searched.waitFor()
+    // The browser keeps its history when somebody signs out.
+    expect(await page.evaluate('JSON.stringify(history.state)')).not.toContain('never identified')
     await page.getByText('There is no profile: nobody has identified this user.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('link', { name: 'Search again' }).click()

@@ -221,6 +221,21 @@ describe('the console', { timeout: 120_000 }, () => {
     expect(log).not.toContain('ada@example.com')
   })
 
+  it('says once that the profile cannot be read, and shows viewers the timeline that they ask for', async () => {
+    const page = await signIn(theConsole().viewerToken)
+    const body = JSON.stringify({ error: 'no-answer', message: 'The profile cannot be read.' })
+    await page.route('**/api/users/demo/shop/*', (route) => route.fulfill({ status: 503, body }))
+    await find(page, 'bob')
+    const plan = page.locator('.entry.identify dd').first()
+    await expect.poll(() => plan.textContent()).toBe('•••')
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('button', { name: 'Show personal data' }).click()
+    await expect.poll(() => plan.textContent()).toBe('free')
+    await page.getByRole('tab', { name: 'Profile' }).click()
+    expect(await page.getByText('The profile cannot be read.').count()).toBe(1)
+    expect(await faultsOf(page)).toEqual([])
+  })
+
   describeConsoleLive()
   describeConsoleForms()
   describeConsoleSegments()

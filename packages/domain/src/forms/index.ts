@@ -1,6 +1,6 @@
 export * from './asked-facts.ts'
 export * from './choose-form.ts'
-export { countKeyOf, countKeysOf } from './count-key.ts'
+export { countedByTrigger, countKeyOf, countKeysOf } from './count-key.ts'
 export { compileCondition, type ConditionState, type Predicate } from './conditions.ts'
 export * from './decision-words.ts'
 export * from './evaluate-forms.ts'

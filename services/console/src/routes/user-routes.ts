@@ -34,7 +34,12 @@ export interface UserRoutesParts {
 const NO_REQUEST = refuse(
   404,
   'no-request',
-  'No record and no refusal that is kept has this requestId. Only the latest refusals are kept, and a request with an Idempotency-Key cannot be found by its id: search for the userName.',
+  'No record has this requestId, and none of the refusals that were looked through: those that are kept of the chosen project and of nine others at most. Of each reason only the latest are kept, and a request with an Idempotency-Key cannot be found by its id: search for the userName.',
+)
+const NO_REFUSALS = refuse(
+  503,
+  'no-refusals',
+  'No record has this requestId. Whether the request was refused is not known: the refusals could not all be read, as no gateway answers, or Redis does not. The Overview says more.',
 )
 const NO_LOG = refuse(503, 'no-log', 'Kafka does not answer, so the log cannot be read. The Overview says more.')
 
@@ -88,15 +93,18 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       return answered({ organization, project, userId })
     }
     const others = (await knownCatalog())?.projects() ?? []
-    const refused = await findRefusal(
+    const search = await findRefusal(
       readRefusals,
       [asked, ...others.filter(({ organization, project }) => !isIn(asked, organization, project))],
       asked.requestId,
     )
-    if (!refused) return found ? NO_REQUEST : NO_LOG
-    const { organization, project, refusal } = refused
+    if (search.outcome !== 'found') {
+      if (!found) return NO_LOG
+      return search.outcome === 'missing' ? NO_REQUEST : NO_REFUSALS
+    }
+    const { organization, project, refusal } = search
     return refusal.userId === undefined
-      ? refusedNobody(refused)
+      ? refusedNobody(search)
       : answered({ organization, project, userId: refusal.userId })
   }
 
@@ -127,9 +135,9 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
       if (forms.outcome === 'refused') return forms
       const model = forms.answer
       const config = known?.project(path.organization, path.project)?.config
-      const counts = await users.readTriggerCounts(path, model ? countedTriggers(model, config) : [])
-      const soFar = (trigger: Trigger) => counts.get(trigger)
       const mask = maskFor(session, revealedName(path))
+      const counts = await users.readTriggerCounts(path, model ? countedTriggers({ model, config, mask }) : [])
+      const soFar = (trigger: Trigger) => counts.get(trigger)
       return answered(userFormsAnswerOf({ model, config, soFar, mask, nowMs: nowMs() }))
     },
   })

@@ -77,6 +77,10 @@ describe('a request that left no record', () => {
     expect(found).toMatchObject({ error: 'refused-nobody', message: expect.stringContaining('The user is unknown') })
   })
 
+  it('may have been refused, as far as is known while nobody can read the refusals', async () => {
+    expect(await ask('users/find', asked)).toMatchObject({ status: 503, error: 'no-refusals' })
+  })
+
   it('is not found where nothing of it is kept', async () => {
     expect(await ask('users/find', asked, [])).toMatchObject({ error: 'no-request' })
   })

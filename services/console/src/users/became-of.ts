@@ -13,7 +13,7 @@ export function becameOf(row: QueuedForm, nowMs: number): string {
     case 'delivered':
       return `It was shown at ${deliveredAt}.`
     case 'expired':
-      return `It expired at ${expiresAt}: no visit came in time.`
+      return `It expired at ${expiresAt}, before it was shown.`
     case 'cancelled':
       return 'It was cancelled: the workspace removed or disabled the form.'
   }

@@ -3,29 +3,34 @@ import type { ReadRefusals } from '../live/read-refusals.ts'
 
 /** Each costs Redis some look-ups. */
 const MAX_PROJECTS = 10
-/** More than are kept of a project. */
+/** As many as a gateway answers. Kept are the latest 50 of each reason. */
 export const ALL_KEPT = 1_000
 
 export interface FoundRefusal extends ProjectRef {
   readonly refusal: KeptRefusal
 }
 
-/**
- * The refusal of a request, among those that are kept of the first projects; of a batch preferably one that names a user.
- * Undefined: there is none, or nobody answers.
- */
+/** `unknown`: it is not among those that could be read, and some could not. */
+export type RefusalSearch =
+  | ({ readonly outcome: 'found' } & FoundRefusal)
+  | { readonly outcome: 'missing' }
+  | { readonly outcome: 'unknown' }
+
+/** The refusal of a request, among those that are kept of the first projects; of a batch preferably one that names a user. */
 export async function findRefusal(
   readRefusals: ReadRefusals,
   projects: readonly ProjectRef[],
   requestId: string,
-): Promise<FoundRefusal | undefined> {
-  const found = await Promise.all(
-    projects.slice(0, MAX_PROJECTS).map(async ({ organization, project }) => {
-      const kept = (await readRefusals({ organization, project }, ALL_KEPT)) ?? []
+): Promise<RefusalSearch> {
+  const searches = await Promise.all(
+    projects.slice(0, MAX_PROJECTS).map(async ({ organization, project }): Promise<RefusalSearch> => {
+      const kept = await readRefusals({ organization, project }, ALL_KEPT)
+      if (!kept) return { outcome: 'unknown' }
       const wanted = kept.filter((refusal) => refusal.requestId === requestId)
       const refusal = wanted.find(({ userId }) => userId !== undefined) ?? wanted[0]
-      return refusal && { organization, project, refusal }
+      return refusal ? { outcome: 'found', organization, project, refusal } : { outcome: 'missing' }
     }),
   )
-  return found.find((one) => one !== undefined)
+  const searchedWith = (outcome: RefusalSearch['outcome']) => searches.find((search) => search.outcome === outcome)
+  return searchedWith('found') ?? searchedWith('unknown') ?? { outcome: 'missing' }
 }

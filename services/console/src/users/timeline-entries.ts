@@ -79,7 +79,7 @@ function factEntriesOf({ facts, formFacts, forms, config, request, mask }: Timel
         ...replaced.map(({ formId, at, requestId }) =>
           instantDetail(
             `form ${formId}`,
-            `only the last decision is kept, which is a later one: at ${at}, for request ${requestId}`,
+            `if a decision was taken, a later one has replaced it: at ${at}, for request ${requestId}`,
           ),
         ),
         ...entry.details,

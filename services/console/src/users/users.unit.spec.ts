@@ -3,8 +3,9 @@ import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { timeOf } from './find-request.ts'
 import { type FormLinesParts, formLinesOf } from './form-lines.ts'
-import { HIDE_PERSONAL, SHOW_ALL } from './mask.ts'
+import { HIDE_PERSONAL, type Mask, SHOW_ALL } from './mask.ts'
 import { timelineEntriesOf } from './timeline-entries.ts'
+import { countedTriggers } from './user-forms-answer.ts'
 import { whyNoForm } from './visit-outcome.ts'
 
 const AT = '2026-11-23T03:00:00.000Z'
@@ -92,7 +93,7 @@ describe('formLinesOf', () => {
     ],
     [`Queued: every gate passed. It was shown at ${later}.`, queued, { state: 'delivered', deliveredAt: later }],
     [
-      `Queued: every gate passed. It expired at ${later}: no visit came in time.`,
+      `Queued: every gate passed. It expired at ${later}, before it was shown.`,
       queued,
       { state: 'expired', expiresAt: later },
     ],
@@ -128,6 +129,21 @@ describe('formLinesOf', () => {
     const text = JSON.stringify(formLinesOf({ ...NOTHING, forms: [refused], mask: HIDE_PERSONAL }))
     expect(text).not.toContain('ada@example.com')
     expect(text).toContain('a@b.example')
+  })
+})
+
+describe('countedTriggers', () => {
+  const where = { property: 'plan', is: 'pro' }
+  const counted = { event: 'Search', count: 2, where }
+  const form = Form.parse({ id: 'never', triggers: [searches, counted, { event: 'Search', where }, { visit: {} }] })
+  const countedFor = (mask: Mask) => countedTriggers({ model: { forms: [] }, config: { forms: [form] }, mask })
+
+  it('leaves out what says nothing of the way to the form: events whose properties only an evaluation looks at', () => {
+    expect(countedFor(SHOW_ALL)).toEqual([searches, counted])
+  })
+
+  it('leaves out what tells a viewer which values the properties had', () => {
+    expect(countedFor(HIDE_PERSONAL)).toEqual([searches])
   })
 })
 
@@ -205,9 +221,9 @@ describe('timelineEntriesOf', () => {
       return entry?.details.filter(({ name }) => name === 'form nps').map(({ value }) => value) ?? []
     }
 
-    it('says that a later decision has replaced its own', () => {
+    it('says that a later decision has replaced its own, if there was one', () => {
       expect(detailsWith({})).toEqual([
-        `only the last decision is kept, which is a later one: at ${later.at}, for request ${OTHER_REQUEST}`,
+        `if a decision was taken, a later one has replaced it: at ${later.at}, for request ${OTHER_REQUEST}`,
       ])
     })
 
@@ -228,18 +244,19 @@ describe('timelineEntriesOf', () => {
 
 describe('whyNoForm', () => {
   const later = '2026-11-23T04:00:00.000Z'
+  const refusedThen =
+    'none, though nps waited: not live, not for this user any more, too soon after another form, offered to another visit, or the answer came too late'
 
   it.each<[string | undefined, Partial<QueuedForm>]>([
     [`none yet: nps may be shown from ${later}`, { showFrom: later }],
-    ['none, though nps waited: not live, not for this user any more, or too soon after another form', {}],
-    [
-      'none, though nps waited: not live, not for this user any more, or too soon after another form',
-      { deliveredAt: later },
-    ],
+    [refusedThen, {}],
+    [refusedThen, { deliveredAt: later }],
+    [refusedThen, { state: 'offered', offeredAt: '2026-11-23T02:59:50.000Z' }],
     ['none: no form waited for the user', { queuedAt: later }],
     ['none: no form waited for the user', { expiresAt: AT }],
     ['none: no form waited for the user', { deliveredAt: '2026-11-23T02:30:00.000Z' }],
-    ['none: no form waited for the user', { state: 'cancelled' }],
+    ['none: no form waited for the user', { state: 'cancelled', queuedAt: later }],
+    [undefined, { state: 'cancelled' }],
     [undefined, { state: 'offered', offeredAt: AT }],
   ])('%s: %o', (words, changed) => {
     expect(whyNoForm(AT, [{ ...row, ...changed }])).toBe(words)

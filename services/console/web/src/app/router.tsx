@@ -284,10 +284,6 @@ export const router = createRouter({
 })
 
 declare module '@tanstack/react-router' {
-  interface HistoryState {
-    /** A userName that was searched. Not in the address: it is personal. */
-    readonly searched?: string | undefined
-  }
   interface Register {
     router: typeof router
   }

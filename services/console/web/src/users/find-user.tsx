@@ -1,4 +1,4 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { FindUser as Asked, UserPath } from '../../../src/api/users.ts'
@@ -6,6 +6,7 @@ import { postTo } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
+import { searchedName } from './searched-name.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -20,7 +21,8 @@ export function FindUser() {
       <WithProject chosen={chosen}>{(project) => <Search project={project} />}</WithProject>
       <p className="quiet hint">
         A userName is taken exactly as it was given, with capitals and spaces. A requestId is the{' '}
-        <code>X-Request-Id</code> of an answer, also of one that refused; it is looked for in every project.
+        <code>X-Request-Id</code> of an answer. Accepted requests are found in every project; refused ones in the chosen
+        project and nine others, while they are kept.
       </p>
     </>
   )
@@ -28,17 +30,14 @@ export function FindUser() {
 
 function Search({ project }: { readonly project: ChosenProject }) {
   const navigate = useNavigate()
+  const client = useQueryClient()
   const [searched, setSearched] = useState('')
   const find = useMutation({
     mutationFn: (asked: Asked) => postTo<UserPath>('users/find', asked),
     onSuccess: (params, asked) => {
-      const [request, userName] = 'requestId' in asked ? [asked.requestId] : [undefined, asked.userName]
-      void navigate({
-        to: '/users/$organization/$project/$userId',
-        params,
-        search: { request },
-        state: { searched: userName },
-      })
+      if ('userName' in asked) client.setQueryData(searchedName(params.userId), asked.userName)
+      const request = 'requestId' in asked ? asked.requestId : undefined
+      void navigate({ to: '/users/$organization/$project/$userId', params, search: { request } })
     },
   })
   return (

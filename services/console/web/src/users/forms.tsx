@@ -97,8 +97,8 @@ function FormCard({ form }: { readonly form: FormLine }) {
 function WaitsFor({ formId, waitsFor }: FormLine) {
   return (
     <ul className="waits-for" aria-label={`What ${formId} waits for`}>
-      {waitsFor.map(({ trigger, soFar, count }) => (
-        <li key={trigger}>
+      {waitsFor.map(({ trigger, soFar, count }, index) => (
+        <li key={`${index}/${trigger}`}>
           Waits for: {trigger}
           {soFar !== null && (
             <b>

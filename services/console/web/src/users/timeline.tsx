@@ -5,6 +5,7 @@ import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
 import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyNote } from '../parts/notes.tsx'
+import { Reveal } from '../parts/reveal.tsx'
 import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { WithTimes } from '../parts/with-times.tsx'
@@ -13,8 +14,14 @@ const ROUTE = '/users/$organization/$project/$userId'
 /** More at once would make the page stutter (`pnpm benchmark:screens`). */
 const SHOWN_AT_ONCE = 200
 
+export interface TimelineProps {
+  readonly path: string
+  /** Whether the page has what stands above all tabs: otherwise personal data can be shown from here. */
+  readonly isHeadShown: boolean
+}
+
 /** Facts, decisions, refusals and what became of forms, the newest first. */
-export function Timeline({ path }: { readonly path: string }) {
+export function Timeline({ path, isHeadShown }: TimelineProps) {
   const { depth = 1, request } = useSearch({ from: ROUTE })
   const asked = new URLSearchParams({ depth: String(depth), ...(request !== undefined && { request }) })
   const query = useQuery({
@@ -36,8 +43,9 @@ export function Timeline({ path }: { readonly path: string }) {
         </div>
       )}
       <WithAnswer query={query} what="the user's part of the log">
-        {({ entries, gaps, reading }) => (
+        {({ isMasked, entries, gaps, reading }) => (
           <>
+            {isMasked && !isHeadShown && <Reveal path={path} />}
             {gaps.map((gap) => (
               <p key={gap} className="note">
                 {gap}

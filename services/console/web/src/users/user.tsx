@@ -1,6 +1,6 @@
 import * as Tabs from '@radix-ui/react-tabs'
-import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams, useRouterState, useSearch } from '@tanstack/react-router'
+import { skipToken, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { UserAnswer } from '../../../src/api/users.ts'
 import { ApiError, getFrom } from '../app/call-api.ts'
 import { Reveal } from '../parts/reveal.tsx'
@@ -8,6 +8,7 @@ import { Time } from '../parts/time.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
 import { Forms } from './forms.tsx'
 import { Profile } from './profile.tsx'
+import { searchedName } from './searched-name.ts'
 import { Timeline } from './timeline.tsx'
 
 const ROUTE = '/users/$organization/$project/$userId'
@@ -36,6 +37,11 @@ export function User() {
         </Link>{' '}
         / {organization} / {project}
       </nav>
+      {query.error && !query.data && (
+        <header className="page-head">
+          <h1>User</h1>
+        </header>
+      )}
       <WithAnswer query={query} what="the user">
         {(user) => <Head user={user} path={path} />}
       </WithAnswer>
@@ -46,7 +52,6 @@ export function User() {
             void navigate({
               to: '.',
               replace: true,
-              state: true,
               search: (now) => ({ ...now, tab: TABS.find((one) => one.tab === next)?.tab }),
             })
           }
@@ -59,16 +64,12 @@ export function User() {
             ))}
           </Tabs.List>
           <Tabs.Content value="timeline">
-            <Timeline path={path} />
+            <Timeline path={path} isHeadShown={query.data !== undefined} />
           </Tabs.Content>
           <Tabs.Content value="forms">
             <Forms path={path} />
           </Tabs.Content>
-          <Tabs.Content value="profile">
-            <WithAnswer query={query} what="the profile">
-              {(user) => <Profile user={user} />}
-            </WithAnswer>
-          </Tabs.Content>
+          <Tabs.Content value="profile">{query.data && <Profile user={query.data} />}</Tabs.Content>
         </Tabs.Root>
       )}
     </>
@@ -90,7 +91,7 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: string
             {profile.country && <>, {profile.country}</>}
           </p>
         ) : (
-          <Unknown organization={user.organization} project={user.project} />
+          <Unknown user={user} />
         )}
       </div>
       {user.isMasked && <Reveal path={path} />}
@@ -99,8 +100,8 @@ function Head({ user, path }: { readonly user: UserAnswer; readonly path: string
 }
 
 /** Why there is nothing to see, and where to look. */
-function Unknown({ organization, project }: { readonly organization: string; readonly project: string }) {
-  const searched = useRouterState({ select: ({ location }) => location.state.searched })
+function Unknown({ user: { organization, project, userId } }: { readonly user: UserAnswer }) {
+  const { data: searched } = useQuery<string>({ queryKey: searchedName(userId), queryFn: skipToken })
   return (
     <div className="note empty unknown">
       <p>
