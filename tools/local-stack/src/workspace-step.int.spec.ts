@@ -5,9 +5,10 @@ import { expect, inject, it } from 'vitest'
 import { applyOrganizations } from './workspace-step.ts'
 
 const form = { id: 'nps', triggers: [{ visit: {} }] }
-const demo = (forms: readonly object[]) => OrganizationConfig.parse({ id: 'demo', projects: [{ id: 'shop', forms }] })
+const demo = (forms: readonly object[]) =>
+  OrganizationConfig.parse({ id: 'demo', plan: { uniqueEvents: 9 }, projects: [{ id: 'shop', forms }] })
 
-it('says what a start replaces, and nothing where it replaces nothing', async () => {
+it('says what a start changes, and nothing of an organization that is new', async () => {
   const connection = { brokers: inject('kafkaBrokers').split(','), clientId: 'test' }
   const topic = `test-catalog-${randomUUID()}`
   await withLogAdmin(connection, (admin) => admin.createTopic(topic, { partitions: 1 }))
@@ -20,7 +21,8 @@ it('says what a start replaces, and nothing where it replaces nothing', async ()
   expect(await start([form])).toEqual([])
   expect(await start([form])).toEqual([])
   expect(await start([])).toEqual([
-    '! The workspace file was applied again. It replaced what was applied since the last start:',
-    expect.stringMatching(/^ {4}- .*nps/),
+    '! The catalog differed from the workspace file. This start has changed it:',
+    '    - demo/shop form nps',
   ])
+  expect(await start([form])).toEqual([expect.any(String), '    + demo/shop form nps'])
 })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/cli/workspace'
-import { changeLine } from '@nextvisit/catalog'
+import { type Change, changeLine } from '@nextvisit/catalog'
 import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { inheritedEnvironment } from './config.ts'
@@ -36,7 +36,7 @@ export interface ApplyStep {
   readonly topic?: string
 }
 
-/** Applies the file to the catalog. Reports what it replaces: somebody may have applied another file since the last start. */
+/** Applies the file to the catalog. Reports what it changes: somebody may have applied another file since the last start. */
 export async function applyOrganizations({
   connection,
   organizations,
@@ -49,7 +49,17 @@ export async function applyOrganizations({
   if (applied.outcome === 'not-applied') {
     throw new StackError('STEP_FAILED', 'Another process applied a workspace file at the same moment. Start again.')
   }
-  if (applied.outcome !== 'applied' || applied.changes.every(({ sign }) => sign === '+')) return
-  report('! The workspace file was applied again. It replaced what was applied since the last start:')
-  for (const change of applied.changes) report(`    ${changeLine(change)}`)
+  const changed = applied.outcome === 'applied' ? changesOfKnown(applied.changes) : []
+  if (changed.length > 0) report('! The catalog differed from the workspace file. This start has changed it:')
+  for (const change of changed) report(`    ${changeLine(change)}`)
+}
+
+/** Of organizations that the catalog had before. */
+function changesOfKnown(changes: readonly Change[]): readonly Change[] {
+  const added = new Set(changes.filter(addsOrganization).map(({ where }) => where))
+  return changes.filter(({ where }) => !added.has(where.split('/')[0] ?? where))
+}
+
+function addsOrganization({ sign, what }: Change): boolean {
+  return sign === '+' && what === 'organization'
 }

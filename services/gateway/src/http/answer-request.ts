@@ -55,7 +55,7 @@ type Result = Answer | Refusal | { readonly outcome: 'aborted' }
 
 /** Answers requests of known routes. */
 export function createAnswerRequest(parts: AnswerRequestParts) {
-  const { onAnswered, onRefused, rateLimiter, logger } = parts
+  const { onAnswered, onRefused, logger } = parts
   const checkAndHandle = createCheckAndHandle(parts)
   return async (
     route: Route,
@@ -69,8 +69,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const headers: Record<string, string> = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && CORS_HEADERS) }
     const known: Exchange['known'] = {}
     const finish = (result: Answer | Refusal) => {
-      const { isWritten, bytes } = writeAnswer(response, result, headers)
-      if (route.method === 'GET' && known.key) oweForRead(rateLimiter, route, known.key, bytes)
+      const isWritten = writeAnswer(response, result, headers)
       const durationMs = performance.now() - beganAt
       onAnswered(route, result.status, durationMs)
       const facts = { requestId: headers['X-Request-Id'], traceparent, route: route.pattern }
@@ -90,12 +89,6 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
   }
 }
 
-/** Without a wait: the caller has the answer. */
-function oweForRead(rateLimiter: RateLimiter, { keyKind }: Route, { entry, project }: CatalogKey, bytes: number): void {
-  const owing = owedForRead(bytes)
-  if (owing.owed > 0) void rateLimiter.take(entry.sha256, project.config.rateLimits[keyKind], owing)
-}
-
 /** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */
 function createCheckAndHandle(parts: AnswerRequestParts) {
   const { catalog, rateLimiter, requestBudgetMs, maxInFlight, maxBodyBytesInFlight, callerAddress, onRefused } = parts
@@ -110,7 +103,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     const checked = await checkKey(exchange, keyInHeaders(route, request))
     if (checked.outcome === 'refused') return checked
     const { key } = checked
-    if (route.method === 'GET') return handle(exchange, key)
+    if (route.method === 'GET') return oweForRead(exchange, key, await handle(exchange, key))
     return withBody(exchange, key.entry.sha256, (bytes) => handle(exchange, key, bytes))
   }
 
@@ -165,6 +158,14 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   async function payRest(exchange: Exchange, key: CatalogKey, price: number, part = restOf) {
     const limit = key.project.config.rateLimits[exchange.route.keyKind]
     return price > 1 ? takeTokens(exchange, key, part(price, limit)) : TAKEN
+  }
+
+  /** Nobody knows before how long the answer to a read will be. */
+  async function oweForRead(exchange: Exchange, key: CatalogKey, result: Result): Promise<Result> {
+    const bytes = result.outcome === 'answered' ? Buffer.byteLength(JSON.stringify(result.body)) : 0
+    const tokens = owedForRead(bytes)
+    if (tokens.owed > 0) await takeTokens(exchange, key, tokens)
+    return result
   }
 
   async function permitFor(holder: string, request: IncomingMessage) {

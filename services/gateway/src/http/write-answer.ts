@@ -15,25 +15,16 @@ export const CORS_HEADERS = {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-export interface Written {
-  /** False where the caller has left: nothing was written. */
-  readonly isWritten: boolean
-  /** Of the body, written or not. */
-  readonly bytes: number
-}
-
-/** Writes an answer or a refusal, with these headers beside its own. */
+/** Writes an answer or a refusal, with these headers beside its own. False where the caller has left: nothing was written. */
 export function writeAnswer(
   response: ServerResponse,
   result: Answer | Refusal,
   headers: Readonly<Record<string, string>>,
-): Written {
+): boolean {
+  if (response.headersSent || response.destroyed) return false
   const body = result.outcome === 'refused' ? errorBody(result.status, result.message) : result.body
-  const text = JSON.stringify(body)
-  const bytes = Buffer.byteLength(text)
-  if (response.headersSent || response.destroyed) return { isWritten: false, bytes }
-  writeText(response, result.status, text, { 'Content-Type': JSON_TYPE, ...headers, ...result.headers })
-  return { isWritten: true, bytes }
+  writeText(response, result.status, JSON.stringify(body), { 'Content-Type': JSON_TYPE, ...headers, ...result.headers })
+  return true
 }
 
 /** Writes a text, or its bytes in UTF-8, of the type that its headers say, and drops what is left of the request. */

@@ -44,7 +44,7 @@ local granted = math.max(0, math.min(ask.need, math.floor(free + 1e-9)))
 free = free - granted
 local passed, owed = '', 0
 for _, batch in ipairs(ask.batches) do
-  local fits = batch.need == 0 or batch.need <= free + 1e-9
+  local fits = batch.isOwedAnyway or batch.need <= free + 1e-9
   if fits then free, owed = free - batch.need, owed + batch.owed end
   passed = passed .. (fits and '1' or '0')
 end

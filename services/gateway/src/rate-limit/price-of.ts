@@ -34,10 +34,10 @@ export function leastPriceOf(bodyBytes: number): number {
 /** What one token of a read's answer pays for, beyond {@link BYTES_OF_AN_ITEM}. To read costs less than to write. */
 const BYTES_OF_A_READ_TOKEN = 32_768
 
-/** What is owed for a read with such an answer, in bytes. Nobody knows before how long it will be. One token was taken before. */
+/** What is owed for a read with an answer of so many bytes. One token was taken before. */
 export function owedForRead(answerBytes: number): BatchTokens {
   const beyond = Math.max(0, answerBytes - BYTES_OF_AN_ITEM)
-  return { need: 0, owed: Math.ceil(beyond / BYTES_OF_A_READ_TOKEN) }
+  return { need: 0, owed: Math.ceil(beyond / BYTES_OF_A_READ_TOKEN), isOwedAnyway: true }
 }
 
 /** Must be there before the body is parsed, and stays there: parsing half a megabyte can cost as much as fifty requests. */

@@ -195,9 +195,9 @@ describe('rate limits over HTTP (decisions.md, Busy and broken)', () => {
     const services = { userProjector: url, formTriggerEvaluator: url }
     const { get } = await start({ ...limits({ perSecond: 1, burst: 3 }), services })
     const read = await get('/v2/admin/users/ada')
-    expect([read.status, read.headers['ratelimit']]).toEqual([200, '"admin";r=2;t=1'])
-    const refused = await get('/v2/admin/users/ada')
     // Two were left, three are owed. So one is missing, and one more is needed.
+    expect([read.status, read.headers['ratelimit']]).toEqual([200, '"admin";r=0;t=2'])
+    const refused = await get('/v2/admin/users/ada')
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '2'])
   })
 

@@ -10,10 +10,12 @@ export interface RateLimitVerdict {
 
 /** What a request that costs more than one token takes at once, or not at all, after its first. */
 export interface BatchTokens {
-  /** Must be in the bucket. 0: what is owed is owed in any case. */
+  /** Must be in the bucket. */
   readonly need: number
   /** Taken besides, in it or not: the bucket owes them, and no token comes before it has been refilled by as many. `-need`: nothing is taken. */
   readonly owed: number
+  /** Owed also by a bucket that owes some already: what it is for has happened. */
+  readonly isOwedAnyway?: boolean
 }
 
 /** Token buckets: capacity `burst`, refilled at `perSecond` (decisions.md, Busy and broken). */

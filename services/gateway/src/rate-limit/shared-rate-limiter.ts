@@ -100,15 +100,15 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   function tell(isAllowed: boolean, need = 1): RateLimitVerdict {
     return verdictOf(isAllowed, Math.min(limit.burst, tokens() + leased), limit, need)
   }
-  function mayHave(need: number): boolean {
-    return need === 0 || tokens() + leased >= need
-  }
   function takeLeased(): RateLimitVerdict {
     leased -= 1
     return tell(true)
   }
-  function takeWithoutRedis({ need, owed }: BatchTokens, needAgain: number): RateLimitVerdict {
-    if (need > 0 && tokens() < need) return tell(false, needAgain)
+  function mayPass({ need, isOwedAnyway = false }: BatchTokens): boolean {
+    return isOwedAnyway || tokens() + leased >= need
+  }
+  function takeWithoutRedis({ need, owed, isOwedAnyway = false }: BatchTokens, needAgain: number): RateLimitVerdict {
+    if (!isOwedAnyway && tokens() < need) return tell(false, needAgain)
     known = { ...known, level: known.level + need + owed }
     return tell(true)
   }
@@ -121,8 +121,7 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
     // As many as come in the time of a lease at the pace since the last call; at most twice as many as came.
     const extra = Math.floor(requests * Math.min(2, LEASE_MS / (sentAt - leasedAt)))
     const asked = batches
-    const wanted = asked.map(({ need, owed }) => ({ need, owed }))
-    const request = { ...limit, need: waiting, batches: wanted, extra, returned: leased, known: known.level }
+    const request = { ...limit, need: waiting, batches: asked, extra, returned: leased, known: known.level }
     batches = []
     requests = 0
     leased = 0
@@ -150,11 +149,11 @@ function createTake(askForLease: AskForLease, nowMs: () => number): Take {
   }
 
   /** All at once or nothing, and never from a lease: what was leased goes back with the call. */
-  async function takeBatch({ need, owed }: BatchTokens): Promise<RateLimitVerdict> {
+  async function takeBatch(wanted: BatchTokens): Promise<RateLimitVerdict> {
     // Whoever comes again takes a first token again.
-    const needAgain = need + 1
-    for (let calls = 0; calls < MAX_CALLS && mayHave(need); calls += 1) {
-      const batch: WaitingBatch = { need, owed }
+    const needAgain = wanted.need + 1
+    for (let calls = 0; calls < MAX_CALLS && mayPass(wanted); calls += 1) {
+      const batch: WaitingBatch = { ...wanted }
       batches.push(batch)
       let lease = await (asking ??= ask())
       // It came too late for a call that was under way.

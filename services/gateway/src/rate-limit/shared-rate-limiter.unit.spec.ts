@@ -110,10 +110,12 @@ describe('a request that costs several tokens', () => {
     expect(verdicts).toContain(true)
   })
 
-  it('is owed in any case where it needs none', async () => {
+  it('is owed also by a bucket that owes some where it was for something that has happened', async () => {
     const limit = { perSecond: 1, burst: 4 }
     const { take } = startBucket(limit)
-    for (const owed of [5, 6]) expect(await take(limit, { need: 0, owed })).toMatchObject({ isAllowed: true })
+    for (const owed of [5, 6])
+      expect(await take(limit, { need: 0, owed, isOwedAnyway: true })).toMatchObject({ isAllowed: true })
+    expect(await take(limit, { need: 0, owed: 1 })).toMatchObject({ isAllowed: false })
     expect(await take()).toMatchObject({ isAllowed: false, moreInSeconds: 5 + 6 - 4 + 1 })
   })
 
