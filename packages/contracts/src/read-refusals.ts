@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { KeptRefusal } from './admin-api.ts'
 import { SlugId } from './primitives.ts'
 
+/** The `reason` of a request that a gateway refuses for a limit. New traits over their cap are left out, and nothing is refused. */
+export type LimitReason = 'eventLimit' | 'mau' | 'uniqueEvents'
+
 /** What the console asks a gateway (`INTERNAL_ROUTES.readRefusals`): of one project, the latest so many. */
 export const RefusalsQuery = z.object({
   organization: SlugId,

@@ -24,7 +24,7 @@ import { createFormRoutes } from './routes/form-routes.ts'
 import { createLiveRoute } from './routes/live-route.ts'
 import { createOverviewRoute } from './routes/overview-route.ts'
 import { createReachedLimits } from './registry/reached-limits.ts'
-import { createReadUsage } from './registry/read-usage.ts'
+import { createAskUsage, createReadUsage } from './registry/read-usage.ts'
 import { createRegistryRoutes } from './routes/registry-routes.ts'
 import { createSegmentRoutes } from './routes/segment-routes.ts'
 import { createSigningIn } from './routes/signing-in.ts'
@@ -77,8 +77,9 @@ export async function createConsole(parts: ConsoleParts) {
   const deadLetters = createDeadLetters({ targets: consumers, token })
   const commands = createCommands({ ...parts, nowMs })
   const forms = createForms({ baseUrls: services['form-trigger-evaluator'], token })
-  const readUsage = createReadUsage({ baseUrls: services.metering, token, nowMs })
-  const readReachedLimits = createReachedLimits(catalog, readUsage)
+  const askUsage = createAskUsage({ baseUrls: services.metering, token })
+  const readUsage = createReadUsage(askUsage, nowMs)
+  const readReachedLimits = createReachedLimits({ catalog, askUsage, nowMs })
   const segments = createSegments({ baseUrls: services['user-projector'], token })
   const app = createApp({
     site,

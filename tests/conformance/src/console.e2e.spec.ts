@@ -263,10 +263,25 @@ describe('the console', { timeout: 120_000 }, () => {
   describeConsoleCatalog()
   describeConsoleDeadLetters()
 
+  it('leads from a runbook to a section of another one', async () => {
+    const page = await signIn(theConsole().token)
+    await openPath(page, 'runbooks/upgrade')
+    await page.getByRole('link', { name: 'Postgres is older than Kafka' }).click()
+    const section = page.getByRole('heading', { name: 'Postgres is older than Kafka' })
+    await section.waitFor()
+    expect(new URL(page.url())).toMatchObject({ hash: '#postgres-is-older-than-kafka' })
+    await page.setViewportSize({ width: 390, height: 120 })
+    await page.reload()
+    await section.waitFor()
+    const top = () =>
+      page.evaluate<number>(`document.getElementById('postgres-is-older-than-kafka').getBoundingClientRect().top`)
+    await expect.poll(top).toBeLessThan(120)
+  })
+
   it('names a consumer that is stopped, and the runbook', async () => {
     const page = await signIn(theConsole().token)
-    // The one of describeConsoleRegistry.
-    await page.getByText('limited: events a month, 3 of 3').waitFor()
+    // The one of describeConsoleRegistry. The limits are read once a minute.
+    await page.getByText('limited: events a month, 3 of 3').waitFor({ timeout: 90_000 })
     await page.getByRole('link', { name: 'Use of limited/' }).waitFor()
     await consoleStack().stopReplica('metering')
     await page.getByText('metering does not answer: it is stopped, or hangs.').waitFor()

@@ -53,8 +53,8 @@ export const LiveAnswer = z.strictObject({
   skipped: z.number().int(),
   /** The consumer that is furthest behind, if one is late: what it has not folded is not shown yet. */
   behind: z.strictObject({ service: z.string(), records: z.number().int(), seconds: z.number() }).nullable(),
-  /** Consumers of which no process answers: nothing counts as folded. */
-  silent: z.array(z.string()),
+  /** Consumers of which a process does not answer: nothing newer counts as folded in its partitions. */
+  silent: z.array(z.strictObject({ service: z.string(), processes: z.number().int(), silent: z.number().int() })),
   /** `too-many-projects`: they are read of one project at a time, or of few. */
   refusals: z.enum(['read', 'no-answer', 'too-many-projects']),
 })

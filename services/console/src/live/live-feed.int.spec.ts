@@ -51,7 +51,12 @@ async function givenFeed() {
     readProgress: async () => {
       asked.count += 1
       if (asked.isFailing) throw new TypeError('A bug')
-      return Object.entries(checkpoints).map(([service, offset]) => ({ service, partitions: partitionsAt(offset) }))
+      return Object.entries(checkpoints).map(([service, offset]) => ({
+        service,
+        processes: 1,
+        silent: 0,
+        partitions: partitionsAt(offset),
+      }))
     },
     readRefusals: async () => refusals,
     nowMs: () => clock.nowMs,

@@ -28,6 +28,7 @@ export interface FindingsParts {
   /** The samples of the last minutes. */
   readonly recent: readonly Sample[]
   readonly partitionCount: number
+  /** As far as it is known. */
   readonly reached: readonly ReachedLimit[]
 }
 

@@ -1,3 +1,4 @@
+import type { LimitReason } from '@nextvisit/contracts'
 import type { Finding } from '../api/overview.ts'
 import type { LimitName } from '../api/registry.ts'
 import { totalsOf } from '../metrics/sample.ts'
@@ -5,28 +6,29 @@ import { LIMIT_TITLES } from '../registry/limit-titles.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
 import type { FindingsParts } from './findings.ts'
 
-/** What the gateways call a refusal for a limit. New traits over their cap are left out, and nothing is refused. */
-const REASONS: { readonly [Name in LimitName]: string | null } = {
+/** Why a request is refused once a limit is reached; null: none is. */
+const REASONS: { readonly [Name in LimitName]: LimitReason | null } = {
   eventsPerMonth: 'eventLimit',
   monthlyActiveUsers: 'mau',
   uniqueEvents: 'uniqueEvents',
   uniqueTraits: null,
 }
-const LIMITS = Object.entries(REASONS) as readonly [LimitName, string | null][]
+const LIMITS = Object.entries(REASONS) as readonly [LimitName, LimitReason | null][]
 
 type LimitParts = Pick<FindingsParts, 'samples' | 'isWholeHour' | 'reached'>
 
-/** Limits that are reached: of each project that was looked at, and beside them those for which somebody was refused. */
+/** Limits that are known to be reached, and those for which somebody was refused: there, one was reached at that time. */
 export function limitFindings({ samples, isWholeHour, reached }: LimitParts): readonly Finding[] {
   const refused = totalsOf(samples, 'refusal')
   return LIMITS.flatMap(([name, reason]) => {
     const own = ofOneOwner(reached.filter(({ line }) => line.name === name))
     const count = refused.get(reason ?? '') ?? 0
     const period = isWholeHour ? 'in the last hour' : 'since the console was started'
-    const refusals = count === 0 ? '' : `${count} refused ${period}`
-    if (own.length > 0) return own.map((limit) => reachedFinding(limit, own.length === 1 ? refusals : ''))
+    const refusals = count === 0 || own.length > 1 ? '' : `${count} refused ${period}`
+    if (own.length > 0) return own.map((limit) => reachedFinding(limit, refusals))
     if (count === 0) return []
-    const text = `A limit is reached (${LIMIT_TITLES[name].toLowerCase()}): ${refusals}.`
+    const requests = count === 1 ? '1 request was' : `${count} requests were`
+    const text = `${requests} refused for a limit (${LIMIT_TITLES[name].toLowerCase()}) ${period}.`
     return [{ severity: 'warning', text, runbook: null, see: [{ screen: 'refusals', project: null }] } as const]
   })
 }

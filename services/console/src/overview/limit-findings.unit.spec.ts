@@ -48,12 +48,15 @@ it('names the limit of an organization once', () => {
   ])
 })
 
-it('says that requests are refused where the projects were not looked at', () => {
-  expect(limitFindings({ samples: refused, isWholeHour: true, reached: [] }).map(({ text }) => text)).toEqual([
-    'A limit is reached (monthly active users): 27 refused in the last hour.',
+it('says only that requests were refused where no limit is known to be reached', () => {
+  const textsOf = (samples: typeof refused) =>
+    limitFindings({ samples, isWholeHour: true, reached: [] }).map(({ text }) => text)
+  expect(textsOf(refused)).toEqual(['27 requests were refused for a limit (monthly active users) in the last hour.'])
+  expect(textsOf([sampleOf({ 'refusal:eventLimit': 1 })])).toEqual([
+    '1 request was refused for a limit (events a month) in the last hour.',
   ])
 })
 
-it('says nothing where nothing is reached', () => {
+it('says nothing where nothing was refused for a limit', () => {
   expect(limitFindings({ samples: [sampleOf({ 'refusal:tooFast': 1 })], isWholeHour: true, reached: [] })).toEqual([])
 })

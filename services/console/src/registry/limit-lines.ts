@@ -65,6 +65,11 @@ export function projectUsageOf({ plan, usage, before, nowMs }: UsageParts): Proj
   }
 }
 
+/** The limits of which nothing is left. What is reached has no rate, so the month before does not matter. */
+export function reachedLinesOf(parts: Omit<UsageParts, 'before'>): readonly LimitLine[] {
+  return projectUsageOf({ ...parts, before: parts.usage }).limits.filter(({ outlook }) => outlook === 'reached')
+}
+
 /** The lower of the two applies (decisions.md, Bounds). */
 function capOf(planned: number | undefined, bound: number): Pick<LimitLine, 'setBy'> & { readonly limit: number } {
   return planned !== undefined && planned <= bound

@@ -1,8 +1,10 @@
 import type { CatalogProject } from '@nextvisit/catalog'
+import { monthOf } from '@nextvisit/domain'
 import type { LimitLine } from '../api/registry.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
 import { createSharedRead, orReadLast } from '../shared-read.ts'
-import type { ReadUsage } from './read-usage.ts'
+import { reachedLinesOf } from './limit-lines.ts'
+import type { AskUsage } from './read-usage.ts'
 
 /** A limit of which nothing is left. */
 export interface ReachedLimit {
@@ -11,29 +13,40 @@ export interface ReachedLimit {
   readonly line: LimitLine
 }
 
-/** Each costs metering some queries. With more, a finding says only that requests are refused. */
+export interface ReachedLimitsParts {
+  readonly catalog: () => Promise<Pick<KnownCatalog, 'projects'>>
+  readonly askUsage: AskUsage
+  readonly nowMs: () => number
+}
+
+/** Each costs metering some queries. With more, a finding says only that requests were refused. */
 const MAX_PROJECTS = 10
-const AGAIN_AFTER_MS = 15_000
+const AGAIN_AFTER_MS = 60_000
 const WAIT_MS = 500
 
 /** Which limits are reached, as far as it is known within half a second: nobody waits longer for an Overview. */
-export function createReachedLimits(
-  catalog: () => Promise<Pick<KnownCatalog, 'projects'>>,
-  readUsage: ReadUsage,
-): () => Promise<readonly ReachedLimit[]> {
+export function createReachedLimits({
+  catalog,
+  askUsage,
+  nowMs,
+}: ReachedLimitsParts): () => Promise<readonly ReachedLimit[]> {
   async function read(): Promise<readonly ReachedLimit[]> {
     const projects = (await catalog()).projects()
     if (projects.length > MAX_PROJECTS) return []
-    return (await Promise.all(projects.map(reachedBy))).flat()
+    const reached: ReachedLimit[] = []
+    // One after the other: metering serves gateways at the same time.
+    for (const project of projects) reached.push(...(await reachedBy(project)))
+    return reached
   }
 
+  /** Nothing of a project whose counters cannot be read: the others count. */
   async function reachedBy(of: CatalogProject): Promise<readonly ReachedLimit[]> {
-    const usage = await readUsage(of)
-    if (usage.outcome === 'refused') throw new Error(usage.message)
-    const { organization, project } = of
-    return usage.answer.limits
-      .filter(({ outlook }) => outlook === 'reached')
-      .map((line) => ({ organization, project, line }))
+    const now = nowMs()
+    const usage = await askUsage(of, monthOf(new Date(now).toISOString()))
+    if (usage.outcome === 'refused') return []
+    const { organization, project, plan } = of
+    const lines = reachedLinesOf({ plan, usage: usage.answer, nowMs: now })
+    return lines.map((line) => ({ organization, project, line }))
   }
 
   return orReadLast(createSharedRead(read, AGAIN_AFTER_MS), WAIT_MS, [])

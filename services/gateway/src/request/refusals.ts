@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { KeyKind } from '@nextvisit/contracts'
+import type { KeyKind, LimitReason } from '@nextvisit/contracts'
 import { BODY_RULES, nameRules, type Rejection, type RuleName } from '@nextvisit/domain'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
@@ -198,7 +198,7 @@ export const REFUSALS = nameRules({
   // A part that the answer needs is unavailable.
   notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
   notRead: { status: 503, message: 'This can not be read now: try again', when: 'What would be read is unavailable' },
-})
+}) satisfies { readonly [Reason in LimitReason]: RefusalRule }
 
 /** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */
 export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {

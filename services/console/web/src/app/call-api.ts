@@ -18,16 +18,24 @@ const UNREACHABLE: ErrorAnswer = {
   message: 'The console does not answer. See that its process runs; this page tries again by itself.',
 }
 
-/** The console's own calls of other processes end sooner. What changes something may take longer. */
-const ANSWER_WITHIN_MS = { get: 8_000, change: 20_000 }
+/** The console waits at most 3 s for a service. */
+const ANSWER_WITHIN_MS = 8_000
+/** For what changes something, or reads much of the log. */
+export const LONG_ANSWER_WITHIN_MS = 20_000
 
 function late(withinMs: number): ErrorAnswer {
-  const message = `The console has not answered for ${withinMs / 1_000} s: it is overloaded, or hangs. If it hangs, end its process, so that it is started again.`
+  const message = `The console has not answered for ${withinMs / 1_000} s: it, or a part that it asks, is overloaded or hangs. If the Overview opens, it says which part. If not, look at the process of the console.`
   return { error: 'late', message }
 }
 
-async function call<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-  const withinMs = method === 'GET' ? ANSWER_WITHIN_MS.get : ANSWER_WITHIN_MS.change
+interface Call {
+  readonly method: string
+  readonly path: string
+  readonly withinMs: number
+  readonly body?: object
+}
+
+async function call<Answer>({ method, path, withinMs, body }: Call): Promise<Answer> {
   const signal = AbortSignal.timeout(withinMs)
   const failed = () => new ApiError(0, signal.aborted ? late(withinMs) : UNREACHABLE)
   const response = await fetch(new URL(`api/${path}`, document.baseURI), {
@@ -44,6 +52,9 @@ async function call<Answer>(method: string, path: string, body?: object): Promis
   throw new ApiError(response.status, answer as ErrorAnswer)
 }
 
-export const getFrom = <Answer>(path: string): Promise<Answer> => call('GET', path)
-export const postTo = <Answer>(path: string, body: object = {}): Promise<Answer> => call('POST', path, body)
-export const deleteAt = (path: string): Promise<unknown> => call('DELETE', path)
+export const getFrom = <Answer>(path: string, withinMs = ANSWER_WITHIN_MS): Promise<Answer> =>
+  call({ method: 'GET', path, withinMs })
+export const postTo = <Answer>(path: string, body: object = {}): Promise<Answer> =>
+  call({ method: 'POST', path, withinMs: LONG_ANSWER_WITHIN_MS, body })
+export const deleteAt = (path: string): Promise<unknown> =>
+  call({ method: 'DELETE', path, withinMs: LONG_ANSWER_WITHIN_MS })

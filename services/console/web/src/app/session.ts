@@ -23,6 +23,8 @@ export function createQueries(): QueryClient {
       },
     },
   })
+  // Nothing observes it, and an unobserved entry is dropped after five minutes.
+  client.setQueryDefaults(HAS_ENDED, { gcTime: Infinity })
   return client
 }
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { CatalogAnswer } from '../../../src/api/catalog.ts'
-import { getFrom } from '../app/call-api.ts'
+import { getFrom, LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
 import { Sections } from '../operations/sections.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
@@ -18,6 +18,7 @@ export function Catalog() {
     queryFn: () =>
       getFrom<CatalogAnswer>(
         organization === undefined ? 'catalog' : `catalog?organization=${encodeURIComponent(organization)}`,
+        LONG_ANSWER_WITHIN_MS,
       ),
   })
   return (

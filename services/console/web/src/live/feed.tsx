@@ -74,13 +74,17 @@ interface TroublesProps {
   readonly wantsRefusals: boolean
 }
 
+function silenceOf({ service, processes, silent }: LiveAnswer['silent'][number]): string {
+  return silent === processes
+    ? `${service} does not answer, so no newer fact counts as folded. The Overview says what to do.`
+    : `${silent} of ${processes} processes of ${service} do not answer, so newer facts of their partitions do not appear until another process folds them. The Overview says what to do.`
+}
+
 /** Why something that one waits for does not appear. */
 function Troubles({ latest: { state, silent, behind, refusals }, wantsRefusals }: TroublesProps) {
   const troubles = [
     ...(state === 'no-log' ? ['Kafka does not answer, so nothing new can be read. The Overview says more.'] : []),
-    ...silent.map(
-      (service) => `${service} does not answer, so no newer fact counts as folded. The Overview says what to do.`,
-    ),
+    ...silent.map(silenceOf),
     ...(behind
       ? [
           `${behind.service} is ${seconds(behind.seconds)} behind: ${figure(behind.records)} records are not folded by it yet, and appear later.`,

@@ -4,13 +4,15 @@ import type { ReactNode } from 'react'
 export interface RunbookLinkProps {
   /** Of a page of docs/runbooks, such as `lag`. */
   readonly name: string
+  /** The id of a heading of that page. */
+  readonly hash?: string | undefined
   readonly children?: ReactNode
 }
 
 /** The way to a runbook, which the console shows itself. */
-export function RunbookLink({ name, children = name }: RunbookLinkProps) {
+export function RunbookLink({ name, hash, children = name }: RunbookLinkProps) {
   return (
-    <Link to="/runbooks/$name" params={{ name }}>
+    <Link to="/runbooks/$name" params={{ name }} {...(hash !== undefined && { hash })}>
       {children}
     </Link>
   )
@@ -18,7 +20,7 @@ export function RunbookLink({ name, children = name }: RunbookLinkProps) {
 
 const NAMED = /(\bOverview\b|docs\/runbooks\/[\w-]+\.md)/
 
-/** A text of ours, where the Overview and runbooks that it names are links. Not for what a user said. */
+/** A text, where the Overview and runbooks that it names are links. A text may quote a user: it can link to nothing else. */
 export function WithLinks({ text }: { readonly text: string }) {
   // Every second part is a name.
   return text

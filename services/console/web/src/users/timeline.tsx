@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
 import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
-import { getFrom } from '../app/call-api.ts'
+import { getFrom, LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
 import { EmptyNote } from '../parts/notes.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { Time } from '../parts/time.tsx'
@@ -26,7 +26,7 @@ export function Timeline({ path, isHeadShown }: TimelineProps) {
   const asked = new URLSearchParams({ depth: String(depth), ...(request !== undefined && { request }) })
   const query = useQuery({
     queryKey: [`${path}/timeline`, depth, request],
-    queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?${asked}`),
+    queryFn: () => getFrom<TimelineAnswer>(`${path}/timeline?${asked}`, LONG_ANSWER_WITHIN_MS),
     placeholderData: keepPreviousData,
   })
   const { data, isFetching } = query

@@ -1,0 +1,79 @@
+import type { CatalogProject } from '@nextvisit/catalog'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { type ApiResult, answered, refuse } from '../http/api-route.ts'
+import { createReachedLimits } from './reached-limits.ts'
+import type { AskUsage } from './read-usage.ts'
+
+type Answer = Awaited<ReturnType<AskUsage>>
+
+const NOW_MS = Date.UTC(2026, 10, 16)
+const NO_ANSWER = refuse(503, 'no-answer', 'metering does not answer.')
+const usageOf = (monthlyActiveUsers: number): Answer =>
+  answered({ month: '2026-11', events: 5, monthlyActiveUsers, uniqueEvents: 0, uniqueTraits: 0 })
+
+/** Projects `p0`, `p1`, … with a limit of ten users, and a metering that answers what is said of each. */
+function givenProjects(count: number, answer: (project: string) => Answer | Promise<Answer>) {
+  const projects = Array.from({ length: count }, (_, index) => {
+    const project: Pick<CatalogProject, 'organization' | 'project' | 'plan'> = {
+      organization: 'demo',
+      project: `p${index}`,
+      plan: { monthlyActiveUsers: 10 },
+    }
+    return project as CatalogProject
+  })
+  const asked: string[] = []
+  const atOnce = { now: 0, most: 0 }
+  const readReached = createReachedLimits({
+    catalog: async () => ({ projects: () => projects }),
+    askUsage: async ({ project }, month) => {
+      asked.push(`${project} ${month}`)
+      atOnce.most = Math.max(atOnce.most, (atOnce.now += 1))
+      const said = await answer(project)
+      atOnce.now -= 1
+      return said
+    },
+    nowMs: () => NOW_MS,
+  })
+  const read = async () => (await readReached()).map(({ project, line }) => `${project} ${line.name}`)
+  return { read, asked, atOnce }
+}
+
+describe('which limits are reached', () => {
+  it('asks for this month only, one project after the other', async () => {
+    const { read, asked, atOnce } = givenProjects(3, async (project) => usageOf(project === 'p1' ? 10 : 9))
+    expect(await read()).toEqual(['p1 monthlyActiveUsers'])
+    expect(asked).toEqual(['p0 2026-11', 'p1 2026-11', 'p2 2026-11'])
+    expect(atOnce.most).toBe(1)
+  })
+
+  it('asks again after a minute', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let users = 9
+    const { read, asked } = givenProjects(1, () => usageOf(users))
+    expect(await read()).toEqual([])
+    users = 10
+    vi.advanceTimersByTime(59_999)
+    expect([await read(), asked.length]).toEqual([[], 1])
+    vi.advanceTimersByTime(1)
+    expect([await read(), asked.length]).toEqual([['p0 monthlyActiveUsers'], 2])
+  })
+
+  it('counts the other projects where one cannot be read', async () => {
+    const { read } = givenProjects(3, (project) => (project === 'p1' ? NO_ANSWER : usageOf(10)))
+    expect(await read()).toEqual(['p0 monthlyActiveUsers', 'p2 monthlyActiveUsers'])
+  })
+
+  it('asks for ten projects, and for none of more', async () => {
+    const [ten, eleven] = [10, 11].map((count) => givenProjects(count, () => usageOf(10)))
+    expect([(await ten?.read())?.length, ten?.asked.length]).toEqual([10, 10])
+    expect([await eleven?.read(), eleven?.asked.length]).toEqual([[], 0])
+  })
+
+  it('does not wait for a metering that takes long', async () => {
+    const { promise, resolve } = Promise.withResolvers<ApiResult<never>>()
+    const { read } = givenProjects(1, () => promise)
+    expect(await read()).toEqual([])
+    resolve(NO_ANSWER)
+  })
+})
