@@ -13,6 +13,7 @@ import type { Answer } from '../request/answer.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
 import type { CallerAddress } from './caller-address.ts'
 import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
+import { createReadsInTurn } from './reads-in-turn.ts'
 import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
 import type { NoteRefusal } from '../refusals/kept-refusals.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
@@ -94,6 +95,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   const { catalog, rateLimiter, requestBudgetMs, maxInFlight, maxBodyBytesInFlight, callerAddress, onRefused } = parts
   const maxUnfinishedPerKey = Math.ceil(maxInFlight * UNFINISHED_SHARE)
   const openBody = createBodyBudget({ maxBytes: maxBodyBytesInFlight, maxUnfinishedPerKey })
+  const readInTurn = createReadsInTurn()
   let inFlight = 0
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {
@@ -181,17 +183,19 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     if (inFlight >= maxInFlight) return refuse(REFUSALS.busy)
     inFlight += 1
     try {
-      return await handleRead(exchange, key, bytes, keyInBody)
+      if (exchange.route.method !== 'GET') return await handleParsed(exchange, key, bytes, keyInBody)
+      const result = await readInTurn(key.entry.sha256, () => handleParsed(exchange, key))
+      return result === 'crowded' ? refuse(REFUSALS.busy) : result
     } finally {
       inFlight -= 1
     }
   }
 
-  async function handleRead(
+  async function handleParsed(
     exchange: Exchange,
     key: CatalogKey,
-    bytes: Uint8Array | undefined,
-    keyInBody: string | undefined,
+    bytes?: Uint8Array,
+    keyInBody?: string,
   ): Promise<Result> {
     const { route, parameters, request, headers, known, requestId, traceparent } = exchange
     const { parseBody = parseJson } = route
@@ -218,7 +222,8 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       : 'none'
     const ownId = typeof idempotent === 'object' ? idempotent.recordId : requestId
     headers['X-Request-Id'] = ownId
-    const beganAt = performance.now()
+    // What a read has waited for its turn is a part of its time.
+    const beganAt = bytes ? performance.now() : exchange.beganAt
     return route.handle({
       requestId: ownId,
       traceparent,

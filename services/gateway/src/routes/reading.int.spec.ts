@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   EventsPage,
   INTERNAL_ROUTES,
@@ -9,7 +10,7 @@ import {
 } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { notFound } from '@nextvisit/service-kit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
 
@@ -75,6 +76,26 @@ describe('GET /v2/admin/users (decisions.md, Beyond the document)', () => {
     await alone.stop()
     expect([answer.status, usage.status, traits.status, wrong.status]).toEqual([503, 503, 503, 400])
   })
+})
+
+it('works on a few reads of a key at once, and answers all (decisions.md, Busy and broken)', async () => {
+  const calls = { now: 0, most: 0 }
+  const service = await startService({
+    [INTERNAL_ROUTES.readForms]: async () => {
+      calls.now += 1
+      calls.most = Math.max(calls.most, calls.now)
+      await sleep(20)
+      calls.now -= 1
+      return notFound()
+    },
+  })
+  onTestFinished(service.stop)
+  const gateway = await startGateway({ services: { formTriggerEvaluator: service.url } })
+  onTestFinished(gateway.stop)
+  const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.get('/v2/admin/users/ada/forms')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]))
+  // Eight, and one more for each that a busy machine lets take long.
+  expect(calls.most).toBeLessThan(20)
 })
 
 describe('GET /v2/admin/users/{userName}/forms (decisions.md, Beyond the document)', () => {

@@ -1,0 +1,76 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { createReadsInTurn } from './reads-in-turn.ts'
+
+const LONG = 60_000
+
+/** Reads that go on until they are ended. */
+function givenReads() {
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const read = (name: string) => async (): Promise<string> => {
+    begun.push(name)
+    await new Promise<void>((resolve) => ends.push(resolve))
+    return name
+  }
+  return { begun, read, end: () => ends.shift()?.() }
+}
+
+it('works on a few reads of a key at once, the others in their order, and not on fewer of another key', async () => {
+  const inTurn = createReadsInTurn({ atOnce: 2, worksForMs: LONG, withinMs: LONG })
+  const { begun, read, end } = givenReads()
+  const names = ['a', 'b', 'c', 'd']
+  const results = names.map((name) => inTurn('one', read(name)))
+  void inTurn('other', read('e'))
+  await nextTurn()
+  expect(begun).toEqual(['a', 'b', 'e'])
+  end()
+  await results[0]
+  await nextTurn()
+  expect(begun).toEqual(['a', 'b', 'e', 'c'])
+  for (let left = 0; left < 5; left += 1) {
+    end()
+    await nextTurn()
+  }
+  expect(await Promise.all(results)).toEqual(names)
+})
+
+it('begins the next read where one takes long, and counts each only once', async () => {
+  const inTurn = createReadsInTurn({ atOnce: 1, worksForMs: 20, withinMs: LONG })
+  const { begun, read, end } = givenReads()
+  const results = [inTurn('one', read('a')), inTurn('one', read('b'))]
+  await expect.poll(() => begun).toEqual(['a', 'b'])
+  end()
+  end()
+  expect(await Promise.all(results)).toEqual(['a', 'b'])
+  const last = [inTurn('one', read('c')), inTurn('one', read('d'))]
+  await nextTurn()
+  expect(begun).toEqual(['a', 'b', 'c'])
+  end()
+  await last[0]
+  await expect.poll(() => begun.at(-1)).toBe('d')
+  end()
+  expect(await last[1]).toBe('d')
+})
+
+it('says where the turn did not come in time, and forgets that read', async () => {
+  const inTurn = createReadsInTurn({ atOnce: 1, worksForMs: LONG, withinMs: 20 })
+  const { begun, read, end } = givenReads()
+  const first = inTurn('one', read('a'))
+  expect(await inTurn('one', read('b'))).toBe('crowded')
+  end()
+  await first
+  const next = inTurn('one', read('c'))
+  await sleep(1)
+  expect(begun).toEqual(['a', 'c'])
+  end()
+  expect(await next).toBe('c')
+})
+
+it('gives the place of a read that fails to the next one', async () => {
+  const inTurn = createReadsInTurn({ atOnce: 1, worksForMs: LONG, withinMs: LONG })
+  const failing = inTurn('one', () => Promise.reject(new TypeError('a bug')))
+  const next = inTurn('one', async () => 'b')
+  await expect(failing).rejects.toThrow('a bug')
+  expect(await next).toBe('b')
+})
