@@ -2,11 +2,11 @@
 export type ReadInTurn = <Result>(key: string, read: () => Promise<Result>) => Promise<Result | 'crowded'>
 
 export interface ReadsInTurnOptions {
-  /** Reads of one key that are worked on at once. Default 8. */
+  /** Reads of one key that are worked on at once. Default 3. */
   readonly atOnce?: number
   /** A read that takes longer waits for a fold or a service, and works on nothing: the next one begins. Default 250. */
   readonly worksForMs?: number
-  /** How long a read waits for its turn. Default 1,000. */
+  /** How long a read waits for its turn. Default 1,500. */
   readonly withinMs?: number
 }
 
@@ -20,9 +20,9 @@ interface Line {
  * process several times what a record does, so forty at once of one tenant would make all others wait.
  */
 export function createReadsInTurn({
-  atOnce = 8,
+  atOnce = 3,
   worksForMs = 250,
-  withinMs = 1_000,
+  withinMs = 1_500,
 }: ReadsInTurnOptions = {}): ReadInTurn {
   const lines = new Map<string, Line>()
 
