@@ -276,8 +276,7 @@ function createConsumer(
     rebalanceTimeout: options.rebalanceTimeoutMs ?? 15_000,
     maxWaitTimeInMs: options.maxWaitMs ?? 500,
     minBytes: 1,
-    // So that one partition does not fill a fetch. A larger batch comes nevertheless.
-    maxBytesPerPartition: options.maxBytesPerPartition ?? MAX_FETCH_BYTES / 2,
+    maxBytesPerPartition: options.maxBytesPerPartition ?? 1_100_000,
     maxBytes: MAX_FETCH_BYTES,
     allowAutoTopicCreation: false,
     // How soon added partitions are noticed.

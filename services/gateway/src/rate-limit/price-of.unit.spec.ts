@@ -35,7 +35,7 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
     expect(priceOf(bytes, items)).toBe(price)
   })
 
-  it('is at least what must be there before the body is parsed, and at most what its items cost alone', () => {
+  it('is at least what must be there before the body is parsed, and hardly more than what its items cost alone', () => {
     const bodies = fc.array(fc.integer({ min: 11, max: 102_400 }), { maxLength: 30 })
     fc.assert(
       fc.property(bodies, (sizes) => {
@@ -49,7 +49,8 @@ describe('the price of a request (decisions.md, Busy and broken)', () => {
         const alone = sizes.reduce((sum, size) => sum + priceOf(size, [{}]), 0)
         // Alone, each begins a token of its own.
         expect(price).toBeGreaterThan(alone - sizes.length)
-        expect(price).toBeLessThanOrEqual(Math.max(alone, leastPriceOf(bytes), 1))
+        // What stands around the items may begin one more.
+        expect(price).toBeLessThanOrEqual(Math.max(alone + 1, leastPriceOf(bytes)))
       }),
       { numRuns: 50 },
     )
