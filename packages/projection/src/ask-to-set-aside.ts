@@ -1,5 +1,5 @@
 import { type Query, sql, type Statement } from '@nextvisit/database'
-import { type LetterPlace, readDeadLetterAt } from './read-dead-letters.ts'
+import { isAt, type LetterPlace, readDeadLetterAt } from './read-dead-letters.ts'
 
 export type SetAsideOutcome =
   /** The partition's owner does it in its next commit. */
@@ -23,10 +23,6 @@ export async function askToSetAside(query: Query, place: LetterPlace, by: string
   return letter
     ? { outcome: 'dead-letter', id: letter.id }
     : { outcome: 'refused', reason: await describeHalt(query, place) }
-}
-
-function isAt({ projection, topic, partition }: LetterPlace): Statement {
-  return sql`projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int`
 }
 
 function isHalted(place: LetterPlace): Statement {

@@ -1,3 +1,4 @@
+import type { DecidedPosition, RecordPlace } from '@nextvisit/contracts'
 import { type Query, sql, type Statement } from '@nextvisit/database'
 
 export type DeadLetterState = 'dead' | 'retry' | 'retried' | 'discarded'
@@ -108,28 +109,24 @@ export function readDeadLettersOfCause(
 }
 
 /** The record of a letter: its place in the log, and the projection that could not fold it. */
-export interface LetterPlace {
-  readonly projection: string
-  readonly topic: string
-  readonly partition: number
-  readonly offset: string
+export type LetterPlace = Readonly<RecordPlace> & { readonly projection: string }
+
+/** Rows of any table that are about this projection and partition. */
+export function isAt({ projection, topic, partition }: Omit<LetterPlace, 'offset'>): Statement {
+  return sql`projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int`
 }
 
 /** The projection's letter of one record, in whatever state; undefined: it has none. */
-export async function readDeadLetterAt(
-  query: Query,
-  { projection, topic, partition, offset }: LetterPlace,
-): Promise<DeadLetterSummary | undefined> {
-  const [letter] = await query<DeadLetterSummary>(sql`
-    SELECT ${SUMMARY} FROM dead_letters
-    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int
-      AND "offset" = ${offset}::bigint`)
+export async function readDeadLetterAt(query: Query, place: LetterPlace): Promise<DeadLetterSummary | undefined> {
+  const [letter] = await query<DeadLetterSummary>(
+    sql`SELECT ${SUMMARY} FROM dead_letters WHERE ${isAt(place)} AND "offset" = ${place.offset}::bigint`,
+  )
   return letter
 }
 
 export interface DecidedPage {
   /** The last letter of the page before. */
-  readonly after?: { readonly decidedAt: string; readonly id: string } | undefined
+  readonly after?: DecidedPosition | undefined
   readonly limit: number
 }
 

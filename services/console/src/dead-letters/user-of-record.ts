@@ -1,8 +1,7 @@
 import type { LetterAnswer } from '../api/dead-letters.ts'
 import type { ProjectsAnswer } from '../api/session.ts'
 import type { UserPath } from '../api/users.ts'
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+import { isUuid } from '../users/is-uuid.ts'
 
 /**
  * The user that a record is about; undefined: it does not say. Its key is the userId. The value names the project; where it
@@ -13,7 +12,7 @@ export function userOfRecord(
   projects: ProjectsAnswer['projects'],
 ): UserPath | undefined {
   const userId = key?.text ?? ''
-  if (!UUID.test(userId)) return undefined
+  if (!isUuid(userId)) return undefined
   const { organization, project } = membersOf(value)
   const isNamed = organization !== undefined || project !== undefined
   const [place, ...others] = isNamed

@@ -1,6 +1,7 @@
 import { decodeRecord, FormFact, type KeptRefusal, type ProjectRef, UserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
 import type { LiveEntry, LiveOutcome } from '../api/live.ts'
+import { isSameProject } from '../is-same-project.ts'
 import { HIDE_PERSONAL } from '../users/mask.ts'
 import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
 
@@ -88,12 +89,8 @@ const OUTCOMES: { readonly [Kind in LiveEntry['kind']]: LiveOutcome } = {
 
 export function passesFilter({ entry, event }: KeptEntry, filter: LiveFilter): boolean {
   const { place, outcome } = filter
-  if (place && !isOf(place, entry)) return false
-  if (entry.kind === 'refused' && !filter.refusalsOf.some((project) => isOf(project, entry))) return false
+  if (place && !isSameProject(place, entry)) return false
+  if (entry.kind === 'refused' && !filter.refusalsOf.some((project) => isSameProject(project, entry))) return false
   if (filter.event !== undefined && event !== filter.event) return false
   return outcome === undefined || OUTCOMES[entry.kind] === outcome
-}
-
-function isOf({ organization, project }: ProjectRef, entry: LiveEntry): boolean {
-  return entry.organization === organization && entry.project === project
 }

@@ -1,4 +1,4 @@
-import type { ProjectRef, Trigger } from '@nextvisit/contracts'
+import type { Trigger } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
 import { Nothing, ProjectsAnswer } from '../api/session.ts'
@@ -14,6 +14,7 @@ import {
 } from '../api/users.ts'
 import { answered, type ApiRefusal, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import { createAtATime } from '../http/at-a-time.ts'
+import { isSameProject } from '../is-same-project.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
 import type { ReadRefusals } from '../live/read-refusals.ts'
 import { ALL_KEPT, findRefusal, type FoundRefusal } from '../users/find-refusal.ts'
@@ -95,7 +96,7 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
     const others = (await knownCatalog())?.projects() ?? []
     const search = await findRefusal(
       readRefusals,
-      [asked, ...others.filter(({ organization, project }) => !isIn(asked, organization, project))],
+      [asked, ...others.filter((other) => !isSameProject(asked, other))],
       asked.requestId,
     )
     if (search.outcome !== 'found') {
@@ -195,10 +196,6 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
   })
 
   return [listProjects, findUser, readUser, readUserForms, readTimeline, revealUser]
-}
-
-function isIn(place: ProjectRef, organization: string, project: string): boolean {
-  return place.organization === organization && place.project === project
 }
 
 function refusedNobody({ organization, project, refusal: { at, status, message } }: FoundRefusal): ApiRefusal {

@@ -18,7 +18,7 @@ import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.
 import type { NoteRefusal } from '../refusals/kept-refusals.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
-import { CORS_HEADERS, writeAnswer } from './write-answer.ts'
+import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 const TAKEN = { outcome: 'taken' } as const
@@ -164,10 +164,11 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
 
   /** Nobody knows before how long the answer to a read will be. */
   async function oweForRead(exchange: Exchange, key: CatalogKey, result: Result): Promise<Result> {
-    const bytes = result.outcome === 'answered' ? Buffer.byteLength(JSON.stringify(result.body)) : 0
-    const tokens = owedForRead(bytes)
+    if (result.outcome !== 'answered') return result
+    const text = textOf(result)
+    const tokens = owedForRead(Buffer.byteLength(text))
     if (tokens.owed > 0) await takeTokens(exchange, key, tokens)
-    return result
+    return { ...result, text }
   }
 
   async function permitFor(holder: string, request: IncomingMessage) {

@@ -26,24 +26,19 @@ export function createReadsInTurn({
 }: ReadsInTurnOptions = {}): ReadInTurn {
   const lines = new Map<string, Line>()
 
-  function begin(key: string): () => void {
+  function begin(key: string, line: Line): () => void {
     let isWorking = true
     const end = (): void => {
       if (!isWorking) return
       isWorking = false
       clearTimeout(timer)
-      letNextBegin(key)
+      const next = line.waiting.shift()
+      if (next) return next()
+      line.working -= 1
+      if (line.working === 0) lines.delete(key)
     }
     const timer = setTimeout(end, worksForMs)
     return end
-  }
-
-  function letNextBegin(key: string): void {
-    const line = lines.get(key)
-    const next = line?.waiting.shift()
-    if (next) return next()
-    if (line) line.working -= 1
-    if (line?.working === 0) lines.delete(key)
   }
 
   return async (key, read) => {
@@ -51,7 +46,7 @@ export function createReadsInTurn({
     lines.set(key, line)
     if (line.working < atOnce) line.working += 1
     else if (!(await turnComes(line, withinMs))) return 'crowded'
-    const end = begin(key)
+    const end = begin(key, line)
     try {
       return await read()
     } finally {

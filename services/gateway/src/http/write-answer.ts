@@ -22,9 +22,14 @@ export function writeAnswer(
   headers: Readonly<Record<string, string>>,
 ): boolean {
   if (response.headersSent || response.destroyed) return false
-  const body = result.outcome === 'refused' ? errorBody(result.status, result.message) : result.body
-  writeText(response, result.status, JSON.stringify(body), { 'Content-Type': JSON_TYPE, ...headers, ...result.headers })
+  const text = result.outcome === 'refused' ? JSON.stringify(errorBody(result.status, result.message)) : textOf(result)
+  writeText(response, result.status, text, { 'Content-Type': JSON_TYPE, ...headers, ...result.headers })
   return true
+}
+
+/** An answer's body as it is written. */
+export function textOf({ body, text }: Answer): string {
+  return text ?? JSON.stringify(body)
 }
 
 /** Writes a text, or its bytes in UTF-8, of the type that its headers say, and drops what is left of the request. */

@@ -4,6 +4,8 @@ export interface Answer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: object
+  /** `body` as JSON, where somebody had to know it before the answer is written. */
+  readonly text?: string
   /** Runs once the answer is written; the caller does not wait for it. Must not reject. */
   readonly afterwards?: () => Promise<void>
 }

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { useParams, useSearch } from '@tanstack/react-router'
 import type { DecidedLettersAnswer } from '../../../src/api/dead-letters.ts'
 import { getFrom } from '../app/call-api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { LastDecision, LetterState } from './letter-state.tsx'
+import { DECIDED_COLUMNS, DecidedRow } from './decided-row.tsx'
 import { LettersHead } from './letters-head.tsx'
 
 const ROUTE = '/operations/$consumer/decided-letters'
@@ -31,22 +31,9 @@ export function DecidedLetters() {
             <EmptyNote>Nobody has retried or discarded a dead letter of {consumer} yet.</EmptyNote>
           ) : (
             <>
-              <TableCard title="Letters, the last decision first" columns={['Letter', 'State', 'Decision', 'Cause']}>
-                {letters.map(({ id, cause, ...letter }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer, id }}>
-                        {consumer}/{id}
-                      </Link>
-                    </th>
-                    <td>
-                      <LetterState state={letter.state} />
-                    </td>
-                    <td>
-                      <LastDecision {...letter} />
-                    </td>
-                    <td className="value">{cause}</td>
-                  </tr>
+              <TableCard title="Letters, the last decision first" columns={DECIDED_COLUMNS}>
+                {letters.map((letter) => (
+                  <DecidedRow key={letter.id} consumer={consumer} letter={letter} />
                 ))}
               </TableCard>
               <CursorPages after={after} next={next} />

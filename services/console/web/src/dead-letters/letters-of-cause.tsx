@@ -12,6 +12,7 @@ import { RunbookLink } from '../parts/with-links.tsx'
 import { bytesText } from './bytes-text.ts'
 import { Decide } from './decide.tsx'
 import { DecisionCard } from './decision-card.tsx'
+import { LetterLink } from './letter-link.tsx'
 import { LetterState } from './letter-state.tsx'
 import { LettersHead } from './letters-head.tsx'
 
@@ -117,9 +118,7 @@ function Letters({ consumer, letters }: { readonly consumer: string; readonly le
       {letters.map(({ id, state, recordTime, deadAt, topic, partition, offset, valueBytes }) => (
         <tr key={id}>
           <th scope="row">
-            <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer, id }}>
-              {consumer}/{id}
-            </Link>
+            <LetterLink consumer={consumer} id={id} />
           </th>
           <td>
             <LetterState state={state} />

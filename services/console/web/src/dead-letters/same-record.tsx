@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import type { LetterLine, LettersOfRecord } from '../../../src/api/dead-letters.ts'
 import { getFrom } from '../app/call-api.ts'
 import { TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
-import { LastDecision, LetterState } from './letter-state.tsx'
+import { DECIDED_COLUMNS, DecidedRow } from './decided-row.tsx'
 
 /** To read them again after a decision. */
 export const LETTERS_OF_RECORD = ['letters-of-record']
@@ -23,7 +22,7 @@ export function SameRecord({ consumer, letter: { topic, partition, offset } }: S
   return (
     <WithAnswer query={query} what="what other consumers made of the record">
       {({ consumers }) => (
-        <TableCard title="The same record in other consumers" columns={['Letter', 'State', 'Decision', 'Cause']}>
+        <TableCard title="The same record in other consumers" columns={DECIDED_COLUMNS}>
           {consumers
             .filter(({ service }) => service !== consumer)
             .map((other) => (
@@ -45,20 +44,5 @@ function Other({ other: { service, isAnswering, letter } }: { readonly other: Le
         </td>
       </tr>
     )
-  return (
-    <tr>
-      <th scope="row">
-        <Link to="/operations/$consumer/dead-letters/$id" params={{ consumer: service, id: letter.id }}>
-          {service}/{letter.id}
-        </Link>
-      </th>
-      <td>
-        <LetterState state={letter.state} />
-      </td>
-      <td>
-        <LastDecision {...letter} />
-      </td>
-      <td className="value">{letter.cause}</td>
-    </tr>
-  )
+  return <DecidedRow consumer={service} letter={letter} />
 }

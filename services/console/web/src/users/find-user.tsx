@@ -2,13 +2,12 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { FindUser as Asked, UserPath } from '../../../src/api/users.ts'
+import { isUuid } from '../../../src/users/is-uuid.ts'
 import { postTo } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
 import { searchedName } from './searched-name.ts'
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Search by the exact userName, or by a requestId. */
 export function FindUser() {
@@ -73,6 +72,6 @@ function Search({ project }: { readonly project: ChosenProject }) {
 
 /** A requestId looks like one. A user who is really named like that can be found by the requests. */
 function askedOf({ organization, project }: ChosenProject, searched: string): Asked {
-  if (UUID.test(searched.trim())) return { organization, project, requestId: searched.trim().toLowerCase() }
-  return { organization, project, userName: searched }
+  const requestId = searched.trim().toLowerCase()
+  return { organization, project, ...(isUuid(requestId) ? { requestId } : { userName: searched }) }
 }
