@@ -7,7 +7,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { withLogAdmin } from '@nextvisit/log'
-import { startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { consumers } from '@nextvisit/services'
+import { keyNamed, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCostLoad, type LoadName } from './cost/cost-loads.ts'
 import { identifyUsers } from './cost/measure-cost.ts'
 import { readProcessUse } from './cost/process-use.ts'
@@ -28,6 +29,10 @@ interface Program {
   readonly url: string
   readonly pid: number
   readonly load: LoadName
+  /** Default: the key of the organization without limits. */
+  readonly adminKey?: string
+  /** Metering runs meanwhile: the other consumers do not. */
+  readonly withMetering?: true
 }
 
 interface Measured extends LoadResult {
@@ -36,13 +41,14 @@ interface Measured extends LoadResult {
   readonly cpuMs: number
 }
 
+const LIMITED_KEY = keyNamed('LIMITED_ADMIN_P')
 const stack = await startThrowAwayStack(path.resolve(import.meta.dirname, '../benchmark-workspace.yaml'))
 
 try {
   console.log('Identifying users …')
   const probe = await openStackProbe(stack)
   await identifyUsers(stack, probe)
-  await probe.close()
+  await identifyUsers({ ...stack, keys: { ...stack.keys, admin: LIMITED_KEY } }, probe)
   await withLogAdmin({ brokers: stack.brokers, clientId: 'benchmark' }, (log) =>
     log.createTopic(TOPIC, { partitions: 12 }),
   )
@@ -51,15 +57,21 @@ try {
     await startReference('usual', 'Express + kafkajs, one by one'),
     gateway('gateway', 'events'),
     gateway('gateway, 100 events in a batch', 'batches'),
+    { ...gateway('gateway, and metering', 'events'), withMetering: true },
+    { ...gateway('gateway, and metering, with an event limit', 'events'), withMetering: true, adminKey: LIMITED_KEY },
   ]
   const rounds: Map<string, Measured>[] = []
   for (const program of programs) await measure(program, WARM_SECONDS)
+  await probe.waitUntilCaughtUp()
+  await probe.close()
   for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGSTOP')
   for (let round = 1; round <= ROUNDS; round++) {
     const results = new Map<string, Measured>()
     for (const program of programs) {
       console.log(`Round ${round} of ${ROUNDS}: ${program.name} …`)
+      if (program.withMetering) await startMetering()
       results.set(program.name, await measure(program, SECONDS))
+      if (program.withMetering) stack.kill('metering', 'SIGSTOP')
     }
     rounds.push(results)
   }
@@ -77,6 +89,17 @@ function gateway(name: string, load: LoadName): Program {
   return { name, url: stack.gatewayUrl, pid: stack.processes().get('gateway')?.pid ?? 0, load }
 }
 
+/** Lets metering run, and waits until it has folded what came while it was stopped. */
+async function startMetering(): Promise<void> {
+  stack.kill('metering', 'SIGCONT')
+  const probe = await openStackProbe(
+    stack,
+    consumers.filter(({ name }) => name === 'metering'),
+  )
+  await probe.waitUntilCaughtUp()
+  await probe.close()
+}
+
 async function startReference(kind: 'limit' | 'usual', name: string): Promise<Program> {
   const child = fork(path.join(import.meta.dirname, 'reference-server.ts'), {
     env: {
@@ -92,8 +115,9 @@ async function startReference(kind: 'limit' | 'usual', name: string): Promise<Pr
 }
 
 /** The steady state: a known event of known users, to which no form reacts. */
-async function measure({ name, url, pid, load }: Program, seconds: number): Promise<Measured> {
-  const { next, eventsPerRequest } = createCostLoad(load, { gatewayUrl: url, keys: stack.keys })
+async function measure(program: Program, seconds: number): Promise<Measured> {
+  const { name, url, pid, load, adminKey = stack.keys.admin } = program
+  const { next, eventsPerRequest } = createCostLoad(load, { gatewayUrl: url, keys: { ...stack.keys, admin: adminKey } })
   const cpuSeconds = async () => (await readProcessUse(new Map([[name, { pid }]]))).get(name)?.cpuSeconds ?? 0
   const before = await cpuSeconds()
   const connections = load === 'batches' ? { connections: BATCH_CONNECTIONS } : {}

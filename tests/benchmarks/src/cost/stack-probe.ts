@@ -22,8 +22,12 @@ const CAUGHT_UP_WITHIN_MS = 900_000
 const REPORTED_WITHIN_MS = 1_100
 const ENDED = 'SELECT xact_commit + xact_rollback AS ended FROM pg_stat_database WHERE datname = current_database()'
 
-export async function openStackProbe({ brokers, databaseUrls }: ThrowAwayStack): Promise<StackProbe> {
-  const clients = consumers.map(
+/** Of these consumers; default: of all. */
+export async function openStackProbe(
+  { brokers, databaseUrls }: ThrowAwayStack,
+  ofConsumers: readonly (typeof consumers)[number][] = consumers,
+): Promise<StackProbe> {
+  const clients = ofConsumers.map(
     ({ databaseVariable, schema }) =>
       new Client({ connectionString: databaseUrls.get(databaseVariable) ?? '', options: `-c search_path=${schema}` }),
   )
