@@ -94,6 +94,9 @@ export const EventTracked = z.object({
       'The property counts that this event counts for, by their hashes: the project asked for them when the record was ' +
         'written, and the properties are as they ask. This is never decided again. Absent: there are none.',
     ),
+  lease: Uuid.optional().describe(
+    "The lease that this event used a unit of: room under the organization's event limit. Absent: it used none.",
+  ),
 })
 export type EventTracked = z.infer<typeof EventTracked>
 

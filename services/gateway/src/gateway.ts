@@ -128,9 +128,10 @@ export function createGateway(parts: GatewayParts) {
     log,
     replies,
     notReadyReasons,
-    /** Ends timers and writes the last refusals; connections belong to their creators. */
+    /** Ends timers, gives leased room back and writes the last refusals; connections belong to their creators. */
     stop: async () => {
-      for (const part of [userProjector, traitRegistry, metering, evaluator, replies]) part.stop()
+      await metering.stop()
+      for (const part of [userProjector, traitRegistry, evaluator, replies]) part.stop()
       await keptRefusals.stop()
     },
   }

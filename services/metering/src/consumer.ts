@@ -1,8 +1,16 @@
 import path from 'node:path'
 import { defineConsumer } from '@nextvisit/consumer'
-import { INTERNAL_ROUTES, ReleaseRequest, ReserveRequest, UsageQuery } from '@nextvisit/contracts'
+import {
+  INTERNAL_ROUTES,
+  LeaseRequest,
+  ReleaseRequest,
+  ReserveRequest,
+  ReturnLeasedRequest,
+  UsageQuery,
+} from '@nextvisit/contracts'
 import { internalRoute } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
+import { leaseRoom, returnLeased } from './leases.ts'
 import { release, reserve } from './ledger.ts'
 import { meteringProjection } from './metering-projection.ts'
 import { readUsage } from './queries.ts'
@@ -40,6 +48,13 @@ export const metering = defineConsumer({
     }),
     internalRoute(INTERNAL_ROUTES.release, ReleaseRequest, async ({ recordIds }) => {
       await release(db, recordIds)
+      return {}
+    }),
+    internalRoute(INTERNAL_ROUTES.lease, LeaseRequest, async ({ questions }) => ({
+      granted: await leaseRoom(db, questions, now()),
+    })),
+    internalRoute(INTERNAL_ROUTES.returnLeased, ReturnLeasedRequest, async ({ returned }) => {
+      await returnLeased(db, returned)
       return {}
     }),
     internalRoute(INTERNAL_ROUTES.readUsage, UsageQuery, (query) => {

@@ -70,10 +70,10 @@ export function dropUnfolded(partition: number, deadline: Date): Statement[] {
   const drop = sql`
     WITH gone AS (
       ${reservations.deleteWhere(unfolded)}
-      RETURNING reservations.organization, reservations.project, reservations.kind, reservations.month
+      RETURNING reservations.organization, reservations.project, reservations.kind, reservations.month, reservations.units
     )
     UPDATE reserved_room AS room SET units = room.units - less.units
-    FROM (SELECT organization, project, kind, month, count(*) AS units FROM gone GROUP BY 1, 2, 3, 4) AS less
+    FROM (SELECT organization, project, kind, month, sum(units) AS units FROM gone GROUP BY 1, 2, 3, 4) AS less
     WHERE (room.organization, room.project, room.kind, room.month)
         = (less.organization, less.project, less.kind, less.month)`
   return [lockCounters, drop]

@@ -11,6 +11,7 @@ import {
   fulfil,
   RESERVATION_LIFETIME_MS,
 } from './ledger.ts'
+import { fulfilLeased } from './leases.ts'
 import { counters, uniqueNames, usage } from './tables.ts'
 
 /** What a batch adds. Rows of the same key are merged when they are written; names, of which a record may carry 250, at once. */
@@ -18,6 +19,8 @@ export interface MeteringDraft {
   /** Every counter that the batch may touch, with what metered events add to it. */
   readonly counted: NewRow<typeof counters>[]
   readonly eventUnits: FoldedUnit[]
+  /** A unit of the lease that the event names. */
+  readonly leasedUnits: FoldedUnit[]
   readonly memberUnits: FoldedUnit[]
   readonly used: NewRow<typeof usage>[]
   /** By name. */
@@ -35,7 +38,7 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   schema: UserFact,
   // Only names count of imported records, and each name counts once anyway.
   idempotencyOf: (fact) => ('imported' in fact ? undefined : idempotentRecordOf(fact)),
-  empty: () => ({ counted: [], eventUnits: [], memberUnits: [], used: [], names: new Map() }),
+  empty: () => ({ counted: [], eventUnits: [], leasedUnits: [], memberUnits: [], used: [], names: new Map() }),
 
   evolve: (draft, { fact, partition }) => {
     if (fact.type === 'EventTracked') foldEvent(draft, fact, partition)
@@ -43,11 +46,17 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
     return draft
   },
 
-  // The counters come first: the next two statements change their rows.
-  save: ({ counted, eventUnits, memberUnits, used, names }) => [
+  evolveDuplicate: (draft, { fact, partition }) => {
+    if (fact.type === 'EventTracked') endLeasedUnit(draft, fact, partition)
+    return draft
+  },
+
+  // The counters come first: the next statements change their rows.
+  save: ({ counted, eventUnits, leasedUnits, memberUnits, used, names }) => [
     ...counters.upsert(counted),
     ...countMembers(memberUnits),
     ...fulfil([...eventUnits, ...memberUnits]),
+    ...fulfilLeased(leasedUnits),
     ...usage.upsert(used),
     ...uniqueNames.upsert([...names.values()], { where: IS_NEW_NAME }),
   ],
@@ -83,7 +92,17 @@ function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number):
   if (!fact.metered) return
   const counter = { ...counterOf('event', fact, month), partition }
   draft.counted.push({ ...counter, count: 1 })
-  draft.eventUnits.push({ ...counter, unit: id })
+  // A record that may come twice may have reserved room the first time, and used a lease the second.
+  if (!fact.lease || fact.keyed) draft.eventUnits.push({ ...counter, unit: id })
+  if (fact.lease) draft.leasedUnits.push({ ...counter, unit: fact.lease })
+}
+
+/** A duplicate is not counted, but the unit of the lease that it used is there for nobody else. */
+function endLeasedUnit(draft: MeteringDraft, fact: EventTracked, partition: number): void {
+  if (!fact.lease) return
+  const counter = { ...counterOf('event', fact, monthOf(fact.received)), partition }
+  draft.counted.push({ ...counter, count: 0 })
+  draft.leasedUnits.push({ ...counter, unit: fact.lease })
 }
 
 /** A user counts once a project and month, with either key, in both environments (decisions.md, Identify). */

@@ -49,9 +49,9 @@ export function givenLedger() {
     const where = { organization, kind }
     const folded = await prisma.counter.aggregate({ _sum: { count: true, fulfilled: true }, where })
     const reserved = await prisma.reservedRoom.aggregate({ _sum: { units: true }, where })
-    const reservations = await prisma.reservation.count({ where })
+    const held = await prisma.reservation.aggregate({ _sum: { units: true }, where })
     const pending = Number(reserved._sum.units ?? 0) - Number(folded._sum.fulfilled ?? 0)
-    return { count: Number(folded._sum.count ?? 0), pending, reservations }
+    return { count: Number(folded._sum.count ?? 0), pending, reservations: Number(held._sum.units ?? 0) }
   }
 
   /** Another process: one connection, until the test ends. */
@@ -79,6 +79,7 @@ export function givenLedger() {
       .toEqual([{ waiting: transactions }])
 
   return {
+    catalog: context.catalog,
     connectOnce,
     begin,
     untilWaiting,

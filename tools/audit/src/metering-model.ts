@@ -97,7 +97,7 @@ export function createMeteringModel(): Model {
         FROM (
           SELECT organization, project, kind, month, units AS reserved, 0 AS found FROM reserved_room
           UNION ALL SELECT organization, project, kind, month, -fulfilled, 0 FROM counters
-          UNION ALL SELECT organization, project, kind, month, 0, 1 FROM reservations
+          UNION ALL SELECT organization, project, kind, month, 0, units FROM reservations
         ) AS unit
         GROUP BY organization, project, kind, month HAVING sum(reserved) <> sum(found)`)) {
         findings.add('metering.reserved_room: units', counterKey(row), `${row.reserved} instead of ${row.found}`)

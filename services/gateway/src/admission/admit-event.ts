@@ -34,8 +34,12 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
     const { limit: cap, refusal } = capOnNewEvents(request, slug)
     const claim: Claim = { kind: 'event', ...recordRef, slugs: [slug], disabled: [], limit: cap }
     const limit = common.environment === 'P' ? request.project.plan.eventsPerMonth : undefined
-    if (limit !== undefined) {
-      const reservation = { kind: 'event', ...recordRef, month: monthOf(common.received), limit } as const
+    const reservation =
+      limit === undefined
+        ? undefined
+        : ({ kind: 'event', ...recordRef, month: monthOf(common.received), limit } as const)
+    const leased = reservation && metering.takeLeased(reservation)
+    if (reservation && !leased) {
       // An event that the cap refuses must not take room from others.
       const isRefusedByCap = () => traitRegistry.isRefusedByCap(claim, deadlineAt)
       const reserved = await metering.reserveEvent(reservation, deadlineAt, isRefusedByCap)
@@ -47,7 +51,7 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
     // What was not answered may have been reserved or claimed all the same.
     const release = (releaseDeadlineAt?: number) =>
       Promise.all([
-        limit === undefined ? undefined : metering.release(recordRef, releaseDeadlineAt),
+        leased ? leased.giveBack(releaseDeadlineAt) : reservation && metering.release(recordRef, releaseDeadlineAt),
         traitRegistry.release(claim, releaseDeadlineAt),
       ])
 
@@ -80,6 +84,7 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
         unchecked,
         ...said,
         ...countsForOf(request.project.config, { slug, received, properties: said.properties }),
+        ...(leased && { lease: leased.lease }),
       },
       settle: async (published) => {
         if (published === 'published') traitRegistry.remember(claim, [slug])

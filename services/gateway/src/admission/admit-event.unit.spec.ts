@@ -24,6 +24,7 @@ async function releasedAfter(claimed: Claimed): Promise<readonly string[]> {
   const admit = createAdmitEvent({
     knownUsers: { check: async () => 'exists' },
     metering: {
+      takeLeased: () => undefined,
       reserveEvent: async () => 'granted',
       release: async ({ recordId }: { readonly recordId: string }) => void released.push(`room of ${recordId}`),
     },

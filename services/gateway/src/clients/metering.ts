@@ -1,9 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Reservation, ReserveAnswer, UsageAnswer, type UsageQuery } from '@nextvisit/contracts'
+import {
+  LeaseAnswer,
+  type LeaseQuestion,
+  type Reservation,
+  ReserveAnswer,
+  type ReturnedUnits,
+  UsageAnswer,
+  type UsageQuery,
+} from '@nextvisit/contracts'
 import { remainingMs } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { admissionBudgetMs } from '../request/budget.ts'
+import { createRoomLeases, type LeasedUnit } from './room-leases.ts'
 import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_COUNTED_USERS = 200_000
@@ -20,6 +29,7 @@ const NAMES_SHARE = 2 / 5
 export type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
 /** For whom a reservation was made. */
 type ReservedRecord = Pick<Reservation, 'recordId' | 'organization'>
+type EventReservation = Extract<Reservation, { kind: 'event' }>
 type MauReservation = Extract<Reservation, { kind: 'mau' }>
 type CountedUser = Pick<MauReservation, 'userId' | 'month'>
 
@@ -42,6 +52,23 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
     bodyOf: (records: readonly ReservedRecord[]) => ({ recordIds: records.map(({ recordId }) => recordId) }),
     schema: z.unknown(),
     answersOf: (_body, records) => records.map(() => true),
+  })
+  const leases = createRoomLeases({
+    ask: batched({
+      route: 'lease',
+      tenantOf,
+      bodyOf: (questions: readonly LeaseQuestion[]) => ({ questions }),
+      schema: LeaseAnswer,
+      answersOf: ({ granted }) => granted,
+      weightOf: (question) => question.leases.length,
+    }),
+    giveBack: batched({
+      route: 'returnLeased',
+      tenantOf,
+      bodyOf: (returned: readonly ReturnedUnits[]) => ({ returned }),
+      schema: z.unknown(),
+      answersOf: (_body, returned) => returned.map(() => true),
+    }),
   })
 
   /**
@@ -71,6 +98,7 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
     if (asked.outcome === 'unavailable') return 'unchecked'
     let isDryRun = false
     for (let pauseMs = FIRST_PAUSE_MS; asked.answer === 'held'; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      if (reservation.kind === 'event') leases.end(reservation)
       isDryRun ||= await isRefusedByCap()
       if (remainingMs(deadlineAt) <= keptForNamesMs + pauseMs) return 'exhausted'
       await sleep(pauseMs)
@@ -85,8 +113,13 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
   }
 
   return {
-    stop,
+    stop: async () => {
+      await leases.stop()
+      stop()
+    },
     release,
+    /** A unit that was leased in advance; if there is none, the event has to reserve its own. */
+    takeLeased: (reservation: EventReservation): LeasedUnit | undefined => leases.take(reservation),
     reserveEvent: reserve,
     /** Asks nothing for a user that is known to count in the month. */
     reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>
@@ -97,7 +130,7 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
   }
 }
 
-function tenantOf({ organization }: ReservedRecord): string {
+function tenantOf({ organization }: { readonly organization: string }): string {
   return organization
 }
 

@@ -39,20 +39,27 @@ CREATE TABLE reserved_room (
 
 -- A unit of a counter, reserved for records that are not folded yet. For an event, each record has its own unit
 -- (unit = record id). For an active user, the user has one unit (unit = user id), which concurrent first identifies share.
+--
+-- A lease (unit = its id) is several units for events of one partition that are not known yet. Their records name it. A fold
+-- takes off the units of the records that it counts, and a return those that the gateway did not use.
 CREATE TABLE reservations (
   organization text NOT NULL,
   project      text NOT NULL,
   kind         text NOT NULL,
   month        text NOT NULL,
   unit         uuid NOT NULL,
-  -- Ids of the records that it was reserved for. A release removes one; the unit is freed with the last.
+  -- More than 1 only of a lease.
+  units        bigint NOT NULL DEFAULT 1 CHECK (units > 0),
+  -- Units of a lease that were given back so far.
+  returned     bigint NOT NULL DEFAULT 0 CHECK (returned >= 0),
+  -- Ids of the records that it was reserved for. A release removes one; the unit is freed with the last. None of a lease.
   holders      uuid[] NOT NULL,
   -- The partition that the records will be in. Its owner frees units whose records never arrive.
   partition    int NOT NULL,
   -- When it was last requested.
   reserved_at  timestamptz(3) NOT NULL,
   -- True when one record requested it twice: its first publish had an unknown outcome, so the record may be in the log.
-  -- Then only a fold or a tick frees the unit, not a release.
+  -- Then only a fold or a tick frees the unit, not a release. True of a lease.
   may_have_landed boolean NOT NULL,
   PRIMARY KEY (organization, project, kind, month, unit)
 );
@@ -264,5 +271,105 @@ BEGIN
   FROM (SELECT organization, project, kind, month, count(*) AS units FROM gone GROUP BY 1, 2, 3, 4) AS less
   WHERE (room.organization, room.project, room.kind, room.month)
       = (less.organization, less.project, less.kind, less.month);
+END
+$$;
+
+-- Leases room to gateways that have many events of an organization: [{organization, month, limit, leases: [{lease,
+-- partition, units}]}]. Answers one row for each question, in order: whether all of its units are leased.
+--
+-- Only an organization that is far from its limit is leased room: what is asked for is at most a sixteenth of what is left.
+-- Room is read and locked as in `reserve_room`. A lease that is there already was counted when it was made.
+CREATE FUNCTION lease_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (is_granted boolean) LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO reserved_room AS known (organization, project, kind, month)
+  SELECT DISTINCT q.organization, '', 'event', q.month
+  FROM jsonb_to_recordset(questions) AS q (organization text, month text)
+  ORDER BY 1, 2, 3, 4
+  ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = known.units;
+
+  RETURN QUERY
+  WITH asked AS (
+    SELECT q.*, sum(wanted.units) OVER (PARTITION BY q.organization, q.month ORDER BY q.position) AS units
+    FROM ROWS FROM (
+      jsonb_to_recordset(questions) AS (organization text, month text, "limit" bigint, leases jsonb)
+    ) WITH ORDINALITY AS q (organization, month, "limit", leases, position)
+    CROSS JOIN LATERAL (
+      SELECT sum(part.units) AS units FROM jsonb_to_recordset(q.leases) AS part (units bigint)
+    ) AS wanted
+  ),
+  decided AS MATERIALIZED (
+    SELECT asked.*, folded.count + room.units - folded.fulfilled + 16 * asked.units <= asked."limit" AS is_granted
+    FROM asked
+    JOIN reserved_room AS room ON (room.organization, room.project, room.kind, room.month)
+                                = (asked.organization, '', 'event', asked.month)
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(c.count), 0) AS count, coalesce(sum(c.fulfilled), 0) AS fulfilled
+      FROM counters AS c
+      WHERE (c.organization, c.project, c.kind, c.month) = (asked.organization, '', 'event', asked.month)
+    ) AS folded
+  ),
+  leased AS (
+    INSERT INTO reservations AS held
+      (organization, project, kind, month, unit, units, holders, partition, reserved_at, may_have_landed)
+    SELECT decided.organization, '', 'event', decided.month, part.lease, part.units, '{}', part.partition, asked_at, true
+    FROM decided
+    CROSS JOIN LATERAL jsonb_to_recordset(decided.leases) AS part (lease uuid, partition int, units bigint)
+    WHERE decided.is_granted
+    ON CONFLICT (organization, project, kind, month, unit) DO NOTHING
+    RETURNING held.organization, held.month, held.units
+  ),
+  raised AS (
+    UPDATE reserved_room AS room SET units = room.units + more.units
+    FROM (SELECT organization, month, sum(units) AS units FROM leased GROUP BY 1, 2) AS more
+    WHERE (room.organization, room.project, room.kind, room.month) = (more.organization, '', 'event', more.month)
+  )
+  SELECT decided.is_granted FROM decided ORDER BY decided.position;
+END
+$$;
+
+-- Frees units of leases that certainly are not used: [{lease, organization, month, units}]. `units` counts what was given
+-- back before, too, so a call that comes twice or late frees nothing twice. Leases that are gone are passed over.
+--
+-- The leases are locked by a statement of their own: the next one sees what the folds that it waited for have left.
+CREATE FUNCTION return_leased(returns jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM reserved_room
+  WHERE (organization, project, kind, month) IN
+    (SELECT r.organization, '', 'event', r.month
+     FROM jsonb_to_recordset(returns) AS r (organization text, month text))
+  ORDER BY organization, project, kind, month
+  FOR UPDATE;
+
+  PERFORM FROM reservations
+  WHERE (organization, project, kind, month, unit) IN
+    (SELECT r.organization, '', 'event', r.month, r.lease
+     FROM jsonb_to_recordset(returns) AS r (organization text, month text, lease uuid))
+  ORDER BY organization, project, kind, month, unit
+  FOR UPDATE;
+
+  WITH less AS (
+    SELECT held.organization, held.project, held.kind, held.month, held.unit, max(r.units) AS returned,
+           least(held.units, max(r.units) - held.returned) AS units
+    FROM reservations AS held
+    JOIN jsonb_to_recordset(returns) AS r (lease uuid, organization text, month text, units bigint)
+      ON (held.organization, held.project, held.kind, held.month, held.unit)
+       = (r.organization, '', 'event', r.month, r.lease)
+    GROUP BY held.organization, held.project, held.kind, held.month, held.unit
+    HAVING max(r.units) > held.returned
+  ),
+  gone AS (
+    DELETE FROM reservations AS held USING less
+    WHERE (held.organization, held.project, held.kind, held.month, held.unit)
+        = (less.organization, less.project, less.kind, less.month, less.unit) AND held.units = less.units
+  ),
+  kept AS (
+    UPDATE reservations AS held SET units = held.units - less.units, returned = less.returned FROM less
+    WHERE (held.organization, held.project, held.kind, held.month, held.unit)
+        = (less.organization, less.project, less.kind, less.month, less.unit) AND held.units > less.units
+  )
+  UPDATE reserved_room AS room SET units = room.units - freed.units
+  FROM (SELECT organization, project, kind, month, sum(units) AS units FROM less GROUP BY 1, 2, 3, 4) AS freed
+  WHERE (room.organization, room.project, room.kind, room.month)
+      = (freed.organization, freed.project, freed.kind, freed.month);
 END
 $$;

@@ -1,0 +1,57 @@
+import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
+import { type Db, sql, type Statement } from '@nextvisit/database'
+import type { FoldedUnit } from './ledger.ts'
+
+// A lease is one row of `reservations` with several units (docs/decisions/0017).
+
+/** Leases room, each question whole or not at all; in order, whether it did (the SQL function `lease_room`). */
+export async function leaseRoom(db: Db, questions: readonly LeaseQuestion[], at: Date): Promise<boolean[]> {
+  const rows = await db.$queryRaw<{ is_granted: boolean }[]>(
+    sql`SELECT is_granted FROM lease_room(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)`,
+  )
+  return rows.map(({ is_granted: isGranted }) => isGranted)
+}
+
+/** Frees units of leases that certainly are not used (the SQL function `return_leased`). */
+export async function returnLeased(db: Db, returned: readonly ReturnedUnits[]): Promise<void> {
+  await db.$executeRaw(sql`SELECT return_leased(${JSON.stringify(returned)}::jsonb)`)
+}
+
+/**
+ * Takes the units of records that are folded now off their leases; `unit` names the lease. The rows of the counters are
+ * there. A lease that is gone, or has fewer units, is passed over: until a tick there is too little room, never too much.
+ *
+ * The leases are locked first, in key order and by a statement of their own: the next one sees what returns that it waited
+ * for have left. (As one statement, it would pass over a lease whose units were other ones when it began.)
+ */
+export function fulfilLeased(units: readonly FoldedUnit[]): Statement[] {
+  if (units.length === 0) return []
+  const ofLeases = Map.groupBy(units, ({ unit }) => unit).values()
+  const spent = JSON.stringify([...ofLeases].map((own) => ({ ...own[0], units: own.length })))
+  const isOfLease = sql`(lease.organization, lease.project, lease.kind, lease.month, lease.unit)
+    = (spent.organization, spent.project, spent.kind, spent.month, spent.unit)`
+  const spentOf = sql`jsonb_to_recordset(${spent}::jsonb) AS spent
+    (organization text, project text, kind text, month text, unit uuid, partition int, units bigint)`
+  const lockLeases = sql`
+    SELECT FROM reservations AS lease JOIN ${spentOf} ON ${isOfLease}
+    ORDER BY lease.organization, lease.project, lease.kind, lease.month, lease.unit
+    FOR UPDATE OF lease`
+  const take = sql`
+    WITH spent AS (SELECT * FROM ${spentOf}),
+    used_up AS (
+      DELETE FROM reservations AS lease USING spent WHERE ${isOfLease} AND lease.units = spent.units RETURNING spent.*
+    ),
+    reduced AS (
+      UPDATE reservations AS lease SET units = lease.units - spent.units FROM spent
+      WHERE ${isOfLease} AND lease.units > spent.units RETURNING spent.*
+    )
+    UPDATE counters SET fulfilled = counters.fulfilled + more.units
+    FROM (
+      SELECT organization, project, kind, month, partition, sum(units) AS units
+      FROM (SELECT * FROM used_up UNION ALL SELECT * FROM reduced) AS folded
+      GROUP BY 1, 2, 3, 4, 5
+    ) AS more
+    WHERE (counters.organization, counters.project, counters.kind, counters.month, counters.partition)
+        = (more.organization, more.project, more.kind, more.month, more.partition)`
+  return [lockLeases, take]
+}
