@@ -64,10 +64,11 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
     }),
     giveBack: batched({
       route: 'returnLeased',
-      tenantOf,
-      bodyOf: (returned: readonly ReturnedUnits[]) => ({ returned }),
+      tenantOf: (returned: readonly ReturnedUnits[]) => returned[0]?.organization ?? '',
+      bodyOf: (returns) => ({ returned: returns.flat() }),
       schema: z.unknown(),
-      answersOf: (_body, returned) => returned.map(() => true),
+      answersOf: (_body, returns) => returns.map(() => true),
+      weightOf: (returned) => returned.length,
     }),
   })
 

@@ -8,18 +8,19 @@ import { RELEASE_WITHIN_MS } from './service-client.ts'
  * than that (`createMetering`), so what a gateway does not use comes back in time.
  */
 export const LEASE_MS = 250
-/** After an answer. The next lease comes before the last one ends, so requests need not wait in between. */
-const RENEW_AFTER_MS = 150
+/** From one question to the next, or to its answer if that is later. The next lease comes before the last one ends. */
+const RENEW_AFTER_MS = 100
 /** Metering keeps for a minute what it granted although its answer was lost. */
 const RETRY_AFTER_MS = 5_000
 /** Fewer events in {@link RENEW_AFTER_MS} are not worth a lease. */
 const FEWEST_EVENTS = 8
+/** Of one lease. */
 const MOST_UNITS = 10_000
 
 export interface RoomLeasesOptions {
   readonly ask: BatchedCall<LeaseQuestion, boolean>
-  /** Resolves once they are given back, or at the deadline; never rejects. */
-  readonly giveBack: (returned: ReturnedUnits, deadlineAt: number) => Promise<unknown>
+  /** Of one organization. Resolves once they are given back, or at the deadline; never rejects. */
+  readonly giveBack: (returned: readonly ReturnedUnits[], deadlineAt: number) => Promise<unknown>
 }
 
 /** One unit of a lease, for one record. */
@@ -56,6 +57,8 @@ interface Account {
   limit: number
   /** By partition, since `countedSince`. */
   events: Map<number, number>
+  /** What to expect by partition: as many as came lately, or half as many as were expected before. */
+  expected: ReadonlyMap<number, number>
   countedSince: number
   grant?: Grant
   renewing?: Promise<void>
@@ -86,14 +89,14 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
       lease: lease.id,
       giveBack: async (deadlineAt) => {
         lease.spent -= 1
-        if (grant.ended) await giveBackUnspent(grant, lease, deadlineAt)
+        if (grant.ended) await giveBackUnspent(grant.of, [lease], deadlineAt)
       },
     }
   }
 
   function open({ organization, month }: Month): Account {
     const of = { organization, month }
-    const account: Account = { of, limit: 0, events: new Map(), countedSince: performance.now() }
+    const account: Account = { of, limit: 0, events: new Map(), expected: new Map(), countedSince: performance.now() }
     accounts.set(keyOf(of), account)
     renewAfter(account, RENEW_AFTER_MS)
     return account
@@ -106,13 +109,15 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
 
   /** Leases anew, as long as events come. */
   async function renew(account: Account): Promise<void> {
-    if (account.events.size === 0) {
+    expectEvents(account)
+    if (account.expected.size === 0) {
       accounts.delete(keyOf(account.of))
       return
     }
-    const wanted = takeWanted(account)
+    const wanted = leasesFor(account.expected)
     const isAnswered = wanted === undefined || (await askFor(account, wanted))
-    renewAfter(account, isAnswered ? RENEW_AFTER_MS : RETRY_AFTER_MS)
+    const sinceAskedMs = performance.now() - account.countedSince
+    renewAfter(account, isAnswered ? Math.max(0, RENEW_AFTER_MS - sinceAskedMs) : RETRY_AFTER_MS)
   }
 
   /** Whether metering answered. */
@@ -138,14 +143,14 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
 
   /** Nothing is spent of it from now on. */
   function end(grant: Grant): Promise<unknown> {
-    const giveAllBack = () => Promise.all(Array.from(grant.byPartition.values(), (one) => giveBackUnspent(grant, one)))
-    return (grant.ended ??= giveAllBack())
+    return (grant.ended ??= giveBackUnspent(grant.of, [...grant.byPartition.values()]))
   }
 
-  /** Says how much of a lease that has ended is not spent, with what was given back before. */
-  async function giveBackUnspent({ of }: Grant, { id, units, spent }: Lease, deadlineAt?: number): Promise<void> {
-    if (spent === units) return
-    await giveBack({ ...of, lease: id, units: units - spent }, deadlineAt ?? performance.now() + RELEASE_WITHIN_MS)
+  /** Says how much of leases that have ended is not spent, with what was given back before. */
+  async function giveBackUnspent(of: Month, leases: readonly Lease[], deadlineAt?: number): Promise<void> {
+    const returned = leases.map(({ id, units, spent }) => ({ ...of, lease: id, units: units - spent }))
+    const unspent = returned.filter(({ units }) => units > 0)
+    if (unspent.length > 0) await giveBack(unspent, deadlineAt ?? performance.now() + RELEASE_WITHIN_MS)
   }
 
   return {
@@ -166,20 +171,29 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   }
 }
 
-/** Leases for twice as many events as came lately, in each partition where they came; none where it is not worth it. */
-function takeWanted(account: Account): ReadonlyMap<number, Lease> | undefined {
-  const { events, countedSince } = account
+/** Begins to count anew. */
+function expectEvents(account: Account): void {
+  const { events, expected, countedSince } = account
   account.events = new Map()
   account.countedSince = performance.now()
   const share = Math.min(1, RENEW_AFTER_MS / (account.countedSince - countedSince))
-  const total = [...events.values()].reduce((sum, count) => sum + count, 0)
-  if (total * share < FEWEST_EVENTS) return undefined
+  const expect = (partition: number): number =>
+    Math.max((events.get(partition) ?? 0) * share, (expected.get(partition) ?? 0) / 2)
+  const partitions = new Set([...events.keys(), ...expected.keys()])
+  const all = Array.from(partitions, (partition) => [partition, expect(partition)] as const)
+  account.expected = new Map(all.filter(([, count]) => count > 0.1))
+}
+
+/** Of more than twice as many units as events are expected: a lease lasts longer, and events do not come evenly. */
+function leasesFor(expected: Account['expected']): ReadonlyMap<number, Lease> | undefined {
+  const total = [...expected.values()].reduce((sum, count) => sum + count, 0)
+  if (total < FEWEST_EVENTS) return undefined
   const leaseFor = (count: number): Lease => ({
     id: randomUUID(),
-    units: Math.min(MOST_UNITS, Math.ceil(2 * count * share)),
+    units: Math.min(MOST_UNITS, Math.ceil(2 * count) + 2),
     spent: 0,
   })
-  return new Map(Array.from(events, ([partition, count]) => [partition, leaseFor(count)]))
+  return new Map(Array.from(expected, ([partition, count]) => [partition, leaseFor(count)]))
 }
 
 function keyOf({ organization, month }: Month): string {

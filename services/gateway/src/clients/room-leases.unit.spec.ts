@@ -1,0 +1,161 @@
+import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
+import type { Asked } from '@nextvisit/service-kit'
+import { beforeEach, afterEach, describe, expect, it, vi } from 'vitest'
+import { createRoomLeases, LEASE_MS } from './room-leases.ts'
+
+const ACME = { organization: 'acme', month: '2026-11' }
+const GRANTED = { outcome: 'answered', answer: true } as const
+const REFUSED = { outcome: 'answered', answer: false } as const
+
+/** Leases of a gateway, and what metering hears of them. */
+function givenLeases(answer: () => Asked<boolean> | Promise<Asked<boolean>> = () => GRANTED) {
+  const asked: LeaseQuestion[] = []
+  const returned: ReturnedUnits[] = []
+  const leases = createRoomLeases({
+    ask: async (question) => {
+      asked.push(question)
+      return answer()
+    },
+    giveBack: async (units) => void returned.push(...units),
+  })
+  const take = (partition = 0, limit = 1_000) => leases.take({ ...ACME, limit, partition })
+  const takeMany = (count: number, partition = 0) =>
+    Array.from({ length: count }, () => take(partition)).filter((unit) => unit !== undefined)
+  return { leases, asked, returned, take, takeMany }
+}
+
+/** Until the next lease is there: less than a lease lasts. */
+const untilRenewed = () => vi.advanceTimersByTimeAsync(100)
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+describe('leases of room (docs/decisions/0017)', () => {
+  it('are asked for where many events come: twice as many units as came and a few more, in each partition', async () => {
+    const { asked, takeMany } = givenLeases()
+    expect([...takeMany(6, 0), ...takeMany(3, 7)]).toEqual([])
+    await untilRenewed()
+    expect(asked).toEqual([
+      {
+        ...ACME,
+        limit: 1_000,
+        leases: [
+          { lease: expect.any(String), partition: 0, units: 14 },
+          { lease: expect.any(String), partition: 7, units: 8 },
+        ],
+      },
+    ])
+    expect(takeMany(20, 0)).toHaveLength(14)
+    expect(takeMany(20, 7)).toHaveLength(8)
+    expect(takeMany(20, 1)).toEqual([])
+  })
+
+  it('are not asked for where few events come, nor where none come any more', async () => {
+    const { asked, takeMany } = givenLeases()
+    takeMany(7)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(asked).toEqual([])
+    takeMany(8)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(asked).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('follow one another without a gap while events come', async () => {
+    const { asked, take, takeMany } = givenLeases()
+    takeMany(20)
+    await untilRenewed()
+    for (let moment = 0; moment < 100; moment += 1) {
+      expect(take()).toBeDefined()
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    expect(asked.length).toBeGreaterThan(5)
+  })
+
+  it('end some time after they were asked for, not after the answer; what is not spent is given back', async () => {
+    const answers: ((answer: Asked<boolean>) => void)[] = []
+    const { asked, returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
+    takeMany(8)
+    await untilRenewed()
+    await vi.advanceTimersByTimeAsync(LEASE_MS - 1)
+    answers[0]?.(GRANTED)
+    await vi.advanceTimersByTimeAsync(0)
+    const unit = take()
+    expect(unit?.lease).toBe(asked[0]?.leases[0]?.lease)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(take()).toBeUndefined()
+    expect(returned).toEqual([{ ...ACME, lease: unit?.lease, units: 17 }])
+  })
+
+  it('are given back whole where the answer comes too late, or not at all: they may have been granted', async () => {
+    for (const outcome of [GRANTED, { outcome: 'unavailable' } as const]) {
+      const answers: ((answer: Asked<boolean>) => void)[] = []
+      const { returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
+      takeMany(8)
+      await untilRenewed()
+      await vi.advanceTimersByTimeAsync(LEASE_MS)
+      answers[0]?.(outcome)
+      await vi.advanceTimersByTimeAsync(0)
+      expect(take()).toBeUndefined()
+      expect(returned).toMatchObject([{ units: 18 }])
+    }
+  })
+
+  it('are asked for again after some time where metering is unavailable, and soon where there was no room', async () => {
+    for (const [answer, questions] of [
+      [{ outcome: 'unavailable' } as const, 1],
+      [REFUSED, 10],
+    ] as const) {
+      const { asked, returned, takeMany } = givenLeases(() => answer)
+      for (let moment = 0; moment < 10; moment += 1) {
+        expect(takeMany(10)).toEqual([])
+        await vi.advanceTimersByTimeAsync(100)
+      }
+      expect(asked).toHaveLength(questions)
+      if (answer === REFUSED) expect(returned).toEqual([])
+    }
+  })
+
+  it('take back the unit of a record that was not published: for another record, or for metering once they ended', async () => {
+    const { returned, take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    const [first, second, ...others] = takeMany(18)
+    expect([take(), others.length]).toEqual([undefined, 16])
+    await first?.giveBack()
+    expect(take()?.lease).toBe(first?.lease)
+    await vi.advanceTimersByTimeAsync(LEASE_MS)
+    const ofFirst = () => returned.filter(({ lease }) => lease === first?.lease)
+    expect(ofFirst()).toEqual([])
+    await second?.giveBack()
+    await others[0]?.giveBack()
+    // What metering hears is what was given back so far.
+    expect(ofFirst()).toEqual([1, 2].map((units) => ({ ...ACME, lease: first?.lease, units })))
+  })
+
+  it('count only for the limit that they were granted under, and for its month', async () => {
+    const { leases, take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    expect(take(0, 999)).toBeUndefined()
+    expect(leases.take({ ...ACME, month: '2026-12', limit: 1_000, partition: 0 })).toBeUndefined()
+    expect(take(0, 1_000)).toBeDefined()
+  })
+
+  it('end at once where others wait for the room, and when the gateway stops', async () => {
+    const { leases, returned, take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    take()
+    leases.end(ACME)
+    expect(take()).toBeUndefined()
+    expect(returned).toMatchObject([{ units: 17 }])
+    takeMany(8)
+    await untilRenewed()
+    const unit = take()
+    await leases.stop()
+    expect(take()).toBeUndefined()
+    expect(returned.at(-1)).toMatchObject({ lease: unit?.lease, units: returned[1]?.units })
+    expect(returned).toHaveLength(2)
+  })
+})
