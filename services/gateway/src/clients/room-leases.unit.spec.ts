@@ -28,7 +28,10 @@ function givenLeases(answer: () => Asked<boolean> | Promise<Asked<boolean>> = ()
 const untilRenewed = () => vi.advanceTimersByTimeAsync(100)
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
 
 describe('leases of room (docs/decisions/0017)', () => {
   it('are asked for where many events come: twice as many units as came and a few more, in each partition', async () => {
@@ -85,6 +88,15 @@ describe('leases of room (docs/decisions/0017)', () => {
     await vi.advanceTimersByTimeAsync(1)
     expect(take()).toBeUndefined()
     expect(returned).toEqual([{ ...ACME, lease: unit?.lease, units: 17 }])
+  })
+
+  it('are not used after their time, also where the process stalled and is late to end them', async () => {
+    const { take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    expect(take()).toBeDefined()
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + LEASE_MS)
+    expect(take()).toBeUndefined()
   })
 
   it('are given back whole where the answer comes too late, or not at all: they may have been granted', async () => {

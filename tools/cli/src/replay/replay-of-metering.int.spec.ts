@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { encodeRecord, INTERNAL_ROUTES, type Reservation } from '@nextvisit/contracts'
+import { encodeRecord, type EventTracked, INTERNAL_ROUTES, type Reservation } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type Db, sql } from '@nextvisit/database'
 import { createPublisher } from '@nextvisit/log'
@@ -40,20 +40,35 @@ describe('a replay of metering', () => {
     onTestFinished(() => publisher.stop(1_000))
     const held = new Set<string>()
     let folded = 0
-    /** One that is published, one that is kept, one that is given back. */
+    /** One that is published, one that is kept, one that is given back; and a lease of three with the same fates. */
     const admit = async (): Promise<void> => {
+      await Promise.all([reserve(), lease()])
+    }
+    const publish = async (fact: EventTracked): Promise<void> => {
+      const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
+      const record = { topic, partition: 0, key: fact.userId, value, headers }
+      const { outcome } = await publisher.publish(record, performance.now() + 10_000)
+      expect(outcome).toBe('published')
+      folded += 1
+    }
+    const lease = async (): Promise<void> => {
+      const id = randomUUID()
+      const room = { organization: 'acme', month: '2026-11' }
+      const leases = [{ lease: id, partition: 0, units: 3 }]
+      const questions = [{ ...room, limit: 1_000_000, leases }]
+      expect(await call(INTERNAL_ROUTES.lease, { questions })).toEqual({ granted: [true] })
+      held.add(id)
+      await publish(eventTracked({ id: randomUUID(), received: '2026-11-02T10:00:00.000Z', lease: id }))
+      await call(INTERNAL_ROUTES.returnLeased, { returned: [{ ...room, lease: id, units: 1 }] })
+    }
+    const reserve = async (): Promise<void> => {
       const [published, kept, returned] = [randomUUID(), randomUUID(), randomUUID()]
       const reservations = [published, kept, returned].map(reservationOf)
       expect(await call(INTERNAL_ROUTES.reserve, { reservations })).toEqual({
         verdicts: ['granted', 'granted', 'granted'],
       })
       held.add(kept)
-      const fact = eventTracked({ id: published, received: '2026-11-02T10:00:00.000Z' })
-      const { value, headers } = encodeRecord(fact, { source: 'test', time: fact.received })
-      const record = { topic, partition: 0, key: fact.userId, value, headers }
-      const { outcome } = await publisher.publish(record, performance.now() + 10_000)
-      expect(outcome).toBe('published')
-      folded += 1
+      await publish(eventTracked({ id: published, received: '2026-11-02T10:00:00.000Z' }))
       await call(INTERNAL_ROUTES.release, { recordIds: [returned] })
     }
     for (let from = 0; from < EVENTS; from += 20) await Promise.all(Array.from({ length: 20 }, admit))
