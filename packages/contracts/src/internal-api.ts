@@ -105,37 +105,6 @@ export const ReserveAnswer = z.object({ verdicts: z.array(ReserveVerdict) })
 export const ReleaseRequest = z.object({ recordIds: z.array(Uuid).max(1_000) })
 export type ReleaseRequest = z.infer<typeof ReleaseRequest>
 
-const units = z.number().int().min(1)
-
-/** The organization's room, for events of this month that are not known yet: all of these units, or none. */
-export const LeaseRequest = z.object({
-  questions: z
-    .array(
-      z.object({
-        organization: SlugId,
-        month: Month,
-        limit: room.limit,
-        /** A new id for each partition that events will be in. */
-        leases: z
-          .array(z.object({ lease: Uuid, partition: recordRef.partition, units }))
-          .min(1)
-          .max(1_000),
-      }),
-    )
-    .max(1_000),
-})
-export type LeaseRequest = z.infer<typeof LeaseRequest>
-export type LeaseQuestion = LeaseRequest['questions'][number]
-/** For each question, in order: whether all of it is leased. */
-export const LeaseAnswer = z.object({ granted: z.array(z.boolean()) })
-
-/** How many units of each lease were given back so far, with those of earlier calls: a call may come twice, or late. */
-export const ReturnLeasedRequest = z.object({
-  returned: z.array(z.object({ lease: Uuid, organization: SlugId, month: Month, units })).max(1_000),
-})
-export type ReturnLeasedRequest = z.infer<typeof ReturnLeasedRequest>
-export type ReturnedUnits = ReturnLeasedRequest['returned'][number]
-
 /** Of one request to trait-registry; also of one question: an identify has at most so many operations. */
 export const MAX_CLAIMED_NAMES = 250
 

@@ -9,6 +9,7 @@ describeProjection(metering, {
     identifyRequested({ operations: { set: { plan: 'pro' } } }),
     eventTracked({}),
     eventTracked({ keyed: true }),
+    eventTracked({ keyed: true, lease: randomUUID() }),
     identifyRequested({ keyed: true, environment: 'T', operations: { increment: { logins: 1 } } }),
     visit({ userName: 'bob' }),
     visitAnswered({ visitId: randomUUID(), queuedId: randomUUID(), formId: 'nps' }),

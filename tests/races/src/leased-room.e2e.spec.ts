@@ -9,6 +9,9 @@ const CALLERS = 80
 const REFUSED_IN_THE_END = 400
 const KEY = keyNamed('LEASED_ADMIN_P')
 
+const nameOf = (sequence: number) => `user-${sequence % USERS}`
+const isIdentified = ({ status }: LedgerEntry) => status === 200
+
 let stack: RaceStack
 
 beforeAll(async () => {
@@ -28,8 +31,6 @@ describe(`a busy organization with room for ${ROOM} events, over two gateways an
   }, async () => {
     const gateways = stack.gatewayUrls.map((url) => createCallerLedger(url, KEY))
     const through = (sequence: number) => gateways[sequence % gateways.length] as (typeof gateways)[number]
-    const nameOf = (sequence: number) => `user-${sequence % USERS}`
-    const isIdentified = ({ status }: LedgerEntry) => status === 200
     for (let user = 0; user < USERS; user += 1)
       await eventually(() => through(user).send('identify-user', { userName: nameOf(user) }), isIdentified, 30_000)
 
@@ -57,11 +58,16 @@ describe(`a busy organization with room for ${ROOM} events, over two gateways an
     expect([...tracked.values()].flatMap((value) => value['unchecked'])).toEqual([])
     expect(tracked.size).toBe(ROOM)
     expect(passed.filter(({ requestId }) => !tracked.has(requestId))).toEqual([])
-    // Nobody was refused while there was room: somebody who came later would have got it.
-    expect(passed.filter((entry) => sentAfterRefusal.has(entry))).toEqual([])
+    // Nobody was refused while there was room: somebody who came later would have got it. What was not recorded (503) gave
+    // its room back, perhaps after others had waited for it in vain.
+    const notRecorded = entries.filter(({ status }) => status !== 202 && status !== 402)
+    const late = passed.filter((entry) => sentAfterRefusal.has(entry))
+    expect(late.length).toBeLessThanOrEqual(notRecorded.length)
     const leased = [...tracked.values()].filter((value) => value['lease'] !== undefined)
     expect(leased.length).toBeGreaterThan(0)
-    console.log(`${leased.length} of ${ROOM} events used a lease`)
+    console.log(
+      `${leased.length} of ${ROOM} events used a lease; ${late.length} came late, ${notRecorded.length} were not recorded`,
+    )
     expect(await eventually(readCount, (count) => count === ROOM, 40_000)).toBe(ROOM)
   })
 })

@@ -13,6 +13,8 @@ const RESERVATION = {
   recordId: 'a record',
 } as const satisfies Reservation
 
+const read = () => Promise.reject(new Error('Nothing is read'))
+
 it('gives back its own leases before it asks again for room that is held', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -26,7 +28,6 @@ it('gives back its own leases before it asks again for room that is held', async
       return answer === undefined ? { outcome: 'unavailable' } : { outcome: 'answered', answer }
     }
   }
-  const read = () => Promise.reject(new Error('Nothing is read'))
   const metering = createMetering({ batched, read, stop: () => undefined }, 2_000)
   for (let event = 0; event < 8; event += 1) metering.takeLeased(RESERVATION)
   await vi.advanceTimersByTimeAsync(100)

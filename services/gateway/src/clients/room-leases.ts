@@ -130,7 +130,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     const isAnswered = asked.outcome === 'answered'
     if (isAnswered && !asked.answer) return true
     // Where no answer came, it may have been granted all the same.
-    if (!isAnswered || isStopped || performance.now() >= grant.endsAt) await end(grant)
+    if (!isAnswered || isStopped) await end(grant)
     else begin(account, grant)
     return isAnswered
   }
@@ -188,12 +188,11 @@ function expectEvents(account: Account): void {
 function leasesFor(expected: Account['expected']): ReadonlyMap<number, Lease> | undefined {
   const total = [...expected.values()].reduce((sum, count) => sum + count, 0)
   if (total < FEWEST_EVENTS) return undefined
-  const leaseFor = (count: number): Lease => ({
-    id: randomUUID(),
-    units: Math.min(MOST_UNITS, Math.ceil(2 * count) + 2),
-    spent: 0,
-  })
   return new Map(Array.from(expected, ([partition, count]) => [partition, leaseFor(count)]))
+}
+
+function leaseFor(events: number): Lease {
+  return { id: randomUUID(), units: Math.min(MOST_UNITS, Math.ceil(2 * events) + 2), spent: 0 }
 }
 
 function keyOf({ organization, month }: Month): string {
