@@ -23,11 +23,12 @@ CREATE TABLE counters (
 
 -- How many units of a counter were ever reserved, without those that were given back or dropped.
 --
--- The row is also the lock of grants, releases and ticks; folds never touch it. A transaction locks it before it adds a
+-- The row is also the lock of grants, releases, leases, returns and ticks; folds never touch it. A transaction locks it before it adds a
 -- reservation, or deletes one whose record is not folded. Rows are locked in key order and in one pass, including those
 -- that do not exist yet: INSERT … ORDER BY … ON CONFLICT DO UPDATE. (To insert the missing ones first and then lock the
 -- others would be two passes.) Then the reservations are locked, in key order, too. A fold locks only reservations, in the
--- same order. So fold, reserve, release and tick never deadlock.
+-- same order: those of records, then leases. Only a tick locks both, too, and a partition's folds and ticks are commits of
+-- its owner, one after the other. So fold, reserve, release, lease, return and tick never deadlock.
 CREATE TABLE reserved_room (
   organization text NOT NULL,
   project      text NOT NULL,
