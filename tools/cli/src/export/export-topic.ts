@@ -1,4 +1,10 @@
-import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import {
+  createLogReader,
+  type FetchedBatch,
+  type FetchedRecord,
+  type LogConnection,
+  withLogAdmin,
+} from '@nextvisit/log'
 import { exportedRecord } from './record-line.ts'
 
 /** Gateways use their own clocks for timestamps, so records are searched this far after `toMs`. */
@@ -25,25 +31,16 @@ export interface ExportOptions {
 export async function exportTopic(options: ExportOptions): Promise<number> {
   const { connection, topic, write, onProgress } = options
   const { starts, ends, whole } = await readRange(options)
-  const reader = createLogReader(connection)
   let read = 0
   let records = 0
-  for (const [partition, start] of starts) {
-    let position = start
-    await reader.readFrom(
-      topic,
-      new Map([[partition, start]]),
-      async (batch) => {
-        const lines = batch.records.flatMap((record) => lineOf(record, options) ?? [])
-        if (lines.length > 0) await write(lines.join(''))
-        records += lines.length
-        read += Number(batch.nextOffset - position)
-        position = batch.nextOffset
-        onProgress(read, whole, records)
-      },
-      { until: ends },
-    )
+  const onBatch = async (batch: FetchedBatch): Promise<void> => {
+    const lines = batch.records.flatMap((record) => lineOf(record, options) ?? [])
+    if (lines.length > 0) await write(lines.join(''))
+    records += lines.length
+    read += Number(batch.nextOffset - batch.fetchedFrom)
+    onProgress(read, whole, records)
   }
+  await createLogReader(connection).readFrom(topic, starts, onBatch, { until: ends, isOneByOne: true })
   return records
 }
 
