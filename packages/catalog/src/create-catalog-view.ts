@@ -20,7 +20,7 @@ export interface CatalogViewOptions {
   /** Names this process for `nextvisit apply`, which waits for it. */
   readonly serviceName: string
   readonly logger: Logger
-  /** How often the log's end is read. Default 2,000. */
+  /** How often the log's end is read. Default 5,000. */
   readonly currentEveryMs?: number
   /** Default: `catalog`. */
   readonly topic?: string
@@ -47,7 +47,7 @@ const SESSION_TIMEOUT_MS = 6_000
  * memory, and it continues when the log is back.
  */
 export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
-  const { serviceName, logger, currentEveryMs = 2_000, topic = TOPICS.catalog } = options
+  const { serviceName, logger, currentEveryMs = 5_000, topic = TOPICS.catalog } = options
   const groupId = viewGroup(topic, serviceName, randomUUID())
   const state = emptyCatalog()
   const lookups = lookupsOf(state)

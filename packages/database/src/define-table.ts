@@ -176,6 +176,7 @@ function castsOf(columns: readonly Column[]): Sql {
 }
 
 /** Of a column that travelled as another type. */
-function castOf({ name, arrayOf, type }: Column, prefix = ''): string {
-  return `${prefix}${name}${arrayOf ? `::${type}` : ''}`
+function castOf({ name, arrayOf, type, decode }: Column, prefix = ''): string {
+  const column = `${prefix}${name}`
+  return decode?.(column) ?? `${column}${arrayOf ? `::${type}` : ''}`
 }

@@ -7,6 +7,7 @@ import { keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import { createPublishQueue, sizeOf, type WaitingRecord } from './publish-queue.ts'
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
+import { createRequestSpacing } from './request-spacing.ts'
 
 export interface PublisherOptions {
   /** Records that may wait for a request. Further ones are answered `queue-full`. Default 5,000. */
@@ -36,9 +37,10 @@ export interface PublishRequest {
 const sweepSpacingMs = 5
 
 /**
- * Publishes with one request in flight: whatever arrives meanwhile forms the next one. That is fast, and it is the guard
- * against kafkajs, whose idempotent producer loses acknowledged records when two of its requests overlap, and when it is
- * used again after one has failed. So a producer that failed is replaced, and what it had in flight is `unknown`.
+ * Publishes with one request in flight: whatever arrives meanwhile, and within the spacing of requests, forms the next one.
+ * That is cheap, and it is the guard against kafkajs, whose idempotent producer loses acknowledged records when two of its
+ * requests overlap, and when it is used again after one has failed. So a producer that failed is replaced, and what it had
+ * in flight is `unknown`.
  */
 export function createPublisher(connection: LogConnection, options: PublisherOptions = {}): Publisher {
   const { requestTimeoutMs = 1_500, connectTimeoutMs = 3_000, logger = silentLogger, onRequest = () => {} } = options
@@ -48,6 +50,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     maxBatchRecords: options.maxBatchRecords ?? 1_000,
     maxBatchBytes: options.maxBatchBytes ?? 900_000,
   })
+  const spacing = createRequestSpacing()
   const stopping = new AbortController()
   let producer: IdempotentProducer | undefined
   let flight: Promise<void> | undefined
@@ -89,12 +92,15 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
   }
 
   const fly = async (current: IdempotentProducer): Promise<void> => {
-    await setImmediate() // whatever else arrives in this turn of the event loop joins the request
+    const waitMs = spacing.waitMs(performance.now())
+    // At least until the end of this turn of the event loop: whatever else arrives in it joins the request.
+    await (waitMs > 0 ? sleep(waitMs) : setImmediate())
     settleOverdue()
     inFlight = queue.take()
     if (inFlight.length === 0) return
     const records = inFlight.length
     const beganAt = performance.now()
+    spacing.noticeRequest(beganAt, records)
     const report = (isAcknowledged: boolean) =>
       onRequest({ records, durationMs: performance.now() - beganAt, isAcknowledged })
     try {

@@ -42,8 +42,9 @@ export interface RecordConsumerOptions {
    */
   readonly maxBytesPerPartition?: number
   /**
-   * How long the broker may hold a fetch that finds nothing. Default 500: an idle consumer costs two fetches a second. A
-   * heartbeat waits behind a fetch on the same connection, and so does a partition that is read again.
+   * How long the broker may hold a fetch that finds nothing. Default 1,000: an idle consumer costs one fetch a second, and
+   * sends its heartbeat between two of them. At most 100 while a partition is paused (infra/patches): it is read again
+   * only after the fetch of the others.
    */
   readonly maxWaitMs?: number
   /** After this time without a heartbeat the partitions go to others. Default 10,000. */

@@ -4,3 +4,10 @@ import { createMetrics } from './metrics.ts'
 it("createMetrics names the service on the process's metrics", async () => {
   expect(await createMetrics('metering').metrics()).toMatch(/^process_cpu_seconds_total\{service="metering"\}/m)
 })
+
+it("shows the event loop's delay of this moment, and none from samples, which would wake an idle process", async () => {
+  const lines = (await createMetrics('metering').metrics())
+    .split('\n')
+    .filter((line) => line.startsWith('nodejs_eventloop'))
+  expect(lines).toEqual([expect.stringMatching(/^nodejs_eventloop_lag_seconds\{service="metering"\} /)])
+})

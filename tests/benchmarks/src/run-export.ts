@@ -41,8 +41,8 @@ try {
     admin.createTopic(TOPICS.userEvents, { partitions: PARTITIONS }),
   )
   console.log(`Publishing ${records} records …`)
-  const filling = { organization: 'acme', project: 'shop', facts: records, users: USERS, inFlight: IN_FLIGHT }
-  await fillLog(brokers, filling)
+  const projects = [{ organization: 'acme', project: 'shop' }]
+  await fillLog(brokers, { projects, facts: records, users: USERS, inFlight: IN_FLIGHT })
   const programs = new Map([
     [
       'reference',

@@ -20,7 +20,11 @@ try {
   const project = organization?.projects[0]
   if (!organization || !project) throw new Error('The workspace has no project')
   console.log(`Publishing ${records} records of ${users} users, and folding them live …`)
-  await fillLog(stack.brokers, { organization: organization.id, project: project.id, facts: records, users })
+  await fillLog(stack.brokers, {
+    projects: [{ organization: organization.id, project: project.id }],
+    facts: records,
+    users,
+  })
   const isLevel = await eventually(isEveryoneLevel, Boolean, FOLDED_WITHIN_MS, 2_000)
   if (!isLevel) throw new Error('The consumers did not fold the records in time')
   console.log(`\n${cpus().length} cores, shared with the whole stack.\n`)

@@ -87,7 +87,11 @@ async function track(userName: string): Promise<number | undefined> {
 describe('nextvisit replay', () => {
   it('rebuilds every consumer under load, even after a kill, and loses and doubles nothing', async () => {
     const [{ id: organization, projects }] = stack.organizations as [(typeof stack.organizations)[number]]
-    await fillLog(stack.brokers, { organization, project: projects[0]?.id ?? '', facts: RECORDS, users: 499 })
+    await fillLog(stack.brokers, {
+      projects: [{ organization, project: projects[0]?.id ?? '' }],
+      facts: RECORDS,
+      users: 499,
+    })
     expect(await eventually(lags, isLevel, 120_000)).toEqual([0, 0, 0, 0])
     const queued = await countRows('FORM_TRIGGER_EVALUATOR_DATABASE_URL', 'forms.queue')
     expect(queued).toBeGreaterThan(0)

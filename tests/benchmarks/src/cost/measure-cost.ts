@@ -91,7 +91,11 @@ export async function measureMemory(
   const [organization] = stack.organizations
   const [project] = organization?.projects ?? []
   if (!organization || !project) throw new Error('The workspace has no project.')
-  await fillLog(stack.brokers, { organization: organization.id, project: project.id, facts: records, users: 19_997 })
+  await fillLog(stack.brokers, {
+    projects: [{ organization: organization.id, project: project.id }],
+    facts: records,
+    users: 19_997,
+  })
   await probe.waitUntilCaughtUp()
   const uses = [...(await readProcessUse(stack.processes()))].filter(([name]) => !PARTS.includes(name))
   return { records, residentMb: Object.fromEntries(uses.map(([name, use]) => [name, use.residentBytes / 2 ** 20])) }

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { encodeRecord, TOPICS, type UserFact } from '@nextvisit/contracts'
+import { encodeRecord, type ProjectRef, TOPICS, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { userIdOf } from '@nextvisit/domain'
 import { createPublisher, partitionForKey, readWatermarks } from '@nextvisit/log'
 
 const EVENTS = ['Checkout Completed', 'Signed In', 'Page Viewed', 'Export Started', 'Trial Ended']
+const NO_PROJECT = { organization: '', project: '' }
 const PUBLISH_WITHIN_MS = 30_000
 
 export interface Filling {
-  readonly organization: string
-  readonly project: string
+  /** Ten facts in a row are of one project. */
+  readonly projects: readonly ProjectRef[]
   readonly facts: number
   /** Use a number without a factor in common with 10 (a prime, for example), so that every user gets every kind of fact. */
   readonly users: number
@@ -45,7 +46,8 @@ export async function fillLog(brokers: readonly string[], filling: Filling): Pro
 }
 
 /** Mostly events, with some identifies, visits and idempotent records. */
-function factOf(number: number, { organization, project, users }: Filling): UserFact {
+function factOf(number: number, { projects, users }: Filling): UserFact {
+  const { organization, project } = projects[Math.floor(number / 10) % projects.length] ?? NO_PROJECT
   const userName = `filled-${number % users}`
   const common = {
     organization,

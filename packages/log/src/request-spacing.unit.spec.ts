@@ -1,0 +1,61 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createRequestSpacing, REQUEST_SPACING_MS } from './request-spacing.ts'
+
+/** Sends a request `afterMs` after the last one was to begin. Returns how long it waited. */
+function givenRequests() {
+  const spacing = createRequestSpacing()
+  let nowMs = 1_000
+  return (afterMs: number, records: number): number => {
+    nowMs += afterMs
+    const waitMs = spacing.waitMs(nowMs)
+    nowMs += waitMs
+    spacing.noticeRequest(nowMs, records)
+    return waitMs
+  }
+}
+
+const waits = (count: number, send: () => number): number[] => Array.from({ length: count }, send)
+
+describe('the spacing of requests to the log', () => {
+  it('lets the first request go at once, and each that comes after a pause', () => {
+    const send = givenRequests()
+    expect(waits(100, () => send(REQUEST_SPACING_MS, 1))).toEqual(waits(100, () => 0))
+  })
+
+  it('makes requests wait for the rest of the spacing, as long as that gathers records', () => {
+    const send = givenRequests()
+    send(0, 1)
+    expect(waits(100, () => send(2, 2))).toEqual(waits(100, () => 3))
+  })
+
+  it('stops waiting where that gathers nothing, and tries again after 32 requests', () => {
+    const send = givenRequests()
+    send(0, 1)
+    expect(waits(4, () => send(2, 1))).toEqual([3, 3, 3, 3])
+    expect(waits(32, () => send(2, 1))).toEqual(waits(32, () => 0))
+    expect(waits(4, () => send(2, 1))).toEqual([3, 3, 3, 3])
+    expect(send(2, 1)).toBe(0)
+  })
+
+  it('goes on waiting where some of the waits gather records', () => {
+    const send = givenRequests()
+    send(0, 1)
+    let n = 0
+    expect(waits(100, () => send(2, (n += 1) % 4 === 0 ? 2 : 1))).toEqual(waits(100, () => 3))
+  })
+
+  it('never waits longer than the spacing', () => {
+    const requests = fc.array(fc.tuple(fc.double({ min: 0, max: 20, noNaN: true }), fc.integer({ min: 1, max: 9 })))
+    fc.assert(
+      fc.property(requests, (all) => {
+        const send = givenRequests()
+        for (const [afterMs, records] of all) {
+          const waitMs = send(afterMs, records)
+          expect(waitMs).toBeGreaterThanOrEqual(0)
+          expect(waitMs).toBeLessThanOrEqual(REQUEST_SPACING_MS)
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,83 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { consumers } from '@nextvisit/services'
+import { fillLog, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { readProcessUse } from '../cost/process-use.ts'
+import { openStackProbe, type StackProbe } from '../cost/stack-probe.ts'
+import { type GrowthScenario, projectsOf, workspaceOf } from './growth-scenarios.ts'
+import { watchLockWaits } from './watch-lock-waits.ts'
+
+export interface GrowthFigures {
+  /** From the first fact until every consumer has folded the last. */
+  readonly recordsPerSecond: number
+  /** CPU time a record, µs: all consumers together, and Postgres. */
+  readonly consumersUs: number
+  readonly postgresUs: number
+  readonly transactions: number
+  /** Statements that wait for a lock, mean of samples. */
+  readonly lockWaits: number
+  /** Of the evaluator's first process, afterwards. */
+  readonly evaluatorMb: number
+}
+
+const NAMES = consumers.map(({ name }) => name)
+
+/** Starts a stack of the scenario's size, fills it, and measures how `facts` more are folded. `check` gets it afterwards. */
+export async function measureGrowth(
+  scenario: GrowthScenario,
+  facts: number,
+  check: (stack: ThrowAwayStack) => Promise<void>,
+): Promise<GrowthFigures> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-growth-'))
+  const workspaceFile = path.join(folder, 'workspace.yaml')
+  await writeFile(workspaceFile, workspaceOf(scenario))
+  const stack = await startThrowAwayStack(workspaceFile)
+  try {
+    for (let more = 1; more < scenario.processes; more += 1) {
+      await Promise.all(NAMES.map((name) => stack.startReplica(name)))
+    }
+    const probe = await openStackProbe(stack)
+    const filling = { projects: projectsOf(scenario), users: scenario.usersInProject }
+    await fillLog(stack.brokers, { ...filling, facts: scenario.factsBefore })
+    await probe.waitUntilCaughtUp()
+    const figures = await measureFolding(stack, probe, () => fillLog(stack.brokers, { ...filling, facts }), facts)
+    await probe.close()
+    await check(stack)
+    return figures
+  } finally {
+    await stack.remove()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function measureFolding(
+  stack: ThrowAwayStack,
+  probe: StackProbe,
+  fill: () => Promise<void>,
+  facts: number,
+): Promise<GrowthFigures> {
+  const transactionsBefore = await probe.transactions()
+  const before = await readProcessUse(stack.processes())
+  const locks = await watchLockWaits(stack.adminDatabaseUrl)
+  const beganAt = performance.now()
+  await fill()
+  await probe.waitUntilCaughtUp()
+  const seconds = (performance.now() - beganAt) / 1_000
+  const lockWaits = await locks.end()
+  const after = await readProcessUse(stack.processes())
+  const transactions = (await probe.transactions()) - transactionsBefore
+  const usedUs = (isCounted: (name: string) => boolean): number =>
+    [...after]
+      .filter(([name]) => isCounted(name))
+      .reduce((sum, [name, { cpuSeconds }]) => sum + cpuSeconds - (before.get(name)?.cpuSeconds ?? 0), 0) *
+    (1e6 / facts)
+  return {
+    recordsPerSecond: facts / seconds,
+    consumersUs: usedUs((name) => NAMES.some((consumer) => name.startsWith(consumer))),
+    postgresUs: usedUs((name) => name === 'postgres'),
+    transactions: transactions / facts,
+    lockWaits,
+    evaluatorMb: (after.get('form-trigger-evaluator')?.residentBytes ?? 0) / 2 ** 20,
+  }
+}
