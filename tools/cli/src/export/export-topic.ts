@@ -9,6 +9,8 @@ import { exportedRecord } from './record-line.ts'
 
 /** Gateways use their own clocks for timestamps, so records are searched this far after `toMs`. */
 const DISORDER_MS = 3_600_000
+/** Of one fetch. Two are held, decoded: larger ones take more memory and are not faster, since the next is always on its way. */
+const FETCH_BYTES = 256 * 1024
 
 export interface ExportOptions {
   readonly connection: LogConnection
@@ -40,7 +42,8 @@ export async function exportTopic(options: ExportOptions): Promise<number> {
     read += Number(batch.nextOffset - batch.fetchedFrom)
     onProgress(read, whole, records)
   }
-  await createLogReader(connection).readFrom(topic, starts, onBatch, { until: ends, isOneByOne: true })
+  const reader = createLogReader(connection, { maxBytesPerPartition: FETCH_BYTES })
+  await reader.readFrom(topic, starts, onBatch, { until: ends, isOneByOne: true })
   return records
 }
 

@@ -59,9 +59,7 @@ async function fileOutput(file: string): Promise<Output> {
     throw fileError(file, 'written', cause)
   })
   const disk = handle.createWriteStream({ highWaterMark: WAITING_BYTES })
-  const gzip = file.endsWith('.gz')
-    ? createGzip(GZIP)
-    : undefined
+  const gzip = file.endsWith('.gz') ? createGzip(GZIP) : undefined
   const first: Writable = gzip ?? disk
   const { written, write } = into(file, first, gzip ? pipeline(gzip, disk) : finished(disk))
 
