@@ -51,13 +51,13 @@ function toFetchedRecord(topic: string, partition: number, message: KafkaMessage
   }
 }
 
-/** A producer may choose any header name, `__proto__` too. Of equal names the last wins. */
-function toHeaders(headers: IHeaders): Readonly<Record<string, string>> {
+/** A producer may choose any header name, `__proto__` too. Of equal names the last wins. Headers without a value are left out. */
+function toHeaders(headers: Readonly<Record<string, IHeaders[string] | null>>): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {}
   for (const name of Object.keys(headers)) {
     const value = headers[name]
     const last = Array.isArray(value) ? value.at(-1) : value
-    if (last === undefined) continue
+    if (last === undefined || last === null) continue
     if (name === '__proto__') Object.defineProperty(texts, name, { value: last.toString(), enumerable: true })
     else texts[name] = last.toString()
   }

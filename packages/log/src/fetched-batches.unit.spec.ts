@@ -51,6 +51,7 @@ describe('toFetchedBatches', () => {
       ['__proto__', Buffer.from('é')],
       ['twice', ['first', Buffer.from('last')]],
       ['none', undefined],
+      ['without a value', null],
     ])
     const [batch] = toFetchedBatches(batchOf(0, [messageAt(0, headers)], 0), 10)
     expect(Object.entries(batch?.records[0]?.headers ?? {})).toEqual([

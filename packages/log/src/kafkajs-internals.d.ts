@@ -1,6 +1,6 @@
 /**
- * What the log reader uses of kafkajs' inside: its public API reads only as a member of a consumer group. The version is
- * pinned and patched (infra/patches), so this stands still.
+ * What the log reader and the specs of our patch use of kafkajs' inside: its public API reads only as a member of a consumer
+ * group. The version is pinned and patched (infra/patches), so this stands still.
  */
 declare module 'kafkajs/src/cluster/index.js' {
   import type { KafkaConfig, Logger } from 'kafkajs'
@@ -62,4 +62,20 @@ declare module 'kafkajs/src/consumer/batch.js' {
     readonly messages: readonly KafkaMessage[]
     lastOffset(): string
   }
+}
+
+declare module 'kafkajs/src/protocol/decoder.js' {
+  export default class Decoder {
+    constructor(buffer: Buffer)
+    readonly offset: number
+    readVarInt(): number
+    readVarLong(): { readonly value: bigint }
+  }
+}
+
+declare module 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js' {
+  import type Decoder from 'kafkajs/src/protocol/decoder.js'
+
+  /** Decodes a partition's records in a response to a fetch: their size in bytes, and the batches. */
+  export default function decodeMessages(decoder: Decoder): Promise<readonly unknown[]>
 }

@@ -44,6 +44,42 @@ describe('a log reader', () => {
     expect(valuesOf(batches)).toEqual(['a', 'b', 'c'])
   })
 
+  it('reads one partition to its end before the next one', async () => {
+    const topic = await givenTopic(3)
+    const long = 'x'.repeat(1_000)
+    for (const partition of [0, 1, 2]) await givenRecords(topic, partition, [`${partition}`, long, long, long])
+    const batches: FetchedBatch[] = []
+    const from = new Map([2, 0, 1].map((partition) => [partition, 0n]))
+    // A fetch is at least one of the log's batches, and at most these bytes.
+    const reader = createLogReader(givenConnection(), { maxBytesPerPartition: 1_500, maxBatchRecords: 3 })
+    await reader.readFrom(topic, from, (batch) => void batches.push(batch), { until: 'end', isOneByOne: true })
+    const read = batches.flatMap(({ records }) => records)
+    expect(read.map(({ partition, offset }) => `${partition}/${offset}`)).toEqual(
+      [2, 0, 1].flatMap((partition) => [0, 1, 2, 3].map((offset) => `${partition}/${offset}`)),
+    )
+  })
+
+  it('fetches ahead, once, while a batch is handled', async () => {
+    const topic = await givenTopic(1)
+    // Each is a batch of its own in the log, and too long for a fetch with another.
+    for (const letter of ['a', 'b', 'c']) await givenRecords(topic, 0, [letter.repeat(1_000)])
+    const { proxy, connection } = await givenFaultProxy()
+    let fetches = 0
+    proxy.onResponse(({ apiKey }) => {
+      if (apiKey === fetchApiKey) fetches += 1
+      return 'pass'
+    })
+    const fetchesByBatch: number[] = []
+    const onBatch = async (batch: FetchedBatch): Promise<void> => {
+      const isLast = batch.nextOffset === 3n
+      await vi.waitFor(() => expect(fetches).toBe(Number(batch.nextOffset) + (isLast ? 0 : 1)), { timeout: 10_000 })
+      fetchesByBatch.push(fetches)
+    }
+    const reader = createLogReader(connection, { maxBytesPerPartition: 1_500 })
+    await reader.readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+    expect(fetchesByBatch).toEqual([2, 3, 3])
+  })
+
   it('follows until it is aborted, through cut connections too', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()

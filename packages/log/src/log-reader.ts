@@ -13,13 +13,15 @@ export interface ReadOptions {
    * `signal` is aborted.
    */
   readonly until?: 'end' | ReadonlyMap<number, bigint>
+  /** Reads each partition to its end before the next one, in the order of the positions. Default: all at once. */
+  readonly isOneByOne?: boolean
   readonly signal?: AbortSignal
 }
 
 export interface LogReader {
   /**
-   * Reads the given partitions from the given positions, one batch at a time, in order within each partition. Resolves
-   * at the end or when aborted. Rejects with what `onBatch` throws; with PositionOutsideLogError if a position is not in
+   * Reads the given partitions from the given positions, one batch at a time, in order within each partition. While the
+   * batches of one fetch are handled, the next fetch is on its way: two are held. Resolves at the end or when aborted. Rejects with what `onBatch` throws; with PositionOutsideLogError if a position is not in
    * the log; and when the log cannot be reached for `giveUpAfterMs`.
    */
   readonly readFrom: (
@@ -49,8 +51,10 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
     logger,
   }
 
-  const readFrom: LogReader['readFrom'] = async (topic, from, onBatch, { until, signal = neverAborted() } = {}) => {
-    const giveUpAfterMs = options.giveUpAfterMs ?? (until === undefined ? Infinity : 30_000)
+  const readFrom: LogReader['readFrom'] = async (topic, from, onBatch, reading = {}) => {
+    const giveUpAfterMs = options.giveUpAfterMs ?? (reading.until === undefined ? Infinity : 30_000)
+    const ending = new AbortController()
+    const signal = reading.signal ? AbortSignal.any([reading.signal, ending.signal]) : ending.signal
     const trying = { message: 'Cannot read the log; trying again', logger, signal, giveUpAfterMs }
     let fetcher: LogFetcher | undefined
     const closeFetcher = (): void => {
@@ -60,30 +64,38 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
     const fetch = async (positions: ReadonlyMap<number, bigint>): Promise<readonly KafkaBatch[]> => {
       try {
         fetcher ??= await connectFetcher(connection, topic, fetcherOptions)
+        signal.throwIfAborted()
         return await fetcher.fetch(positions)
       } catch (error) {
         closeFetcher()
         throw error
       }
     }
+    const fetchFrom = (positions: ReadonlyMap<number, bigint>): Promise<readonly KafkaBatch[]> | undefined => {
+      if (positions.size === 0) return undefined
+      const fetching = keepTrying(() => fetch(positions), trying)
+      fetching.catch(() => {}) // whoever awaits it gets the error, unless a handler threw before
+      return fetching
+    }
 
     signal.addEventListener('abort', closeFetcher)
     try {
       const watermarks = await keepTrying(() => readWatermarks(connection, topic, fetcherOptions), trying)
-      const cursor = createCursor(topic, from, watermarks, until)
-      while (cursor.positions().size > 0) {
-        const fetched = await keepTrying(() => fetch(cursor.positions()), trying)
-        for (const batch of fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))) {
-          const wanted = cursor.advance(batch)
-          if (wanted) await onBatch(wanted)
+      const cursor = createCursor(topic, from, watermarks, reading)
+      for (let fetching = fetchFrom(cursor.positions()); fetching !== undefined; ) {
+        const fetched = await fetching
+        const batches = fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))
+        const wanted = batches.flatMap((batch) => cursor.advance(batch) ?? [])
+        fetching = fetchFrom(cursor.positions())
+        for (const batch of wanted) {
+          await onBatch(batch)
           signal.throwIfAborted()
         }
       }
     } catch (error) {
-      if (!signal.aborted || error !== signal.reason) throw error
+      if (!reading.signal?.aborted || error !== reading.signal.reason) throw error
     } finally {
-      signal.removeEventListener('abort', closeFetcher)
-      closeFetcher()
+      ending.abort()
     }
   }
 
@@ -101,7 +113,7 @@ function createCursor(
   topic: string,
   from: ReadonlyMap<number, bigint>,
   watermarks: ReadonlyMap<number, Watermarks>,
-  until: ReadOptions['until'],
+  { until, isOneByOne = false }: ReadOptions,
 ): Cursor {
   const positions = new Map<number, bigint>()
   const ends = new Map<number, bigint>()
@@ -125,9 +137,5 @@ function createCursor(
     return { ...batch, nextOffset: end, records: records.filter(({ offset }) => offset < end) }
   }
 
-  return { positions: () => positions, advance }
-}
-
-function neverAborted(): AbortSignal {
-  return new AbortController().signal
+  return { positions: () => new Map(isOneByOne ? [...positions].slice(0, 1) : positions), advance }
 }

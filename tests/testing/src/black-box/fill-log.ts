@@ -5,7 +5,6 @@ import { userIdOf } from '@nextvisit/domain'
 import { createPublisher, partitionForKey, readWatermarks } from '@nextvisit/log'
 
 const EVENTS = ['Checkout Completed', 'Signed In', 'Page Viewed', 'Export Started', 'Trial Ended']
-const IN_FLIGHT = 500
 const NO_PROJECT = { organization: '', project: '' }
 const PUBLISH_WITHIN_MS = 30_000
 
@@ -15,17 +14,20 @@ export interface Filling {
   readonly facts: number
   /** Use a number without a factor in common with 10 (a prime, for example), so that every user gets every kind of fact. */
   readonly users: number
+  /** How many are on their way at a time. The fewer, the smaller are the log's batches. Default 500. */
+  readonly inFlight?: number
 }
 
 /** Publishes facts of all kinds, like the gateway does. */
 export async function fillLog(brokers: readonly string[], filling: Filling): Promise<void> {
   const connection = { brokers, clientId: 'fill-log' }
+  const { facts, inFlight = 500 } = filling
   const partitions = (await readWatermarks(connection, TOPICS.userEvents)).size
   const publisher = createPublisher(connection, { requestTimeoutMs: PUBLISH_WITHIN_MS })
   await publisher.start()
   try {
-    for (let from = 0; from < filling.facts; from += IN_FLIGHT) {
-      const numbers = Array.from({ length: Math.min(IN_FLIGHT, filling.facts - from) }, (_, index) => from + index)
+    for (let from = 0; from < facts; from += inFlight) {
+      const numbers = Array.from({ length: Math.min(inFlight, facts - from) }, (_, index) => from + index)
       const outcomes = await Promise.all(
         numbers.map((number) => {
           const fact = factOf(number, filling)

@@ -1,8 +1,16 @@
-import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin } from '@nextvisit/log'
+import {
+  createLogReader,
+  type FetchedBatch,
+  type FetchedRecord,
+  type LogConnection,
+  withLogAdmin,
+} from '@nextvisit/log'
 import { exportedRecord } from './record-line.ts'
 
 /** Gateways use their own clocks for timestamps, so records are searched this far after `toMs`. */
 const DISORDER_MS = 3_600_000
+/** Of one fetch. Two are held, decoded: larger ones take more memory and are not faster, since the next is always on its way. */
+const FETCH_BYTES = 256 * 1024
 
 export interface ExportOptions {
   readonly connection: LogConnection
@@ -25,25 +33,17 @@ export interface ExportOptions {
 export async function exportTopic(options: ExportOptions): Promise<number> {
   const { connection, topic, write, onProgress } = options
   const { starts, ends, whole } = await readRange(options)
-  const reader = createLogReader(connection)
   let read = 0
   let records = 0
-  for (const [partition, start] of starts) {
-    let position = start
-    await reader.readFrom(
-      topic,
-      new Map([[partition, start]]),
-      async (batch) => {
-        const lines = batch.records.flatMap((record) => lineOf(record, options) ?? [])
-        if (lines.length > 0) await write(lines.join(''))
-        records += lines.length
-        read += Number(batch.nextOffset - position)
-        position = batch.nextOffset
-        onProgress(read, whole, records)
-      },
-      { until: ends },
-    )
+  const onBatch = async (batch: FetchedBatch): Promise<void> => {
+    const lines = batch.records.flatMap((record) => lineOf(record, options) ?? [])
+    if (lines.length > 0) await write(lines.join(''))
+    records += lines.length
+    read += Number(batch.nextOffset - batch.fetchedFrom)
+    onProgress(read, whole, records)
   }
+  const reader = createLogReader(connection, { maxBytesPerPartition: FETCH_BYTES })
+  await reader.readFrom(topic, starts, onBatch, { until: ends, isOneByOne: true })
   return records
 }
 

@@ -7,6 +7,11 @@ import { finished, pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { fileError } from '../file-error.ts'
 
+/** What may wait to be written: a fetched batch or two, so that reading goes on while zlib or the disk works. */
+const WAITING_BYTES = 4 * 1024 * 1024
+/** Each piece of the output costs zlib a turn of the event loop. */
+const GZIP = { chunkSize: 256 * 1024, highWaterMark: WAITING_BYTES }
+
 export interface Output {
   /** Waits if the reader of the output is slow. */
   readonly write: (text: string) => Promise<void>
@@ -34,7 +39,7 @@ function standardOutput(): Output {
 
 /** Used instead of Node's file stream, which ignores partial writes: the last line could be truncated silently. */
 function redirectedOutput(): Output {
-  const disk = createWriteStream('', { fd: process.stdout.fd, autoClose: false })
+  const disk = createWriteStream('', { fd: process.stdout.fd, autoClose: false, highWaterMark: WAITING_BYTES })
   const { written, write } = into('Standard output', disk, finished(disk))
   return {
     write,
@@ -53,8 +58,8 @@ async function fileOutput(file: string): Promise<Output> {
   const handle = await open(part, 'w').catch((cause: unknown) => {
     throw fileError(file, 'written', cause)
   })
-  const disk = handle.createWriteStream()
-  const gzip = file.endsWith('.gz') ? createGzip() : undefined
+  const disk = handle.createWriteStream({ highWaterMark: WAITING_BYTES })
+  const gzip = file.endsWith('.gz') ? createGzip(GZIP) : undefined
   const first: Writable = gzip ?? disk
   const { written, write } = into(file, first, gzip ? pipeline(gzip, disk) : finished(disk))
 

@@ -1,0 +1,105 @@
+/**
+ * `pnpm benchmark:export [RECORDS] [ROUNDS]`: how fast `nextvisit export` writes the log, beside a reference (reference-export.ts)
+ * that reads the same broker in turn. CPU time is that of the whole process, without that of a run that finds no records. Needs
+ * Linux: it reads /proc.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { TOPICS } from '@nextvisit/contracts'
+import { startKafka } from '@nextvisit/local-stack'
+import { withLogAdmin } from '@nextvisit/log'
+import { fillLog } from '@nextvisit/testing/black-box'
+import { parseProcessStat } from './cost/process-use.ts'
+
+const PARTITIONS = 12
+const USERS = 19_997
+/** As from a busy gateway. Most of the log's batches hold a few records. */
+const IN_FLIGHT = 64
+const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+const REFERENCE = path.join(import.meta.dirname, 'reference-export.ts')
+const [records = 150_000, rounds = 3] = process.argv.slice(2).map(Number)
+
+interface Run {
+  /** The time that the program says, from its first connection to its last byte. */
+  readonly seconds: number
+  readonly cpuSeconds: number
+}
+
+const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+const kafka = await startKafka({
+  dataDirectory: path.join(folder, 'kafka'),
+  logFile: path.join(folder, 'kafka.log'),
+  durable: false,
+})
+
+try {
+  const brokers = kafka.brokers.split(',')
+  await withLogAdmin({ brokers, clientId: 'benchmark' }, (admin) =>
+    admin.createTopic(TOPICS.userEvents, { partitions: PARTITIONS }),
+  )
+  console.log(`Publishing ${records} records …`)
+  const projects = [{ organization: 'acme', project: 'shop' }]
+  await fillLog(brokers, { projects, facts: records, users: USERS, inFlight: IN_FLIGHT })
+  const programs = new Map([
+    [
+      'reference',
+      (wanted: number) => run([REFERENCE, kafka.brokers, TOPICS.userEvents, `${wanted}`, fileOf('values')], wanted),
+    ],
+    ['export', (wanted: number) => run(exportArguments('all.ndjson', wanted), wanted)],
+    ['export to .gz', (wanted: number) => run(exportArguments('all.ndjson.gz', wanted), wanted)],
+  ])
+  console.log(
+    '\n| program | round | records/s | of the reference | CPU µs a record | of the reference | CPU ms to start |',
+  )
+  console.log('|---|--:|--:|--:|--:|--:|--:|')
+  for (let round = 1; round <= rounds; round += 1) {
+    let reference: { readonly perSecond: number; readonly cpuUs: number } | undefined
+    for (const [name, measure] of programs) {
+      const idle = await measure(0)
+      const whole = await measure(records)
+      const perSecond = records / whole.seconds
+      const cpuUs = ((whole.cpuSeconds - idle.cpuSeconds) * 1e6) / records
+      reference ??= { perSecond, cpuUs }
+      console.log(
+        `| ${name} | ${round} | ${Math.round(perSecond)} | ${(perSecond / reference.perSecond).toFixed(2)} | ${cpuUs.toFixed(1)} | ${(cpuUs / reference.cpuUs).toFixed(2)} | ${Math.round(idle.cpuSeconds * 1_000)} |`,
+      )
+    }
+  }
+} catch (error) {
+  console.error(error)
+  process.exitCode = 1
+} finally {
+  await kafka.stop()
+  await rm(folder, { recursive: true, force: true })
+}
+
+function fileOf(name: string): string {
+  return path.join(folder, name)
+}
+
+/** What was published after tomorrow is nothing. */
+function exportArguments(name: string, wanted: number): readonly string[] {
+  const none = wanted === 0 ? ['--from', new Date(Date.now() + 86_400_000).toISOString()] : []
+  return [CLI, 'export', ...none, '--out', fileOf(name)]
+}
+
+async function run(args: readonly string[], wanted: number): Promise<Run> {
+  const before = await readEndedChildrenCpuSeconds()
+  const child = spawn(process.execPath, args, { env: { KAFKA_BROKERS: kafka.brokers, NEXTVISIT_DATA: folder } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  const [, written = '', seconds = ''] = /Wrote ([\d,]+) .* in ([\d.]+) s\./.exec(output) ?? []
+  if (code !== 0 || Number(written.replaceAll(',', '')) !== wanted)
+    throw new Error(`${args.join(' ')} ended with ${code}, not with ${wanted} records:\n${output}`)
+  return { seconds: Number(seconds), cpuSeconds: (await readEndedChildrenCpuSeconds()) - before }
+}
+
+/** The kernel adds an ended child's time to its parent's. */
+async function readEndedChildrenCpuSeconds(): Promise<number> {
+  const { user, system } = process.cpuUsage()
+  return parseProcessStat(await readFile('/proc/self/stat', 'utf8')).cpuSeconds - (user + system) / 1e6
+}
