@@ -13,7 +13,7 @@ export interface FoldScope<Fact, Draft> {
 }
 
 export interface FoldedRecords<Fact, Draft> {
-  /** Undefined where every record was a duplicate that changes nothing. */
+  /** Undefined where every record was a duplicate. */
   readonly draft: Draft | undefined
   readonly duplicates: readonly Recorded<Fact>[]
   /** The rows to commit. */
@@ -29,12 +29,9 @@ export async function foldRecords<Fact, Draft>(
 ): Promise<FoldedRecords<Fact, Draft>> {
   const { records, duplicates, seen } = await dropDuplicates(db, projection.idempotencyOf, recorded)
   const ledger = [...insertIdempotentRecords(seen), ...pruneOldRecords('idempotent_records', seen)]
-  const { evolveDuplicate } = projection
-  if (records.length === 0 && !evolveDuplicate)
-    return { draft: undefined, duplicates, statements: ledger, outboxRows: 0 }
+  if (records.length === 0) return { draft: undefined, duplicates, statements: ledger, outboxRows: 0 }
   const loaded = projection.load ? await projection.load(db, records, context) : projection.empty()
-  const evolved = records.reduce((so, record) => projection.evolve(so, record, context), loaded)
-  const draft = evolveDuplicate ? duplicates.reduce((so, one) => evolveDuplicate(so, one, context), evolved) : evolved
+  const draft = records.reduce((so, record) => projection.evolve(so, record, context), loaded)
   const outbox = projection.publish?.(draft) ?? []
   const statements = [...ledger, ...projection.save(draft), ...outboxStatements(outbox)]
   return { draft, duplicates, statements, outboxRows: outbox.length }

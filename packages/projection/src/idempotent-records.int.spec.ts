@@ -5,7 +5,7 @@ import { type Db, sql } from '@nextvisit/database'
 import { batchesOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenVisitsDatabase, givenVisitsFold } from '../test/given-visits.ts'
-import { countVisits, createVisitsProjection, readVisits } from '../test/visits-projection.ts'
+import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
 import { createPartitionFold } from './partition-fold.ts'
 import type { Recorded } from './projection.ts'
 
@@ -122,19 +122,5 @@ describe.each([1, 10])('duplicates that were dropped, in batches of %i', (batchR
   it('fail no batch', async () => {
     const db = await foldDuplicates(() => Promise.reject(new Error('Redis is unavailable')))
     expect(await countVisits(db)).toBe(1)
-  })
-
-  it('change rows where the projection says how, also in a batch of nothing else', async () => {
-    const { db } = await givenVisitsDatabase()
-    const projection: ReturnType<typeof createVisitsProjection> = {
-      ...createVisitsProjection(),
-      evolveDuplicate: (draft, { fact }) => {
-        draft.users.set(fact.userId, { count: 1, lastEvent: 'came twice' })
-        return draft
-      },
-    }
-    const fold = await givenVisitsFold(db, projection)
-    for (const batch of batchesOf(factsAsRecords(duplicatesAfter(0, 1)), batchRecords)) await fold.fold(batch)
-    expect(await readVisits(db)).toMatchObject([{ last_event: 'came twice' }])
   })
 })

@@ -71,8 +71,6 @@ export interface Projection<Fact, Draft> {
   readonly load?: (db: Db, batch: readonly Recorded<Fact>[], context: FoldContext) => Promise<Draft>
   /** Pure and synchronous: no I/O, no clock, no randomness. May mutate and return the draft it was given. */
   readonly evolve: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
-  /** Like `evolve`, after it, for dropped duplicates. Leave out when they change nothing; `load` does not see them. */
-  readonly evolveDuplicate?: (draft: Draft, record: Recorded<Fact>, context: FoldContext) => Draft
   /**
    * The statements for the transaction that moves the checkpoints. Those of `defineTable` lock their rows by key. Always
    * write the tables in the same order, and two owners never deadlock.

@@ -8,7 +8,6 @@ import { describe, expect, it } from 'vitest'
 import { event, givenLedger, newPlace, NOW, type Place, statementsFor } from '../test/given-ledger.ts'
 import { leaseRoom, returnLeased } from './leases.ts'
 import { release, reserve } from './ledger.ts'
-import { meteringProjection } from './metering-projection.ts'
 
 const ledger = givenLedger()
 const later = (ms: number) => new Date(NOW.getTime() + ms)
@@ -96,7 +95,7 @@ describe('folding a record that used a lease', () => {
     expect(await eventsOf(place)).toEqual({ count: 2, pending: 0, reservations: 0 })
   })
 
-  it('ends the reservation of a record that was published at the second attempt, and the unit of a duplicate', async () => {
+  it('ends the reservation of a record that was published at the second attempt', async () => {
     const place = newPlace()
     const retried = event(place, 1_000)
     await reserve(ledger.prisma, [retried], NOW)
@@ -104,11 +103,6 @@ describe('folding a record that used a lease', () => {
     const fact = eventTracked({ ...place, id: retried.recordId, keyed: true, ...(lease && { lease }) })
     await ledger.fold([fact])
     expect(await eventsOf(place)).toEqual({ count: 1, pending: 1, reservations: 1 })
-    const context = { catalog: ledger.catalog, isRebuild: false }
-    const duplicate = { fact, topic: 'user-events', partition: 0, offset: 1n, timestampMs: NOW.getTime() }
-    const draft = meteringProjection.evolveDuplicate?.(meteringProjection.empty(), duplicate, context)
-    await executeAll(ledger.prisma, meteringProjection.save(draft ?? meteringProjection.empty()))
-    expect(await eventsOf(place)).toEqual({ count: 1, pending: 0, reservations: 0 })
   })
 })
 

@@ -46,11 +46,6 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
     return draft
   },
 
-  evolveDuplicate: (draft, { fact, partition }) => {
-    if (fact.type === 'EventTracked') endLeasedUnit(draft, fact, partition)
-    return draft
-  },
-
   // The counters come first: the next statements change their rows.
   save: ({ counted, eventUnits, leasedUnits, memberUnits, used, names }) => [
     ...counters.upsert(counted),
@@ -95,14 +90,6 @@ function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number):
   // A record that may come twice may have reserved room the first time, and used a lease the second.
   if (!fact.lease || fact.keyed) draft.eventUnits.push({ ...counter, unit: id })
   if (fact.lease) draft.leasedUnits.push({ ...counter, unit: fact.lease })
-}
-
-/** A duplicate is not counted, but the unit of the lease that it used is there for nobody else. */
-function endLeasedUnit(draft: MeteringDraft, fact: EventTracked, partition: number): void {
-  if (!fact.lease) return
-  const counter = { ...counterOf('event', fact, monthOf(fact.received)), partition }
-  draft.counted.push({ ...counter, count: 0 })
-  draft.leasedUnits.push({ ...counter, unit: fact.lease })
 }
 
 /** A user counts once a project and month, with either key, in both environments (decisions.md, Identify). */

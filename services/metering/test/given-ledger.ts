@@ -79,7 +79,6 @@ export function givenLedger() {
       .toEqual([{ waiting: transactions }])
 
   return {
-    catalog: context.catalog,
     connectOnce,
     begin,
     untilWaiting,

@@ -16,8 +16,7 @@ const FACTS = 60_000
 const say = (line: string): void => console.error(line)
 
 async function requireAudit(stack: ThrowAwayStack): Promise<void> {
-  const env = { NEXTVISIT_DATA: stack.dataDirectory }
-  const child = spawn(process.execPath, [CLI, 'audit'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [CLI, 'audit'], { env: { NEXTVISIT_DATA: stack.dataDirectory } })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
   const [code] = (await once(child, 'close')) as [number | null]
