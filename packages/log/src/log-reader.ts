@@ -71,22 +71,25 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
         throw error
       }
     }
-    const fetchFrom = (positions: ReadonlyMap<number, bigint>): Promise<readonly KafkaBatch[]> | undefined => {
-      if (positions.size === 0) return undefined
-      const fetching = keepTrying(() => fetch(positions), trying)
-      fetching.catch(() => {}) // whoever awaits it gets the error, unless a handler threw before
-      return fetching
+    let ahead: ReturnType<typeof fetch> | undefined
+    const takeAhead = () => {
+      const taken = ahead
+      ahead = undefined
+      return taken
     }
 
     signal.addEventListener('abort', closeFetcher)
     try {
       const watermarks = await keepTrying(() => readWatermarks(connection, topic, fetcherOptions), trying)
       const cursor = createCursor(topic, from, watermarks, reading)
-      for (let fetching = fetchFrom(cursor.positions()); fetching !== undefined; ) {
-        const fetched = await fetching
+      for (let positions = cursor.positions(); positions.size > 0; positions = cursor.positions()) {
+        const current = positions
+        // A fetch ahead times out while a handler computes for seconds, so it is only the first attempt.
+        const fetched = await keepTrying(() => takeAhead() ?? fetch(current), trying)
         const batches = fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))
         const wanted = batches.flatMap((batch) => cursor.advance(batch) ?? [])
-        fetching = fetchFrom(cursor.positions())
+        if (cursor.positions().size > 0) ahead = fetch(cursor.positions())
+        ahead?.catch(() => {})
         for (const batch of wanted) {
           await onBatch(batch)
           signal.throwIfAborted()
