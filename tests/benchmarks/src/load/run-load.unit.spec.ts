@@ -25,7 +25,7 @@ it('sends the prepared request over kept connections and counts the answers', as
   })
   const answers: string[] = []
   const onAnswer = ({ body }: { body: string }) => void answers.push(body)
-  const result = await runLoad({ url, next, seconds: 0.3, connections: 3, onAnswer })
+  const result = await runLoad({ url, next, seconds: 1, connections: 3, onAnswer })
   expect(result.answered).toBeGreaterThan(3)
   expect(result.failed).toBe(0)
   expect(answers).toEqual(Array.from({ length: result.answered }, () => '{}'))
@@ -53,7 +53,7 @@ it('counts refusals and broken connections as failed, and opens a new one', asyn
     if (requests % 2 === 0) request.socket.destroy()
     else response.writeHead(503, { 'Content-Length': 0 }).end()
   })
-  const result = await runLoad({ url, next, seconds: 0.3, connections: 2 })
+  const result = await runLoad({ url, next, seconds: 1, connections: 2 })
   expect(result).toMatchObject({ answered: 0, failed: requests })
   expect(requests).toBeGreaterThan(4)
 })
