@@ -65,6 +65,9 @@ function accepted(): Promise<readonly number[]> {
   ])
 }
 
+/** They are sent at once: the first event may come before its user is identified. */
+const isAccepted = (statuses: readonly number[]): boolean => !statuses.includes(503) && statuses[2] === 202
+
 /** Refused requests. */
 function refused(): Promise<readonly number[]> {
   return Promise.all([
@@ -109,8 +112,6 @@ async function logLines(): Promise<readonly { readonly file: string; readonly li
 
 describe('no log line of any process', () => {
   it('contains a userName, a trait value, a key or a URL, during any failure', { timeout: 300_000 }, async () => {
-    // They are sent at once: the first event may come before its user is identified.
-    const isAccepted = (statuses: readonly number[]): boolean => !statuses.includes(503) && statuses[2] === 202
     const atFirst = await eventually(accepted, isAccepted, 30_000)
     expect(atFirst).toEqual([200, 200, 202, 200, expect.any(Number), 404, 200])
     expect(await refused()).toEqual([400, 400, 400, 400, 401, 415, 400, 404, 400, 400, 404, 400, 400])
