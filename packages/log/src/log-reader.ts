@@ -21,8 +21,9 @@ export interface ReadOptions {
 export interface LogReader {
   /**
    * Reads the given partitions from the given positions, one batch at a time, in order within each partition. While the
-   * batches of one fetch are handled, the next fetch is on its way: two are held. Resolves at the end or when aborted. Rejects with what `onBatch` throws; with PositionOutsideLogError if a position is not in
-   * the log; and when the log cannot be reached for `giveUpAfterMs`.
+   * batches of one fetch are handled, the next fetch is on its way: two are held. Resolves at the end or when aborted.
+   * Rejects with what `onBatch` throws; with PositionOutsideLogError if a position is not in the log; and when the log
+   * cannot be reached for `giveUpAfterMs`.
    */
   readonly readFrom: (
     topic: string,
@@ -72,23 +73,25 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
       }
     }
     let ahead: ReturnType<typeof fetch> | undefined
-    const takeAhead = () => {
-      const taken = ahead
+    /** A fetch ahead times out while a handler computes for seconds, so it is only the first attempt. */
+    const fetchNext = (positions: ReadonlyMap<number, bigint>) => {
+      const attempt = ahead ?? fetch(positions)
       ahead = undefined
-      return taken
+      return attempt
     }
 
     signal.addEventListener('abort', closeFetcher)
     try {
       const watermarks = await keepTrying(() => readWatermarks(connection, topic, fetcherOptions), trying)
       const cursor = createCursor(topic, from, watermarks, reading)
-      for (let positions = cursor.positions(); positions.size > 0; positions = cursor.positions()) {
+      let positions = cursor.positions()
+      while (positions.size > 0) {
         const current = positions
-        // A fetch ahead times out while a handler computes for seconds, so it is only the first attempt.
-        const fetched = await keepTrying(() => takeAhead() ?? fetch(current), trying)
+        const fetched = await keepTrying(() => fetchNext(current), trying)
         const batches = fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))
         const wanted = batches.flatMap((batch) => cursor.advance(batch) ?? [])
-        if (cursor.positions().size > 0) ahead = fetch(cursor.positions())
+        positions = cursor.positions()
+        if (positions.size > 0) ahead = fetch(positions)
         ahead?.catch(() => {})
         for (const batch of wanted) {
           await onBatch(batch)

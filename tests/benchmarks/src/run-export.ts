@@ -3,8 +3,6 @@
  * that reads the same broker in turn. CPU time is that of the whole process, without that of a run that finds no records. Needs
  * Linux: it reads /proc.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,12 +11,12 @@ import { startKafka } from '@nextvisit/local-stack'
 import { withLogAdmin } from '@nextvisit/log'
 import { fillLog } from '@nextvisit/testing/black-box'
 import { parseProcessStat } from './cost/process-use.ts'
+import { CLI, runProgram } from './run-program.ts'
 
 const PARTITIONS = 12
 const USERS = 19_997
 /** As from a busy gateway. Most of the log's batches hold a few records. */
 const IN_FLIGHT = 64
-const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const REFERENCE = path.join(import.meta.dirname, 'reference-export.ts')
 const [records = 150_000, rounds = 3] = process.argv.slice(2).map(Number)
 
@@ -88,13 +86,10 @@ function exportArguments(name: string, wanted: number): readonly string[] {
 
 async function run(args: readonly string[], wanted: number): Promise<Run> {
   const before = await readEndedChildrenCpuSeconds()
-  const child = spawn(process.execPath, args, { env: { KAFKA_BROKERS: kafka.brokers, NEXTVISIT_DATA: folder } })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
+  const output = await runProgram(args, { KAFKA_BROKERS: kafka.brokers, NEXTVISIT_DATA: folder })
   const [, written = '', seconds = ''] = /Wrote ([\d,]+) .* in ([\d.]+) s\./.exec(output) ?? []
-  if (code !== 0 || Number(written.replaceAll(',', '')) !== wanted)
-    throw new Error(`${args.join(' ')} ended with ${code}, not with ${wanted} records:\n${output}`)
+  if (Number(written.replaceAll(',', '')) !== wanted)
+    throw new Error(`${args.join(' ')} did not write ${wanted} records:\n${output}`)
   return { seconds: Number(seconds), cpuSeconds: (await readEndedChildrenCpuSeconds()) - before }
 }
 

@@ -3,24 +3,17 @@
  * projects, forms, users. Each scenario has a stack of its own, and its audit must find no difference (not with 5,000 forms,
  * where it takes minutes). SCENARIO is a part of a name, for some of them beside the first.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import path from 'node:path'
 import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { GROWTH_SCENARIOS } from './growth/growth-scenarios.ts'
 import { type GrowthFigures, measureGrowth } from './growth/measure-growth.ts'
+import { CLI, runProgram } from './run-program.ts'
 
-const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const FACTS = 60_000
 
 const say = (line: string): void => console.error(line)
 
 async function requireAudit(stack: ThrowAwayStack): Promise<void> {
-  const child = spawn(process.execPath, [CLI, 'audit'], { env: { NEXTVISIT_DATA: stack.dataDirectory } })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`The audit ended with ${code}:\n${output}`)
+  await runProgram([CLI, 'audit'], { NEXTVISIT_DATA: stack.dataDirectory })
 }
 
 function lineOf(name: string, figures: GrowthFigures, first: GrowthFigures): string {

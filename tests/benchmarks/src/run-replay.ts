@@ -2,13 +2,10 @@
  * `pnpm benchmark:replay [RECORDS] [USERS]`: how fast each consumer's read models are rebuilt from the log, with the command
  * that an operator uses. It is a dry run: nothing is swapped, and the rows must be equal.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpus, loadavg } from 'node:os'
-import path from 'node:path'
 import { eventually, fillLog, startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { CLI, runProgram } from './run-program.ts'
 
-const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const SERVICES = ['user-projector', 'form-trigger-evaluator', 'trait-registry', 'metering']
 const FOLDED_WITHIN_MS = 900_000
 const [records = 200_000, users = 19_997] = process.argv.slice(2).map(Number)
@@ -51,11 +48,6 @@ async function isEveryoneLevel(): Promise<boolean> {
   return consumers.every(({ lagRecords }) => lagRecords === 0)
 }
 
-async function nextvisit(...args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [CLI, ...args], { env: { NEXTVISIT_DATA: stack.dataDirectory } })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`nextvisit ${args.join(' ')} ended with ${code}:\n${output}`)
-  return output
+function nextvisit(...args: readonly string[]): Promise<string> {
+  return runProgram([CLI, ...args], { NEXTVISIT_DATA: stack.dataDirectory })
 }

@@ -5,7 +5,8 @@ import { runLoad } from '../load/run-load.ts'
 import type { CostFigures, LoadFigures } from './cost-figures.ts'
 import { type CostLoad, createCostLoad, USERS } from './cost-loads.ts'
 import type { Rate } from './cost-options.ts'
-import { readMachineCpuSeconds, readProcessUse } from './process-use.ts'
+import { measureCpu } from './measure-cpu.ts'
+import { readProcessUse } from './process-use.ts'
 import type { StackProbe } from './stack-probe.ts'
 
 /** Heartbeats, offset commits and statistics that follow a load. */
@@ -99,31 +100,6 @@ export async function measureMemory(
   await probe.waitUntilCaughtUp()
   const uses = [...(await readProcessUse(stack.processes()))].filter(([name]) => !PARTS.includes(name))
   return { records, residentMb: Object.fromEntries(uses.map(([name, use]) => [name, use.residentBytes / 2 ** 20])) }
-}
-
-interface Cpu<Result> {
-  readonly result: Result
-  /** Of each process of the stack. */
-  readonly cpuSeconds: Record<string, number>
-  /** Of this process. */
-  readonly ownSeconds: number
-  /** Of everything else on the machine. */
-  readonly otherSeconds: number
-}
-
-/** Measures the CPU time that is used during the work. */
-async function measureCpu<Result>(stack: ThrowAwayStack, work: () => Promise<Result>): Promise<Cpu<Result>> {
-  const machine = await readMachineCpuSeconds()
-  const before = await readProcessUse(stack.processes())
-  const own = process.cpuUsage()
-  const result = await work()
-  const { user, system } = process.cpuUsage(own)
-  const after = await readProcessUse(stack.processes())
-  const ownSeconds = (user + system) / 1e6
-  const used = [...after].map(([name, use]) => [name, use.cpuSeconds - (before.get(name)?.cpuSeconds ?? 0)] as const)
-  const stackSeconds = used.reduce((sum, [, seconds]) => sum + seconds, 0)
-  const otherSeconds = Math.max(0, (await readMachineCpuSeconds()) - machine - ownSeconds - stackSeconds)
-  return { result, cpuSeconds: Object.fromEntries(used), ownSeconds, otherSeconds }
 }
 
 function mapValues(record: Record<string, number>, change: (value: number) => number): Record<string, number> {

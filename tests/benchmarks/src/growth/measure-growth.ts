@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { consumers } from '@nextvisit/services'
 import { fillLog, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { measureCpu } from '../cost/measure-cpu.ts'
 import { readProcessUse } from '../cost/process-use.ts'
 import { openStackProbe, type StackProbe } from '../cost/stack-probe.ts'
 import { type GrowthScenario, projectsOf, workspaceOf } from './growth-scenarios.ts'
@@ -58,26 +59,26 @@ async function measureFolding(
   facts: number,
 ): Promise<GrowthFigures> {
   const transactionsBefore = await probe.transactions()
-  const before = await readProcessUse(stack.processes())
   const locks = await watchLockWaits(stack.adminDatabaseUrl)
-  const beganAt = performance.now()
-  await fill()
-  await probe.waitUntilCaughtUp()
-  const seconds = (performance.now() - beganAt) / 1_000
+  const { result: seconds, cpuSeconds } = await measureCpu(stack, async () => {
+    const beganAt = performance.now()
+    await fill()
+    await probe.waitUntilCaughtUp()
+    return (performance.now() - beganAt) / 1_000
+  })
   const lockWaits = await locks.end()
-  const after = await readProcessUse(stack.processes())
   const transactions = (await probe.transactions()) - transactionsBefore
-  const usedUs = (isCounted: (name: string) => boolean): number =>
-    [...after]
-      .filter(([name]) => isCounted(name))
-      .reduce((sum, [name, { cpuSeconds }]) => sum + cpuSeconds - (before.get(name)?.cpuSeconds ?? 0), 0) *
-    (1e6 / facts)
+  const uses = await readProcessUse(stack.processes())
+  const usedUs = (isCounted: (name: string) => boolean): number => {
+    const counted = Object.entries(cpuSeconds).filter(([name]) => isCounted(name))
+    return counted.reduce((sum, [, used]) => sum + used, 0) * (1e6 / facts)
+  }
   return {
     recordsPerSecond: facts / seconds,
     consumersUs: usedUs((name) => NAMES.some((consumer) => name.startsWith(consumer))),
     postgresUs: usedUs((name) => name === 'postgres'),
     transactions: transactions / facts,
     lockWaits,
-    evaluatorMb: (after.get('form-trigger-evaluator')?.residentBytes ?? 0) / 2 ** 20,
+    evaluatorMb: (uses.get('form-trigger-evaluator')?.residentBytes ?? 0) / 2 ** 20,
   }
 }
