@@ -26,7 +26,6 @@ const server = createHttpServer({ ...config, listener: app })
 runService({
   logger,
   parts: [
-    { name: 'internal server', ...internalServer },
     { name: 'sampler', ...sampler },
     // These start when somebody looks, or asks for them.
     { name: 'live', start: () => Promise.resolve(), stop: feed.stop },
@@ -39,5 +38,7 @@ runService({
       },
       stop: server.stop,
     },
+    // Last: it says that the console is ready, so the pages must be there.
+    { name: 'internal server', ...internalServer },
   ],
 })

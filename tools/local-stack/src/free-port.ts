@@ -4,14 +4,17 @@ import { StackError } from './errors.ts'
 /** Below the range for outgoing ports (from 32768 on Linux, from 49152 on macOS). */
 const LOWEST = 20_000
 const HIGHEST = 32_000
+let last = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))
 
 /**
  * Finds a free loopback port outside the range for outgoing ports. Reason: while a part restarts, a client that connects
- * to its port could get the same port as its own, connect to itself, and block the part's port.
+ * to its port could get the same port as its own, connect to itself, and block the part's port. A port is free until
+ * somebody listens, so a process gets every other port of the range before it gets the same one again.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))
+    last = last < HIGHEST ? last + 1 : LOWEST
+    const port = last
     if (await isPortFree(port)) return port
   }
 }

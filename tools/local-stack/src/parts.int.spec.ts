@@ -109,6 +109,13 @@ describe('two data folders at once', () => {
   })
 })
 
+describe('free ports', () => {
+  it('are all different, though nobody listens on them yet', async () => {
+    const ports = await Promise.all(Array.from({ length: 1_000 }, freePort))
+    expect(new Set(ports).size).toBe(ports.length)
+  })
+})
+
 describe('a taken port', () => {
   it('is named in the error', async () => {
     const port = await freePort()
