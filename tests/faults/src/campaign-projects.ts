@@ -67,13 +67,21 @@ const FORMS = [
 /** Creates new keys and a workspace file with their hashes. JSON is YAML. */
 export function createCampaignProjects(): {
   readonly projects: readonly CampaignProject[]
+  /** Of an organization far from its limit of events, and without forms. */
+  readonly busy: CampaignProject
   /** Of an organization without a plan, and with the usual rate limits. */
   readonly hostile: CampaignProject
   readonly workspaceFile: string
 } {
   const projects = PROJECTS.map(withKeys)
+  const busy = withKeys({ organization: 'initech', project: 'shop' })
   const hostile = withKeys({ organization: 'mallory', project: 'shop' })
   const organizations = Map.groupBy(projects, ({ organization }) => organization)
+  const busyOrganization = {
+    id: busy.organization,
+    plan: { eventsPerMonth: 10_000_000 },
+    projects: [{ id: busy.project, rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED }, keys: keysOf(busy) }],
+  }
   const calm = [...organizations].map(([id, members]) => ({
     id,
     plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
@@ -97,8 +105,8 @@ export function createCampaignProjects(): {
     })),
   }))
   const organizationOfHostile = { id: hostile.organization, projects: [{ id: hostile.project, keys: keysOf(hostile) }] }
-  const file = { organizations: [...calm, organizationOfHostile] }
-  return { projects, hostile, workspaceFile: JSON.stringify(file, null, 2) }
+  const file = { organizations: [...calm, busyOrganization, organizationOfHostile] }
+  return { projects, busy, hostile, workspaceFile: JSON.stringify(file, null, 2) }
 }
 
 function withKeys(ref: Pick<CampaignProject, 'organization' | 'project'>): CampaignProject {

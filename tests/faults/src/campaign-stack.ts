@@ -18,6 +18,7 @@ const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_S
 /** A stack with several projects, in which every process reaches Kafka through a proxy. */
 export interface CampaignStack extends ThrowAwayStack {
   readonly projects: readonly CampaignProject[]
+  readonly busy: CampaignProject
   readonly hostile: CampaignProject
   readonly proxy: FaultProxy
   /** By consumer. */
@@ -25,7 +26,7 @@ export interface CampaignStack extends ThrowAwayStack {
 }
 
 export async function startCampaignStack(): Promise<CampaignStack> {
-  const { projects, hostile, workspaceFile } = createCampaignProjects()
+  const { projects, busy, hostile, workspaceFile } = createCampaignProjects()
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const file = path.join(folder, 'workspace.yaml')
   await writeFile(file, workspaceFile)
@@ -39,7 +40,7 @@ export async function startCampaignStack(): Promise<CampaignStack> {
       await stack.remove()
       await proxy.stop()
     }
-    return { ...stack, remove, projects, hostile, proxy, readModels: readModelsOf(stack) }
+    return { ...stack, remove, projects, busy, hostile, proxy, readModels: readModelsOf(stack) }
   } catch (error) {
     await proxy.stop()
     throw error

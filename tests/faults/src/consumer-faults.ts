@@ -44,9 +44,13 @@ async function loseOneOfTwo(stack: CampaignStack, consumer: Consumer, signal: 'S
   return { consumer, replica, takenOver, failoverMs: performance.now() - lostAt }
 }
 
-/** All consumers at once. Each only waits for the end of a session, and they share nothing except the log. */
-async function loseOneOfTwoEach(stack: CampaignStack, signal: 'SIGKILL' | 'SIGSTOP') {
-  const losses = await Promise.all(CONSUMERS.map((consumer) => loseOneOfTwo(stack, consumer, signal)))
+/** All at once. Each only waits for the end of a session, and they share nothing except the log. */
+async function loseOneOfTwoEach(
+  stack: CampaignStack,
+  signal: 'SIGKILL' | 'SIGSTOP',
+  consumers: readonly Consumer[] = CONSUMERS,
+) {
+  const losses = await Promise.all(consumers.map((consumer) => loseOneOfTwo(stack, consumer, signal)))
   const all = losses.map(
     ({ consumer, takenOver, failoverMs }) => `${takenOver} of ${consumer} in ${(failoverMs / 1_000).toFixed(1)} s`,
   )
@@ -75,9 +79,11 @@ const becomeZombies: Fault['inject'] = async ({ stack }) => {
 }
 
 /** One of two processes is killed, the other takes over, and a new process replaces the killed one. */
-const failOver: Fault['inject'] = async ({ stack }) => {
-  const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGKILL')
-  return { lastsMs: 0, heal: stopReplicas, witness: async () => witness, measured }
+export function failsOver(consumers: readonly Consumer[]): Fault['inject'] {
+  return async ({ stack }) => {
+    const { stopReplicas, witness, measured } = await loseOneOfTwoEach(stack, 'SIGKILL', consumers)
+    return { lastsMs: 0, heal: stopReplicas, witness: async () => witness, measured }
+  }
 }
 
 /** Two, then four processes of one consumer share the partitions, then one process has all of them again. */
@@ -111,7 +117,7 @@ const scale: Fault['inject'] = async ({ stack, random }) => {
 }
 
 export const consumerFaults: readonly Fault[] = [
-  { name: 'kill one of two of each consumer', family: 'failover', inject: failOver },
+  { name: 'kill one of two of each consumer', family: 'failover', inject: failsOver(CONSUMERS) },
   { name: 'a zombie of each consumer', family: 'zombie', isShort: true, inject: becomeZombies },
   { name: 'scale a consumer', family: 'scale', inject: scale },
 ]

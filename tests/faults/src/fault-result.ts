@@ -28,6 +28,8 @@ export interface FaultResult {
   readonly unchecked?: number | undefined
   /** The slowest answer to another organization while a hostile one was at work. */
   readonly besideMs?: number | undefined
+  /** From rest until no room was reserved for the organization that had leased it. */
+  readonly roomFreeMs?: number | undefined
   /** From the last request until every consumer had read everything and an audit found no difference. */
   readonly atRestMs: number
   /** The whole run. */
@@ -37,7 +39,10 @@ export interface FaultResult {
 }
 
 /** What some faults measure themselves. */
-export type Measured = Pick<FaultResult, 'failoverMs' | 'heldUpMs' | 'growthMb' | 'unchecked' | 'besideMs'>
+export type Measured = Pick<
+  FaultResult,
+  'failoverMs' | 'heldUpMs' | 'growthMb' | 'unchecked' | 'besideMs' | 'roomFreeMs'
+>
 
 /** The required bounds. A busy machine sometimes misses those of time. */
 export const BOUNDS = {
@@ -49,6 +54,7 @@ export const BOUNDS = {
   growthMb: 10,
   unchecked: 0,
   besideMs: 1_500,
+  roomFreeMs: 65_000,
 } as const
 
 export type Bound = keyof typeof BOUNDS

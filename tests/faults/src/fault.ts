@@ -32,8 +32,8 @@ export interface Injected {
   readonly heal: () => Promise<void>
   /** Called after healing. Returns proof that the fault really struck; undefined if it did not. */
   readonly witness: () => Promise<string | undefined>
-  /** Called after healing. Returns what only this fault can measure. */
-  readonly measured?: () => Measured
+  /** Called at rest. Returns what only this fault can measure. */
+  readonly measured?: () => Measured | Promise<Measured>
   /** Called after healing. Returns the time in which the gateway itself was stopped and could not answer. */
   readonly gatewayStopped?: () => Span
 }

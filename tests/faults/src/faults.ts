@@ -2,6 +2,7 @@ import { consumerFaults } from './consumer-faults.ts'
 import type { Fault } from './fault.ts'
 import { hostileCallers } from './hostile-callers.ts'
 import { hostileRecords } from './hostile-records.ts'
+import { leasedRoomFaults } from './leased-room-faults.ts'
 import { logFaults } from './log-faults.ts'
 import { networkFaults } from './network-faults.ts'
 import { postgresFaults } from './postgres-faults.ts'
@@ -18,4 +19,5 @@ export const FAULTS: readonly Fault[] = [
   ...logFaults,
   ...hostileCallers,
   ...hostileRecords,
+  ...leasedRoomFaults,
 ]

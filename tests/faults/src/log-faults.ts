@@ -7,6 +7,7 @@ import { type CampaignStack, CONSUMERS } from './campaign-stack.ts'
 import { type Fault, type Injected, nothingToHeal } from './fault.ts'
 import { kafkaOf, USER_EVENTS, withProducer } from './kafka-of.ts'
 import { connectTo, queryRows } from './query-rows.ts'
+import { readLog, type StoredMessage } from './read-log.ts'
 
 const headers = { 'schema-version': '1', 'content-type': 'application/json' }
 const fact = (members: object) => JSON.stringify({ type: 'EventTracked', id: randomUUID(), ...members })
@@ -25,6 +26,9 @@ const POISON: readonly Message[] = [
   { value: '['.repeat(50_000), headers },
 ]
 
+/** Whether a record had an idempotency key. */
+const isKeyed = (value: Buffer): boolean => value.includes('"keyed":true')
+
 const LETTERS = 'SELECT count(*)::int AS letters FROM dead_letters'
 async function lettersOf(stack: CampaignStack): Promise<number[]> {
   const counts = await Promise.all(
@@ -36,7 +40,7 @@ async function lettersOf(stack: CampaignStack): Promise<number[]> {
 /** Publishes every kind of poison record, one after the other, each followed by a good record. */
 const poison: Fault['inject'] = async ({ stack, random }) => {
   const before = await lettersOf(stack)
-  const good = await readKeyed(stack, 10)
+  const good = await readLog(stack, isKeyed, 10)
   const readers = await Promise.all(CONSUMERS.map((consumer) => connectTo(stack, consumer)))
   const heldUpMs = await withProducer(stack, async (producer) => {
     const all: number[] = []
@@ -60,7 +64,12 @@ const poison: Fault['inject'] = async ({ stack, random }) => {
  * Measures the time from the append of a poison record until every consumer has passed the good record right behind it.
  * The good record is a duplicate of one in the log, so it changes nothing.
  */
-async function holdUp(readers: readonly Client[], producer: Producer, bad: Message, good: Keyed): Promise<number> {
+async function holdUp(
+  readers: readonly Client[],
+  producer: Producer,
+  bad: Message,
+  good: StoredMessage,
+): Promise<number> {
   const { partition } = good
   const appendedAt = performance.now()
   const messages = [{ ...bad, key: randomUUID(), partition }, good]
@@ -84,49 +93,12 @@ async function nextOffsetsOf(readers: readonly Client[], partition: number): Pro
 
 /** Reads the first hundred idempotent records and publishes each of them again, unchanged. */
 const publishAgain: Fault['inject'] = async ({ stack }) => {
-  const messages = await readKeyed(stack, 100)
+  const messages = await readLog(stack, isKeyed, 100)
   await withProducer(stack, (producer) => producer.send({ topic: USER_EVENTS, messages }))
   return {
     lastsMs: 0,
     heal: nothingToHeal,
     witness: async () => (messages.length > 0 ? `${messages.length} records published again` : undefined),
-  }
-}
-
-const READ_WITHIN_MS = 30_000
-
-interface Keyed extends Message {
-  readonly partition: number
-}
-
-/** Reads up to `atMost` records that had an idempotency key, from the beginning to the present end of the log. */
-async function readKeyed(stack: CampaignStack, atMost: number): Promise<Keyed[]> {
-  const keyed: Keyed[] = []
-  const unread = await endsOfLog(stack)
-  const consumer = kafkaOf(stack).consumer({ groupId: `faults-${randomUUID()}`, maxWaitTimeInMs: 100 })
-  await consumer.connect()
-  await consumer.subscribe({ topic: USER_EVENTS, fromBeginning: true })
-  await consumer.run({
-    autoCommit: false,
-    eachMessage: async ({ partition, message: { offset, key, value, headers: given } }) => {
-      if (value?.includes('"keyed":true')) keyed.push({ partition, key, value, ...(given && { headers: given }) })
-      if (Number(offset) + 1 >= (unread.get(partition) ?? 0)) unread.delete(partition)
-    },
-  })
-  await eventually(async () => keyed.length >= atMost || unread.size === 0, Boolean, READ_WITHIN_MS)
-  await consumer.disconnect()
-  return keyed.slice(0, atMost)
-}
-
-/** The end offset of each partition that has records. */
-async function endsOfLog(stack: CampaignStack): Promise<Map<number, number>> {
-  const admin = kafkaOf(stack).admin()
-  await admin.connect()
-  try {
-    const ends = await admin.fetchTopicOffsets(USER_EVENTS)
-    return new Map(ends.map(({ partition, high }) => [partition, Number(high)] as const).filter(([, end]) => end > 0))
-  } finally {
-    await admin.disconnect()
   }
 }
 

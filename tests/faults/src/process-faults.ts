@@ -10,7 +10,7 @@ const PARTS = ['gateway', ...CONSUMERS, 'kafka', 'postgres', 'redis'] as const
 type PartName = (typeof PARTS)[number]
 
 const BACK_WITHIN_MS = 60_000
-const FREEZE_MS = 4_000
+export const FREEZE_MS = 4_000
 /** `taken` is low, because every acknowledged request is audited again after every later fault. */
 const HEAVY_PER_SECOND = { refused: 60, taken: 8 }
 
@@ -19,7 +19,7 @@ const pidOf = (stack: CampaignStack, name: string): number | undefined => stack.
 const isConsumer = (name: PartName): name is Consumer => CONSUMERS.some((consumer) => consumer === name)
 
 /** Ends a process with a signal, a consumer in the middle of its work. The supervisor replaces it. */
-function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (context: FaultContext) => Promise<Injected> {
+export function ends(name: PartName, signal: 'SIGKILL' | 'SIGTERM'): (context: FaultContext) => Promise<Injected> {
   return async ({ stack }: FaultContext) => {
     const before = pidOf(stack, name)
     const isAtWork = !isConsumer(name) || (await afterCommitOf(stack, name))
@@ -60,7 +60,7 @@ function send(pids: readonly number[], signal: NodeJS.Signals): void {
 }
 
 /** Stops a part's processes and continues them later. */
-function freezes(name: PartName, lastsMs: number): Fault['inject'] {
+export function freezes(name: PartName, lastsMs: number): Fault['inject'] {
   return async ({ stack }) => {
     const pid = pidOf(stack, name)
     if (pid === undefined) throw new Error(`${name} does not run`)
@@ -101,7 +101,7 @@ const named = (
   )
 
 /** Restarts services one after the other, each when the previous one runs again. */
-const rollingRestart: Fault = {
+export const rollingRestart: Fault = {
   name: 'rolling restart',
   family: 'rolling restart',
   mayRefuse: true,

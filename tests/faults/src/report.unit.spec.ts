@@ -22,10 +22,10 @@ describe('the tables of the faults', () => {
   it('show the worst of all seeds and mark values beyond their bounds', () => {
     const results = [
       result({ seed: 1, failoverMs: 11_000, longestMs: 2_400 }),
-      result({ seed: 2, failoverMs: 15_100, longestMs: 2_300 }),
+      result({ seed: 2, failoverMs: 15_100, longestMs: 2_300, roomFreeMs: 52_000 }),
     ]
     expect(reportOf(results)).toContain(
-      '| kill gateway | 2 | 200 | 6 | 0 | 2.4 | 0.0 | 15.1 **!** |  |  |  |  | 0.9 | process 1 became 2 |',
+      '| kill gateway | 2 | 200 | 6 | 0 | 2.4 | 0.0 | 15.1 **!** |  |  |  |  | 52.0 | 0.9 | process 1 became 2 |',
     )
     expect(reportOf(results)).toContain(
       'Seeds 1–2: 2 runs, 2 of which struck; 200 requests; 0 runs with a difference, 1',

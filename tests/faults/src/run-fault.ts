@@ -62,8 +62,8 @@ export async function runFault(
     longestMs: Math.max(0, ...calls.map((call) => answeredAfterMs(call, stopped))),
     recoveryMs: Math.max(0, ...failed.map((call) => endOf(call) - struck.healedAt)),
     atRestMs: performance.now() - stoppedAt,
+    ...(await struck.injected.measured?.()),
     tookMs: performance.now() - startedAt,
-    ...struck.injected.measured?.(),
     differences: [...found, ...judgeCalls(calls, struck)],
   }
 }

@@ -4,7 +4,6 @@ import type { RecordingClient, Request } from './recording-client.ts'
 import type { CampaignProject } from './campaign-projects.ts'
 import type { Random } from './seeded-random.ts'
 
-const USERS = 25
 /** With more open requests during an outage, the load would only measure itself. */
 const MOST_OPEN = 24
 const EVENTS = ['Signed In', 'checkout completed', 'Export Done', 'Page viewed'] as const
@@ -14,9 +13,18 @@ export interface TrafficOptions {
   readonly projects: readonly CampaignProject[]
   readonly random: Random
   readonly perSecond: number
+  /** Default: {@link EVERYTHING}. */
+  readonly mix?: Mix
 }
 
-/** A mix of identifies, tracked events and visits. Some have an `Idempotency-Key` and are sent again if they fail. */
+/** What is sent. */
+export interface Mix {
+  /** Of each project. */
+  readonly users: number
+  readonly requestOf: (userName: string, random: Random) => Request
+}
+
+/** Requests of random users. Some have an `Idempotency-Key` and are sent again if they fail. */
 export interface Traffic {
   /** Identifies every user once, so that none is unknown. */
   readonly begin: () => Promise<void>
@@ -26,13 +34,14 @@ export interface Traffic {
   readonly stop: () => Promise<void>
 }
 
-export function createTraffic({ client, projects, random, perSecond }: TrafficOptions): Traffic {
+export function createTraffic({ client, projects, random, perSecond, mix = EVERYTHING }: TrafficOptions): Traffic {
   const stopping = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
 
   const sendOne = async (): Promise<void> => {
     const project = random.oneOf(projects)
-    const request = randomRequest(random)
+    const keyed = random.between(0, 4) === 0 ? { idempotencyKey: randomUUID() } : {}
+    const request = { ...mix.requestOf(nameOf(random.between(0, mix.users - 1)), random), ...keyed }
     const { status } = await client.send(project, request)
     const hasFailed = status === undefined || status >= 500
     if (hasFailed && request.idempotencyKey !== undefined) await client.send(project, request)
@@ -41,8 +50,8 @@ export function createTraffic({ client, projects, random, perSecond }: TrafficOp
   return {
     begin: async () => {
       for (const project of projects) {
-        for (let user = 0; user < USERS; user++) {
-          const body = { userName: `user-${user}`, userAttributes: { $set: { plan: user % 2 === 0 ? 'pro' : 'free' } } }
+        for (let user = 0; user < mix.users; user++) {
+          const body = { userName: nameOf(user), userAttributes: { $set: { plan: user % 2 === 0 ? 'pro' : 'free' } } }
           const identify = () => client.send(project, { route: '/v2/admin/identify-user', body })
           const { status } = await eventually(identify, (answer) => answer.status === 200, 30_000)
           if (status !== 200) throw new Error(`A healthy stack answered ${status} to an identify`)
@@ -59,19 +68,22 @@ export function createTraffic({ client, projects, random, perSecond }: TrafficOp
   }
 }
 
-function randomRequest(random: Random): Request {
-  const userName = `user-${random.between(0, USERS - 1)}`
+const nameOf = (user: number): string => `user-${user}`
+
+/** Identifies, tracked events and visits. */
+const EVERYTHING: Mix = { users: 25, requestOf: randomRequest }
+
+function randomRequest(userName: string, random: Random): Request {
   const kind = random.between(0, 9)
   const isSdk = kind % 2 === 1
-  const keyed = random.between(0, 4) === 0 ? { idempotencyKey: randomUUID() } : {}
   if (kind >= 5) {
     const eventName = random.oneOf(EVENTS)
     const properties = kind >= 8 && { properties: { cart: { total: random.between(0, 99) } } }
     const body = { userName, eventName, ...properties }
-    return { route: isSdk ? '/v2/sdk/track-event' : '/v2/admin/track-event', body, ...keyed }
+    return { route: isSdk ? '/v2/sdk/track-event' : '/v2/admin/track-event', body }
   }
   const body = { userName, userAttributes: randomTraits(random) }
-  return { route: isSdk ? '/v2/sdk/identify-user' : '/v2/admin/identify-user', body, ...keyed }
+  return { route: isSdk ? '/v2/sdk/identify-user' : '/v2/admin/identify-user', body }
 }
 
 /** Increments reveal lost and doubled records; sets reveal a wrong order. */
