@@ -17,7 +17,7 @@ const HELP = `Usage: npx -y pnpm faults [options]
 
 Injects one fault after the other into a stack under load (docs/faults.md), audits everything after each, and keeps
 each result, with the commit that ran, in docs/faults.json. The next run continues from there: a fault that has struck is
-not repeated. The tables in docs/faults.md and README.md are written from that file. A seed takes about seven minutes.
+not repeated. The tables in docs/faults.md and README.md are written from that file. A seed takes about twenty minutes.
 
   --seeds A-B   seeds A to B; N alone means 1 to N (default 1)
   --fresh       delete all results first
