@@ -41,7 +41,7 @@ export interface Table<Of extends Columns, Key extends keyof Of & string> {
   readonly parse: (row: object) => StoredRow<Of>
   /**
    * Rows to join, as the table `alias`: the columns named, else the key, and `position`, from 1 in the order given. Not
-   * for columns that hold lists.
+   * for columns that hold lists or bytes.
    */
   readonly source: <Column extends keyof Of & string = Key>(
     alias: string,

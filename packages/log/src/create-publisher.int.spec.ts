@@ -73,6 +73,18 @@ function strike(fault: ResponseFault, which: readonly number[]): (response: Brok
 }
 
 describe('a publisher whose broker answers', () => {
+  it('sends in one request what comes within the spacing after the last one', async () => {
+    const topic = await givenTopic(1)
+    const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
+    const publisher = await givenPublisher(givenConnection(), { onRequest, requestSpacingMs: 2_000 })
+    const publish = (value: string) => publisher.publish(recordOf(topic, 0, value), inMs(10_000))
+    await publish('first')
+    const waiting = publish('second')
+    await sleep(100)
+    await Promise.all([waiting, publish('third')])
+    expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, 2])
+  })
+
   it('tells each record the offset it got', async () => {
     const topic = await givenTopic(3)
     const publisher = await givenPublisher(givenConnection())
@@ -310,6 +322,19 @@ describe('a publisher whose broker fails', () => {
     await vi.waitFor(() => expect(proxy.struck().refused).toBeGreaterThan(2), { timeout: 10_000 })
     proxy.setLink('open')
     expect(await waiting).toEqual({ outcome: 'published', offset: 0n })
+  })
+
+  it('keeps a record that waits for others to join its request, if the link closes meanwhile', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection, { requestSpacingMs: 1_000 })
+    await publisher.publish(recordOf(topic, 0, 'first'), inMs(10_000))
+    const waiting = publisher.publish(recordOf(topic, 0, 'waiting'), inMs(30_000))
+    proxy.setLink('refuse')
+    await vi.waitFor(() => expect(publisher.isConnected()).toBe(false), { timeout: 10_000 })
+    await vi.waitFor(() => expect(proxy.struck().refused).toBeGreaterThan(2), { timeout: 10_000 })
+    proxy.setLink('open')
+    expect(await waiting).toEqual({ outcome: 'published', offset: 1n })
   })
 
   it('tells of each request: how many records it had, how long it took, and whether it was acknowledged', async () => {

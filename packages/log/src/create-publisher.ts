@@ -22,6 +22,8 @@ export interface PublisherOptions {
   readonly maxBatchRecords?: number
   /** Below the broker's `max.message.bytes`, which bounds a partition's part of a request. Default 900,000. */
   readonly maxBatchBytes?: number
+  /** See `request-spacing.ts`. Default 5. */
+  readonly requestSpacingMs?: number
   readonly logger?: Logger
   /** Called for every request to the log, once it is answered or abandoned. */
   readonly onRequest?: (request: PublishRequest) => void
@@ -50,7 +52,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     maxBatchRecords: options.maxBatchRecords ?? 1_000,
     maxBatchBytes: options.maxBatchBytes ?? 900_000,
   })
-  const spacing = createRequestSpacing()
+  const spacing = createRequestSpacing(options.requestSpacingMs)
   const stopping = new AbortController()
   let producer: IdempotentProducer | undefined
   let flight: Promise<void> | undefined
@@ -78,24 +80,27 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
 
   /** kafkajs would notice only at the next request. This way the next request finds a connected producer. */
   const replaceIdleProducer = (): void => {
-    if (producer && !flight) replaceProducer(new Error('The broker closed the connection'))
+    if (producer && inFlight.length === 0) replaceProducer(new Error('The broker closed the connection'))
   }
 
   /** The single flight: starts the next request unless one is in flight. */
   const pump = (): void => {
     if (flight || !producer || queue.waiting().length === 0) return
-    flight = fly(producer).finally(() => {
+    flight = fly().finally(() => {
       flight = undefined
       inFlight = []
       pump()
     })
   }
 
-  const fly = async (current: IdempotentProducer): Promise<void> => {
+  const fly = async (): Promise<void> => {
     const waitMs = spacing.waitMs(performance.now())
     // At least until the end of this turn of the event loop: whatever else arrives in it joins the request.
     await (waitMs > 0 ? sleep(waitMs) : setImmediate())
     settleOverdue()
+    // The connection may have closed during the wait. Then the records wait for the next one.
+    const current = producer
+    if (!current) return
     inFlight = queue.take()
     if (inFlight.length === 0) return
     const records = inFlight.length

@@ -80,6 +80,19 @@ describe('a log reader', () => {
     expect(fetchesByBatch).toEqual([2, 3, 3])
   })
 
+  it('fetches again what it could not fetch ahead, and does not count that as a failure', async () => {
+    const topic = await givenTopic(1)
+    for (const letter of ['a', 'b']) await givenRecords(topic, 0, [letter.repeat(1_000)])
+    const { proxy, connection } = await givenFaultProxy()
+    let fetches = 0
+    proxy.onResponse(({ apiKey }) => (apiKey === fetchApiKey && (fetches += 1) === 2 ? { cutAfterBytes: 100 } : 'pass'))
+    const batches: FetchedBatch[] = []
+    const reader = createLogReader(connection, { maxBytesPerPartition: 1_500, giveUpAfterMs: 0 })
+    await reader.readFrom(topic, new Map([[0, 0n]]), (batch) => void batches.push(batch), { until: 'end' })
+    expect(valuesOf(batches).map(([letter]) => letter)).toEqual(['a', 'b'])
+    expect(proxy.struck().cut).toBe(1)
+  })
+
   it('follows until it is aborted, through cut connections too', async () => {
     const topic = await givenTopic(1)
     const { proxy, connection } = await givenFaultProxy()

@@ -72,12 +72,12 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
         throw error
       }
     }
-    let ahead: ReturnType<typeof fetch> | undefined
-    /** A fetch ahead times out while a handler computes for seconds, so it is only the first attempt. */
-    const fetchNext = (positions: ReadonlyMap<number, bigint>) => {
-      const attempt = ahead ?? fetch(positions)
+    /** Undefined where it failed: it does while a handler computes for seconds, which says nothing about the log. */
+    let ahead: Promise<readonly KafkaBatch[] | undefined> | undefined
+    const fetchNext = async (positions: ReadonlyMap<number, bigint>) => {
+      const fetched = await ahead
       ahead = undefined
-      return attempt
+      return fetched ?? fetch(positions)
     }
 
     signal.addEventListener('abort', closeFetcher)
@@ -91,8 +91,7 @@ export function createLogReader(connection: LogConnection, options: LogReaderOpt
         const batches = fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))
         const wanted = batches.flatMap((batch) => cursor.advance(batch) ?? [])
         positions = cursor.positions()
-        if (positions.size > 0) ahead = fetch(positions)
-        ahead?.catch(() => {})
+        if (positions.size > 0) ahead = fetch(positions).catch(() => undefined)
         for (const batch of wanted) {
           await onBatch(batch)
           signal.throwIfAborted()

@@ -17,7 +17,7 @@ export interface RequestSpacing {
 }
 
 /** A request goes at once after a pause, and where the last waits gathered nothing. */
-export function createRequestSpacing(): RequestSpacing {
+export function createRequestSpacing(spacingMs = REQUEST_SPACING_MS): RequestSpacing {
   let lastBeganMs = -Infinity
   let loneWaits = 0
   let goAtOnce = 0
@@ -25,7 +25,7 @@ export function createRequestSpacing(): RequestSpacing {
 
   return {
     waitMs: (nowMs) => {
-      const leftMs = lastBeganMs + REQUEST_SPACING_MS - nowMs
+      const leftMs = lastBeganMs + spacingMs - nowMs
       isWaited = leftMs > 0 && goAtOnce === 0
       return isWaited ? leftMs : 0
     },

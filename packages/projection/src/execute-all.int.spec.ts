@@ -10,7 +10,7 @@ beforeEach(async () => {
   db = (await givenVisitsDatabase()).db
   await db.$executeRaw(sql`
     CREATE TABLE kept (
-      text text, texts text[], bytes bytea[], whole bigint, real float8, truth boolean, instant timestamptz, ids uuid[]
+      text text, texts text[], whole bigint, real float8, truth boolean, instant timestamptz, ids uuid[]
     )`)
 })
 
@@ -20,15 +20,14 @@ describe('executing statements in one round trip', () => {
   it('keeps values of every kind as they are', async () => {
     const id = '0199a1e0-0000-7000-8000-000000000001'
     const instant = new Date('2026-11-21T10:00:00.123Z')
-    const bytes = new Uint8Array([0, 92, 255])
     await executeAll(db, [
-      sql`INSERT INTO kept VALUES (${'a'}, ${['b']}::text[], ${[bytes]}::bytea[], ${2n ** 62n}, ${0.1}, ${true},
+      sql`INSERT INTO kept VALUES (${'a'}, ${['b']}::text[], ${2n ** 62n}, ${0.1}, ${true},
         ${instant}::timestamptz, ${[id]}::uuid[])`,
       sql`INSERT INTO kept (text, texts, whole, truth) VALUES (${null}, ${[null, '']}::text[], ${-1}, ${false})`,
     ])
     expect(await readKept()).toMatchObject([
       { text: null, texts: [null, ''], whole: -1n, truth: false },
-      { text: 'a', texts: ['b'], bytes: [bytes], whole: 2n ** 62n, real: 0.1, truth: true, instant, ids: [id] },
+      { text: 'a', texts: ['b'], whole: 2n ** 62n, real: 0.1, truth: true, instant, ids: [id] },
     ])
   })
 

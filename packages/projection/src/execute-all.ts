@@ -31,8 +31,6 @@ function castOf(value: unknown): string {
 function toText(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`
-  if (value instanceof Uint8Array)
-    return `\\x${Buffer.from(value.buffer, value.byteOffset, value.length).toString('hex')}`
   if (value instanceof Date) return value.toISOString()
   if (isPlain(value)) return String(value)
   throw new TypeError('A value of a statement is an object; give its JSON')

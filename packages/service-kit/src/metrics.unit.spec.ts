@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import perfHooks from 'node:perf_hooks'
+import { expect, it, vi } from 'vitest'
 import { createMetrics } from './metrics.ts'
 
 it("createMetrics names the service on the process's metrics", async () => {
@@ -6,8 +7,11 @@ it("createMetrics names the service on the process's metrics", async () => {
 })
 
 it("shows the event loop's delay of this moment, and none from samples, which would wake an idle process", async () => {
+  const samples = vi.spyOn(perfHooks, 'monitorEventLoopDelay')
   const lines = (await createMetrics('metering').metrics())
     .split('\n')
     .filter((line) => line.startsWith('nodejs_eventloop'))
+  expect(samples.mock.calls).toEqual([[{ resolution: 86_400_000 }]])
+  samples.mockRestore()
   expect(lines).toEqual([expect.stringMatching(/^nodejs_eventloop_lag_seconds\{service="metering"\} /)])
 })
