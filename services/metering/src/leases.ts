@@ -1,20 +1,28 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
-import type { FoldedUnit } from './ledger.ts'
+import { type CounterKey, counterOf, type FoldedUnit } from './ledger.ts'
+import { reservations } from './tables.ts'
 
 // A lease is one row of `reservations` with several units (docs/decisions/0017).
 
 /** Leases room, each question whole or not at all; in order, whether it did (the SQL function `lease_room`). */
 export async function leaseRoom(db: Db, questions: readonly LeaseQuestion[], at: Date): Promise<boolean[]> {
+  const asked = questions.map(({ limit, leases, ...of }) => ({ ...eventsOf(of), limit, leases }))
   const rows = await db.$queryRaw<{ is_granted: boolean }[]>(
-    sql`SELECT is_granted FROM lease_room(${JSON.stringify(questions)}::jsonb, ${at.toISOString()}::timestamptz)`,
+    sql`SELECT is_granted FROM lease_room(${JSON.stringify(asked)}::jsonb, ${at.toISOString()}::timestamptz)`,
   )
   return rows.map(({ is_granted: isGranted }) => isGranted)
 }
 
 /** Frees units of leases that certainly are not used (the SQL function `return_leased`). */
 export async function returnLeased(db: Db, returned: readonly ReturnedUnits[]): Promise<void> {
-  await db.$executeRaw(sql`SELECT return_leased(${JSON.stringify(returned)}::jsonb)`)
+  const returns = returned.map(({ lease, units, ...of }) => ({ ...eventsOf(of), unit: lease, units }))
+  await db.$executeRaw(sql`SELECT return_leased(${JSON.stringify(returns)}::jsonb)`)
+}
+
+/** An organization's events of a month. */
+function eventsOf({ organization, month }: Pick<LeaseQuestion, 'organization' | 'month'>): CounterKey {
+  return counterOf('event', { organization, project: '' }, month)
 }
 
 /**
@@ -26,12 +34,12 @@ export async function returnLeased(db: Db, returned: readonly ReturnedUnits[]): 
  */
 export function fulfilLeased(units: readonly FoldedUnit[]): Statement[] {
   if (units.length === 0) return []
-  const ofLeases = Map.groupBy(units, ({ unit }) => unit).values()
-  const spent = JSON.stringify([...ofLeases].map((own) => ({ ...own[0], units: own.length })))
+  const ofLeases = [...Map.groupBy(units, ({ unit }) => unit).values()]
+  const spent = ofLeases.flatMap((own) => own.slice(0, 1).map((first) => ({ ...first, units: own.length })))
   const isOfLease = sql`(lease.organization, lease.project, lease.kind, lease.month, lease.unit)
     = (spent.organization, spent.project, spent.kind, spent.month, spent.unit)`
-  const spentOf = sql`jsonb_to_recordset(${spent}::jsonb) AS spent
-    (organization text, project text, kind text, month text, unit uuid, partition int, units bigint)`
+  const columns = ['organization', 'project', 'kind', 'month', 'unit', 'partition', 'units'] as const
+  const spentOf = reservations.source('spent', spent, columns)
   const lockLeases = sql`
     SELECT FROM reservations AS lease JOIN ${spentOf} ON ${isOfLease}
     ORDER BY lease.organization, lease.project, lease.kind, lease.month, lease.unit

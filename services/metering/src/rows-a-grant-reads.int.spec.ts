@@ -1,7 +1,11 @@
-import { sql } from '@nextvisit/database'
+import { randomUUID } from 'node:crypto'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { type Db, sql } from '@nextvisit/database'
+import { executeAll } from '@nextvisit/projection'
 import { countRowsRead } from '@nextvisit/testing'
-import { expect, it } from 'vitest'
-import { event, givenLedger, mau, newPlace, NOW, type Place } from '../test/given-ledger.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { event, givenLedger, mau, newPlace, NOW, type Place, statementsFor } from '../test/given-ledger.ts'
+import { leaseRoom, returnLeased } from './leases.ts'
 import { reserve } from './ledger.ts'
 
 const PARTITIONS = 64
@@ -27,13 +31,45 @@ async function givenManyRows({ organization, project }: Place): Promise<void> {
   for (let at = 0; at < ROWS; at += 500) await reserve(ledger.prisma, asked.slice(at, at + 500), NOW)
 }
 
-it('reads the counts of its own partitions, and of reservations and users only those it asks for', async () => {
-  const place = newPlace()
-  await givenManyRows(place)
+const place = newPlace()
+beforeAll(() => givenManyRows(place), 60_000)
+
+const rowsReadBy = (work: (prisma: Db) => Promise<unknown>) => {
   const prisma = ledger.connectOnce()
-  const read = await countRowsRead(prisma, ['counters', 'reservations', 'mau_members'], async () => {
+  return countRowsRead(prisma, ['counters', 'reservations', 'mau_members'], () => work(prisma))
+}
+
+it('reads the counts of its own partitions, and of reservations and users only those it asks for', async () => {
+  const read = await rowsReadBy(async (prisma) => {
     const asked = [event(place, 2 * ROWS), event(place, 2 * ROWS), mau(place, 9, 'ada')]
     expect(await reserve(prisma, asked, NOW)).toEqual(['granted', 'granted', 'granted'])
   })
   expect(read).toBeLessThan(3 * PARTITIONS)
+})
+
+describe('leases (docs/decisions/0017)', () => {
+  const { organization } = place
+  const ofMonth = { organization, month: '2026-11' }
+  const leases = Array.from({ length: 12 }, (_, partition) => ({ lease: randomUUID(), partition, units: 3 }))
+
+  it('read the counts of their own partitions', async () => {
+    const read = await rowsReadBy(async (prisma) =>
+      expect(await leaseRoom(prisma, [{ ...ofMonth, limit: 2 * ROWS, leases }], NOW)).toEqual([true]),
+    )
+    expect(read).toBeLessThan(2 * PARTITIONS)
+  })
+
+  it('are folded by key', async () => {
+    const facts = leases.flatMap(({ lease }) => [eventTracked({ ...place, lease }), eventTracked({ ...place, lease })])
+    const read = await rowsReadBy((prisma) => executeAll(prisma, statementsFor(facts)))
+    expect(read).toBeLessThan(6 * leases.length)
+  })
+
+  it('are given back by key', async () => {
+    const returned = leases.map(({ lease }) => ({ ...ofMonth, lease, units: 1 }))
+    const read = await rowsReadBy((prisma) => returnLeased(prisma, returned))
+    expect(read).toBeLessThan(6 * leases.length)
+    const unit = { in: leases.map(({ lease }) => lease) }
+    expect(await ledger.prisma.reservation.count({ where: { organization, unit } })).toBe(0)
+  })
 })

@@ -14,11 +14,11 @@ export const counters = defineTable(
   { count: 'add' },
 )
 
-/** By key only: the SQL function `reserve_room` writes the rest. */
+/** Only what folds read: the SQL functions `reserve_room` and `lease_room` write the rows. */
 export const reservations = defineTable(
   'reservations',
-  { ...COUNTER, unit: 'uuid' } satisfies ColumnsOf<
-    Pick<Reservation, 'organization' | 'project' | 'kind' | 'month' | 'unit'>
+  { ...COUNTER, unit: 'uuid', partition: 'int', units: 'bigint' } satisfies ColumnsOf<
+    Omit<Reservation, 'returned' | 'holders' | 'reservedAt' | 'mayHaveLanded'>
   >,
   ['organization', 'project', 'kind', 'month', 'unit'],
 )

@@ -7,6 +7,10 @@ import { type FormInFile, type FormRule, formRuleOf } from './form-rules.ts'
 export interface ProjectOfRevision {
   /** By id. */
   readonly forms: ReadonlyMap<string, FormRule>
+  /** Ids of the forms with a trigger of an event, by its slug. */
+  readonly formIdsByEvent: ReadonlyMap<string, readonly string[]>
+  /** Ids of the forms with another trigger, which a record of any kind may match. */
+  readonly formIdsOfAnyRecord: readonly string[]
   /** Across its forms; 0: none. */
   readonly cooldownMs: number
   /** Conditions of its segments, by their ids. */
@@ -99,14 +103,28 @@ export function createCatalog(): Catalog & { readonly observe: (value: Buffer | 
 }
 
 function ofRevision({ forms = [], segments = [], formCooldown = '0s' }: ProjectInFile): ProjectOfRevision {
+  const rules = forms.map(formRuleOf)
   return {
-    forms: new Map(forms.map((form) => [form.id, formRuleOf(form)])),
+    forms: new Map(rules.map((rule) => [rule.id, rule])),
+    ...formIdsByTrigger(rules),
     segments: new Map(segments.map((segment) => [segment.id, segment.where])),
     cooldownMs: msOf(formCooldown),
     propertyCounts: propertyCountsIn(
       forms.flatMap(({ triggers = [] }) => triggers),
       [...forms.flatMap(({ audience }) => audience ?? []), ...segments.map(({ where }) => where)],
     ),
+  }
+}
+
+/** A record is compared with the forms that it may trigger: a project may have thousands. */
+function formIdsByTrigger(rules: readonly FormRule[]) {
+  const ofEvents = rules.flatMap(({ id, triggers }) =>
+    triggers.flatMap((trigger) => (trigger.on === 'event' ? [{ id, slug: trigger.slug }] : [])),
+  )
+  const bySlug = Map.groupBy(ofEvents, ({ slug }) => slug)
+  return {
+    formIdsByEvent: new Map(Array.from(bySlug, ([slug, forms]) => [slug, forms.map(({ id }) => id)])),
+    formIdsOfAnyRecord: rules.filter(({ triggers }) => triggers.some(({ on }) => on !== 'event')).map(({ id }) => id),
   }
 }
 

@@ -118,7 +118,7 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
       decisions.markFormsUnknown(evaluated.fact)
     for (const one of queued) checkQueued(evaluated, one)
     if (!isEvaluated(evaluated.fact)) return
-    const formIds = new Set(when.runs.flatMap(({ rules }) => [...(rules?.forms.keys() ?? [])]))
+    const formIds = formIdsFor(evaluated.fact, when)
     for (const { formId } of queued) formIds.delete(formId)
     for (const formId of formIds) checkNotQueued(evaluated, formId, when)
   }
@@ -151,6 +151,17 @@ export function createQueueingModel(findings: Findings, catalog: Catalog): Queue
 
     counts: () => ({ ...counts }),
   }
+}
+
+/** Of the forms that a record may trigger by one of these revisions; of all forms where one of them is unknown. */
+function formIdsFor(fact: UserFact, { runs }: PossibleRevisions): Set<string> {
+  const areKnown = runs.every(({ isKnown }) => isKnown)
+  const ofRules = ({ forms, formIdsByEvent, formIdsOfAnyRecord }: ProjectOfRevision): Iterable<string> => {
+    if (!areKnown) return forms.keys()
+    const ofEvent = fact.type === 'EventTracked' ? formIdsByEvent.get(fact.slug) : undefined
+    return [...formIdsOfAnyRecord, ...(ofEvent ?? [])]
+  }
+  return new Set(runs.flatMap(({ rules }) => (rules ? [...ofRules(rules)] : [])))
 }
 
 /** Undefined: no trigger matches. */

@@ -11,7 +11,7 @@ import {
 import { remainingMs } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { admissionBudgetMs } from '../request/budget.ts'
+import { namesBudgetMs, outlastsRoomLease } from '../request/budget.ts'
 import { createRoomLeases, type LeasedUnit } from './room-leases.ts'
 import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
@@ -19,8 +19,6 @@ const MAX_COUNTED_USERS = 200_000
 /** A fold takes some tens of milliseconds. After a few short pauses the fold is late, or never happens: then longer ones. */
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
-/** Of the time for admission, what is left for the check of names after waiting for room. */
-const NAMES_SHARE = 2 / 5
 
 /**
  * What a record gets of a limit. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
@@ -37,7 +35,8 @@ export type Metering = ReturnType<typeof createMetering>
 
 /** Metering: room under limits, and this month's counters. */
 export function createMetering({ batched, read, stop }: ServiceClient, requestBudgetMs: number) {
-  const keptForNamesMs = NAMES_SHARE * admissionBudgetMs(requestBudgetMs)
+  const keptForNamesMs = namesBudgetMs(requestBudgetMs)
+  const mayLease = outlastsRoomLease(requestBudgetMs)
   const counted = new LRUCache<string, true>({ max: MAX_COUNTED_USERS })
   const askReserve = batched({
     route: 'reserve',
@@ -120,7 +119,8 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
     },
     release,
     /** A unit that was leased in advance; if there is none, the event has to reserve its own. */
-    takeLeased: (reservation: EventReservation): LeasedUnit | undefined => leases.take(reservation),
+    takeLeased: (reservation: EventReservation): LeasedUnit | undefined =>
+      mayLease ? leases.take(reservation) : undefined,
     reserveEvent: reserve,
     /** Asks nothing for a user that is known to count in the month. */
     reserveMau: async (reservation: MauReservation, deadlineAt: number): Promise<Reserved> =>

@@ -1,21 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { LeaseQuestion, Reservation, ReturnedUnits } from '@nextvisit/contracts'
 import type { BatchedCall } from '@nextvisit/service-kit'
+import { ROOM_LEASE_MS } from '../request/budget.ts'
+import { type EventForecast, FORECAST_MS, forecastEvents, unitsToLease } from './event-forecast.ts'
 import { RELEASE_WITHIN_MS } from './service-client.ts'
 
-/**
- * How long a lease may be used, from before it was asked for. A request that finds only held room asks again for longer
- * than that (`createMetering`), so what a gateway does not use comes back in time.
- */
-export const LEASE_MS = 250
 /** From one question to the next, or to its answer if that is later. The next lease comes before the last one ends. */
-const RENEW_AFTER_MS = 100
-/** Metering keeps for a minute what it granted although its answer was lost. */
+const RENEW_AFTER_MS = FORECAST_MS
+/** Where no answer came in time: metering keeps for a minute what it granted and nobody gives back. */
 const RETRY_AFTER_MS = 5_000
-/** Fewer events in {@link RENEW_AFTER_MS} are not worth a lease. */
-const FEWEST_EVENTS = 8
-/** Of one lease. */
-const MOST_UNITS = 10_000
 
 export interface RoomLeasesOptions {
   readonly ask: BatchedCall<LeaseQuestion, boolean>
@@ -45,7 +38,10 @@ interface Lease {
 interface Grant {
   readonly of: Month
   readonly limit: number
+  /** By the monotonic clock: the other one may be set back. */
   readonly endsAt: number
+  /** By the wall clock: the other one may stand still while the machine is suspended. */
+  readonly endsAtWallMs: number
   readonly byPartition: ReadonlyMap<number, Lease>
   /** Since nothing is spent of it any more; resolves when the rest is given back. */
   ended?: Promise<unknown>
@@ -57,8 +53,7 @@ interface Account {
   limit: number
   /** By partition, since `countedSince`. */
   events: Map<number, number>
-  /** What to expect by partition: as many as came lately, or half as many as were expected before. */
-  expected: ReadonlyMap<number, number>
+  forecast: EventForecast
   countedSince: number
   grant?: Grant
   renewing?: Promise<void>
@@ -83,7 +78,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     const { grant } = account
     const lease = grant?.byPartition.get(partition)
     if (!grant || !lease || lease.spent === lease.units) return undefined
-    if (grant.ended || grant.limit !== limit || performance.now() >= grant.endsAt) return undefined
+    if (grant.ended || grant.limit !== limit || isOver(grant)) return undefined
     lease.spent += 1
     return {
       lease: lease.id,
@@ -96,7 +91,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
 
   function open({ organization, month }: Month): Account {
     const of = { organization, month }
-    const account: Account = { of, limit: 0, events: new Map(), expected: new Map(), countedSince: performance.now() }
+    const account: Account = { of, limit: 0, events: new Map(), forecast: new Map(), countedSince: performance.now() }
     accounts.set(keyOf(of), account)
     renewAfter(account, RENEW_AFTER_MS)
     return account
@@ -109,30 +104,31 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
 
   /** Leases anew, as long as events come. */
   async function renew(account: Account): Promise<void> {
-    expectEvents(account)
-    if (account.expected.size === 0) {
+    const askedAt = performance.now()
+    account.forecast = forecastEvents(account.forecast, account.events, askedAt - account.countedSince)
+    account.events = new Map()
+    account.countedSince = askedAt
+    if (account.forecast.size === 0) {
       accounts.delete(keyOf(account.of))
       return
     }
-    const wanted = leasesFor(account.expected)
-    const isAnswered = wanted === undefined || (await askFor(account, wanted))
-    const sinceAskedMs = performance.now() - account.countedSince
-    renewAfter(account, isAnswered ? Math.max(0, RENEW_AFTER_MS - sinceAskedMs) : RETRY_AFTER_MS)
+    const unitsOf = unitsToLease(account.forecast)
+    const isInTime = unitsOf.size === 0 || (await askFor(account, unitsOf))
+    const sinceAskedMs = performance.now() - askedAt
+    renewAfter(account, isInTime ? Math.max(0, RENEW_AFTER_MS - sinceAskedMs) : RETRY_AFTER_MS)
   }
 
-  /** Whether metering answered. */
-  async function askFor(account: Account, byPartition: ReadonlyMap<number, Lease>): Promise<boolean> {
-    const { of, limit } = account
-    const askedAt = performance.now()
-    const grant: Grant = { of, limit, endsAt: askedAt + LEASE_MS, byPartition }
-    const leases = Array.from(byPartition, ([partition, { id, units }]) => ({ lease: id, partition, units }))
-    const asked = await ask({ ...of, limit, leases }, askedAt + RELEASE_WITHIN_MS)
-    const isAnswered = asked.outcome === 'answered'
-    if (isAnswered && !asked.answer) return true
+  /** Whether metering answered while the leases could be used. */
+  async function askFor(account: Account, unitsOf: ReadonlyMap<number, number>): Promise<boolean> {
+    const grant = grantOf(account, unitsOf)
+    const leases = Array.from(grant.byPartition, ([partition, { id, units }]) => ({ lease: id, partition, units }))
+    const asked = await ask({ ...grant.of, limit: grant.limit, leases }, performance.now() + RELEASE_WITHIN_MS)
+    const isInTime = asked.outcome === 'answered' && !isOver(grant)
+    if (asked.outcome === 'answered' && !asked.answer) return isInTime
     // Where no answer came, it may have been granted all the same.
-    if (!isAnswered || isStopped) await end(grant)
+    if (!isInTime || isStopped) await end(grant)
     else begin(account, grant)
-    return isAnswered
+    return isInTime
   }
 
   function begin(account: Account, grant: Grant): void {
@@ -163,36 +159,25 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     /** Resolves once everything is given back. */
     stop: async (): Promise<void> => {
       isStopped = true
-      for (const { timer, renewing, grant } of accounts.values()) {
-        clearTimeout(timer)
-        await Promise.all([renewing, grant && end(grant)])
-      }
+      const all = [...accounts.values()]
+      for (const { timer } of all) clearTimeout(timer)
+      await Promise.all(all.map(({ renewing, grant }) => Promise.all([renewing, grant && end(grant)])))
     },
   }
 }
 
-/** Begins to count anew. */
-function expectEvents(account: Account): void {
-  const { events, expected, countedSince } = account
-  account.events = new Map()
-  account.countedSince = performance.now()
-  const share = Math.min(1, RENEW_AFTER_MS / (account.countedSince - countedSince))
-  const expect = (partition: number): number =>
-    Math.max((events.get(partition) ?? 0) * share, (expected.get(partition) ?? 0) / 2)
-  const partitions = new Set([...events.keys(), ...expected.keys()])
-  const all = Array.from(partitions, (partition) => [partition, expect(partition)] as const)
-  account.expected = new Map(all.filter(([, count]) => count > 0.1))
+/** What is asked for now. */
+function grantOf({ of, limit }: Account, unitsOf: ReadonlyMap<number, number>): Grant {
+  const byPartition = new Map(Array.from(unitsOf, ([partition, units]) => [partition, leaseOf(units)]))
+  return { of, limit, byPartition, endsAt: performance.now() + ROOM_LEASE_MS, endsAtWallMs: Date.now() + ROOM_LEASE_MS }
 }
 
-/** Of more than twice as many units as events are expected: a lease lasts longer, and events do not come evenly. */
-function leasesFor(expected: Account['expected']): ReadonlyMap<number, Lease> | undefined {
-  const total = [...expected.values()].reduce((sum, count) => sum + count, 0)
-  if (total < FEWEST_EVENTS) return undefined
-  return new Map(Array.from(expected, ([partition, count]) => [partition, leaseFor(count)]))
+function leaseOf(units: number): Lease {
+  return { id: randomUUID(), units, spent: 0 }
 }
 
-function leaseFor(events: number): Lease {
-  return { id: randomUUID(), units: Math.min(MOST_UNITS, Math.ceil(2 * events) + 2), spent: 0 }
+function isOver({ endsAt, endsAtWallMs }: Grant): boolean {
+  return performance.now() >= endsAt || Date.now() >= endsAtWallMs
 }
 
 function keyOf({ organization, month }: Month): string {

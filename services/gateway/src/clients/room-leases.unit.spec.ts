@@ -1,14 +1,18 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
 import type { Asked } from '@nextvisit/service-kit'
 import { beforeEach, afterEach, describe, expect, it, vi } from 'vitest'
-import { createRoomLeases, LEASE_MS } from './room-leases.ts'
+import { ROOM_LEASE_MS } from '../request/budget.ts'
+import { createRoomLeases } from './room-leases.ts'
 
 const ACME = { organization: 'acme', month: '2026-11' }
 const GRANTED = { outcome: 'answered', answer: true } as const
 const REFUSED = { outcome: 'answered', answer: false } as const
 
 /** Leases of a gateway, and what metering hears of them. */
-function givenLeases(answer: () => Asked<boolean> | Promise<Asked<boolean>> = () => GRANTED) {
+function givenLeases(
+  answer: () => Asked<boolean> | Promise<Asked<boolean>> = () => GRANTED,
+  returning?: Promise<void>,
+) {
   const asked: LeaseQuestion[] = []
   const returned: ReturnedUnits[] = []
   const leases = createRoomLeases({
@@ -16,7 +20,10 @@ function givenLeases(answer: () => Asked<boolean> | Promise<Asked<boolean>> = ()
       asked.push(question)
       return answer()
     },
-    giveBack: async (units) => void returned.push(...units),
+    giveBack: async (units) => {
+      returned.push(...units)
+      await returning
+    },
   })
   const take = (partition = 0, limit = 1_000) => leases.take({ ...ACME, limit, partition })
   const takeMany = (count: number, partition = 0) =>
@@ -80,7 +87,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     const { asked, returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
     takeMany(8)
     await untilRenewed()
-    await vi.advanceTimersByTimeAsync(LEASE_MS - 1)
+    await vi.advanceTimersByTimeAsync(ROOM_LEASE_MS - 1)
     answers[0]?.(GRANTED)
     await vi.advanceTimersByTimeAsync(0)
     const unit = take()
@@ -95,7 +102,16 @@ describe('leases of room (docs/decisions/0017)', () => {
     takeMany(8)
     await untilRenewed()
     expect(take()).toBeDefined()
-    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + LEASE_MS)
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + ROOM_LEASE_MS)
+    expect(take()).toBeUndefined()
+  })
+
+  it('are not used after their time, also where the machine was suspended and its monotonic clock stood still', async () => {
+    const { take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    expect(take()).toBeDefined()
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + ROOM_LEASE_MS)
     expect(take()).toBeUndefined()
   })
 
@@ -105,11 +121,26 @@ describe('leases of room (docs/decisions/0017)', () => {
       const { returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
       takeMany(8)
       await untilRenewed()
-      await vi.advanceTimersByTimeAsync(LEASE_MS)
+      await vi.advanceTimersByTimeAsync(ROOM_LEASE_MS)
       answers[0]?.(outcome)
       await vi.advanceTimersByTimeAsync(0)
       expect(take()).toBeUndefined()
       expect(returned).toMatchObject([{ units: 18 }])
+    }
+  })
+
+  it('are asked for again after some time where the answer comes too late: metering is slow already', async () => {
+    for (const answer of [GRANTED, REFUSED]) {
+      const answerLate = () => new Promise<Asked<boolean>>((resolve) => void setTimeout(resolve, ROOM_LEASE_MS, answer))
+      const { asked, returned, takeMany } = givenLeases(answerLate)
+      for (let moment = 0; moment < 50; moment += 1) {
+        takeMany(10)
+        await vi.advanceTimersByTimeAsync(100)
+      }
+      expect(asked).toHaveLength(1)
+      expect(returned).toHaveLength(answer === REFUSED ? 0 : 1)
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(asked).toHaveLength(2)
     }
   })
 
@@ -137,7 +168,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect([take(), others.length]).toEqual([undefined, 16])
     await first?.giveBack()
     expect(take()?.lease).toBe(first?.lease)
-    await vi.advanceTimersByTimeAsync(LEASE_MS)
+    await vi.advanceTimersByTimeAsync(ROOM_LEASE_MS)
     const ofFirst = () => returned.filter(({ lease }) => lease === first?.lease)
     expect(ofFirst()).toEqual([])
     await second?.giveBack()
@@ -170,5 +201,19 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(take()).toBeUndefined()
     expect(returned.at(-1)).toMatchObject({ lease: unit?.lease, units: returned[1]?.units })
     expect(returned).toHaveLength(2)
+  })
+  it('of all organizations end together when the gateway stops: none is asked for while others are given back', async () => {
+    const returning = Promise.withResolvers<void>()
+    const { leases, asked, returned } = givenLeases(undefined, returning.promise)
+    const organizations = ['acme', 'globex']
+    for (const organization of organizations)
+      for (let event = 0; event < 8; event += 1) leases.take({ ...ACME, organization, limit: 1_000, partition: 0 })
+    await untilRenewed()
+    const stopped = leases.stop()
+    expect(returned.map(({ organization }) => organization)).toEqual(organizations)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(asked).toHaveLength(2)
+    returning.resolve()
+    await stopped
   })
 })

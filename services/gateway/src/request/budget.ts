@@ -13,3 +13,21 @@ export function admissionBudgetMs(requestBudgetMs: number): number {
 export function publishTimeoutMs(requestBudgetMs: number): number {
   return 0.75 * requestBudgetMs
 }
+
+/** Of the time for admission, what is kept for the check of names after waiting for room. */
+const NAMES_SHARE = 2 / 5
+/** How long a lease of room may be used, from before it was asked for (docs/decisions/0017). */
+export const ROOM_LEASE_MS = 250
+
+/** What the check of names may use of it, however long a request waits for room. */
+export function namesBudgetMs(requestBudgetMs: number): number {
+  return NAMES_SHARE * admissionBudgetMs(requestBudgetMs)
+}
+
+/**
+ * Whether requests wait for room so much longer than a lease lasts that they ask again when it is given back, up to a pause
+ * later. Where they do not, nobody must lease: a request would be refused although there is room.
+ */
+export function outlastsRoomLease(requestBudgetMs: number): boolean {
+  return admissionBudgetMs(requestBudgetMs) - namesBudgetMs(requestBudgetMs) >= 2 * ROOM_LEASE_MS
+}

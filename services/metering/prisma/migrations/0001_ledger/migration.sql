@@ -275,25 +275,27 @@ BEGIN
 END
 $$;
 
--- Leases room to gateways that have many events of an organization: [{organization, month, limit, leases: [{lease,
--- partition, units}]}]. Answers one row for each question, in order: whether all of its units are leased.
+-- Leases room to gateways that have many events of an organization: [{organization, project, kind, month, limit, leases:
+-- [{lease, partition, units}]}]. Answers one row for each question, in order: whether all of its units are leased.
 --
 -- Only an organization that is far from its limit is leased room: what is asked for is at most a sixteenth of what is left.
 -- Room is read and locked as in `reserve_room`. A lease that is there already was counted when it was made.
 CREATE FUNCTION lease_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (is_granted boolean) LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO reserved_room AS known (organization, project, kind, month)
-  SELECT DISTINCT q.organization, '', 'event', q.month
-  FROM jsonb_to_recordset(questions) AS q (organization text, month text)
+  SELECT DISTINCT q.organization, q.project, q.kind, q.month
+  FROM jsonb_to_recordset(questions) AS q (organization text, project text, kind text, month text)
   ORDER BY 1, 2, 3, 4
   ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = known.units;
 
   RETURN QUERY
   WITH asked AS (
-    SELECT q.*, sum(wanted.units) OVER (PARTITION BY q.organization, q.month ORDER BY q.position) AS units
+    SELECT q.*,
+           sum(wanted.units) OVER (PARTITION BY q.organization, q.project, q.kind, q.month ORDER BY q.position) AS units
     FROM ROWS FROM (
-      jsonb_to_recordset(questions) AS (organization text, month text, "limit" bigint, leases jsonb)
-    ) WITH ORDINALITY AS q (organization, month, "limit", leases, position)
+      jsonb_to_recordset(questions)
+        AS (organization text, project text, kind text, month text, "limit" bigint, leases jsonb)
+    ) WITH ORDINALITY AS q (organization, project, kind, month, "limit", leases, position)
     CROSS JOIN LATERAL (
       SELECT sum(part.units) AS units FROM jsonb_to_recordset(q.leases) AS part (units bigint)
     ) AS wanted
@@ -301,50 +303,53 @@ BEGIN
   decided AS MATERIALIZED (
     SELECT asked.*, folded.count + room.units - folded.fulfilled + 16 * asked.units <= asked."limit" AS is_granted
     FROM asked
-    JOIN reserved_room AS room ON (room.organization, room.project, room.kind, room.month)
-                                = (asked.organization, '', 'event', asked.month)
+    JOIN reserved_room AS room USING (organization, project, kind, month)
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(c.count), 0) AS count, coalesce(sum(c.fulfilled), 0) AS fulfilled
       FROM counters AS c
-      WHERE (c.organization, c.project, c.kind, c.month) = (asked.organization, '', 'event', asked.month)
+      WHERE (c.organization, c.project, c.kind, c.month) = (asked.organization, asked.project, asked.kind, asked.month)
     ) AS folded
   ),
   leased AS (
     INSERT INTO reservations AS held
       (organization, project, kind, month, unit, units, holders, partition, reserved_at, may_have_landed)
-    SELECT decided.organization, '', 'event', decided.month, part.lease, part.units, '{}', part.partition, asked_at, true
+    SELECT organization, project, kind, month, part.lease, part.units, '{}', part.partition, asked_at, true
     FROM decided
     CROSS JOIN LATERAL jsonb_to_recordset(decided.leases) AS part (lease uuid, partition int, units bigint)
     WHERE decided.is_granted
     ON CONFLICT (organization, project, kind, month, unit) DO NOTHING
-    RETURNING held.organization, held.month, held.units
+    RETURNING held.organization, held.project, held.kind, held.month, held.units
   ),
   raised AS (
     UPDATE reserved_room AS room SET units = room.units + more.units
-    FROM (SELECT organization, month, sum(units) AS units FROM leased GROUP BY 1, 2) AS more
-    WHERE (room.organization, room.project, room.kind, room.month) = (more.organization, '', 'event', more.month)
+    FROM (SELECT organization, project, kind, month, sum(units) AS units FROM leased GROUP BY 1, 2, 3, 4) AS more
+    WHERE (room.organization, room.project, room.kind, room.month)
+        = (more.organization, more.project, more.kind, more.month)
   )
   SELECT decided.is_granted FROM decided ORDER BY decided.position;
 END
 $$;
 
--- Frees units of leases that certainly are not used: [{lease, organization, month, units}]. `units` counts what was given
--- back before, too, so a call that comes twice or late frees nothing twice. Leases that are gone are passed over.
+-- Frees units of leases that certainly are not used: [{organization, project, kind, month, unit, units}]. `units` counts what
+-- was given back before, too, so a call that comes twice or late frees nothing twice. Leases that are gone are passed over.
 --
 -- The leases are locked by a statement of their own: the next one sees what the folds that it waited for have left.
-CREATE FUNCTION return_leased(returns jsonb) RETURNS void LANGUAGE plpgsql AS $$
+--
+-- Every look-up is by key: as other joins, these read all reservations where Postgres has no statistics.
+CREATE FUNCTION return_leased(returns jsonb) RETURNS void LANGUAGE plpgsql
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   PERFORM FROM reserved_room
   WHERE (organization, project, kind, month) IN
-    (SELECT r.organization, '', 'event', r.month
-     FROM jsonb_to_recordset(returns) AS r (organization text, month text))
+    (SELECT r.organization, r.project, r.kind, r.month
+     FROM jsonb_to_recordset(returns) AS r (organization text, project text, kind text, month text))
   ORDER BY organization, project, kind, month
   FOR UPDATE;
 
   PERFORM FROM reservations
   WHERE (organization, project, kind, month, unit) IN
-    (SELECT r.organization, '', 'event', r.month, r.lease
-     FROM jsonb_to_recordset(returns) AS r (organization text, month text, lease uuid))
+    (SELECT r.organization, r.project, r.kind, r.month, r.unit
+     FROM jsonb_to_recordset(returns) AS r (organization text, project text, kind text, month text, unit uuid))
   ORDER BY organization, project, kind, month, unit
   FOR UPDATE;
 
@@ -352,9 +357,9 @@ BEGIN
     SELECT held.organization, held.project, held.kind, held.month, held.unit, max(r.units) AS returned,
            least(held.units, max(r.units) - held.returned) AS units
     FROM reservations AS held
-    JOIN jsonb_to_recordset(returns) AS r (lease uuid, organization text, month text, units bigint)
-      ON (held.organization, held.project, held.kind, held.month, held.unit)
-       = (r.organization, '', 'event', r.month, r.lease)
+    JOIN jsonb_to_recordset(returns)
+      AS r (organization text, project text, kind text, month text, unit uuid, units bigint)
+      USING (organization, project, kind, month, unit)
     GROUP BY held.organization, held.project, held.kind, held.month, held.unit
     HAVING max(r.units) > held.returned
   ),

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { forecastEvents, unitsToLease } from './event-forecast.ts'
+
+const NONE = new Map<number, number>()
+/** As many in each of twelve partitions. */
+const evenly = (events: number) => new Map(Array.from({ length: 12 }, (_, partition) => [partition, events]))
+
+describe('a forecast of events (docs/decisions/0017)', () => {
+  it('expects in each partition as many as came lately', () => {
+    expect(forecastEvents(NONE, new Map([[3, 8]]), 100)).toEqual(new Map([[3, 8]]))
+  })
+
+  it('is for 100 ms, however long the events were counted', () => {
+    expect(forecastEvents(NONE, new Map([[3, 8]]), 400)).toEqual(new Map([[3, 2]]))
+    expect(forecastEvents(NONE, new Map([[3, 8]]), 50)).toEqual(new Map([[3, 8]]))
+  })
+
+  it('forgets slowly what no longer comes, and adapts at once to what comes more', () => {
+    const before = new Map([
+      [0, 8],
+      [1, 8],
+      [2, 0.15],
+    ])
+    const counted = new Map([
+      [1, 20],
+      [4, 1],
+    ])
+    expect(forecastEvents(before, counted, 100)).toEqual(
+      new Map([
+        [1, 20],
+        [4, 1],
+        [0, 4],
+      ]),
+    )
+  })
+})
+
+describe('the units to lease', () => {
+  it('are more than twice as many as events are expected, but not without end', () => {
+    const forecast = new Map([
+      [0, 6.2],
+      [7, 1_000_000],
+    ])
+    expect(unitsToLease(forecast)).toEqual(
+      new Map([
+        [0, 15],
+        [7, 10_000],
+      ]),
+    )
+  })
+
+  it('are none where a lease is used too seldom: a few events in each of many partitions', () => {
+    expect(unitsToLease(evenly(1))).toEqual(NONE)
+    expect(unitsToLease(evenly(2)).size).toBe(12)
+    expect(unitsToLease(new Map([...evenly(1), [3, 9]]))).toEqual(new Map([[3, 20]]))
+  })
+
+  it('are none where the leases together are not worth a call', () => {
+    expect(unitsToLease(new Map([...evenly(1), [12, 7]]))).toEqual(NONE)
+    expect(unitsToLease(new Map([...evenly(1), [12, 8]])).size).toBe(1)
+  })
+})
