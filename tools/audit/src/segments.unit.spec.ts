@@ -9,6 +9,8 @@ const PAYING = new Map([['paying', { trait: 'plan', is: 'pro' } as const]])
 const catalog: Catalog = {
   project: (_organization, _project, revision) => ({
     forms: new Map(),
+    formIdsByEvent: new Map(),
+    formIdsOfAnyRecord: [],
     cooldownMs: 0,
     propertyCounts: new Map(),
     segments: revision > 1 ? new Map(PAYING) : new Map(),
