@@ -9,6 +9,10 @@ export interface CampaignProject {
   readonly sdkKey: string
 }
 
+export interface LimitedProject extends CampaignProject {
+  readonly eventsPerMonth: number
+}
+
 /** Two projects of one organization and one of another. They use the same user names and slugs. */
 const PROJECTS = [
   { organization: 'acme', project: 'shop' },
@@ -69,6 +73,8 @@ export function createCampaignProjects(): {
   readonly projects: readonly CampaignProject[]
   /** Of an organization far from its limit of events, and without forms. */
   readonly busy: CampaignProject
+  /** Of another one, which soon reaches its limit. */
+  readonly limited: LimitedProject
   /** Of an organization without a plan, and with the usual rate limits. */
   readonly hostile: CampaignProject
   readonly workspaceFile: string
@@ -77,11 +83,7 @@ export function createCampaignProjects(): {
   const busy = withKeys({ organization: 'initech', project: 'shop' })
   const hostile = withKeys({ organization: 'mallory', project: 'shop' })
   const organizations = Map.groupBy(projects, ({ organization }) => organization)
-  const busyOrganization = {
-    id: busy.organization,
-    plan: { eventsPerMonth: 10_000_000 },
-    projects: [{ id: busy.project, rateLimits: { admin: NEVER_LIMITED, sdk: NEVER_LIMITED }, keys: keysOf(busy) }],
-  }
+  const limited = { ...withKeys({ organization: 'umbrella', project: 'shop' }), eventsPerMonth: 3_000 }
   const calm = [...organizations].map(([id, members]) => ({
     id,
     plan: { eventsPerMonth: 1_000_000, monthlyActiveUsers: 100_000, uniqueEvents: 50, uniqueTraits: 50 },
@@ -105,8 +107,24 @@ export function createCampaignProjects(): {
     })),
   }))
   const organizationOfHostile = { id: hostile.organization, projects: [{ id: hostile.project, keys: keysOf(hostile) }] }
-  const file = { organizations: [...calm, busyOrganization, organizationOfHostile] }
-  return { projects, busy, hostile, workspaceFile: JSON.stringify(file, null, 2) }
+  const file = {
+    organizations: [
+      ...calm,
+      busyOrganization(busy, 10_000_000),
+      busyOrganization(limited, limited.eventsPerMonth),
+      organizationOfHostile,
+    ],
+  }
+  return { projects, busy, limited, hostile, workspaceFile: JSON.stringify(file, null, 2) }
+}
+
+function busyOrganization(one: CampaignProject, eventsPerMonth: number): object {
+  const rateLimits = { admin: NEVER_LIMITED, sdk: NEVER_LIMITED }
+  return {
+    id: one.organization,
+    plan: { eventsPerMonth },
+    projects: [{ id: one.project, rateLimits, keys: keysOf(one) }],
+  }
 }
 
 function withKeys(ref: Pick<CampaignProject, 'organization' | 'project'>): CampaignProject {

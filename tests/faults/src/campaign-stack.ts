@@ -7,7 +7,7 @@ import { freePort } from '@nextvisit/local-stack'
 import { type ConsumerName, consumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
 import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
-import { createCampaignProjects, type CampaignProject } from './campaign-projects.ts'
+import { createCampaignProjects, type CampaignProject, type LimitedProject } from './campaign-projects.ts'
 
 export type Consumer = ConsumerName
 export const CONSUMERS: readonly Consumer[] = consumers.map(({ name }) => name)
@@ -19,6 +19,7 @@ const SERVICE_ENVIRONMENT = { NODE_OPTIONS: `--expose-gc --import=${COLLECT_ON_S
 export interface CampaignStack extends ThrowAwayStack {
   readonly projects: readonly CampaignProject[]
   readonly busy: CampaignProject
+  readonly limited: LimitedProject
   readonly hostile: CampaignProject
   readonly proxy: FaultProxy
   /** By consumer. */
@@ -26,7 +27,7 @@ export interface CampaignStack extends ThrowAwayStack {
 }
 
 export async function startCampaignStack(): Promise<CampaignStack> {
-  const { projects, busy, hostile, workspaceFile } = createCampaignProjects()
+  const { projects, busy, limited, hostile, workspaceFile } = createCampaignProjects()
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const file = path.join(folder, 'workspace.yaml')
   await writeFile(file, workspaceFile)
@@ -40,7 +41,7 @@ export async function startCampaignStack(): Promise<CampaignStack> {
       await stack.remove()
       await proxy.stop()
     }
-    return { ...stack, remove, projects, busy, hostile, proxy, readModels: readModelsOf(stack) }
+    return { ...stack, remove, projects, busy, limited, hostile, proxy, readModels: readModelsOf(stack) }
   } catch (error) {
     await proxy.stop()
     throw error

@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks'
 import { eventually } from '@nextvisit/testing/black-box'
+import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
+import { isCaughtUp } from './caught-up.ts'
 import { failsOver } from './consumer-faults.ts'
-import type { Fault } from './fault.ts'
-import type { FaultResult } from './fault-result.ts'
+import type { Fault, FaultContext } from './fault.ts'
 import { isAcknowledged } from './judge-calls.ts'
+import { roomOf, trackedEventsOf, untilRoomIsFree } from './leased-room.ts'
 import { ends, FREEZE_MS, freezes, rollingRestart } from './process-faults.ts'
-import { queryRows } from './query-rows.ts'
-import { readLog } from './read-log.ts'
-import type { Call } from './recording-client.ts'
+import type { Call, RecordingClient } from './recording-client.ts'
 import { createTraffic, type Mix } from './traffic.ts'
 
 /** Faults that strike while a gateway has leased room for a busy organization (docs/decisions/0017). */
@@ -20,87 +20,71 @@ const EVENTS: Mix = {
   users: 4,
   requestOf: (userName) => ({ route: '/v2/admin/track-event', body: { userName, eventName: 'Page viewed' } }),
 }
-const ACKNOWLEDGED_BEFORE = EVENTS_PER_SECOND
+const isBusy = (acknowledged: number): boolean => acknowledged >= EVENTS_PER_SECOND
 const LEASED_WITHIN_MS = 15_000
-/** What nobody folds or gives back is dropped after a minute, at the next tick. */
-const FREE_WITHIN_MS = 90_000
+const REFUSED_WITHIN_MS = 30_000
+const FOLDED_WITHIN_MS = 30_000
+const MOST_UNITS_LEFT = 1_000
+
+/** Who sends many events. */
+interface Busy {
+  readonly project: CampaignProject
+  readonly client: RecordingClient
+}
+
+const farFromLimit = ({ stack, client }: FaultContext): Busy => ({ project: stack.busy, client })
 
 /** Strikes in the middle of a lease. The events continue until the calls are calm again. */
-function whileLeased({ name, inject, mayRefuse = false }: Omit<Fault, 'family'>): Fault {
-  return {
-    name: `leased room: ${name}`,
-    family: 'leased room',
-    mayRefuse,
-    inject: async (context) => {
-      const { stack, client, random } = context
-      const traffic = createTraffic({
-        client,
-        projects: [stack.busy],
-        random,
-        perSecond: EVENTS_PER_SECOND,
-        mix: EVENTS,
-      })
-      const isOfBusy = ({ organization }: Call): boolean => organization === stack.busy.organization
-      await traffic.begin()
-      const callsBefore = client.calls().length
-      const events = () => client.calls().slice(callsBefore).filter(isOfBusy)
-      traffic.start()
-      try {
-        const isAtWork = () => events().filter(isAcknowledged).length >= ACKNOWLEDGED_BEFORE
-        const leased = await eventually(
-          async () => (isAtWork() ? (await heldRoomOf(stack)).leased : 0),
-          (units) => units > 0,
-          LEASED_WITHIN_MS,
-          5,
-        )
-        const struckAt = performance.now()
-        const injected = await inject(context)
-        return {
-          ...injected,
-          witness: async () => {
-            await traffic.stop()
-            const struck = await injected.witness()
-            const spent = await spentIn(stack, events(), struckAt)
-            return struck && spent && leased > 0 ? `${struck}; ${leased} units were leased; ${spent}` : undefined
-          },
-          measured: async () => ({ ...(await injected.measured?.()), roomFreeMs: await roomFreeMs(stack) }),
-        }
-      } catch (error) {
-        await traffic.stop()
-        throw error
+function whileLeased(inject: Fault['inject'], busyIn = farFromLimit): Fault['inject'] {
+  return async (context) => {
+    const { stack, random } = context
+    const { project, client } = busyIn(context)
+    const { organization } = project
+    const traffic = createTraffic({ client, projects: [project], random, perSecond: EVENTS_PER_SECOND, mix: EVENTS })
+    await traffic.begin()
+    const callsBefore = client.calls().length
+    const events = () =>
+      client
+        .calls()
+        .slice(callsBefore)
+        .filter((call) => call.organization === organization)
+    traffic.start()
+    try {
+      await eventually(async () => events().filter(isAcknowledged).length, isBusy, LEASED_WITHIN_MS)
+      // On a busy machine, the first answers may come too late to be used.
+      await eventually(() => spentBy(stack, events(), performance.now()), Boolean, LEASED_WITHIN_MS)
+      const leased = await eventually(
+        async () => (await roomOf(stack, organization)).leased,
+        (units) => units > 0,
+        LEASED_WITHIN_MS,
+        5,
+      )
+      const struckAt = performance.now()
+      const injected = await inject(context)
+      return {
+        ...injected,
+        witness: async () => {
+          await traffic.stop()
+          const struck = await injected.witness()
+          const spent = await spentBy(stack, events(), struckAt)
+          return struck && spent && leased > 0 ? `${struck}; ${leased} units were leased; ${spent}` : undefined
+        },
+        measured: async () => ({
+          ...(await injected.measured?.()),
+          roomFreeMs: await untilRoomIsFree(stack, organization),
+        }),
       }
-    },
+    } catch (error) {
+      await traffic.stop()
+      throw error
+    }
   }
 }
 
-/** Units that are reserved for the busy organization: by all rows, by the rows of leases, and by the sum in its counters. */
-interface HeldRoom {
-  readonly held: number
-  readonly leased: number
-  readonly counted: number
-}
-
-/** Throws if Postgres is unavailable. */
-async function heldRoomOf(stack: CampaignStack): Promise<HeldRoom> {
-  const of = `WHERE organization = '${stack.busy.organization}'`
-  const [row] = await queryRows<HeldRoom>(
-    stack,
-    'metering',
-    `SELECT
-       (SELECT coalesce(sum(units), 0)::int FROM reservations ${of}) AS held,
-       (SELECT coalesce(sum(units), 0)::int FROM reservations ${of} AND holders = '{}') AS leased,
-       (SELECT coalesce(sum(units), 0)::int FROM reserved_room ${of})
-         - (SELECT coalesce(sum(fulfilled), 0)::int FROM counters ${of}) AS counted`,
-  )
-  if (!row) throw new Error('Metering answered no row')
-  return row
-}
-
-/** How many of the events used a lease, and how many of those that were answered before the fault; undefined if none of these did. */
-async function spentIn(stack: CampaignStack, events: readonly Call[], struckAt: number): Promise<string | undefined> {
-  const ofBusy = `"organization":"${stack.busy.organization}"`
-  const records = await readLog(stack, (value) => value.includes('"lease":"') && value.includes(ofBusy))
-  const ids = new Set(records.map(({ value }) => (JSON.parse(String(value)) as { readonly id: string }).id))
+/** How many of an organization's events used a lease. Undefined if none did that was answered before the fault. */
+async function spentBy(stack: CampaignStack, events: readonly Call[], struckAt: number): Promise<string | undefined> {
+  const tracked = await trackedEventsOf(stack, events[0]?.organization ?? '')
+  const ids = new Set(tracked.flatMap(({ id, lease }) => (lease === undefined ? [] : id)))
   const isLeased = ({ requestId = '' }: Call): boolean => ids.has(requestId)
   const early = events.filter(({ sentAt, elapsedMs }) => sentAt + elapsedMs < struckAt)
   const before = early.filter(isLeased).length
@@ -109,23 +93,75 @@ async function spentIn(stack: CampaignStack, events: readonly Call[], struckAt: 
     : undefined
 }
 
-async function roomFreeMs(stack: CampaignStack): Promise<FaultResult['roomFreeMs']> {
-  const restedAt = performance.now()
-  await eventually(
-    () => heldRoomOf(stack),
-    ({ held, counted }) => held === 0 && counted === 0,
-    FREE_WITHIN_MS,
-  )
-  return performance.now() - restedAt
+/** The client whose calls may be refused. */
+const nearLimit = ({ stack, hostile }: FaultContext): Busy => ({ project: stack.limited, client: hostile.client })
+
+/**
+ * The events continue until the limit is reached. What the killed gateway had leased can be used a minute later. Then there
+ * must be as many events as the limit allows, and those of which the records say that nobody checked.
+ */
+const reachLimit: Fault['inject'] = async (context) => {
+  const { stack } = context
+  const { project, client } = nearLimit(context)
+  const refused = () => client.calls().filter(isRefusedFor(project)).length
+  const before = refused()
+  const injected = await whileLeased(ends('gateway', 'SIGKILL'), nearLimit)(context)
+  return {
+    ...injected,
+    witness: async () => {
+      const isReached = await eventually(async () => refused() > before, Boolean, REFUSED_WITHIN_MS)
+      const witness = await injected.witness()
+      return witness && isReached ? `${witness}; ${refused() - before} were refused` : undefined
+    },
+    measured: async () => {
+      const measured = await injected.measured?.()
+      await useUp(context)
+      await requireExact(stack)
+      return measured ?? {}
+    },
+  }
 }
+
+const isRefusedFor =
+  ({ organization }: CampaignProject) =>
+  (call: Call): boolean =>
+    call.organization === organization && call.status === 402
+
+/** Tracks one event after the other until one is refused: nothing is reserved, so there is no room. */
+async function useUp(context: FaultContext): Promise<void> {
+  const { project, client } = nearLimit(context)
+  for (let sent = 0; sent < MOST_UNITS_LEFT; sent += 1) {
+    const { status } = await client.send(project, EVENTS.requestOf('user-0', context.random))
+    if (status === 402) return
+  }
+  throw new Error(`${MOST_UNITS_LEFT} more events passed although the limit was reached`)
+}
+
+async function requireExact(stack: CampaignStack): Promise<void> {
+  const { organization, eventsPerMonth } = stack.limited
+  await eventually(() => isCaughtUp(stack), Boolean, FOLDED_WITHIN_MS)
+  const { counted } = await roomOf(stack, organization)
+  const tracked = await trackedEventsOf(stack, organization)
+  const unchecked = tracked.filter((event) => event.unchecked.length > 0).length
+  if (counted < eventsPerMonth || counted > eventsPerMonth + unchecked)
+    throw new Error(`${counted} events counted under a limit of ${eventsPerMonth}, ${unchecked} of them unchecked`)
+}
+
+const leasedRoom = ({ name, inject, mayRefuse = false }: Omit<Fault, 'family'>): Fault => ({
+  name: `leased room: ${name}`,
+  family: 'leased room',
+  mayRefuse,
+  inject,
+})
 
 export const leasedRoomFaults: readonly Fault[] = [
   ...(['gateway', 'metering', 'postgres'] as const).map((name) =>
-    whileLeased({ name: `kill ${name}`, mayRefuse: true, inject: ends(name, 'SIGKILL') }),
+    leasedRoom({ name: `kill ${name}`, mayRefuse: true, inject: whileLeased(ends(name, 'SIGKILL')) }),
   ),
   ...(['gateway', 'metering'] as const).map((name) =>
-    whileLeased({ name: `freeze ${name}`, mayRefuse: true, inject: freezes(name, FREEZE_MS) }),
+    leasedRoom({ name: `freeze ${name}`, mayRefuse: true, inject: whileLeased(freezes(name, FREEZE_MS)) }),
   ),
-  whileLeased({ name: 'kill one of two meterings', inject: failsOver(['metering']) }),
-  whileLeased(rollingRestart),
+  leasedRoom({ name: 'kill one of two meterings', inject: whileLeased(failsOver(['metering'])) }),
+  leasedRoom({ ...rollingRestart, inject: whileLeased(rollingRestart.inject) }),
+  leasedRoom({ name: 'kill gateway, then reach the limit', mayRefuse: true, inject: reachLimit }),
 ]
