@@ -90,7 +90,10 @@ export function describeConsoleReplay(): void {
       await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
       await page.getByRole('button', { name: SWAP }).click()
       await page.getByText('1 table differs. So nothing was swapped.').waitFor(WITHIN)
-      await page.getByRole('row', { name: /^user_events/ }).first().waitFor()
+      await page
+        .getByRole('row', { name: /^user_events/ })
+        .first()
+        .waitFor()
       const rows = await page.getByRole('row').allInnerTexts()
       expect(rows.map((text) => text.replaceAll(/\s+/g, ' '))).toContainEqual(
         expect.stringMatching(/^user_events organization=demo.* differs in count$/),

@@ -110,7 +110,10 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
   if (fact.type === 'EventTracked') {
     const details = [
       ...(fact.newEvent ? [detail('new event', 'yes')] : []),
-      ...(fact.evaluateTriggers ? [] : [detail('triggers', 'not evaluated: too old when it came')]),
+      ...(fact.imported ? [detail('imported', 'yes')] : []),
+      ...(fact.evaluateTriggers
+        ? []
+        : [detail('triggers', `not evaluated: ${fact.imported ? 'imported' : 'too old when it came'}`)]),
       ...(fact.occurredAt === fact.received ? [] : [instantDetail('occurred at', fact.occurredAt)]),
       ...unchecked,
       ...said(fact.properties ?? {}, mask),

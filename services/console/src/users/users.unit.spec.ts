@@ -1,10 +1,10 @@
 import { Form, type FormDecision, type KeptRefusal, type QueuedForm } from '@nextvisit/contracts'
-import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { eventTracked, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { timeOf } from './find-request.ts'
 import { type FormLinesParts, formLinesOf } from './form-lines.ts'
 import { HIDE_PERSONAL, type Mask, SHOW_ALL } from './mask.ts'
-import { timelineEntriesOf } from './timeline-entries.ts'
+import { entryOf, timelineEntriesOf } from './timeline-entries.ts'
 import { countedTriggers } from './user-forms-answer.ts'
 import { whyNoForm } from './visit-outcome.ts'
 
@@ -273,5 +273,16 @@ describe('timeOf', () => {
   it('reads when a UUIDv7 was made; other ids name no time', () => {
     expect(timeOf('01a2066e-3ec0-780c-9db5-05517574891e')).toBe(0x01a2066e3ec0)
     expect(timeOf('15e46d0f-a922-5800-a3fd-9c536cb14c9a')).toBeUndefined()
+  })
+})
+
+describe('an event of the timeline that no form was evaluated for', () => {
+  it('says whether it was imported, or too old when it came', () => {
+    const triggersOf = (own: Parameters<typeof eventTracked>[0]) =>
+      entryOf(eventTracked({ evaluateTriggers: false, ...own }), SHOW_ALL).details.filter(
+        ({ name }) => name === 'triggers',
+      )
+    expect(triggersOf({ imported: true })).toMatchObject([{ value: 'not evaluated: imported' }])
+    expect(triggersOf({})).toMatchObject([{ value: 'not evaluated: too old when it came' }])
   })
 })
