@@ -276,12 +276,13 @@ describe('timeOf', () => {
   })
 })
 
+function triggersOf(own: Parameters<typeof eventTracked>[0]) {
+  const { details } = entryOf(eventTracked({ evaluateTriggers: false, ...own }), SHOW_ALL)
+  return details.filter(({ name }) => name === 'triggers')
+}
+
 describe('an event of the timeline that no form was evaluated for', () => {
   it('says whether it was imported, or too old when it came', () => {
-    const triggersOf = (own: Parameters<typeof eventTracked>[0]) =>
-      entryOf(eventTracked({ evaluateTriggers: false, ...own }), SHOW_ALL).details.filter(
-        ({ name }) => name === 'triggers',
-      )
     expect(triggersOf({ imported: true })).toMatchObject([{ value: 'not evaluated: imported' }])
     expect(triggersOf({})).toMatchObject([{ value: 'not evaluated: too old when it came' }])
   })
