@@ -2,8 +2,10 @@ import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import net from 'node:net'
 import { beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
 import { createLogger } from './create-logger.ts'
 import { createRedis, createRedisSubscriber, type RedisConnection } from './create-redis.ts'
+import { hearChannel } from './hear-channel.ts'
 
 /** Stands before the real Redis. `freeze` swallows everything and goes on taking connections, as a stopped process does. */
 async function startFreezableProxy(redisUrl: string) {
@@ -52,9 +54,17 @@ describe('a Redis connection', () => {
     logged = []
   })
 
-  async function open(create: typeof createRedis): Promise<RedisConnection> {
-    const sink = { write: (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg) }
-    const connection = create({ url: proxy.url, name: 'spec', logger: createLogger('spec', 'info', sink) })
+  const givenLogger = () =>
+    createLogger('spec', 'info', {
+      write: (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg),
+    })
+
+  async function open(
+    create: typeof createRedis,
+    beforeStart: (client: Redis) => void = () => {},
+  ): Promise<RedisConnection> {
+    const connection = create({ url: proxy.url, name: 'spec', logger: givenLogger() })
+    beforeStart(connection.client)
     await connection.start()
     onTestFinished(connection.stop)
     return connection
@@ -109,19 +119,39 @@ describe('a Redis connection', () => {
     expect(await client.get(counter)).toBe('0')
   })
 
-  it('notices a frozen Redis though it only listens, and listens again afterwards', async () => {
-    const { client } = await open(createRedisSubscriber)
-    const channel = `${key}-channel`
+  /** What a subscriber hears on a channel, and how often messages reach it. */
+  async function hear() {
+    const channel = `${key}-${randomUUID()}`
     const heard: string[] = []
-    client.on('message', (_, message: string) => heard.push(message))
-    await client.subscribe(channel)
+    const onMessage = (message: string) => void heard.push(message)
+    const { client } = await open(createRedisSubscriber, (subscriber) =>
+      hearChannel(subscriber, { channel, schema: z.string(), onMessage, warning: 'deaf', logger: givenLogger() }),
+    )
+    const direct = new Redis(inject('redisUrl'))
+    onTestFinished(() => direct.disconnect())
+    const publish = () => direct.publish(channel, '"hello"')
+    await expect.poll(publish, { timeout: 10_000 }).toBe(1)
+    return { client, heard, publish }
+  }
+
+  it('notices a frozen Redis though it only listens, and listens again afterwards', async () => {
+    const { client, heard, publish } = await hear()
     proxy.freeze()
     await expect.poll(() => client.status, { timeout: 10_000 }).not.toBe('ready')
     proxy.thaw()
     await expect.poll(() => client.status, { timeout: 10_000 }).toBe('ready')
-    const direct = new Redis(inject('redisUrl'))
-    onTestFinished(() => direct.disconnect())
-    await expect.poll(() => direct.publish(channel, 'hello'), { timeout: 10_000 }).toBe(1)
+    heard.length = 0
+    await expect.poll(publish, { timeout: 10_000 }).toBe(1)
     await expect.poll(() => heard).toContain('hello')
+  })
+
+  it('goes on where Redis freezes as soon as it is connected again', async () => {
+    const { client, publish } = await hear()
+    client.once('ready', proxy.freeze)
+    client.disconnect(true)
+    // An error that nobody handles would end the process, and fails this run.
+    await expect.poll(() => logged, { timeout: 10_000 }).toContain('deaf')
+    proxy.thaw()
+    await expect.poll(publish, { timeout: 10_000 }).toBe(1)
   })
 })

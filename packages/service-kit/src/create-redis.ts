@@ -33,7 +33,7 @@ export function createRedis(options: RedisConnectionOptions): RedisConnection {
 }
 
 /**
- * For subscriptions, which ioredis restores after each outage. Messages published during the outage are lost: while
+ * For subscriptions, which `hearChannel` makes after each connect. Messages published during an outage are lost: while
  * `client.status` is not `ready`, nothing is received.
  */
 export function createRedisSubscriber(options: RedisConnectionOptions): RedisConnection {
@@ -49,6 +49,8 @@ function createConnection(
     connectionName: name,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
+    // ioredis leaves the rejection of its own subscribe unhandled, which would end the process.
+    autoResubscribe: false,
     commandTimeout: commandTimeoutMs ?? defaultTimeoutMs,
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENT_MS,
