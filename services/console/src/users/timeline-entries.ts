@@ -107,10 +107,11 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
     return { ...common, requestId: fact.visitId, kind: 'offered', title, details: [] }
   }
   const unchecked = fact.unchecked.map((check) => detail('unchecked', check))
+  const imported = fact.imported ? [detail('imported', 'yes')] : []
   if (fact.type === 'EventTracked') {
     const details = [
       ...(fact.newEvent ? [detail('new event', 'yes')] : []),
-      ...(fact.imported ? [detail('imported', 'yes')] : []),
+      ...imported,
       ...(fact.evaluateTriggers
         ? []
         : [detail('triggers', `not evaluated: ${fact.imported ? 'imported' : 'too old when it came'}`)]),
@@ -130,7 +131,7 @@ export function entryOf(fact: UserFact, mask: Mask): FactEntry {
     ...unset.map((name) => detail(`unset ${name}`, '')),
     ...said(fact.device, mask),
     ...unchecked,
-    ...(fact.imported ? [detail('imported', 'yes')] : []),
+    ...imported,
   ]
   return { ...common, kind: isVisit ? 'visit' : 'identify', title: isVisit ? 'Visit' : 'Identified', details }
 }

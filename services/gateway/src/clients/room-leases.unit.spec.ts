@@ -97,21 +97,15 @@ describe('leases of room (docs/decisions/0017)', () => {
     expect(returned).toEqual([{ ...ACME, lease: unit?.lease, units: 17 }])
   })
 
-  it('are not used after their time, also where the process stalled and is late to end them', async () => {
+  it.each([
+    ['the process stalled and is late to end them', () => performance],
+    ['the machine was suspended and its monotonic clock stood still', () => Date],
+  ])('are not used after their time, also where %s', async (_why, clockOf) => {
     const { take, takeMany } = givenLeases()
     takeMany(8)
     await untilRenewed()
     expect(take()).toBeDefined()
-    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + ROOM_LEASE_MS)
-    expect(take()).toBeUndefined()
-  })
-
-  it('are not used after their time, also where the machine was suspended and its monotonic clock stood still', async () => {
-    const { take, takeMany } = givenLeases()
-    takeMany(8)
-    await untilRenewed()
-    expect(take()).toBeDefined()
-    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + ROOM_LEASE_MS)
+    vi.spyOn(clockOf(), 'now').mockReturnValue(clockOf().now() + ROOM_LEASE_MS)
     expect(take()).toBeUndefined()
   })
 

@@ -13,13 +13,7 @@ export interface GrowthScenario {
   readonly factsBefore: number
 }
 
-const FIRST = {
-  processes: 1,
-  projects: 1,
-  formsInProject: 10,
-  usersInProject: 19_997,
-  factsBefore: 20_000,
-}
+const FIRST = { processes: 1, projects: 1, formsInProject: 10, usersInProject: 19_997, factsBefore: 20_000 }
 
 /** The first is what the others are compared with. */
 export const GROWTH_SCENARIOS: readonly GrowthScenario[] = [
