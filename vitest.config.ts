@@ -17,7 +17,7 @@ function specs(cost: 'unit' | 'int' | 'e2e') {
 const sharedModules = { isolate: false } as const
 
 /** Int specs wait for Kafka's groups and timers most of the time: a third worker works meanwhile. */
-const manyWorkers = { maxWorkers: 3 } as const
+const manyWorkers = { maxWorkers: 4 } as const
 
 const realParts = { globalSetup: ['tests/testing/src/global-setup.ts'], hookTimeout: 120_000 }
 

@@ -19,17 +19,28 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>
 }
 
+/** One database of each kind is migrated in each worker, and the specs get copies: migrations cost four times as much. */
+const templates = new Map<string, Promise<TestDatabase>>()
+
 /** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
+  const kind = JSON.stringify([adminUrl, options])
+  const template = templates.get(kind) ?? createTemplate(adminUrl, options)
+  templates.set(kind, template)
+  return (await template).clone()
+}
+
+async function createTemplate(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
   const { schema, migrations = CORE } = options
   const database = await createDatabase(adminUrl)
   for (const own of migrations) await applyMigrations({ url: database.url, schema, ...own })
   return database
 }
 
+/** Copied as files: writing a copy to the WAL costs twice as much, and so does dropping it then. */
 async function createDatabase(adminUrl: string, template = 'template1'): Promise<TestDatabase> {
   const name = `nextvisit_test_${randomBytes(6).toString('hex')}`
-  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`)
   const own = new URL(adminUrl)
   own.pathname = `/${name}`
   return {
