@@ -49,6 +49,10 @@ describe('a client over createAdapter', () => {
     expect(read).toEqual([expected, expected])
   })
 
+  it('expects that looking up a row costs hardly more than reading on', async () => {
+    expect(await connect().$queryRaw`SHOW random_page_cost`).toEqual([{ random_page_cost: '1.1' }])
+  })
+
   it('bounds what Postgres leaves unbounded', async () => {
     const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name']
     const rows = await connect().$queryRaw`

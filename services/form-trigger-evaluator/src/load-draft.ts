@@ -110,7 +110,9 @@ export function toHistory({
 
 /**
  * Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. Each
- * by an index of its own: rows that are over are many, and an `OR` would read them all.
+ * by an index of its own: rows that are over are many, and an `OR` would read them all. Open rows are looked up user by
+ * user, in the order of the index on their slots: Postgres keeps the plan of a join from when few forms waited, which reads
+ * the open rows of all users.
  */
 function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) =>
@@ -118,8 +120,11 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   )
   const causes = batch.map(({ fact }) => fact.id)
   return sql`
-    SELECT ${queues.columns} FROM queue JOIN asked USING (organization, project, user_id)
-    WHERE state IN ('waiting', 'offered')
+    SELECT ${queues.columns} FROM (
+      SELECT own.* FROM asked, LATERAL (
+        SELECT * FROM queue WHERE state IN ('waiting', 'offered')
+          AND (queue.organization, queue.project, queue.user_id) = (asked.organization, asked.project, asked.user_id)
+        ORDER BY form_id) AS own) AS open
     UNION
     SELECT ${queues.columns} FROM queue JOIN ${queues.source('named', named)} USING (organization, project, user_id, id)
     UNION
