@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { applyMigrations, type ServiceSchemaOptions } from '@nextvisit/database'
 import { coreMigrations } from '@nextvisit/projection'
 import { Client } from 'pg'
+import { readTestConfig } from './config.ts'
 
 export interface TestDatabaseOptions {
   readonly schema: string
@@ -24,14 +25,21 @@ const templates = new Map<string, Promise<TestDatabase>>()
 
 /** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
-  const kind = JSON.stringify([adminUrl, options])
-  const template = templates.get(kind) ?? createTemplate(adminUrl, options)
+  const { schema, migrations = CORE } = options
+  // Nobody would drop templates on a server that is still there after the run.
+  if (readTestConfig().databaseUrl !== undefined) return createMigrated(adminUrl, schema, migrations)
+  const kind = JSON.stringify([adminUrl, schema, migrations])
+  const template = templates.get(kind) ?? createMigrated(adminUrl, schema, migrations)
   templates.set(kind, template)
+  template.catch(() => templates.delete(kind))
   return (await template).clone()
 }
 
-async function createTemplate(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
-  const { schema, migrations = CORE } = options
+async function createMigrated(
+  adminUrl: string,
+  schema: string,
+  migrations: ServiceSchemaOptions['migrations'],
+): Promise<TestDatabase> {
   const database = await createDatabase(adminUrl)
   for (const own of migrations) await applyMigrations({ url: database.url, schema, ...own })
   return database
