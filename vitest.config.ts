@@ -16,7 +16,7 @@ function specs(cost: 'unit' | 'int' | 'e2e') {
  */
 const sharedModules = { isolate: false } as const
 
-/** Int specs wait for Kafka's groups and timers most of the time: a third worker works meanwhile. */
+/** Int specs wait for Kafka's groups and timers most of the time: more workers than cores work meanwhile. */
 const manyWorkers = { maxWorkers: 4 } as const
 
 const realParts = { globalSetup: ['tests/testing/src/global-setup.ts'], hookTimeout: 120_000 }

@@ -49,8 +49,10 @@ describe('a client over createAdapter', () => {
     expect(read).toEqual([expected, expected])
   })
 
-  it('expects that looking up a row costs hardly more than reading on', async () => {
+  it('expects that looking up a row costs hardly more than reading on, unless the address says otherwise', async () => {
     expect(await connect().$queryRaw`SHOW random_page_cost`).toEqual([{ random_page_cost: '1.1' }])
+    const url = `${database.url}?options=-c%20random_page_cost%3D3`
+    expect(await connect({ url }).$queryRaw`SHOW random_page_cost`).toEqual([{ random_page_cost: '3' }])
   })
 
   it('bounds what Postgres leaves unbounded', async () => {

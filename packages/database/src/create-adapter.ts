@@ -83,12 +83,15 @@ function nameOf(text: string): string {
  */
 function sessionOf(url: string, schema: string): { connectionString: string; options: string } {
   const target = new URL(url)
-  // pg lets what the address says win, so its options have to be joined with ours.
+  // pg lets what the address says win, so its options have to be joined with ours. Of two the later one counts.
   const given = target.searchParams.get('options')
   target.searchParams.delete('options')
   target.searchParams.delete('schema')
-  const ours = `-c search_path=${plainIdentifier(schema)} -c TimeZone=UTC -c random_page_cost=${RANDOM_PAGE_COST}`
-  return { connectionString: target.href, options: given ? `${given} ${ours}` : ours }
+  const required = `-c search_path=${plainIdentifier(schema)} -c TimeZone=UTC`
+  return {
+    connectionString: target.href,
+    options: [`-c random_page_cost=${RANDOM_PAGE_COST}`, given, required].join(' '),
+  }
 }
 
 /**

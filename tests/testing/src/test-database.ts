@@ -20,35 +20,40 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>
 }
 
-/** One database of each kind is migrated in each worker, and the specs get copies: migrations cost four times as much. */
+/** One database of each kind is migrated in each worker, and the specs get copies, which cost less (docs/performance.md). */
 const templates = new Map<string, Promise<TestDatabase>>()
 
 /** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
   const { schema, migrations = CORE } = options
-  // Nobody would drop templates on a server that is still there after the run.
-  if (readTestConfig().databaseUrl !== undefined) return createMigrated(adminUrl, schema, migrations)
+  if (!isOfThisRun()) return createMigratedDatabase(adminUrl, options)
   const kind = JSON.stringify([adminUrl, schema, migrations])
-  const template = templates.get(kind) ?? createMigrated(adminUrl, schema, migrations)
+  const template = templates.get(kind) ?? createMigratedDatabase(adminUrl, options)
   templates.set(kind, template)
   template.catch(() => templates.delete(kind))
   return (await template).clone()
 }
 
-async function createMigrated(
+/** As {@link createTestDatabase}, without a template, which nobody would drop on a server that is still there after the run. */
+export async function createMigratedDatabase(
   adminUrl: string,
-  schema: string,
-  migrations: ServiceSchemaOptions['migrations'],
+  { schema, migrations = CORE }: TestDatabaseOptions,
 ): Promise<TestDatabase> {
   const database = await createDatabase(adminUrl)
   for (const own of migrations) await applyMigrations({ url: database.url, schema, ...own })
   return database
 }
 
-/** Copied as files: writing a copy to the WAL costs twice as much, and so does dropping it then. */
+/** Whether the server was started for these specs, and is gone afterwards. */
+function isOfThisRun(): boolean {
+  return readTestConfig().databaseUrl === undefined
+}
+
+/** Copied as files, which costs less than through the WAL where checkpoints do not wait for the disk. */
 async function createDatabase(adminUrl: string, template = 'template1'): Promise<TestDatabase> {
   const name = `nextvisit_test_${randomBytes(6).toString('hex')}`
-  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`)
+  const strategy = isOfThisRun() ? 'STRATEGY FILE_COPY' : ''
+  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} ${strategy}`)
   const own = new URL(adminUrl)
   own.pathname = `/${name}`
   return {

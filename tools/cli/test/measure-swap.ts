@@ -4,7 +4,7 @@
  * moment. The role must be allowed to create databases; the measurement makes one and drops it.
  */
 import { applyMigrations, withClient } from '@nextvisit/database'
-import { createTestDatabase } from '@nextvisit/testing'
+import { createMigratedDatabase } from '@nextvisit/testing'
 import { consumerNamed } from '../src/consumer-database.ts'
 import { replay } from '../src/replay/replay.ts'
 import { shadowOf } from '../src/replay/shadow-schema.ts'
@@ -19,7 +19,7 @@ if (adminUrl === undefined || !/^[1-9]\d*$/.test(count)) {
 const { schema: live, migrations, tables: roles } = consumerNamed('user-projector')
 const rebuilt = shadowOf(live)
 
-const database = await createTestDatabase(adminUrl, { schema: live, migrations })
+const database = await createMigratedDatabase(adminUrl, { schema: live, migrations })
 try {
   for (const own of migrations) await applyMigrations({ url: database.url, schema: rebuilt, ...own })
   await withClient(database.url, async (client) => {
