@@ -110,9 +110,10 @@ export function toHistory({
 
 /**
  * Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. Each
- * by an index of its own: rows that are over are many, and an `OR` would read them all. The `ORDER BY` is
- * there for the plan only: with it Postgres cannot make a join of this, and takes the index on open slots, which has that
- * order. A join's plan, kept from when no form waited, reads the open rows of all users.
+ * by an index of its own: rows that are over are many, and an `OR` would read them all.
+ *
+ * The `ORDER BY` is there for the plan only: with it Postgres cannot make a join of this, and takes the index on open slots,
+ * which has that order. A join's plan, kept from when no form waited, reads the open rows of all users.
  */
 function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) =>

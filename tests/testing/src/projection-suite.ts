@@ -9,7 +9,7 @@ import {
   type PartitionFold,
   type Projection,
 } from '@nextvisit/projection'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
@@ -44,7 +44,6 @@ export function describeProjection(
   const openDb = (url: string) => consumer.openDb({ url, schema, applicationName: 'spec' })
   const createProjection = () => consumer.projection(rebuildParts(() => Promise.resolve(1)))
   const records = factsAsRecords(options.facts)
-  let template: TestDatabase
   let database: TestDatabase
   let db: Db
   /** The rows of an undisturbed fold, one record at a time. */
@@ -62,15 +61,13 @@ export function describeProjection(
 
   describe(`the projection ${consumer.name}`, () => {
     beforeAll(async () => {
-      template = await createTestDatabase(inject('databaseUrl'), consumer)
       await onClone(async (target) => {
         await foldAll(await foldOn(target), batchesOf(records, 1))
         expected = await readRows(target)
       })
     })
-    afterAll(() => template?.drop())
     beforeEach(async () => {
-      database = await template.clone()
+      database = await createTestDatabase(inject('databaseUrl'), consumer)
       db = await openDb(database.url)
     })
     afterEach(async () => {
@@ -208,7 +205,7 @@ export function describeProjection(
   })
 
   async function onClone(work: (target: Db) => Promise<void>): Promise<void> {
-    const own = await template.clone()
+    const own = await createTestDatabase(inject('databaseUrl'), consumer)
     const target = await openDb(own.url)
     try {
       await work(target)

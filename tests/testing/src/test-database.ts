@@ -14,9 +14,8 @@ const CORE = [{ directory: coreMigrations, table: '_core_migrations' }]
 
 /** A database for one spec, with `test` in its name. */
 export interface TestDatabase {
+  readonly name: string
   readonly url: string
-  /** Creates a copy of this database. Nothing may be connected to this one meanwhile. */
-  readonly clone: () => Promise<TestDatabase>
   readonly drop: () => Promise<void>
 }
 
@@ -25,16 +24,24 @@ const templates = new Map<string, Promise<TestDatabase>>()
 
 /** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */
 export async function createTestDatabase(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
-  const { schema, migrations = CORE } = options
-  if (!isOfThisRun()) return createMigratedDatabase(adminUrl, options)
-  const kind = JSON.stringify([adminUrl, schema, migrations])
-  const template = templates.get(kind) ?? createMigratedDatabase(adminUrl, options)
-  templates.set(kind, template)
-  template.catch(() => templates.delete(kind))
-  return (await template).clone()
+  // Nobody would drop a template on a server that is still there after the run.
+  if (readTestConfig().databaseUrl !== undefined) return createMigratedDatabase(adminUrl, options)
+  const { name } = await templateFor(adminUrl, options)
+  // As files, which costs less than through the WAL where checkpoints do not wait for the disk.
+  return createDatabase(adminUrl, `TEMPLATE ${name} STRATEGY FILE_COPY`)
 }
 
-/** As {@link createTestDatabase}, without a template, which nobody would drop on a server that is still there after the run. */
+function templateFor(adminUrl: string, options: TestDatabaseOptions): Promise<TestDatabase> {
+  const kind = JSON.stringify([adminUrl, options.schema, options.migrations])
+  const known = templates.get(kind)
+  if (known) return known
+  const template = createMigratedDatabase(adminUrl, options)
+  templates.set(kind, template)
+  template.catch(() => templates.delete(kind))
+  return template
+}
+
+/** As {@link createTestDatabase}, without a template. */
 export async function createMigratedDatabase(
   adminUrl: string,
   { schema, migrations = CORE }: TestDatabaseOptions,
@@ -44,21 +51,14 @@ export async function createMigratedDatabase(
   return database
 }
 
-/** Whether the server was started for these specs, and is gone afterwards. */
-function isOfThisRun(): boolean {
-  return readTestConfig().databaseUrl === undefined
-}
-
-/** Copied as files, which costs less than through the WAL where checkpoints do not wait for the disk. */
-async function createDatabase(adminUrl: string, template = 'template1'): Promise<TestDatabase> {
+async function createDatabase(adminUrl: string, copy = ''): Promise<TestDatabase> {
   const name = `nextvisit_test_${randomBytes(6).toString('hex')}`
-  const strategy = isOfThisRun() ? 'STRATEGY FILE_COPY' : ''
-  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${template} ${strategy}`)
+  await run(adminUrl, `CREATE DATABASE ${name} ${copy}`)
   const own = new URL(adminUrl)
   own.pathname = `/${name}`
   return {
+    name,
     url: own.href,
-    clone: () => createDatabase(adminUrl, name),
     drop: () => run(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   }
 }
