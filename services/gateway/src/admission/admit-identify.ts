@@ -85,7 +85,9 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
         if (published === 'not-published') void release()
         if (published !== 'published') return
         if (countsInMonth(common)) metering.rememberCounted(user)
-        traitRegistry.remember(space, registeringSlugs(kept))
+        // One with an `Idempotency-Key` may be a duplicate of a record without these slugs: of a visit that may differ, or
+        // stripped when there was no room. Consumers drop it, so it registers nothing.
+        traitRegistry.remember(space, common.keyed ? slugsOf('registered') : registeringSlugs(kept))
         await knownUsers.mark(user.userId)
       },
     }

@@ -43,6 +43,20 @@ describe('new names (decisions.md, Track event: newEvent; design.md, Trait-regis
     expect(names.calls).toHaveLength(2)
   })
 
+  it('remembers of an identify with an Idempotency-Key only what was registered before: it may be a duplicate of one with other slugs', async () => {
+    const names = await givenRegistry(['plan'])
+    const gateway = await givenGateway({ services: { traitRegistry: names.url } })
+    const visit = (key: string) =>
+      gateway.call(
+        'POST',
+        '/v2/sdk/identify-user',
+        { 'content-type': 'application/json', 'x-api-key': gateway.keys.sdk, 'idempotency-key': key },
+        '{"userName":"ada","userAttributes":{"$set":{"plan":"pro","fresh":1}},"repeatMayDiffer":true}',
+      )
+    for (const key of ['a', 'b', 'c']) expect((await visit(key)).status).toBe(200)
+    expect(claimsIn(names.calls).map(({ slugs }) => slugs)).toEqual([['plan', 'fresh'], ['fresh']])
+  })
+
   it('admits exactly as many new events as there is room for, in P, and publishes nothing for the rest', async () => {
     const names = await givenRegistry()
     const gateway = await givenGateway({ plan: { uniqueEvents: 5 }, services: { traitRegistry: names.url } })
