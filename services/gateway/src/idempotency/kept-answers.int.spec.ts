@@ -47,6 +47,16 @@ describe('the memory of answers (decisions.md, Retries)', () => {
     expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000)
   })
 
+  it('keeps with the answer what it confirms', async () => {
+    const request = newRequest()
+    const [id, queuedId, visitId] = [randomUUID(), randomUUID(), request.recordId]
+    const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
+    const received = new Date().toISOString()
+    const confirms = { type: 'VisitAnswered', id, ...user, received, visitId, formId: 'nps', queuedId } as const
+    await (await lock(request)).keep({ ...ANSWER, confirms })
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms } })
+  })
+
   it('gives the key to no other request, whether the first runs, was released or was answered', async () => {
     const request = newRequest()
     const other = { ...request, recordId: randomUUID() }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { VisitAnswered } from '@nextvisit/contracts'
 import { z } from 'zod'
+import type { Answer } from '../request/answer.ts'
 import type { IdempotentRequest } from './idempotent-request.ts'
 
 /** What this needs of Redis (ioredis fits). Commands are bounded by its own `commandTimeout`. */
@@ -10,12 +12,9 @@ export interface ScriptRunner {
 /** The request whose answer is kept. */
 export type KeptRequest = Pick<IdempotentRequest, 'recordId' | 'name'>
 
-const KeptAnswer = z.object({ status: z.number(), body: z.looseObject({}) })
-/** What a repeat is answered with. */
-export interface KeptAnswer {
-  readonly status: number
-  readonly body: object
-}
+const KeptAnswer = z.object({ status: z.number(), body: z.looseObject({}), confirms: VisitAnswered.optional() })
+/** What a repeat is answered with, and what that confirms. */
+export type KeptAnswer = Pick<Answer, 'status' | 'body' | 'confirms'>
 
 /** The right to answer a request, until one of its three ends or until it expires. None of them rejects. */
 export interface IdempotencyLock {
@@ -99,7 +98,7 @@ export function createKeptAnswers(redis: ScriptRunner, keyPrefix: string, reques
     return {
       outcome: 'locked',
       isRetry,
-      keep: ({ status, body }) => end(KEEP, JSON.stringify({ status, body }), KEPT_MS),
+      keep: ({ status, body, confirms }) => end(KEEP, JSON.stringify({ status, body, confirms }), KEPT_MS),
       release: () => end(RELEASE),
       abandon: () => end(ABANDON),
     }

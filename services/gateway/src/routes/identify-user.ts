@@ -6,7 +6,7 @@ import { REFUSALS, refuse } from '../request/refusals.ts'
 import { answer } from '../request/answer.ts'
 import type { RecordLog } from '../log/record-log.ts'
 import { type CountryOf, withCallerCountry } from './caller-country.ts'
-import type { Recorded, Recording } from './prepare-record.ts'
+import type { Recording } from './prepare-record.ts'
 import type { RecordRequest } from './record-request.ts'
 import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
 import type { CheckSignature } from './user-signature.ts'
@@ -50,9 +50,8 @@ export function createVisit(parts: VisitParts): Route {
     },
     mayReact: ({ project }) => compileForms(project.config).reactsToVisits(),
     admit,
-    answer: (request, recorded) => {
+    answer: (request, { fact, reply }) => {
       const { sdk } = request.project.config
-      const { fact, reply } = recorded
       const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
       const offer = visit?.offer
       const visitAnswer = answer(200, {
@@ -63,38 +62,42 @@ export function createVisit(parts: VisitParts): Route {
         onPageDelay: sdk.onPageDelaySeconds,
         ...(offer && { nextFeedbackId: offer.formId }),
       })
-      return offer ? { ...visitAnswer, afterwards: () => confirmOffer(request, recorded, offer) } : visitAnswer
+      return offer ? { ...visitAnswer, confirms: confirmationOf(fact, offer) } : visitAnswer
     },
   }
 
-  /** Makes the offered form delivered. A form whose confirmation is lost is offered again (forms.md, The queue). */
-  async function confirmOffer(
-    { traceparent }: CheckedRequest,
-    { fact: visit, place }: Recorded<IdentifyRequested>,
-    { queuedId, formId }: NonNullable<VisitReply['offer']>,
-  ): Promise<void> {
-    const { organization, project, userId, received } = visit
-    const fact: VisitAnswered = {
-      type: 'VisitAnswered',
-      id: uuidV5(queuedId, visit.id),
-      organization,
-      project,
-      userId,
-      received,
-      visitId: visit.id,
-      formId,
-      queuedId,
-    }
+  /**
+   * Makes the form that an answer handed out delivered. A form whose confirmation is lost is offered again, and so is one
+   * whose caller left before the answer was written: unless it repeats the visit, and gets the form with the kept answer.
+   * Then that confirms it; confirming twice changes nothing (forms.md, The queue).
+   */
+  async function confirm(fact: VisitAnswered, { traceparent }: CheckedRequest): Promise<void> {
+    const place = log.placeOf(fact.userId)
     const deadlineAt = performance.now() + requestBudgetMs
-    const { outcome } = await log.publish(fact, place, { deadlineAt, traceparent })
+    const outcome = place ? (await log.publish(fact, place, { deadlineAt, traceparent })).outcome : 'not-published'
     if (outcome !== 'published')
-      logger.warn({ requestId: visit.id, outcome }, 'A form was handed out but not confirmed: it may be shown again')
+      logger.warn(
+        { requestId: fact.visitId, outcome },
+        'A form was handed out but not confirmed: it may be shown again',
+      )
   }
 
   return {
     ...ROUTES.visit,
     repeatedContent: (body) =>
       body['repeatMayDiffer'] === true ? JSON.stringify(memberOf(body, 'userName')) : undefined,
-    handle: (request) => recordRequest(recording, request),
+    handle: async (request) => {
+      const result = await recordRequest(recording, request)
+      if (result.outcome === 'refused' || !result.confirms) return result
+      const { confirms } = result
+      return { ...result, afterwards: () => confirm(confirms, request) }
+    },
   }
+}
+
+/** Its id is the same for each answer that hands out this row to this visit. */
+function confirmationOf(visit: IdentifyRequested, offer: NonNullable<VisitReply['offer']>): VisitAnswered {
+  const { id: visitId, organization, project, userId, received } = visit
+  const id = uuidV5(offer.queuedId, visitId)
+  return { type: 'VisitAnswered', id, organization, project, userId, received, visitId, ...offer }
 }

@@ -86,6 +86,29 @@ describe('the evaluator’s reply (design.md, Replies)', () => {
     })
   })
 
+  it('brings the form to a repeat of the visit, which confirms it as well: who repeats may not have got the first answer', async () => {
+    const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.sdk, 'idempotency-key': 'visit-1' }
+    const visit = (of: GatewayFixture = gateway) =>
+      of.call('POST', '/v2/sdk/identify-user', headers, '{"userName":"ada","repeatMayDiffer":true}')
+    const first = await whileReplying(visit, (recordId) => {
+      return { kind: 'visit', recordId, offer: { queuedId: QUEUED_ID, formId: 'nps' }, moreWaiting: false }
+    })
+    const visitId = first.headers['x-request-id']
+    const confirmations = async () =>
+      (await gateway.records())
+        .map(({ fact }) => fact)
+        .filter((fact) => fact.type === 'VisitAnswered' && fact.visitId === visitId)
+    await until(async () => (await confirmations()).length === 1)
+
+    const other = await startGateway({ project, besides: gateway })
+    const repeat = await visit(other)
+    expect([repeat.text, repeat.headers['idempotent-replayed']]).toEqual([first.text, 'true'])
+    await until(async () => (await confirmations()).length === 2)
+    await other.stop()
+    const [one, again] = await confirmations()
+    expect(again).toEqual(one)
+  })
+
   it('shows nothing where no form waits, and confirms nothing', async () => {
     const answer = await whileReplying(
       () => gateway.visit({ userName: 'bea' }),
