@@ -147,9 +147,7 @@ describe('nextvisit', () => {
     const parsed = parseWorkspaceFile([...project, `        ${line}`].join('\n'), {})
     expect(parsed).toMatchObject({
       outcome: 'ok',
-      organizations: [
-        { projects: [{ keys: [{ name, kind: 'sdk', environment: 'T', sha256: hashApiKey(key) }] }] },
-      ],
+      organizations: [{ projects: [{ keys: [{ name, kind: 'sdk', environment: 'T', sha256: hashApiKey(key) }] }] }],
     })
   })
 
