@@ -119,8 +119,9 @@ const messageOf = (bytes: number) => {
   return { userId: 'ada', filling: 'x'.repeat(bytes - frame.length) }
 }
 
+const readText = (text: string, type: string) => read(JSON.parse(text), type)
+
 describe('an id that is a number', () => {
-  const readText = (text: string, type: string) => read(JSON.parse(text), type)
   const inexact = [
     '1193046900000000001',
     '1193046900000000099',
