@@ -62,6 +62,16 @@ describe('what each gate compared (forms.md, Gates)', () => {
     })
   })
 
+  it('sample: exactly a hundred times the percentage, as the workspace file writes it', () => {
+    const thresholdOf = (sample: number) => outcomesOf({ sample })[2]?.compared
+    for (let hundredths = 0; hundredths <= 10_000; hundredths += 7) {
+      const sample = Number(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`)
+      expect(thresholdOf(sample), `${sample}`).toMatchObject({ threshold: hundredths })
+    }
+    const finer = [33.333, 0.0007, 1e-7, 99.999999].map(thresholdOf)
+    expect(finer).toMatchObject([3333.3, 0.07, 1e-5, 9999.9999].map((threshold) => ({ threshold })))
+  })
+
   it('repeat: the rule as the workspace file has it, how often it was queued and when last shown', () => {
     const shown = { shown: new Map([['nps', { times: 2, lastAt: NOW - DAY }]]) }
     const rule = { times: 3 }
