@@ -105,13 +105,11 @@ describe('the last decision', () => {
   })
 
   it('says the threshold of a sample exactly: 0.07 percent are 7 of 10,000', async () => {
-    const found = (threshold: number) => {
-      const decided = { minutes: 0, outcome: 'sampled-out', by: 'sample' } as const
-      const compared = { sample: { bucket: 8_313, threshold } }
-      return differences({ form: { sample: 0.07 }, records: [track(0)] }, { ...decided, compared })
-    }
-    expect(await found(7)).toEqual([])
-    expect(await found(0.07 * 100)).toEqual(otherGate('sample'))
+    const story = { form: { sample: 0.07 }, records: [track(0)] }
+    const decided = { minutes: 0, outcome: 'sampled-out', by: 'sample' } as const
+    expect(await differences(story, { ...decided, compared: { sample: { bucket: 8_313, threshold: 7 } } })).toEqual([])
+    const inFloats = { sample: { bucket: 8_313, threshold: 0.07 * 100 } }
+    expect(await differences(story, { ...decided, compared: inFloats })).toEqual(otherGate('sample'))
   })
 
   it('says which property was not as its trigger asks', async () => {

@@ -22,6 +22,7 @@ function outcomesOf(form: FormInput, user: UserInput = {}, formCooldown = '0s') 
   return decision?.gates ?? []
 }
 const gatesOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given).map(({ gate }) => gate)
+const thresholdOf = (sample: number) => outcomesOf({ sample })[2]?.compared
 const lastOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given).at(-1)
 
 describe('what each gate compared (forms.md, Gates)', () => {
@@ -63,7 +64,6 @@ describe('what each gate compared (forms.md, Gates)', () => {
   })
 
   it('sample: exactly a hundred times the percentage, as the workspace file writes it', () => {
-    const thresholdOf = (sample: number) => outcomesOf({ sample })[2]?.compared
     for (let hundredths = 0; hundredths <= 10_000; hundredths += 7) {
       const sample = Number(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`)
       expect(thresholdOf(sample), `${sample}`).toMatchObject({ threshold: hundredths })
