@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { VisitAnswered } from '@nextvisit/contracts'
 import { z } from 'zod'
-import type { Answer } from '../request/answer.ts'
 import type { IdempotentRequest } from './idempotent-request.ts'
 
 /** What this needs of Redis (ioredis fits). Commands are bounded by its own `commandTimeout`. */
@@ -14,7 +13,11 @@ export type KeptRequest = Pick<IdempotentRequest, 'recordId' | 'name'>
 
 const KeptAnswer = z.object({ status: z.number(), body: z.looseObject({}), confirms: VisitAnswered.optional() })
 /** What a repeat is answered with, and what that confirms. */
-export type KeptAnswer = Pick<Answer, 'status' | 'body' | 'confirms'>
+export interface KeptAnswer {
+  readonly status: number
+  readonly body: object
+  readonly confirms?: VisitAnswered | undefined
+}
 
 /** The right to answer a request, until one of its three ends or until it expires. None of them rejects. */
 export interface IdempotencyLock {
