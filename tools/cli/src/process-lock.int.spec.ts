@@ -47,7 +47,7 @@ describe('the lock of a killed process', () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       await writeFile(lock, `${process.ppid} 1`)
       const outcomes = await Promise.all(takers.map((taker) => tell(taker, 'take')))
-      expect(outcomes.toSorted()).toEqual(['busy', 'taken'])
+      expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1)
       await Promise.all(takers.map((taker) => tell(taker, 'release')))
       expect(await readdir(folder)).toEqual([])
     }
