@@ -131,6 +131,15 @@ describe('nextvisit', () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', faults: [{ line: 2, path: 'x' }] })
   })
 
+  it('refuses --partitions where KAFKA_PARTITIONS says another number', async () => {
+    const env = { KAFKA_BROKERS: '127.0.0.1:1', KAFKA_PARTITIONS: '12/24' }
+    const { exitCode, stderr } = await nextvisit(['topics', 'create', '--partitions', '12'], env)
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining('--partitions is 12, but KAFKA_PARTITIONS says 24'),
+    })
+  })
+
   it('exits with 1 if the log is unavailable, and shows a stack trace only on request', async () => {
     const env = { KAFKA_BROKERS: '127.0.0.1:1' }
     const plain = await nextvisit(['topics', 'create'], env)
