@@ -107,9 +107,12 @@ describe('nextvisit', () => {
     })
   })
 
-  it('exits with 0 if the reader closes the pipe', async () => {
-    expect(await shell('{ sleep 0.2; "$0" "$1" --help; echo "ended with $?" >&2; } | true')).toMatchObject({
-      stderr: 'ended with 0\n',
+  it.each([
+    ['--help', 0],
+    ['replay nobody --json-lines 2> /dev/null', 2],
+  ])('keeps the exit code of %s if the reader closes the pipe', async (args, exitCode) => {
+    expect(await shell(`{ sleep 0.2; "$0" "$1" ${args}; echo "ended with $?" >&2; } | true`)).toMatchObject({
+      stderr: `ended with ${exitCode}\n`,
     })
   })
 
