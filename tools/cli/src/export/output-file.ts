@@ -6,6 +6,7 @@ import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 
 /** What may wait to be written: a fetched batch or two, so that reading goes on while zlib or the disk works. */
@@ -30,12 +31,17 @@ export async function openOutput(file: string): Promise<Output> {
 function standardOutput(): Output {
   if (fstatSync(process.stdout.fd).isFile()) return redirectedOutput()
   return {
-    write: async (text) => {
-      if (!process.stdout.write(text)) await once(process.stdout, 'drain')
-    },
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        process.stdout.write(text, (cause) => (cause ? reject(readerGone(cause)) : resolve()))
+      }),
     complete: async () => undefined,
     discard: async () => undefined,
   }
+}
+
+function readerGone(cause: Error): CliError {
+  return new CliError('The reader of standard output has gone, so what it got is not whole.', EXIT.failed, { cause })
 }
 
 /** Used instead of Node's file stream, which ignores partial writes: the last line could be truncated silently. */
