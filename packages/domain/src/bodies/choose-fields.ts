@@ -38,6 +38,12 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
   const changes: TraitChange[] = []
   const set: [string, string][] = []
   const setOnce: [string, string][] = []
+  const keeps = (slug: string) => {
+    if (project.disabledTraits.has(slug)) droppedTraits.add(slug)
+    else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
+    else return true
+    return false
+  }
   for (const change of body.changes) {
     const { slug } = change
     if (isDeviceField(slug)) {
@@ -45,16 +51,12 @@ export function chooseFields(project: FieldPolicy, body: IdentifyBody): ChosenFi
       if (checked.outcome === 'rejected') return checked
       if (checked.value !== undefined) (change.operator === 'set' ? set : setOnce).push([slug, checked.value])
     }
-    if (project.disabledTraits.has(slug)) droppedTraits.add(slug)
-    else if (knownFields.has(slug) && !project.allowedFields.has(slug)) filteredFields.add(slug)
-    else if (!isDeviceField(slug)) changes.push(change)
+    if (keeps(slug) && !isDeviceField(slug)) changes.push(change)
   }
   // The last one wins: `$deviceInfo` over `$set` over `$setOnce`.
-  const device = Object.entries({ ...Object.fromEntries([...setOnce, ...set]), ...body.device }).filter(([field]) => {
-    if (droppedTraits.has(field)) return false
-    if (!project.allowedFields.has(field)) filteredFields.add(field)
-    return project.allowedFields.has(field)
-  })
+  const device = Object.entries({ ...Object.fromEntries([...setOnce, ...set]), ...body.device }).filter(([field]) =>
+    keeps(field),
+  )
   return {
     outcome: 'ok',
     changes,

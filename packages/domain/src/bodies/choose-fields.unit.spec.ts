@@ -72,6 +72,17 @@ describe('which fields a project keeps (decisions.md, Identify: allow-list)', ()
     })
   })
 
+  it('drops a disabled device field from $deviceInfo and from trait operations alike', () => {
+    const body = { userAttributes: { $set: { $browser: 'Firefox' } }, $deviceInfo: { $app: 'shop', $sdkVersion: '1' } }
+    expect(choose({ disabledTraits: ['$app', '$browser'] }, body)).toEqual({
+      outcome: 'ok',
+      changes: [],
+      device: { $sdkVersion: '1' },
+      droppedTraits: ['$browser', '$app'],
+      filteredFields: [],
+    })
+  })
+
   it('takes __proto__ and constructor for ordinary custom slugs', () => {
     const body = JSON.parse('{"userAttributes":{"$set":{"__proto__":1,"constructor":2}}}')
     expect(choose({}, body)).toMatchObject({
