@@ -148,14 +148,18 @@ export const BatchAnswer = z.strictObject({
 const segmentTime = z.string().nullish()
 const segmentCommon = {
   userId: z
-    .union([z.string(), z.number()])
+    .union([z.string(), z.number().int()])
     .nullish()
-    .describe('Becomes userName. Without one, the message is ignored.'),
+    .describe(
+      'Becomes userName. A number beyond 9007199254740991 must be sent as text. Without one, the message is ignored.',
+    ),
   anonymousId: z.unknown().optional().describe('A message with nothing but this is accepted and ignored.'),
   messageId: z
     .unknown()
     .optional()
-    .describe('Any text or number. A message that comes again within 24 hours is recorded once.'),
+    .describe(
+      'Any text, or a whole number up to 9007199254740991. A message that comes again within 24 hours is recorded once.',
+    ),
   timestamp: segmentTime.describe('ISO 8601 with a time zone, corrected by sentAt against our clock. Default: now.'),
   originalTimestamp: z.unknown().optional().describe('The same, where RudderStack says it. Read without a timestamp.'),
   sentAt: segmentTime.describe("When the request was sent, by its caller's clock."),

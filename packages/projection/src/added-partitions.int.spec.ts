@@ -52,14 +52,18 @@ describe('partitions that were added to a topic', () => {
     await expect.poll(() => countVisits(db), soon).toBe(40)
   })
 
-  it('are read, and stay empty, where an operator has said so', async () => {
+  it('are read, with what another program has published there, where an operator has said so', async () => {
     const [log, { db }] = [await givenLog(), await givenVisitsDatabase()]
     await addPartitions(log.connection, log.topic, PARTITIONS + 2)
     await log.publish(givenEvents(20))
+    const foreign = { topic: log.topic, partition: PARTITIONS, key: 'ada', value: 'not JSON', headers: {} }
+    await log.publisher.publish(foreign, performance.now() + 30_000)
     const connection = { ...log.connection, partitions: { keys: PARTITIONS, inTopic: PARTITIONS + 2 } }
     const { runner } = await givenRunner({ ...log, connection }, db)
     await expect.poll(() => countVisits(db), soon).toBe(20)
     expect(runner.progress()).toHaveLength(PARTITIONS + 2)
+    const readLetters = () => db.$queryRaw(sql`SELECT partition FROM dead_letters`)
+    await expect.poll(readLetters, soon).toEqual([{ partition: PARTITIONS }])
     expect(await readHalted(db)).toEqual([])
   })
 })

@@ -77,6 +77,8 @@ describe('nextvisit', () => {
     [['apply'], "missing required argument 'file'"],
     [['forms', 'dry-run', DEMO], "required option '--from <when>' not specified"],
     [['forms', 'dry-run', DEMO, '--from', 'monday'], 'It must be a duration such as 90m or 7d, or like'],
+    [['export', '--from', '2026-02-31', '--out', '-'], 'There is no day 2026-02-31.'],
+    [['forms', 'dry-run', DEMO, '--from', '2026-02-31T09:30:00Z'], 'There is no day 2026-02-31.'],
     [['keys', 'create', '--kind', 'root', '--environment', 'P'], 'Allowed choices are admin, sdk'],
     [['topics', 'create', '--partitions', '0'], 'It must be a whole number, 1 or more.'],
     [['topics', 'create'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
@@ -134,8 +136,8 @@ describe('nextvisit', () => {
     expect(verbose.stderr).toContain('    at ')
   })
 
-  it('creates a key and its line for the workspace file', async () => {
-    const args = ['keys', 'create', '--kind', 'sdk', '--environment', 'T', '--name', 'web, second']
+  it.each(['web, second', 'null'])('creates the key %j and its line for the workspace file', async (name) => {
+    const args = ['keys', 'create', '--kind', 'sdk', '--environment', 'T', '--name', name]
     const { exitCode, stdout } = await nextvisit(args)
     expect(exitCode).toBe(0)
     const key = /nv_\S+/.exec(stdout)?.[0] ?? ''
@@ -145,9 +147,7 @@ describe('nextvisit', () => {
     const parsed = parseWorkspaceFile([...project, `        ${line}`].join('\n'), {})
     expect(parsed).toMatchObject({
       outcome: 'ok',
-      organizations: [
-        { projects: [{ keys: [{ name: 'web, second', kind: 'sdk', environment: 'T', sha256: hashApiKey(key) }] }] },
-      ],
+      organizations: [{ projects: [{ keys: [{ name, kind: 'sdk', environment: 'T', sha256: hashApiKey(key) }] }] }],
     })
   })
 

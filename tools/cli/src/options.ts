@@ -1,5 +1,6 @@
 import { SlugId } from '@nextvisit/contracts'
 import { InvalidArgumentError } from 'commander'
+import { z } from 'zod'
 
 export interface ProjectOption {
   readonly organization: string
@@ -33,6 +34,9 @@ const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$
 export function parseInstant(text: string): number {
   const instantMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instantMs)) throw new InvalidArgumentError('It must be like 2026-01-31 or 2026-01-31T09:30:00Z.')
+  const day = text.slice(0, 10)
+  // Date.parse takes 31 February as 3 March.
+  if (!z.iso.date().safeParse(day).success) throw new InvalidArgumentError(`There is no day ${day}.`)
   return instantMs
 }
 

@@ -47,6 +47,8 @@ export function parseSegmentMessage(
   if (notStorable) return notStorable
   if (IGNORED_TYPES.includes(type)) return { outcome: 'ignored', reason: 'type' }
   if (type !== 'identify' && type !== 'track') return reject(SEGMENT_RULES.messageType)
+  if (isInexact(memberOf(message, 'messageId'))) return reject(SEGMENT_RULES.messageIdNumber)
+  if (isInexact(memberOf(message, 'userId'))) return reject(SEGMENT_RULES.userIdNumber)
   const userName = userNameOfUserId(memberOf(message, 'userId'))
   if (userName === undefined) {
     if (memberOf(message, 'anonymousId') === undefined) return reject(SEGMENT_RULES.messageUser)
@@ -60,8 +62,13 @@ export function parseSegmentMessage(
 
 /** The userName that a `userId` is. Some libraries send numbers. An empty one is none. */
 export function userNameOfUserId(userId: unknown): unknown {
-  if (Number.isFinite(userId)) return String(userId)
+  if (Number.isSafeInteger(userId)) return String(userId)
   return userId === '' ? undefined : userId
+}
+
+/** A number that may not be the one that was sent: JSON.parse rounds, so two ids could become one. */
+function isInexact(id: unknown): boolean {
+  return typeof id === 'number' && !Number.isSafeInteger(id)
 }
 
 /** As JSON, without `sentAt`, which differs each time, and what a route may say in its place. `bytes`: of the whole message. */

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseIdentifyBody } from '../bodies/identify-body.ts'
 import { isJsonObject } from '../bodies/json-object.ts'
-import { parseSegmentMessage } from './segment-message.ts'
+import { parseSegmentMessage, userNameOfUserId } from './segment-message.ts'
 
 const receivedMs = Date.parse('2026-11-02T10:00:00Z')
 const read = (message: unknown, type: unknown = 'identify', sentAt?: string, allowed: readonly string[] = []) =>
@@ -118,6 +118,46 @@ const messageOf = (bytes: number) => {
   const frame = '{"userId":"ada","filling":""}'
   return { userId: 'ada', filling: 'x'.repeat(bytes - frame.length) }
 }
+
+const readText = (text: string, type: string) => read(JSON.parse(text), type)
+
+describe('an id that is a number', () => {
+  const inexact = [
+    '1193046900000000001',
+    '1193046900000000099',
+    '9007199254740992',
+    '-9007199254740992',
+    '0.1',
+    '1e400',
+  ]
+
+  it.each(['identify', 'track'])('is refused by name where it may not be the one that was sent: %s', (type) => {
+    for (const number of inexact)
+      for (const [member, others] of [
+        ['userId', '"anonymousId":"x"'],
+        ['messageId', '"userId":"ada"'],
+      ])
+        expect(readText(`{${others},"${member}":${number}}`, type)).toMatchObject({
+          outcome: 'rejected',
+          message: expect.stringMatching(`^${member} must be text.*as text$`),
+        })
+  })
+
+  it('is taken up to the largest whole number that is exact', () => {
+    for (const id of ['9007199254740991', '-9007199254740991', '0'])
+      expect(readText(`{"userId":${id},"messageId":${id}}`, 'identify')).toMatchObject({ identify: { userName: id } })
+  })
+
+  it('names nobody where it was refused', () => {
+    expect(userNameOfUserId(JSON.parse('1193046900000000001'))).not.toBeTypeOf('string')
+  })
+
+  it('does not matter where nothing reads it', () => {
+    expect(readText('{"userId":1e19,"messageId":1e19}', 'page').outcome).toBe('ignored')
+    expect(readText('{"anonymousId":1e19}', 'track').outcome).toBe('ignored')
+    expect(readText('{"userId":"ada","anonymousId":1e19}', 'track').outcome).toBe('track')
+  })
+})
 
 describe('a message that is too large', () => {
   it.each(['identify', 'track', 'page'])('is refused before anything in it is read: %s', (type) => {

@@ -3,6 +3,12 @@ import { nameRules } from '../bodies/name-rules.ts'
 /** Segment's own limits (decisions.md, Segment's API). */
 export const SEGMENT_LIMITS = { batchMessages: 2_500, messageBytes: 32_768 } as const
 
+/** Beyond the largest whole number that is exact, JSON.parse makes one number of several. */
+const idNumber = (member: string) => ({
+  message: `${member} must be text, or a whole number of at most ${Number.MAX_SAFE_INTEGER}: send any other number as text`,
+  when: `A fraction, or a number that is too large, as ${member}`,
+})
+
 const { batchMessages, messageBytes } = SEGMENT_LIMITS
 
 /** What a message must be before it becomes the body of a single route. */
@@ -21,5 +27,7 @@ export const SEGMENT_RULES = nameRules({
     message: 'type must be identify, track, page, screen, group or alias',
     when: 'A message of another type',
   },
+  messageIdNumber: idNumber('messageId'),
+  userIdNumber: idNumber('userId'),
   messageUser: { message: 'userId or anonymousId must be given', when: 'A message without a user' },
 })

@@ -116,9 +116,6 @@ function nameOf({ organization, project }: ProjectOption): string {
 /** `7d` means 7 days before now. */
 function parsePast(text: string): number {
   if (Duration.safeParse(text).success) return Date.now() - durationMs(text)
-  try {
-    return parseInstant(text)
-  } catch {
-    throw new InvalidArgumentError('It must be a duration such as 90m or 7d, or like 2026-01-31T09:30:00Z.')
-  }
+  if (/^\d{4}-/.test(text)) return parseInstant(text)
+  throw new InvalidArgumentError('It must be a duration such as 90m or 7d, or like 2026-01-31T09:30:00Z.')
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
@@ -12,7 +13,7 @@ import { fileError } from '../file-error.ts'
 import { createAwaitRoom } from '../import/consumer-lag.ts'
 import { createKnownUsers } from '../import/known-users.ts'
 import { lockFile } from '../import/lock-file.ts'
-import { readFirstRejects } from '../import/rejects.ts'
+import { rejectsFileOf } from '../import/rejects.ts'
 import { type ImportCounts, runImport } from '../import/run-import.ts'
 import { parseProject, type ProjectOption } from '../options.ts'
 import { complain, print } from '../output.ts'
@@ -21,7 +22,6 @@ import { count, createProgress } from '../progress.ts'
 /** Consumers fold about this many records in a fraction of a second, so live answers hardly wait longer. */
 const DEFAULT_MAX_LAG = 1_000
 const REQUEST_TIMEOUT_MS = 5_000
-const REJECTS_SHOWN = 5
 
 interface ImportFlags {
   readonly project: ProjectOption
@@ -47,9 +47,10 @@ The user of a track line must be identified by an earlier line, or must exist al
 lines with the same "id" are one. Equal lines of different files are also one: if you split a history into several files, give
 each line its own "id".
 
-Refused lines are written to FILE.rejects.ndjson, each with its number and what is wrong (the first five are also shown). Fix them and import them as
-a new file. FILE.import-state.json contains the progress: after a crash run the same command again, and it continues;
-nothing is imported twice. FILE.import-lock prevents a second run of the same file. If lines were appended, another run imports them.
+Refused lines are written to FILE.rejects.ndjson, each with its number and what is wrong (the first five of this run are also shown). Fix them and
+import them as a new file. A dry run writes to FILE.dry-run.rejects.ndjson, and leaves the files of an import as they are.
+FILE.import-state.json contains the progress: after a crash run the same command again, and it continues; nothing is imported twice.
+FILE.import-lock prevents a second run of the same file. If lines were appended, another run imports them.
 Exits with 0 if done, 1 if lines were rejected or the import failed, 2 if the arguments are wrong.
 
 Example:
@@ -77,8 +78,6 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
     const partitions = await readPartitionCount(connection, TOPICS.userEvents, USER_PROJECTOR_GROUP)
     const counts = await runImport({
       file,
-      stateFile: `${file}.import-state.json`,
-      rejectsFile: rejectsOf(file),
       policy,
       users: createKnownUsers(project, projector, admin),
       log: { connection, publisher, partitions },
@@ -88,7 +87,7 @@ async function importFile(file: string, { project, maxLag, dryRun = false }: Imp
       onProgress: progress.report,
     })
     progress.end()
-    await printCounts(counts, file, dryRun)
+    printCounts(counts, file, dryRun)
   } finally {
     progress.end()
     await Promise.allSettled([
@@ -108,24 +107,21 @@ async function requireReadable(file: string): Promise<void> {
   if ((await stat(file)).isDirectory()) throw fileError(file, 'read', 'EISDIR')
 }
 
-async function printCounts(
-  { read, published, alreadyThere, rejected }: ImportCounts,
+function printCounts(
+  { read, published, alreadyThere, rejected, examples }: ImportCounts,
   file: string,
   isDryRun: boolean,
-): Promise<void> {
+): void {
   const done = isDryRun ? 'to publish' : 'published'
   print(
     `${count(read)} read, ${count(published)} ${done}, ${count(alreadyThere)} already there, ${count(rejected)} rejected`,
   )
   if (rejected === 0) return
-  for (const { line, error } of await readFirstRejects(rejectsOf(file), REJECTS_SHOWN))
-    complain(`line ${line}: ${error}`)
-  complain(`${rejectsOf(file)} says what is wrong with each rejected line.`)
+  for (const { line, error } of examples) complain(`line ${line}: ${error}`)
+  const rejectsFile = rejectsFileOf(file, isDryRun)
+  // The rejects of an earlier run may be repaired, and their file removed.
+  if (existsSync(rejectsFile)) complain(`${rejectsFile} says what is wrong with each rejected line.`)
   process.exitCode = EXIT.failed
-}
-
-function rejectsOf(file: string): string {
-  return `${file}.rejects.ndjson`
 }
 
 async function readPolicy(connection: LogConnection, { organization, project }: ProjectOption): Promise<ImportPolicy> {

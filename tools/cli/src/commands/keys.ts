@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Environment, KeyKind } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { Command, Option } from 'commander'
+import { parse } from 'yaml'
 import { print, styled } from '../output.ts'
 
 interface KeyOptions {
@@ -41,7 +42,8 @@ function createKey({ kind, environment, name }: KeyOptions): void {
   const sha256 = hashApiKey(key)
   const called = name ?? `${kind}-${sha256.slice(0, 6)}`
   // JSON strings are valid in a YAML flow mapping, so any name can be written.
-  const shownName = /^[a-z][\w-]*$/i.test(called) ? called : JSON.stringify(called)
+  const isPlain = /^[a-z][\w-]*$/i.test(called) && parse(called) === called // not null, true or false
+  const shownName = isPlain ? called : JSON.stringify(called)
   print('The key; it is shown only now and stored nowhere:\n')
   print(`  ${styled('bold', key)}\n`)
   print("To enable it, put this line below the project's keys: in the workspace file, and apply the file:\n")

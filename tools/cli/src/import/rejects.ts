@@ -1,33 +1,23 @@
 import { rm, stat } from 'node:fs/promises'
-import { MAX_LINE_BYTES } from '@nextvisit/domain'
 import { misspeltMembers } from './misspelt-members.ts'
 import { writeDurably } from './write-durably.ts'
-import { type Line, openLines } from './read-lines.ts'
+import type { Line } from './read-lines.ts'
 
 export interface Reject {
   readonly line: number
+  /** Also names members that are probably misspelt. */
   readonly error: string
+  readonly original: string
 }
 
-/** A byte of the line needs at most six as a JSON escape. The rest is for the error text. */
-const LONGEST_REJECT_BYTES = 8 * MAX_LINE_BYTES
-
-/** A line of the file of rejects: the error, and members that are probably misspelt. */
-export function rejectLine({ number, bytes }: Line, reason: string): string {
+export function rejectOf({ number, bytes }: Line, reason: string): Reject {
   const error = [reason, ...misspeltMembers(bytes)].join('; ')
-  return `${JSON.stringify({ line: number, error, original: bytes.toString('utf8') })}\n`
+  return { line: number, error, original: bytes.toString('utf8') }
 }
 
-/** Reads the first entries of a file of rejects, without reading the whole file. */
-export async function readFirstRejects(file: string, count: number): Promise<readonly Reject[]> {
-  const found: Reject[] = []
-  const { lines } = await openLines(file, LONGEST_REJECT_BYTES)
-  for await (const { bytes } of lines()) {
-    const { line, error } = JSON.parse(bytes.toString('utf8')) as Reject
-    found.push({ line, error })
-    if (found.length === count) break
-  }
-  return found
+/** The file of rejects of an import. A dry run has its own: the import may have died, and continue later. */
+export function rejectsFileOf(file: string, isDryRun: boolean): string {
+  return isDryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`
 }
 
 /**

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readFirstRejects, rejectLine, writeRejects } from './rejects.ts'
+import { rejectOf, writeRejects } from './rejects.ts'
 
 let folder: string
 let file: string
@@ -31,18 +31,14 @@ describe('the file of rejects', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('returns the first entries with their errors and misspelt members', async () => {
-    const lines = [
-      rejectLine({ number: 2, bytes: Buffer.from('{"usrName":"ada"}') }, 'userName is missing'),
-      rejectLine({ number: 7, bytes: Buffer.from('{"é\u2028') }, 'The line is not JSON'),
-      rejectLine({ number: 9, bytes: Buffer.from('{}') }, 'type must be "identify" or "track"'),
-    ]
-    await writeRejects(file, lines.join(''), 0)
-    expect(await readFirstRejects(file, 2)).toEqual([
-      { line: 2, error: 'userName is missing; unknown member "usrName": did you mean userName?' },
-      { line: 7, error: 'The line is not JSON' },
-    ])
-    expect(await readFirstRejects(file, 5)).toHaveLength(3)
+  it('names misspelt members, and keeps the line as it was', () => {
+    expect(rejectOf({ number: 2, bytes: Buffer.from('{"usrName":"ada"}') }, 'userName is missing')).toEqual({
+      line: 2,
+      error: 'userName is missing; unknown member "usrName": did you mean userName?',
+      original: '{"usrName":"ada"}',
+    })
+    const notJson = rejectOf({ number: 7, bytes: Buffer.from('{"é\u2028') }, 'The line is not JSON')
+    expect(notJson).toEqual({ line: 7, error: 'The line is not JSON', original: '{"é\u2028' })
   })
 
   it('starts over if it was removed', async () => {

@@ -8,27 +8,26 @@ import { createJudge, type JudgedLine } from './judge-line.ts'
 import type { KnownUsers } from './known-users.ts'
 import { CHUNK_BYTES, CHUNK_RECORDS, type ImportLog, publishFacts } from './publish-facts.ts'
 import { openLines } from './read-lines.ts'
-import { rejectLine, writeRejects } from './rejects.ts'
+import { type Reject, rejectOf, rejectsFileOf, writeRejects } from './rejects.ts'
 
 /** The maximum size that a record adds to its line: ids, verdicts, headers. */
 const RECORD_OVERHEAD_BYTES = 1_000
+const EXAMPLES = 5
 
 export interface ImportOptions {
   readonly file: string
-  readonly stateFile: string
-  readonly rejectsFile: string
   readonly policy: ImportPolicy
   readonly users: KnownUsers
   readonly log: ImportLog
   /** The log's end by partition, before this import publishes. */
   readonly ends: ReadonlyMap<number, bigint>
   readonly awaitRoom: AwaitRoom
-  /** Publishes nothing and keeps no state. */
+  /** Publishes nothing, keeps no state, and writes rejects to a file of its own. */
   readonly isDryRun: boolean
   readonly onProgress: (share: number, read: number) => void
 }
 
-/** `read` is the sum of the others. */
+/** `read` is the sum of the others. `read` and `rejected` include earlier runs. */
 export interface ImportCounts {
   readonly read: number
   /** Published by this run. */
@@ -36,6 +35,8 @@ export interface ImportCounts {
   /** Published by an earlier run, or an earlier line has the same id. */
   readonly alreadyThere: number
   readonly rejected: number
+  /** The first rejects of this run. */
+  readonly examples: readonly Reject[]
 }
 
 /**
@@ -44,10 +45,10 @@ export interface ImportCounts {
  */
 export async function runImport(options: ImportOptions): Promise<ImportCounts> {
   const { file, policy, users, log, isDryRun, onProgress } = options
-  const before = isDryRun ? undefined : await readState(options.stateFile)
+  const before = isDryRun ? undefined : await readState(stateFileOf(file))
   if (before) requireSameProject(before, options)
   let state = before ?? newState(options)
-  if (!before) await keep(options, state, '')
+  if (!before) await keep(options, state, [])
   const positions = new Map(Object.entries(state.positions).map(([partition, at]) => [Number(partition), BigInt(at)]))
   const there = before ? await readImportedIds(log.connection, positions) : new Set<string>()
 
@@ -55,6 +56,7 @@ export async function runImport(options: ImportOptions): Promise<ImportCounts> {
   const judge = createJudge(policy, users)
   const hash = createHash('sha256')
   let published = 0
+  const examples: Reject[] = []
   let chunk: JudgedLine[] = []
   let chunkBytes = 0
 
@@ -65,6 +67,7 @@ export async function runImport(options: ImportOptions): Promise<ImportCounts> {
       await publishFacts(facts, positions, log)
     }
     published += facts.length
+    examples.push(...rejects.slice(0, EXAMPLES - examples.length))
     state = {
       ...state,
       lastLine: chunk.at(-1)?.line.number ?? state.lastLine,
@@ -74,7 +77,7 @@ export async function runImport(options: ImportOptions): Promise<ImportCounts> {
       rejected: state.rejected + rejects.length,
       positions: Object.fromEntries([...positions].map(([partition, at]) => [String(partition), String(at)])),
     }
-    state = await keep(options, state, rejects.join(''))
+    state = await keep(options, state, rejects)
     chunk = []
     chunkBytes = 0
   }
@@ -95,13 +98,13 @@ export async function runImport(options: ImportOptions): Promise<ImportCounts> {
   }
   if (!isSame) throw notTheFile(options)
   if (chunk.length > 0) await settle()
-  return { read: state.read, published, alreadyThere: state.inLog - published, rejected: state.rejected }
+  return { read: state.read, published, alreadyThere: state.inLog - published, rejected: state.rejected, examples }
 }
 
 interface SortedOut {
   readonly facts: readonly Extract<JudgedLine, { outcome: 'record' }>['fact'][]
   readonly alreadyThere: number
-  readonly rejects: readonly string[]
+  readonly rejects: readonly Reject[]
 }
 
 async function sortOut(
@@ -112,12 +115,12 @@ async function sortOut(
   const asked = chunk.flatMap((judged) => (judged.outcome === 'record' && judged.isOfUnknown ? judged.fact.userId : []))
   const found = await users.lookUp(asked)
   const facts: SortedOut['facts'][number][] = []
-  const rejects: string[] = []
+  const rejects: Reject[] = []
   let alreadyThere = 0
   for (const judged of chunk) {
-    if (judged.outcome === 'rejected') rejects.push(rejectLine(judged.line, judged.message))
+    if (judged.outcome === 'rejected') rejects.push(rejectOf(judged.line, judged.message))
     else if (judged.outcome === 'repeat' || there.has(judged.fact.id)) alreadyThere += 1
-    else if (judged.isOfUnknown && !found.has(judged.fact.userId)) rejects.push(rejectLine(judged.line, USER_NOT_FOUND))
+    else if (judged.isOfUnknown && !found.has(judged.fact.userId)) rejects.push(rejectOf(judged.line, USER_NOT_FOUND))
     else facts.push(judged.fact)
   }
   return { facts, alreadyThere, rejects }
@@ -141,27 +144,33 @@ function newState({ policy: { organization, project }, ends }: ImportOptions): I
 
 /** Writes rejects before the state: the next run overwrites rejects that the state does not include. */
 async function keep(
-  { stateFile, rejectsFile, isDryRun }: ImportOptions,
+  { file, isDryRun }: ImportOptions,
   state: ImportState,
-  rejects: string,
+  rejects: readonly Reject[],
 ): Promise<ImportState> {
-  const kept = { ...state, rejectsBytes: await writeRejects(rejectsFile, rejects, state.rejectsBytes) }
-  if (!isDryRun) await writeState(stateFile, kept)
+  const text = rejects.map((reject) => `${JSON.stringify(reject)}\n`).join('')
+  const rejectsBytes = await writeRejects(rejectsFileOf(file, isDryRun), text, state.rejectsBytes)
+  const kept = { ...state, rejectsBytes }
+  if (!isDryRun) await writeState(stateFileOf(file), kept)
   return kept
 }
 
-function requireSameProject({ project }: ImportState, { policy, file, stateFile }: ImportOptions): void {
+function stateFileOf(file: string): string {
+  return `${file}.import-state.json`
+}
+
+function requireSameProject({ project }: ImportState, { policy, file }: ImportOptions): void {
   if (project === `${policy.organization}/${policy.project}`) return
   throw new CliError(
-    `According to ${stateFile}, ${file} was imported into ${project}. Remove the state file to import it again.`,
+    `According to ${stateFileOf(file)}, ${file} was imported into ${project}. Remove the state file to import it again.`,
     EXIT.usage,
   )
 }
 
-function notTheFile({ file, stateFile }: ImportOptions): CliError {
+function notTheFile({ file }: ImportOptions): CliError {
   return new CliError(
     `${file} is not the file whose import was started: its first lines differ. Restore that file to continue, or remove ` +
-      `${stateFile} to start over; lines that are already in the log have no effect.`,
+      `${stateFileOf(file)} to start over; lines that are already in the log have no effect.`,
     EXIT.usage,
   )
 }
