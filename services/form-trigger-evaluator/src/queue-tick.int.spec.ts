@@ -20,15 +20,14 @@ beforeEach(async () => void (await given.prisma.$executeRaw(sql`DELETE FROM queu
 /** The catalog of one shop with this form; a change tells of an organization. */
 function givenCatalog() {
   const listeners: ((organization: string) => void)[] = []
-  const shopWith = (form: Partial<Form>) => contextOf([form]).catalog
-  let held = shopWith(nps)
+  let held = contextOf([nps]).catalog
   const catalog: CatalogView = {
     ...held,
     project: (organization, project) => held.project(organization, project),
     onChange: (listener) => void listeners.push(listener),
   }
   const change = (organization: string, form: Partial<Form> = nps) => {
-    held = shopWith(form)
+    held = contextOf([form]).catalog
     for (const listener of listeners) listener(organization)
   }
   return { catalog, change }

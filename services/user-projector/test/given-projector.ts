@@ -69,11 +69,11 @@ export async function givenProjector(databaseUrl: string, { maxConnections }: { 
 
   /** A tick if one is due, as the core does it; answers whether one was, and whether it wrote something. */
   async function tickOnce(turn: Turn, instant: string) {
-    if (!(await isDue(turn, instant))) return { isDue: false, hasWritten: false }
+    if (!(await isDue(turn, instant))) return { wasDue: false, hasWritten: false }
     const fold = await openFold(turn)
     const before = fold.checkpoint()
     await fold.tick(new Date(instant))
-    return { isDue: true, hasWritten: fold.checkpoint().version > before.version }
+    return { wasDue: true, hasWritten: fold.checkpoint().version > before.version }
   }
 
   return {
@@ -87,8 +87,8 @@ export async function givenProjector(databaseUrl: string, { maxConnections }: { 
     /** Ticks until none is due; answers how many of them wrote something. */
     settle: async (turn: Turn, instant: string): Promise<number> => {
       for (let ticks = 0; ; ) {
-        const { isDue, hasWritten } = await tickOnce(turn, instant)
-        if (!isDue) return ticks
+        const { wasDue, hasWritten } = await tickOnce(turn, instant)
+        if (!wasDue) return ticks
         if (hasWritten) ticks += 1
       }
     },
