@@ -104,6 +104,14 @@ describe('the last decision', () => {
     ])
   })
 
+  it('says the threshold of a sample exactly: 0.07 percent are 7 of 10,000', async () => {
+    const story = { form: { sample: 0.07 }, records: [track(0)] }
+    const decided = { minutes: 0, outcome: 'sampled-out', by: 'sample' } as const
+    expect(await differences(story, { ...decided, compared: { sample: { bucket: 8_313, threshold: 7 } } })).toEqual([])
+    const inFloats = { sample: { bucket: 8_313, threshold: 0.07 * 100 } }
+    expect(await differences(story, { ...decided, compared: inFloats })).toEqual(otherGate('sample'))
+  })
+
   it('says which property was not as its trigger asks', async () => {
     const leaf = { property: 'cart.total', atLeast: 100 }
     const trigger = { event: 'Searched', where: { not: { not: leaf } } }

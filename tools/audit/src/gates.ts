@@ -42,7 +42,7 @@ const GATES = {
     return { reason: holds ? undefined : 'not-in-audience', compared }
   },
   sample: ({ form: { id, sample }, userId }) => {
-    const [bucket, threshold] = [sample >= 100 ? null : bucketOf(id, userId), sample * 100]
+    const [bucket, threshold] = [sample >= 100 ? null : bucketOf(id, userId), thresholdOf(sample)]
     return { reason: (bucket ?? -1) < threshold ? undefined : 'sampled-out', compared: { bucket, threshold } }
   },
   repeat: ({ form: { id, times, everyMs, repeat: rule }, now }, { shown, open }) => {
@@ -109,6 +109,12 @@ function lastShownOf({ shown, offered }: QueueThen) {
 
 function isWithin(ms: number, instant: string | null, now: number): boolean {
   return instant !== null && now - Date.parse(instant) < ms
+}
+
+/** Of the decimal as it is written: 0.07 is 7, where 0.07 × 100 is a little more. */
+function thresholdOf(sample: number): number {
+  const [decimal, power = 0] = `${sample}`.split('e')
+  return Number(`${decimal}e${2 + Number(power)}`)
 }
 
 function bucketOf(formId: string, userId: string): number {

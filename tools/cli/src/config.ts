@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import type { LogConnection } from '@nextvisit/log'
-import { type Environment, kafkaConfig, readConfig } from '@nextvisit/service-kit'
+import { ConfigError, type Environment, kafkaConfig, readConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { z } from 'zod'
 import { CliError, EXIT } from './errors.ts'
@@ -27,25 +27,67 @@ const ConnectionFile = z.object({
   environment: z.record(z.string(), z.string()).default({}),
 })
 
-/** The environment; what it leaves open is taken from the local stack's `connection.json`, where there is one. */
+/** Each says where a part of some system is. */
+const ADDRESSES = [
+  'KAFKA_BROKERS',
+  'DATABASE_URL',
+  'REDIS_URL',
+  ...consumers.flatMap(({ databaseVariable, addressesVariable }) => [databaseVariable, addressesVariable]),
+]
+
+/**
+ * The environment, completed from the local stack's `connection.json` where there is one. If the environment names an
+ * address that is not the stack's, it is about another system, and nothing of the stack is taken.
+ */
 export function readEnvironment(): Environment {
-  const given = Object.entries(process.env).filter(([, value]) => value !== undefined && value !== '')
-  return { ...localStack(), ...Object.fromEntries(given) }
+  const given = Object.fromEntries(
+    Object.entries(process.env).filter(([, value]) => value !== undefined && value !== ''),
+  )
+  return otherAddress(given) === undefined ? { ...localStack(given), ...given } : given
 }
 
-function localStack(): Environment {
-  const file = path.join(process.env['NEXTVISIT_DATA'] || path.join(CHECKOUT, '.nextvisit'), 'connection.json')
+/** The variable because of which the local stack that runs here is left out; undefined if it is not, or there is none. */
+function otherAddress(env: Environment): string | undefined {
+  const stack = localStack(env)
+  return stack && ADDRESSES.find((name) => env[name] !== undefined && env[name] !== stack[name])
+}
+
+/** Begins the message about a missing variable. */
+export function notSet(name: string, env: Environment): string {
+  return leftOut(env, `${name} is not set. `) ?? `${name} is not set and no local stack runs here.`
+}
+
+/** That the local stack is left out, and why, after `before`; undefined if it is not left out. */
+export function leftOut(env: Environment, before = ''): string | undefined {
+  const other = otherAddress(env)
+  return other && `${before}The local stack that runs here is left out, because ${other} is set to another address.`
+}
+
+/** As `readConfig`. The error also says so if the local stack is left out. */
+export function readSettings<Config>(schema: z.ZodType<Config>, env: Environment): Config {
+  try {
+    return readConfig(schema, env)
+  } catch (error) {
+    const hint = leftOut(env)
+    if (!(error instanceof ConfigError) || hint === undefined) throw error
+    throw new ConfigError(`${error.message}\n${hint}`)
+  }
+}
+
+/** How to reach the local stack, by variable; undefined if none runs here. */
+export function localStack(env: Environment = process.env): Environment | undefined {
+  const file = path.join(env['NEXTVISIT_DATA'] || path.join(CHECKOUT, '.nextvisit'), 'connection.json')
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch {
-    return {}
+    return undefined
   }
   const parsed = ConnectionFile.safeParse(parseJson(text))
   if (!parsed.success) throw new CliError(`${file} cannot be read; start the local stack again, or remove it.`)
   const { pid, kafkaBrokers, databaseUrls, adminDatabaseUrl, redisUrl, serviceUrls, internalToken } = parsed.data
   const { secretKey, environment } = parsed.data
-  if (pid !== undefined && !isRunning(pid)) return {}
+  if (pid !== undefined && !isRunning(pid)) return undefined
   const urls = new Map(Object.entries(databaseUrls))
   const ownUrls = consumers.map(({ name, databaseVariable }) => [databaseVariable, urls.get(name)])
   const named = {
@@ -66,9 +108,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-const NO_STACK =
-  'KAFKA_BROKERS is not set and no local stack runs here. Set it to host:port, or start one with npx -y pnpm start.'
-
 /** Whether neither the environment nor a local stack says where the log is. */
 export function knowsNoLog(env: Environment): boolean {
   return env['KAFKA_BROKERS'] === undefined
@@ -76,7 +115,9 @@ export function knowsNoLog(env: Environment): boolean {
 
 /** Throws what to do where the environment does not say where the log is. */
 export function requireLog(env: Environment): void {
-  if (knowsNoLog(env)) throw new CliError(NO_STACK, EXIT.usage)
+  if (!knowsNoLog(env)) return
+  const message = `${notSet('KAFKA_BROKERS', env)} Set it to host:port, or start a local stack with npx -y pnpm start.`
+  throw new CliError(message, EXIT.usage)
 }
 
 /** How to reach the log. Throws what to do where the environment does not say. */

@@ -2,6 +2,7 @@ import type { Consumer } from '@nextvisit/consumer'
 import type { Environment } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { Client } from 'pg'
+import { notSet } from './config.ts'
 import { CliError, EXIT } from './errors.ts'
 
 const CONNECT_WITHIN_MS = 3_000
@@ -70,7 +71,7 @@ export async function inConsumerDatabase<Answer>(
 export function consumerUrl(env: Environment, { databaseVariable }: Consumer): string {
   const url = env[databaseVariable] ?? env['DATABASE_URL']
   if (url !== undefined) return url
-  throw new CliError(`${databaseVariable} is not set, nor is DATABASE_URL.`, EXIT.usage)
+  throw new CliError(`${notSet(databaseVariable, env)} DATABASE_URL will do.`, EXIT.usage)
 }
 
 /** Throws what to set if the environment says of no consumer where its database is. */
@@ -78,8 +79,8 @@ export function requireSomeConsumer(env: Environment): void {
   const names = ['DATABASE_URL', ...consumers.map(({ databaseVariable }) => databaseVariable)]
   if (names.some((name) => env[name] !== undefined)) return
   throw new CliError(
-    "DATABASE_URL is not set and no local stack runs here. Set it, or a consumer's own such as METERING_DATABASE_URL, " +
-      'or start a stack with npx -y pnpm start.',
+    `${notSet('DATABASE_URL', env)} Set it, or a consumer's own such as METERING_DATABASE_URL, ` +
+      'or start a local stack with npx -y pnpm start.',
     EXIT.usage,
   )
 }

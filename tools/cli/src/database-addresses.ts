@@ -1,6 +1,7 @@
 import type { Consumer } from '@nextvisit/consumer'
 import { asRole, rolePassword } from '@nextvisit/database'
 import type { Environment } from '@nextvisit/service-kit'
+import { notSet } from './config.ts'
 import { CliError, EXIT } from './errors.ts'
 
 export interface Addresses {
@@ -15,11 +16,11 @@ export function addressesOf({ role, databaseVariable }: Consumer, env: Environme
   const admin = addressIn(env, 'DATABASE_URL')
   const own = addressIn(env, databaseVariable)
   if (own?.username === role && own.password !== '') {
-    if (!admin) throw missing('DATABASE_URL')
+    if (!admin) throw missing('DATABASE_URL', env)
     return { adminUrl: asRole(own, admin.username, admin.password), ownUrl: own.href }
   }
   const base = own ?? admin
-  if (!base) throw missing('DATABASE_URL')
+  if (!base) throw missing('DATABASE_URL', env)
   const password = rolePassword(decodeURIComponent(base.password), role)
   return { adminUrl: base.href, ownUrl: asRole(base, role, password) }
 }
@@ -33,9 +34,9 @@ function addressIn(env: Environment, name: string): URL | undefined {
   return new URL(text)
 }
 
-function missing(name: string): CliError {
+function missing(name: string, env: Environment): CliError {
   return new CliError(
-    `${name} is not set. Set it to the address of a role that may make schemas and roles.`,
+    `${notSet(name, env)} Set it to the address of a role that may make schemas and roles.`,
     EXIT.usage,
   )
 }

@@ -84,7 +84,7 @@ describe('nextvisit', () => {
     [['topics', 'create'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
     [['audit'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
     [['audit', '--users-a-pass', '0'], 'It must be a whole number from 1 on.'],
-    [['migrate'], 'DATABASE_URL is not set.'],
+    [['migrate'], 'DATABASE_URL is not set and no local stack runs here. Set it to'],
     [
       ['import', '/nowhere/h.ndjson', '--project', 'acme/shop'],
       '/nowhere/h.ndjson cannot be read (ENOENT): there is no',

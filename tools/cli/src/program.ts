@@ -94,7 +94,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   process.stdout.on('error', onOutputFailed)
   const program = new Command('nextvisit')
     .helpCommand('help [command]', 'Show help for a command.')
-    .description('Configures and monitors Nextvisit. It finds a local stack without configuration.')
+    .description('Configures and monitors Nextvisit: a local stack, or what the environment names.')
     .option('--verbose', 'show where an error came from')
     .addHelpText(
       'after',

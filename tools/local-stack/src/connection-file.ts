@@ -19,7 +19,7 @@ export interface RunningConnection extends Connection {
   readonly serviceUrls: ReadonlyMap<string, string>
 }
 
-/** For `nextvisit` commands, which read it if the environment does not say where the parts are (tools/cli, config.ts). */
+/** For `nextvisit` commands, which read it unless the environment names another system (tools/cli, config.ts). */
 export async function writeConnectionFile(
   folder: string,
   connection: RunningConnection,

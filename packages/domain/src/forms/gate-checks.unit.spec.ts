@@ -22,6 +22,7 @@ function outcomesOf(form: FormInput, user: UserInput = {}, formCooldown = '0s') 
   return decision?.gates ?? []
 }
 const gatesOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given).map(({ gate }) => gate)
+const thresholdOf = (sample: number) => outcomesOf({ sample })[2]?.compared
 const lastOf = (...given: Parameters<typeof outcomesOf>) => outcomesOf(...given).at(-1)
 
 describe('what each gate compared (forms.md, Gates)', () => {
@@ -60,6 +61,15 @@ describe('what each gate compared (forms.md, Gates)', () => {
       passed: true,
       compared: { bucket: null, threshold: 10_000 },
     })
+  })
+
+  it('sample: exactly a hundred times the percentage, as the workspace file writes it', () => {
+    for (let hundredths = 0; hundredths <= 10_000; hundredths += 7) {
+      const sample = Number(`${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, '0')}`)
+      expect(thresholdOf(sample), `${sample}`).toMatchObject({ threshold: hundredths })
+    }
+    const finer = [33.333, 0.0007, 1e-7, 99.999999].map(thresholdOf)
+    expect(finer).toMatchObject([3333.3, 0.07, 1e-5, 9999.9999].map((threshold) => ({ threshold })))
   })
 
   it('repeat: the rule as the workspace file has it, how often it was queued and when last shown', () => {

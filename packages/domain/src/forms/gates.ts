@@ -107,7 +107,7 @@ function audience({ audience: condition = EVERYBODY }: Form): Gate {
 
 /** Sticky for each form and user: a form never draws again. Where nobody is left out, nothing is drawn. */
 function sample({ id, sample: percent }: Form): Gate {
-  const threshold = percent * 100
+  const threshold = timesHundred(percent)
   return {
     reason: 'sampled-out',
     asks: [],
@@ -116,6 +116,12 @@ function sample({ id, sample: percent }: Form): Gate {
       return { gate: 'sample', passed: bucket === null || bucket < threshold, compared: { bucket, threshold } }
     },
   }
+}
+
+/** Exact: in floating point 0.07 times 100 is more than 7. The workspace file's decimal point moves by two places. */
+function timesHundred(percent: number): number {
+  const [digits, exponent = '0'] = String(percent).split('e')
+  return Number(`${digits}e${Number(exponent) + 2}`)
 }
 
 function bucketOf(formId: string, userId: string): number {

@@ -1,6 +1,7 @@
 import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
-import { readEnvironment, requireLog } from '../config.ts'
+import { localStack } from '../config.ts'
+import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
 
 const NAMES = [
@@ -21,10 +22,11 @@ export function envCommand(): Command {
 }
 
 function printEnvironment(): void {
-  const env = readEnvironment()
-  requireLog(env)
+  // Also where the environment holds the addresses of another system, or of a former start.
+  const stack = localStack()
+  if (!stack) throw new CliError('No local stack runs here. Start one with npx -y pnpm start.', EXIT.usage)
   for (const name of NAMES) {
-    const value = env[name]
+    const value = stack[name]
     if (value !== undefined) print(`export ${name}='${value.replaceAll("'", `'\\''`)}'`)
   }
 }

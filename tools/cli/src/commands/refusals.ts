@@ -3,9 +3,9 @@ import { readCatalog } from '@nextvisit/catalog'
 import { type KeptRefusal, type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import { createRefusalStore, type ReadRefusals } from '@nextvisit/refusals'
-import { createLogger, createRedis, type Environment, readConfig, redisConfig } from '@nextvisit/service-kit'
+import { createLogger, createRedis, type Environment, redisConfig } from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
-import { knowsNoLog, logConnection, readEnvironment } from '../config.ts'
+import { knowsNoLog, logConnection, readEnvironment, readSettings } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { findProject } from '../find-project.ts'
 import { parseProjectName, type ProjectName } from '../options.ts'
@@ -68,7 +68,7 @@ export async function refusals(flags: RefusalsFlags, topic: string = TOPICS.cata
   const rejection = flags.user === undefined ? undefined : checkUserName(flags.user)
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
   const env = readEnvironment()
-  const { redisUrl: url } = readConfig(redisConfig, env)
+  const { redisUrl: url } = readSettings(redisConfig, env)
   const place = await placeOf(flags.project, env, topic)
   const logger = createLogger('nextvisit-cli', 'silent')
   const redis = createRedis({ url, name: 'nextvisit-cli', logger, commandTimeoutMs: ANSWER_WITHIN_MS })

@@ -106,6 +106,18 @@ describe('its file', () => {
     expect((await readdir(folder)).filter((entry) => entry.endsWith('.part'))).toEqual([])
   })
 
+  it('is whole where two exports write it at the same time: the one that ends last wins', async () => {
+    const file = path.join(folder, 'twice.ndjson')
+    const [first, second] = [await openOutput(file), await openOutput(file)]
+    await second.write('{"second":0}\n')
+    await first.write('{"first":0}\n{"first":1}\n')
+    await first.complete()
+    expect(await readFile(file, 'utf8')).toBe('{"first":0}\n{"first":1}\n')
+    await second.write('{"second":1}\n')
+    await second.complete()
+    expect(await readFile(file, 'utf8')).toBe('{"second":0}\n{"second":1}\n')
+  })
+
   it('leaves no file if it is discarded, and fails if it cannot be written', async () => {
     const output = await openOutput(path.join(folder, 'given-up.ndjson'))
     await output.write('{}\n')

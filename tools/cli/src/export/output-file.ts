@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream, fstatSync } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
@@ -51,11 +52,14 @@ function redirectedOutput(): Output {
   }
 }
 
-/** Writes under a temporary name until the file is complete. So a file with the final name is never incomplete. */
+/**
+ * Writes under a temporary name until the file is complete. So a file with the final name is never incomplete. Two exports to
+ * the same file have different temporary names; the one that ends last replaces the other's file.
+ */
 async function fileOutput(file: string): Promise<Output> {
-  const part = `${file}.part`
+  const part = `${file}.${randomBytes(4).toString('hex')}.part`
   if (await isFolder(file)) throw fileError(file, 'written', 'EISDIR')
-  const handle = await open(part, 'w').catch((cause: unknown) => {
+  const handle = await open(part, 'wx').catch((cause: unknown) => {
     throw fileError(file, 'written', cause)
   })
   const disk = handle.createWriteStream({ highWaterMark: WAITING_BYTES })

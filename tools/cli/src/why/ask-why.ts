@@ -1,15 +1,9 @@
 import { type CatalogProject, readCatalog } from '@nextvisit/catalog'
 import { FormsReadModel, INTERNAL_ROUTES, type ProjectRef } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import {
-  createInternalClient,
-  type Environment,
-  internalTokenConfig,
-  readConfig,
-  serviceAddresses,
-} from '@nextvisit/service-kit'
+import { createInternalClient, type Environment, internalTokenConfig, serviceAddresses } from '@nextvisit/service-kit'
 import { z } from 'zod'
-import { logConnection } from '../config.ts'
+import { logConnection, readSettings } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { findProject, thereIs } from '../find-project.ts'
 
@@ -39,7 +33,7 @@ export async function askWhy(env: Environment, question: WhyQuestion, topic: str
   const rejection = checkUserName(userName)
   if (rejection) throw new CliError(`--user: ${rejection.message}.`, EXIT.usage)
   const connection = logConnection(env)
-  const { baseUrls, internalToken: token } = readConfig(evaluatorConfig, env)
+  const { baseUrls, internalToken: token } = readSettings(evaluatorConfig, env)
   const { state } = await readCatalog(connection, topic)
   const found = findProject(state, question.project)
   const { organization, project } = found

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { OrganizationConfig } from '@nextvisit/contracts'
-import { knowsNoLog, readEnvironment } from '../config.ts'
+import { knowsNoLog, leftOut, readEnvironment } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 import { complain } from '../output.ts'
@@ -30,7 +30,10 @@ const STANDARD_INPUT = '-'
 export async function readWorkspace(file: string): Promise<readonly OrganizationConfig[]> {
   const env = readEnvironment()
   return parse(file, env, () => {
-    if (knowsNoLog(env)) complain('No local stack runs here that could provide the keys of the demo: npx -y pnpm start')
+    const hint = leftOut(env)
+    if (hint !== undefined) complain(hint)
+    else if (knowsNoLog(env))
+      complain('No local stack runs here that could provide the keys of the demo: npx -y pnpm start')
   })
 }
 
