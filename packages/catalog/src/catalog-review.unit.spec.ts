@@ -8,44 +8,89 @@ function givenCatalog() {
   return { catalog, change: (organization: string) => listeners.forEach((listener) => listener(organization)) }
 }
 
+/** A review of partition 3, and what changes its catalog. */
+function givenReview() {
+  const { catalog, change } = givenCatalog()
+  const review = createCatalogReview()
+  return { change, ...review, begin: () => review.begin(catalog, [3], 1n) }
+}
+
+/** The same, and partition 3 was compared whole. */
+function givenSettled() {
+  const review = givenReview()
+  review.begin()
+  review.settle(review.beginTick(3), [])
+  return review
+}
+
 const WHOLE = [{ partition: 3, organization: undefined }]
+const NOTHING = { scopes: [], needTick: [] }
 const of = (...organizations: string[]) => organizations.map((organization) => ({ partition: 3, organization }))
 
 describe('what must be compared with the catalog', () => {
   it('is everything once, then the organizations that change, and those that are not settled', () => {
-    const { catalog, change } = givenCatalog()
-    const review = createCatalogReview()
-    expect(review.begin(catalog, [3], 1n)).toEqual(WHOLE)
-    expect(review.scopesOf(3)).toEqual(WHOLE)
-    review.settle(WHOLE, of('acme'))
-    expect(review.scopesOf(3)).toEqual(of('acme'))
+    const { begin, beginTick, settle, change } = givenReview()
+    expect(begin()).toEqual({ scopes: [], needTick: [3] })
+    const whole = beginTick(3)
+    expect(whole).toEqual(WHOLE)
+    settle(whole, of('acme'))
+    expect(begin()).toEqual({ scopes: of('acme'), needTick: [] })
     change('globex')
-    review.begin(catalog, [3], 1n)
-    expect(review.scopesOf(3)).toEqual(of('acme', 'globex'))
-    review.settle(of('acme', 'globex'), [])
-    expect(review.scopesOf(3)).toEqual([])
+    const round = begin()
+    expect(round).toEqual({ scopes: of('acme'), needTick: [3] })
+    settle(round.scopes, [])
+    const changed = beginTick(3)
+    expect(changed).toEqual(of('globex'))
+    settle(changed, [])
+    expect(begin()).toEqual(NOTHING)
   })
 
   it('goes on where the last look ended, beside the organizations that change', () => {
-    const { catalog, change } = givenCatalog()
-    const review = createCatalogReview()
+    const { begin, beginTick, settle, change } = givenReview()
     const rest = { partition: 3, organization: undefined, after: ['globex', 'shop', 'nps'] }
-    review.begin(catalog, [3], 1n)
-    review.settle(WHOLE, of('acme'), [rest])
+    begin()
+    settle(beginTick(3), of('acme'), [rest])
     change('globex')
-    expect(review.begin(catalog, [3], 1n)).toEqual([rest, ...of('acme', 'globex')])
-    review.settle([rest, ...of('acme', 'globex')], [])
-    expect(review.scopesOf(3)).toEqual([])
+    expect(begin()).toEqual({ scopes: [rest, ...of('acme')], needTick: [3] })
+    const scopes = beginTick(3)
+    expect(scopes).toEqual([rest, ...of('acme', 'globex')])
+    settle(scopes, [])
+    expect(begin()).toEqual(NOTHING)
   })
 
-  it('keeps what changes while the partition is compared, also if a tick looks meanwhile', () => {
-    const { catalog, change } = givenCatalog()
-    const review = createCatalogReview()
-    for (const settled of [[], ['acme']]) {
-      review.begin(catalog, [3], 1n)
+  it('keeps what changes before a tick begins: a batch may still commit what follows the old catalog', () => {
+    const { begin, beginTick, settle, change } = givenSettled()
+    change('acme')
+    for (const look of [1, 2]) {
+      const { scopes, needTick } = begin()
+      expect({ look, scopes, needTick }).toEqual({ look, scopes: [], needTick: [3] })
+      settle(scopes, [])
+    }
+    settle(beginTick(3), [])
+    expect(begin()).toEqual(NOTHING)
+  })
+
+  it('keeps what changes while it is compared, also if a tick begins meanwhile', () => {
+    for (const isTicked of [false, true]) {
+      const { begin, beginTick, settle, change } = givenSettled()
+      change('acme')
+      settle(beginTick(3), of('acme'))
+      const { scopes } = begin()
+      change('acme')
+      if (isTicked) beginTick(3)
+      settle(scopes, [])
+      expect(begin()).toEqual(isTicked ? { scopes: of('acme'), needTick: [] } : { scopes: [], needTick: [3] })
+    }
+  })
+
+  it('keeps what changes while the partition is compared whole', () => {
+    for (const open of [[], ['acme']]) {
+      const { begin, beginTick, settle, change } = givenReview()
+      begin()
+      const scopes = beginTick(3)
       change('globex')
-      review.settle(review.scopesOf(3), of(...settled))
-      expect(review.scopesOf(3)).toEqual(of(...settled, 'globex'))
+      settle(scopes, of(...open))
+      expect(begin()).toEqual({ scopes: of(...open), needTick: [3] })
     }
   })
 
@@ -54,7 +99,7 @@ describe('what must be compared with the catalog', () => {
     const review = createCatalogReview()
     const settle = (...[view, partitions, tables]: Parameters<typeof review.begin>) => {
       review.begin(view, partitions, tables)
-      const scopes = review.scopesOf(3)
+      const scopes = review.beginTick(3)
       review.settle(scopes, [])
       return scopes
     }

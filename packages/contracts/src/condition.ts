@@ -5,7 +5,10 @@ import { SlugId } from './primitives.ts'
 
 /** The highest count that a condition or trigger may ask for: `apply` refuses a higher one (forms.md, Conditions). */
 export const MAX_COUNT = 50
-/** How many latest times of each event are kept: one more than may be asked for, so that 50 differs from more than 50. */
+/**
+ * Of each event, as many of the latest times that have happened are kept, and up to twice as many that lie ahead: one more
+ * than may be asked for, so that 50 differs from more than 50.
+ */
 export const KEPT_OCCURRENCES = MAX_COUNT + 1
 /** Property counts that the forms and segments of a project may ask for, and those of one event: `apply` refuses more. */
 export const MAX_PROPERTY_COUNTS = 100

@@ -42,12 +42,16 @@ export function moment(ms: number): Moment {
   return momentOf(iso(ms))
 }
 
-/** A history of occurrences in this order of arrival, all of them SDK events of one session where one is named. */
+/**
+ * A history of occurrences in this order of arrival, all of them SDK events of one session where one is named. None is
+ * ahead: each was received when the last of them had happened.
+ */
 export function history(occurrences: readonly number[], sessionStartedAt?: number): EventHistory {
-  return occurrences.reduce<EventHistory>((before, at) => withOccurrence(before, at, sessionStartedAt), {
-    total: 0,
-    latest: [],
-  })
+  const received = Math.max(...occurrences)
+  return occurrences.reduce<EventHistory>(
+    (before, occurredAt) => withOccurrence(before, { occurredAt, received }, sessionStartedAt),
+    { total: 0, latest: [] },
+  )
 }
 
 type QueueInstant = 'queuedAt' | 'showFrom' | 'expiresAt' | 'offeredAt'

@@ -10,9 +10,10 @@ import { within } from './within.ts'
 export interface IdempotentProducer {
   /**
    * Writes the records with `acks=all`, in order within each partition, and returns the offset of each (undefined where
-   * the broker gave none). Rejects if no answer came in time. Never call it again before it has settled, or after it has
-   * rejected: kafkajs then loses records that it has acknowledged. (With several brokers it may still duplicate the
-   * records of a partition whose leader moved between two attempts of a request. Consumers drop duplicates by record id.)
+   * the broker gave none). Each record is in the log at most once: an attempt repeats only partitions that are not yet
+   * acknowledged, with the same sequence, which a new leader knows, too (our patch of kafkajs). Rejects if no answer came
+   * in time. Never call it again before it has settled, or after it has rejected: kafkajs then loses records that it has
+   * acknowledged.
    */
   readonly send: (records: readonly RecordToPublish[]) => Promise<readonly (bigint | undefined)[]>
   /** Cuts the producer off: nothing that is still in flight is sent again. */

@@ -59,7 +59,7 @@ function encodedBytes(bytes: Buffer | null): Buffer {
   return bytes === null ? varint(-1) : Buffer.concat([varint(bytes.length), bytes])
 }
 
-function int32(value: number): Buffer {
+export function int32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeInt32BE(value)
   return bytes

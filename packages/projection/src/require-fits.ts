@@ -6,8 +6,8 @@ import { BatchTooLargeError } from './errors.ts'
  */
 export const MAX_BYTES_A_COMMIT = 16 * 1024 * 1024
 
-/** What the counts of one event of one user may take: two names, a slug, and 51 instants. */
-export const MAX_BYTES_AN_EVENT = 1_024
+/** What the counts of one event of one user may take: two names, a slug, and up to 153 instants. */
+export const MAX_BYTES_AN_EVENT = 2_560
 
 export interface LoadedRows {
   readonly rows: number

@@ -58,7 +58,7 @@ export async function createConsole(parts: ConsoleParts) {
   const site = createSite(parts.publicUrl)
   const sessions = createSessions(nowMs)
   const catalog = createKnownCatalog(connection)
-  const findDemo = createFindDemo(parts.demoKeysFile, catalog)
+  const findDemo = createFindDemo({ keysFile: parts.demoKeysFile, catalog, logger })
   // Whoever signs in while Kafka is unavailable wants to see what is wrong, not to wait for the catalog.
   const hasDemo = async () => (await findDemo()) !== undefined
   const canTry = async () =>

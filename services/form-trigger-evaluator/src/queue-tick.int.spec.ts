@@ -1,10 +1,14 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createCatalogReview } from '@nextvisit/catalog'
+import { type CatalogView, createCatalogReview } from '@nextvisit/catalog'
+import type { Form } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
+import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
+import { batchOf, factsAsRecords, interceptCommits } from '@nextvisit/testing'
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest'
-import { at, contextOf, nps, PARTITION } from '../test/evaluator-fixtures.ts'
+import { at, contextOf, nps, PARTITION, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
-import { findDueQueues } from './queue-tick.ts'
+import { createFormTriggerProjection } from './form-trigger-projection.ts'
+import { findDueQueues, tickQueue } from './queue-tick.ts'
 
 let given: GivenEvaluator
 beforeAll(async () => {
@@ -13,26 +17,80 @@ beforeAll(async () => {
 afterAll(() => given?.stop())
 beforeEach(async () => void (await given.prisma.$executeRaw(sql`DELETE FROM queue`)))
 
-it('looks for removed forms once for a partition, and then only where the catalog has changed', async () => {
+/** The catalog of one shop with this form; a change tells of an organization. */
+function givenCatalog() {
   const listeners: ((organization: string) => void)[] = []
-  const held = contextOf([nps]).catalog
-  const catalog = { ...held, onChange: (listener: (typeof listeners)[0]) => void listeners.push(listener) }
-  const review = createCatalogReview()
-  const due = () => findDueQueues(given.prisma, new Date(at(0)), { partitions: [PARTITION], catalog }, review)
+  let held = contextOf([nps]).catalog
+  const catalog: CatalogView = {
+    ...held,
+    project: (organization, project) => held.project(organization, project),
+    onChange: (listener) => void listeners.push(listener),
+  }
+  const change = (organization: string, form: Partial<Form> = nps) => {
+    held = contextOf([form]).catalog
+    for (const listener of listeners) listener(organization)
+  }
+  return { catalog, change }
+}
 
-  await given.fold(contextOf([nps]), eventTracked())
+it('looks for removed forms once for a partition, and then only where the catalog has changed', async () => {
+  const { catalog, change } = givenCatalog()
+  const review = createCatalogReview()
+  const context = { ...contextOf([nps]), catalog }
+  const due = () => findDueQueues(given.prisma, new Date(at(0)), { partitions: [PARTITION], catalog }, review)
+  const tick = async () => (await tickQueue(given.prisma, new Date(at(0)), context, review)).steps.length
+
+  await given.fold(context, eventTracked())
+  expect(await due(), 'a partition that is new').toEqual([PARTITION])
+  expect(await tick()).toBe(0)
   expect(await due()).toEqual([])
   // What no evaluator does without a change of the catalog: so it shows whether rows are looked at.
   await given.prisma.$executeRaw(sql`UPDATE queue SET form_id = 'gone'`)
   expect(await due(), 'not looked at').toEqual([])
-  for (const listener of listeners) listener('globex')
-  expect(await due(), 'another organization').toEqual([])
-  for (const listener of listeners) listener('acme')
+  change('globex')
+  expect(await due(), 'another organization').toEqual([PARTITION])
+  expect(await tick()).toBe(0)
+  expect(await due()).toEqual([])
+  change('acme')
   expect(await due()).toEqual([PARTITION])
+  expect(await tick()).toBe(1)
   expect(await due(), 'until it is cancelled').toEqual([PARTITION])
   await given.prisma.$executeRaw(sql`UPDATE queue SET state = 'cancelled'`)
   expect(await due()).toEqual([])
-  expect(review.scopesOf(PARTITION)).toEqual([])
+  expect(review.beginTick(PARTITION)).toEqual([])
+})
+
+it('cancels what a batch queues under the catalog that it loaded, though the form is disabled before it commits', async () => {
+  const { catalog, change } = givenCatalog()
+  const projection = createFormTriggerProjection({ publishReplies: async () => {} })
+  const due = (ms: number) => projection.due?.(given.prisma, new Date(at(ms)), { catalog, partitions: [PARTITION] })
+  const round = async (fold: PartitionFold, ms: number) => {
+    if ((await due(ms))?.includes(PARTITION)) await fold.tick(new Date(at(ms)))
+  }
+  let isOnItsWay = false
+  const db = interceptCommits(given.prisma, async (commit) => {
+    if (isOnItsWay) {
+      isOnItsWay = false
+      change('acme', { ...nps, enabled: false })
+      // A round waits for no batch. Its tick does.
+      await due(SECOND)
+    }
+    await commit()
+  })
+  const place = { topic: 'user-events', partition: PARTITION, serviceVersion: 'test' }
+  const fold = createPartitionFold({ projection, db, ...place, catalog })
+  const { nextOffset: from } = await fold.open()
+  await round(fold, 0)
+  expect(await due(0), 'settled').toEqual([])
+
+  isOnItsWay = true
+  const records = factsAsRecords([eventTracked()], { partition: PARTITION })
+  const batch = batchOf(records.map((record) => ({ ...record, offset: record.offset + from })))
+  await fold.fold({ ...batch, fetchedFrom: from, nextOffset: from + batch.nextOffset })
+  expect(await given.queue()).toEqual(['nps waiting'])
+  await round(fold, 2 * SECOND)
+  expect(await given.queue()).toEqual(['nps cancelled'])
+  expect(await due(3 * SECOND)).toEqual([])
 })
 
 it('looks at the forms of a new partition in pages, and goes on at the next tick', async () => {
@@ -41,17 +99,21 @@ it('looks at the forms of a new partition in pages, and goes on at the next tick
   const answers: number[] = []
   const review = createCatalogReview()
   const db = counting(given.prisma, answers)
-  const due = () => findDueQueues(db, new Date(at(0)), { partitions: [PARTITION, PARTITION + 1], catalog }, review)
+  const partitions = [PARTITION, PARTITION + 1]
+  const due = () => findDueQueues(db, new Date(at(0)), { partitions, catalog }, review)
+  const tick = async (partition: number) =>
+    (await tickQueue(db, new Date(at(0)), { ...contextOf([]), catalog, partition }, review)).steps.length
 
   await givenWaiting(PARTITION, [...forms.map(({ id }) => id), 'removed'])
   await givenWaiting(PARTITION + 1, ['removed-too'])
-  // 9,500 forms of the one partition and all of the other; then the rest.
-  expect(await due()).toEqual([PARTITION + 1])
+  expect(await due()).toEqual(partitions)
+  // 10,000 forms of the one partition and all of the other; then the rest.
+  expect([await tick(PARTITION), await tick(PARTITION + 1)]).toEqual([0, 1])
   expect(await due()).toEqual([PARTITION + 1, PARTITION])
   expect(Math.max(...answers)).toBeLessThanOrEqual(1_000)
   await given.prisma.$executeRaw(sql`UPDATE queue SET state = 'cancelled' WHERE form_id LIKE 'removed%'`)
   expect(await due()).toEqual([])
-  expect([PARTITION, PARTITION + 1].flatMap(review.scopesOf)).toEqual([])
+  expect(partitions.flatMap(review.beginTick)).toEqual([])
 })
 
 /** One user waits for each of these forms. */

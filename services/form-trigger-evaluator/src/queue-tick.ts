@@ -56,10 +56,9 @@ export async function findDueQueues(
       EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${overdue(asOf)})
       OR EXISTS (SELECT FROM queue WHERE queue.partition = owned.partition AND ${expired(asOf)}) AS "isDue"
     FROM unnest(${partitions}::int[]) AS owned (partition)`)
-  const scopes = review.begin(catalog, partitions, owned[0]?.table)
-  const { removed, unfinished } = await findRemovedForms(db, scopes, catalog)
-  review.settle(scopes, removed, unfinished)
-  return [...owned.filter(({ isDue }) => isDue), ...removed].map(({ partition }) => partition)
+  const { scopes, needTick } = review.begin(catalog, partitions, owned[0]?.table)
+  const removed = await findRemovedForms(db, scopes, catalog, review)
+  return [...[...owned.filter(({ isDue }) => isDue), ...removed].map(({ partition }) => partition), ...needTick]
 }
 
 /**
@@ -75,7 +74,7 @@ export async function tickQueue(
 ): Promise<Ticked> {
   if (isRebuild) return { statements: [], steps: [] }
   const asOf = settledAt(instant)
-  const { removed } = await findRemovedForms(db, review.scopesOf(partition), catalog)
+  const removed = await findRemovedForms(db, review.beginTick(partition), catalog, review)
   const due = await readDueRows(db, { asOf, removed, partition })
   const moments = { asOf: momentOf(asOf.toISOString()), now: momentOf(instant.toISOString()) }
   const changes = due.map((one) => tickRow(one, moments))
@@ -107,17 +106,16 @@ function tickRow(
 /** Not before any id of an organization, whatever the database's order of texts is. */
 const LAST_ORGANIZATION = 'z'.repeat(64)
 
-interface RemovedForms {
-  readonly removed: readonly RemovedForm[]
-  /** Where the review of all organizations goes on at the next tick. */
-  readonly unfinished: readonly ReviewScope[]
-}
-
 /**
  * The forms with open rows that the workspace has disabled or no longer has. All of an organization that has changed; of the
- * first look at a partition only as much as a tick may cost.
+ * first look at a partition only as much as a tick may cost. Of the rest the review knows where to go on.
  */
-async function findRemovedForms(db: Db, scopes: readonly ReviewScope[], catalog: CatalogView): Promise<RemovedForms> {
+async function findRemovedForms(
+  db: Db,
+  scopes: readonly ReviewScope[],
+  catalog: CatalogView,
+  review: CatalogReview,
+): Promise<readonly RemovedForm[]> {
   const removed: RemovedForm[] = []
   const see = (forms: readonly FormOfPartition[]): void => {
     for (const form of forms) if (!isEnabled(catalog, form)) removed.push(removedForm(catalog, form))
@@ -126,7 +124,8 @@ async function findRemovedForms(db: Db, scopes: readonly ReviewScope[], catalog:
   const changed = scopes.filter(({ organization }) => organization !== undefined)
   await readPages(db, changed, Infinity, see)
   const unfinished = await readPages(db, whole, PAGES_A_TICK, see)
-  return { removed, unfinished }
+  review.settle(scopes, removed, unfinished)
+  return removed
 }
 
 function isEnabled(catalog: CatalogView, { organization, project, formId }: FormOfPartition): boolean {

@@ -1,6 +1,6 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
-import { countRowsRead } from '@nextvisit/testing'
+import { batchOf, countRowsRead, factsAsRecords, interceptCommits } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { givenProjector, type WrittenSegment } from '../test/given-projector.ts'
 
@@ -53,16 +53,46 @@ describe("the look for users whose segments are not the catalog's (design.md: th
       countRowsRead(given.prisma, ['segment_progress'], async () => {
         expect(await given.isDue(turn, NOW)).toBe(expected)
       })
+    const tick = (expected: boolean) =>
+      countRowsRead(given.prisma, ['segment_progress', 'segment_counts'], async () => {
+        expect(await given.tick(turn, NOW)).toBe(expected)
+      })
 
-    expect(await look(false)).toBe(ORGANIZATIONS.length)
+    expect(await tick(false)).toBe(ORGANIZATIONS.length)
     expect(await look(false)).toBe(0)
     change('org-7')
-    expect(await look(true)).toBeLessThanOrEqual(ROWS_OF_AN_ORGANIZATION)
-    const tick = () => given.tick(turn, NOW)
-    const read = await countRowsRead(given.prisma, ['segment_progress', 'segment_counts'], tick)
-    expect(read).toBeLessThanOrEqual(TIMES_READ * ROWS_OF_AN_ORGANIZATION)
+    expect(await look(true), 'before the tick').toBe(0)
+    expect(await tick(true)).toBeLessThanOrEqual(TIMES_READ * ROWS_OF_AN_ORGANIZATION)
     expect(await given.prisma.segmentProgress.count({ where: { users: 0 } })).toBe(0)
     expect(await look(false)).toBeLessThanOrEqual(ROWS_OF_AN_ORGANIZATION)
     expect(await look(false)).toBe(0)
   })
+
+  it('computes a first user again whose batch had loaded the segments of before', async () => {
+    const { catalog, change } = givenCatalog()
+    const turn = { catalog }
+    await given.clear()
+    await given.settle(turn, NOW)
+    let isOnItsWay = true
+    const db = interceptCommits(given.prisma, async (commit) => {
+      if (isOnItsWay) {
+        isOnItsWay = false
+        change('org-7')
+        // A round of ticks waits for no batch. Its tick does.
+        await given.isDue(turn, NOW)
+      }
+      await commit()
+    })
+    const fold = await given.openFold({ ...turn, db })
+    const fact = identifyRequested({ organization: 'org-7', received: NOW, operations: { set: { plan: 'pro' } } })
+    await fold.fold(batchOf(factsAsRecords([fact], { partition: 0 })))
+    expect(await readMembers()).toEqual(['paying'])
+    await given.settle(turn, NOW)
+    expect(await readMembers()).toEqual([])
+    expect(await given.isDue(turn, NOW)).toBe(false)
+  })
 })
+
+async function readMembers(): Promise<readonly string[]> {
+  return (await given.prisma.segmentMember.findMany()).map(({ segmentId }) => segmentId)
+}

@@ -1,11 +1,11 @@
-import type { CatalogReview } from '@nextvisit/catalog'
+import type { CatalogReview, CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
 import { settledAt } from '@nextvisit/domain'
 import { type DueContext, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, type TickContext } from '@nextvisit/projection'
 import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
 import { loadFollowed, type UserRow } from './load-draft.ts'
-import { type ComputedUsers, findOtherUsers, projectKeyOf, segmentsOf } from './project-segments.ts'
+import { type ComputedUsers, findOtherUsers, type OtherUsers, projectKeyOf, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
 
@@ -22,15 +22,25 @@ export async function findDueSegments(
   const [found] = await db.$queryRaw<{ table: bigint }[]>(
     sql`SELECT 'segment_progress'::regclass::oid::bigint AS "table"`,
   )
-  const scopes = review.begin(catalog, partitions, found?.table)
-  const { stale, ahead } = await findOtherUsers(db, scopes, catalog)
-  review.settle(scopes, [...stale, ...ahead])
+  const { scopes, needTick } = review.begin(catalog, partitions, found?.table)
+  const { stale, ahead } = await reviewUsers(db, scopes, catalog, review)
   const changing = await db.$queryRaw<{ partition: number }[]>(sql`
     SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
     WHERE EXISTS (
       SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(settledAt(instant), ahead)}
     )`)
-  return [...changing, ...stale].map(({ partition }) => partition)
+  return [...[...changing, ...stale].map(({ partition }) => partition), ...needTick]
+}
+
+async function reviewUsers(
+  db: Db,
+  scopes: readonly ReviewScope[],
+  catalog: CatalogView,
+  review: CatalogReview,
+): Promise<OtherUsers> {
+  const others = await findOtherUsers(db, scopes, catalog)
+  review.settle(scopes, [...others.stale, ...others.ahead])
+  return others
 }
 
 /**
@@ -46,7 +56,7 @@ export async function tickSegments(
   const { partition, catalog, isRebuild } = context
   if (isRebuild) return []
   const asOf = settledAt(instant)
-  const { stale, ahead } = await findOtherUsers(db, review.scopesOf(partition), catalog)
+  const { stale, ahead } = await reviewUsers(db, review.beginTick(partition), catalog, review)
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
   const draft = await loadFollowed(db, [...fitting(changing, context), ...fitting(old, context)], context)
   const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))

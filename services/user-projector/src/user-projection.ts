@@ -62,7 +62,8 @@ function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested
 
 /** Events of users that nobody has identified yet are kept, too. Only an identify makes the user. */
 function foldEvent(user: DraftUser, fact: EventTracked): void {
-  const { occurredAt } = fact
+  const { occurredAt, received } = fact
+  const times = { occurredAt: Date.parse(occurredAt), received: Date.parse(received) }
   if (user.profile && touchesProfile(fact)) {
     user.profile = seen(user.profile, fact)
     user.isChanged = true
@@ -70,7 +71,7 @@ function foldEvent(user: DraftUser, fact: EventTracked): void {
   for (const key of countKeysOf(fact)) {
     const before = user.events.get(key)
     user.events.set(key, {
-      ...withOccurrence(before, Date.parse(occurredAt), undefined),
+      ...withOccurrence(before, times, undefined),
       firstAt: earlier(before?.firstAt, occurredAt),
       lastAt: later(before?.lastAt, occurredAt),
     })

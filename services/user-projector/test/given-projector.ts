@@ -31,6 +31,8 @@ export function catalogOf(segments: readonly WrittenSegment[] | undefined, revis
 export interface Turn {
   readonly catalog: CatalogView
   readonly partition?: number
+  /** Left out: that of the spec. */
+  readonly db?: Db
 }
 
 /** For specs: the projection on a database of its own, fed batch by batch through the core. */
@@ -45,9 +47,9 @@ export async function givenProjector(databaseUrl: string, { maxConnections }: { 
   const prisma = new PrismaClient({ adapter })
   const projection = createUserProjection()
 
-  async function openFold({ catalog, partition = 0 }: Turn, isRebuild = false): Promise<PartitionFold> {
+  async function openFold({ catalog, partition = 0, db = prisma }: Turn, isRebuild = false): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
-    const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
+    const fold = createPartitionFold({ projection, db, ...place, catalog, isRebuild })
     await fold.open()
     return fold
   }
@@ -61,15 +63,17 @@ export async function givenProjector(databaseUrl: string, { maxConnections }: { 
   }
 
   async function isDue({ catalog, partition = 0 }: Turn, instant: string): Promise<boolean> {
-    const due = await projection.due?.(prisma, new Date(instant), { catalog, partitions: [partition, 99] })
+    const due = await projection.due?.(prisma, new Date(instant), { catalog, partitions: [0, 1, 2, 3, 99] })
     return due?.includes(partition) ?? false
   }
 
-  /** A tick if one is due, as the core does it; answers whether one was. */
-  async function tick(turn: Turn, instant: string): Promise<boolean> {
-    if (!(await isDue(turn, instant))) return false
-    await (await openFold(turn)).tick(new Date(instant))
-    return true
+  /** A tick if one is due, as the core does it; answers whether one was, and whether it wrote something. */
+  async function tickOnce(turn: Turn, instant: string) {
+    if (!(await isDue(turn, instant))) return { wasDue: false, hasWritten: false }
+    const fold = await openFold(turn)
+    const before = fold.checkpoint()
+    await fold.tick(new Date(instant))
+    return { wasDue: true, hasWritten: fold.checkpoint().version > before.version }
   }
 
   return {
@@ -78,12 +82,15 @@ export async function givenProjector(databaseUrl: string, { maxConnections }: { 
     fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, false, facts),
     rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, true, facts),
     isDue,
-    tick,
-    /** Ticks until none is due; answers how many there were. */
+    /** A tick if one is due; answers whether it wrote something. */
+    tick: async (turn: Turn, instant: string): Promise<boolean> => (await tickOnce(turn, instant)).hasWritten,
+    /** Ticks until none is due; answers how many of them wrote something. */
     settle: async (turn: Turn, instant: string): Promise<number> => {
-      let ticks = 0
-      while (await tick(turn, instant)) ticks += 1
-      return ticks
+      for (let ticks = 0; ; ) {
+        const { wasDue, hasWritten } = await tickOnce(turn, instant)
+        if (!wasDue) return ticks
+        if (hasWritten) ticks += 1
+      }
     },
     clear: () =>
       prisma.$executeRaw(sql`

@@ -1,13 +1,17 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** What happens to a response of the broker. `cutAfterBytes`: only these bytes arrive, then the connection ends. */
-export type ResponseFault = 'pass' | 'lose' | { readonly cutAfterBytes: number }
+/**
+ * What happens to a response of the broker. `cutAfterBytes`: only these bytes arrive, then the connection ends. `replaceBy`: this
+ * frame arrives instead.
+ */
+export type ResponseFault = 'pass' | 'lose' | { readonly cutAfterBytes: number } | { readonly replaceBy: Buffer }
 
 export interface BrokerResponse {
   /** Kafka's number for the kind of request, for example `produceApiKey`. */
   readonly apiKey: number
   readonly bytes: number
+  readonly frame: Buffer
 }
 
 export type LinkState = 'open' | 'black-hole' | 'refuse'
@@ -33,7 +37,7 @@ export interface FaultProxy {
 export const produceApiKey = 0
 export const fetchApiKey = 1
 export const listOffsetsApiKey = 2
-const metadataApiKey = 3
+export const metadataApiKey = 3
 
 export interface FaultProxyOptions {
   /** For clients in another process, which cannot use `addressFor`: metadata responses name the proxy as the broker. */
@@ -91,11 +95,12 @@ export function createFaultProxy(
     const correlationId = frame.readInt32BE(4)
     const apiKey = link.apiKeys.get(correlationId) ?? -1
     link.apiKeys.delete(correlationId)
-    const fault = decide({ apiKey, bytes: frame.length })
+    const fault = decide({ apiKey, bytes: frame.length, frame })
     if (rewritesMetadata && apiKey === metadataApiKey) replacePort(frame, broker, addressFor().port)
     if (fault === 'pass') link.client.write(frame)
     if (fault === 'lose') struck.lost += 1
-    if (typeof fault === 'object') {
+    if (typeof fault === 'object' && 'replaceBy' in fault) link.client.write(fault.replaceBy)
+    else if (typeof fault === 'object') {
       struck.cut += 1
       link.isBlackHole = true
       link.client.end(frame.subarray(0, Math.min(fault.cutAfterBytes, frame.length - 1)))

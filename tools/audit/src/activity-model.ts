@@ -16,14 +16,14 @@ interface Activity {
 
 interface Occurrences {
   total: number
-  /** The 51 latest, ascending, in ms. */
+  /** Those kept, ascending, in ms. */
   latest: number[]
   sessionStartedAt: string | null
   sessionCount: number
 }
 
 const SESSION_GAP_MS = 30 * 60_000
-const ORDER_DEPENDENT = new Set(['traits', 'traitBytes', 'device', 'sessionStartedAt', 'sessionCount'])
+const ORDER_DEPENDENT = new Set(['traits', 'traitBytes', 'device', 'sessionStartedAt', 'sessionCount', 'latest'])
 
 /** Called with each record and the user's activity, the record included. Undefined where a user's records are out of order. */
 export type OnActivity = (fact: UserFact, how: FoldedFact, activity: ActivityThen | undefined) => void
@@ -61,11 +61,11 @@ export function createActivityModel(onActivity?: OnActivity): Model {
   }
 
   const track = (key: string, fact: Tracked): void => {
-    const { source, received, occurredAt } = fact
+    const { source, received } = fact
     const session = source === 'sdk' ? (users.get(key)?.sessionStartedAt ?? null) : null
     for (const name of countNames(fact)) {
       const before = occurrences.get(`${key}/${name}`)
-      occurrences.set(`${key}/${name}`, withOne(before, Date.parse(occurredAt), session))
+      occurrences.set(`${key}/${name}`, withOne(before, fact, session))
     }
     if (source === 'sdk') touch(activityOf(key), received)
   }
@@ -147,12 +147,12 @@ function touch(user: Activity, received: string): void {
 }
 
 /** An occurrence outside of a session leaves the session's count as it was. */
-function withOne(before: Occurrences | undefined, occurredMs: number, session: string | null): Occurrences {
+function withOne(before: Occurrences | undefined, fact: Tracked, session: string | null): Occurrences {
   const { total = 0, latest = [], sessionStartedAt = null, sessionCount = 0 } = before ?? {}
   const inSession = session !== null && session === sessionStartedAt ? sessionCount + 1 : 1
   return {
     total: total + 1,
-    latest: withLatest(latest, occurredMs),
+    latest: withLatest(latest, fact),
     sessionStartedAt: session ?? sessionStartedAt,
     sessionCount: session === null ? sessionCount : inSession,
   }

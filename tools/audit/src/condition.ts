@@ -1,5 +1,6 @@
 import { countName } from './count-names.ts'
 import type { Scalar, Value } from './facts.ts'
+import { KEPT } from './latest.ts'
 
 /** A tree of conditions as the workspace file writes it (docs/spec/forms.md, Conditions). */
 export type Tree<Leaf> =
@@ -45,7 +46,7 @@ export interface Moment {
   readonly traits: ReadonlyMap<string, Value>
   readonly device: ReadonlyMap<string, string>
   readonly country: string | null
-  /** How often an event happened, by `countName`, and when (the latest 51, in ms). */
+  /** How often an event happened, by `countName`, and when (the times kept, in ms). */
   readonly eventOf: (slug: string) => { readonly count: number; readonly latest: readonly number[] } | undefined
   /** By id. */
   readonly segments: ReadonlyMap<string, Condition>
@@ -146,7 +147,7 @@ function countOf(leaf: Extract<UserLeaf, { event: string }>, moment: Moment): nu
   const { within } = leaf
   const { count, latest } = moment.eventOf(countName(leaf)) ?? { count: 0, latest: [] }
   if (within === undefined) return count
-  return latest.filter((at) => at <= moment.at && at > moment.at - msOf(within)).length
+  return Math.min(latest.filter((at) => at <= moment.at && at > moment.at - msOf(within)).length, KEPT)
 }
 
 /** A value of the wrong type counts as missing. A missing one fails all but `isNot`, `notIn` and `exists: false`. */

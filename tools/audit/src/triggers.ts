@@ -13,7 +13,7 @@ export interface ActivityThen extends Pick<Moment, 'traits' | 'device'> {
 
 interface Occurred {
   readonly total: number
-  /** The 51 latest, ascending, in ms. */
+  /** Those kept, ascending, in ms. */
   readonly latest: readonly number[]
   /** In the current session. */
   readonly inSession: number

@@ -70,13 +70,14 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
     for (const name of countNames(fact)) count(`${key}/${name}`, fact)
   }
 
-  const count = (key: string, { occurredAt }: Tracked): void => {
+  const count = (key: string, fact: Tracked): void => {
+    const { occurredAt } = fact
     const event = events.get(key) ?? { count: 0, firstAt: occurredAt, lastAt: occurredAt, latest: [] }
     events.set(key, event)
     event.count += 1
     if (occurredAt < event.firstAt) event.firstAt = occurredAt
     if (occurredAt > event.lastAt) event.lastAt = occurredAt
-    event.latest = withLatest(event.latest, Date.parse(occurredAt))
+    event.latest = withLatest(event.latest, fact)
   }
 
   return {
@@ -122,6 +123,7 @@ export function createUsersModel(catalog: Catalog, isAtRest: boolean): Model {
           [first, last],
         ),
         keyOf: (row) => `${userKey(row)}/${row.slug}`,
+        isUnknowable: (key, column) => column === 'latest' && late.has(key.split('/', 3).join('/')),
         findings,
       })
       late.clear()

@@ -2,8 +2,8 @@ import { DEFAULT_PARTITIONS, TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, type TopicSettings, withLogAdmin } from '@nextvisit/log'
 
 export interface TopicsOptions {
-  /** For user-events and form-events; can never be changed. */
-  readonly partitions?: number
+  /** For user-events and form-events; can never be changed. Default: as many as the connection expects. */
+  readonly partitions?: number | undefined
   /** Replicas of each record. Default: the broker's setting. */
   readonly replicas?: number | undefined
 }
@@ -17,7 +17,7 @@ const COMPACTED = { ...KEPT_FOR_EVER, 'cleanup.policy': 'compact', 'min.compacti
 /** Creates missing topics, and returns the state of each. Existing topics stay unchanged. */
 export async function createTopics(
   connection: LogConnection,
-  { partitions = DEFAULT_PARTITIONS, replicas }: TopicsOptions = {},
+  { partitions = connection.partitions?.inTopic ?? DEFAULT_PARTITIONS, replicas }: TopicsOptions = {},
 ): Promise<ReadonlyMap<string, 'made' | 'is there'>> {
   const made = new Map<string, 'made' | 'is there'>()
   await withLogAdmin(connection, async (admin) => {

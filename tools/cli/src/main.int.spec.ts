@@ -107,9 +107,12 @@ describe('nextvisit', () => {
     })
   })
 
-  it('exits with 0 if the reader closes the pipe', async () => {
-    expect(await shell('{ sleep 0.2; "$0" "$1" --help; echo "ended with $?" >&2; } | true')).toMatchObject({
-      stderr: 'ended with 0\n',
+  it.each([
+    ['--help', 0],
+    ['replay nobody --json-lines 2> /dev/null', 2],
+  ])('keeps the exit code of %s if the reader closes the pipe', async (args, exitCode) => {
+    expect(await shell(`{ sleep 0.2; "$0" "$1" ${args}; echo "ended with $?" >&2; } | true`)).toMatchObject({
+      stderr: `ended with ${exitCode}\n`,
     })
   })
 
@@ -126,6 +129,15 @@ describe('nextvisit', () => {
       stderr: expect.stringContaining('standard input:2: x  is not a member that is known here'),
     })
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', faults: [{ line: 2, path: 'x' }] })
+  })
+
+  it('refuses --partitions where KAFKA_PARTITIONS says another number', async () => {
+    const env = { KAFKA_BROKERS: '127.0.0.1:1', KAFKA_PARTITIONS: '12/24' }
+    const { exitCode, stderr } = await nextvisit(['topics', 'create', '--partitions', '12'], env)
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining('--partitions is 12, but KAFKA_PARTITIONS says 24'),
+    })
   })
 
   it('exits with 1 if the log is unavailable, and shows a stack trace only on request', async () => {

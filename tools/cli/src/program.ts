@@ -92,6 +92,8 @@ const COMMANDS: readonly CommandEntry[] = [
 /** Runs the command line `argv`. Resolves with the exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   process.stdout.on('error', onOutputFailed)
+  // The exit code says what nobody reads there.
+  process.stderr.on('error', () => {})
   const program = new Command('nextvisit')
     .helpCommand('help [command]', 'Show help for a command.')
     .description('Configures and monitors Nextvisit: a local stack, or what the environment names.')
@@ -116,8 +118,8 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
 }
 
 function onOutputFailed(error: NodeJS.ErrnoException): void {
-  // A reader such as `head` has closed the pipe.
-  if (error.code === 'EPIPE') process.exit(EXIT.done)
+  // A reader such as `head` has closed the pipe. The work goes on, and the exit code says how it ended.
+  if (error.code === 'EPIPE') return
   complain(`Standard output cannot be written (${error.code}), so what is there is not whole.`)
   process.exit(EXIT.failed)
 }

@@ -1,7 +1,7 @@
-import { link, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, statfs } from 'node:fs/promises'
 import path from 'node:path'
+import { takeProcessLock } from '@nextvisit/cli/process-lock'
 import { StackError } from './errors.ts'
-import { processInfo } from './process-info.ts'
 
 const NEEDED_BYTES = 512 * 2 ** 20
 
@@ -24,48 +24,14 @@ export async function requireSpace(folder: string, bytes: number): Promise<void>
 }
 
 async function takeLock(folder: string): Promise<() => Promise<void>> {
-  const file = path.join(folder, 'lock')
-  const mine = `${process.pid} ${processInfo(process.pid)?.startedAt}`
-  for (;;) {
-    if (await createWhole(folder, file, mine)) return () => rm(file, { force: true })
-    const holder = await readFile(file, 'utf8').catch(() => '')
-    const pid = Number.parseInt(holder, 10)
-    if (holder === `${pid} ${processInfo(pid)?.startedAt}`) {
-      throw new StackError(
-        'ALREADY_RUNNING',
-        `Nextvisit is running with this data folder already (${folder}, process ${pid}). Stop it, or set NEXTVISIT_DATA and GATEWAY_PORT for a second one.`,
-      )
-    }
-    await removeStale(file, holder)
-  }
-}
-
-/** Creates the lock with its content in one step, so that nobody reads half of it. False if a lock exists. */
-async function createWhole(folder: string, file: string, content: string): Promise<boolean> {
-  const draft = `${file}.${process.pid}`
-  try {
-    await writeFile(draft, content, { mode: 0o600 })
-    await link(draft, file)
-    return true
-  } catch (error) {
-    const cause = error as NodeJS.ErrnoException
-    if (cause.code !== 'EEXIST') throw unusable(folder, cause)
-    return false
-  } finally {
-    await rm(draft, { force: true })
-  }
-}
-
-/** Removes the lock of a dead process. Puts it back if another start has replaced it meanwhile. */
-async function removeStale(file: string, stale: string): Promise<void> {
-  const aside = `${file}.${process.pid}.stale`
-  const isThere = await rename(file, aside).then(
-    () => true,
-    () => false,
+  const taken = await takeProcessLock(path.join(folder, 'lock')).catch((cause: NodeJS.ErrnoException) => {
+    throw unusable(folder, cause)
+  })
+  if (taken.outcome === 'taken') return taken.release
+  throw new StackError(
+    'ALREADY_RUNNING',
+    `Nextvisit is running with this data folder already (${folder}, process ${taken.pid}). Stop it, or set NEXTVISIT_DATA and GATEWAY_PORT for a second one.`,
   )
-  if (!isThere) return
-  if ((await readFile(aside, 'utf8')) !== stale) await link(aside, file).catch(() => undefined)
-  await rm(aside, { force: true })
 }
 
 function noSpace(folder: string, bytes: number): StackError {

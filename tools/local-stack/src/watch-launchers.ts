@@ -1,4 +1,4 @@
-import { processInfo } from './process-info.ts'
+import { processInfo } from '@nextvisit/cli/process-info'
 
 const CHECK_EVERY_MS = 1_000
 

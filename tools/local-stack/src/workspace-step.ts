@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { applyWorkspace, parseWorkspaceFile } from '@nextvisit/cli/workspace'
-import { type Change, changeLine } from '@nextvisit/catalog'
+import { applyWorkspace, parseWorkspaceFile, reportStartChanges } from '@nextvisit/cli/workspace'
 import { type OrganizationConfig, TOPICS } from '@nextvisit/contracts'
 import type { LogConnection } from '@nextvisit/log'
 import { inheritedEnvironment } from './config.ts'
@@ -36,7 +35,7 @@ export interface ApplyStep {
   readonly topic?: string
 }
 
-/** Applies the file to the catalog. Reports what it changes: somebody may have applied another file since the last start. */
+/** Applies the file to the catalog, and reports what that changes. */
 export async function applyOrganizations({
   connection,
   organizations,
@@ -49,17 +48,5 @@ export async function applyOrganizations({
   if (applied.outcome === 'not-applied') {
     throw new StackError('STEP_FAILED', 'Another process applied a workspace file at the same moment. Start again.')
   }
-  const changed = applied.outcome === 'applied' ? changesOfKnown(applied.changes) : []
-  if (changed.length > 0) report('! The catalog differed from the workspace file. This start has changed it:')
-  for (const change of changed) report(`    ${changeLine(change)}`)
-}
-
-/** Of organizations that the catalog had before. */
-function changesOfKnown(changes: readonly Change[]): readonly Change[] {
-  const added = new Set(changes.filter(addsOrganization).map(({ where }) => where))
-  return changes.filter(({ where }) => !added.has(where.split('/')[0] ?? where))
-}
-
-function addsOrganization({ sign, what }: Change): boolean {
-  return sign === '+' && what === 'organization'
+  reportStartChanges(applied, report)
 }

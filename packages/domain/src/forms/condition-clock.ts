@@ -1,7 +1,6 @@
 import { type Condition, durationMs, type EventLeaf, type TraitLeaf } from '@nextvisit/contracts'
 import { ageMsOf, type ConditionState, countTest, parseTraitDate } from './conditions.ts'
 import { countKeyOf } from './count-key.ts'
-import { countWithin } from './user-state.ts'
 
 /**
  * The first instant after `now` at which time alone may change whether a condition holds; infinity: there is none. Until
@@ -41,11 +40,11 @@ function windowClock(leaf: EventLeaf, windowMs: number): Clock {
   const countKey = countKeyOf(leaf)
   const holds = countTest(leaf)
   return ({ events }, now) => {
-    const history = events.get(countKey)
-    let count = countWithin(history, now, windowMs)
+    const { latest = [] } = events.get(countKey) ?? {}
+    const enters = latest.filter((at) => at > now)
+    const leaves = latest.map((at) => at + windowMs).filter((at) => at > now)
+    let count = leaves.length - enters.length
     const isHeld = holds(count)
-    const enters = (history?.latest ?? []).filter((at) => at > now)
-    const leaves = (history?.latest ?? []).map((at) => at + windowMs).filter((at) => at > now)
     for (let entered = 0, left = 0; left < leaves.length; ) {
       const instant = Math.min(enters[entered] ?? Infinity, leaves[left] ?? Infinity)
       for (; enters[entered] === instant; entered++) count++

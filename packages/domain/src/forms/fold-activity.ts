@@ -37,8 +37,8 @@ export function foldIdentify(user: UserActivity, fact: IdentifyRequested): boole
  */
 export function foldEvent(user: UserActivity, fact: EventTracked, countKeys = countKeysOf(fact)): void {
   const session = fact.source === 'sdk' ? user.sessionStartedAt : undefined
-  const occurredAt = Date.parse(fact.occurredAt)
-  for (const key of countKeys) user.events.set(key, withOccurrence(user.events.get(key), occurredAt, session))
+  const times = { occurredAt: Date.parse(fact.occurredAt), received: Date.parse(fact.received) }
+  for (const key of countKeys) user.events.set(key, withOccurrence(user.events.get(key), times, session))
   foldSdkContact(user, fact)
 }
 

@@ -3,6 +3,7 @@ import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fix
 import { describe, expect, it } from 'vitest'
 import { NO_PROFILE } from '../apply-identify.ts'
 import { foldEvent, foldIdentify, type UserActivity } from './fold-activity.ts'
+import { countWithin } from './user-state.ts'
 import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
 
 const at = (ms: number) => new Date(NOW + ms).toISOString()
@@ -60,4 +61,13 @@ describe('a session', () => {
     const { events } = fold(sdkEventAt(0), visitAt(1), sdkEventAt(2), adminEventAt(3), sdkEventAt(4))
     expect(events.get('checkout_completed')).toMatchObject({ total: 4, session: { startedAt: NOW + 1, count: 2 } })
   })
+})
+
+it('keeps of a caller whose clock is ahead the times that have happened', () => {
+  const events = Array.from({ length: 80 }, (_, minute) =>
+    eventTracked({ received: at(minute * MINUTE), occurredAt: at((minute + 2) * MINUTE) }),
+  )
+  const [history] = fold(...events).events.values()
+  expect(countWithin(history, NOW + 79 * MINUTE, DAY), 'more than 50 of the 78').toBe(51)
+  expect(countWithin(history, NOW + 79 * MINUTE, 10 * MINUTE)).toBe(10)
 })

@@ -1,4 +1,5 @@
 import { type DeviceFacts, KEPT_OCCURRENCES, type TraitValue } from '@nextvisit/contracts'
+import { keptOccurrences } from './kept-occurrences.ts'
 import type { Queue } from './queue.ts'
 
 /** What is known of a user's activity. All instants come from records, never from a clock: here ms since the epoch. */
@@ -6,7 +7,7 @@ import type { Queue } from './queue.ts'
 /** What is kept of one event of one user. */
 export interface EventHistory {
   readonly total: number
-  /** `occurredAt` of the latest {@link KEPT_OCCURRENCES}, ascending. */
+  /** `occurredAt` of those that are kept, ascending: see `keptOccurrences`. */
   readonly latest: readonly number[]
   /** SDK track events of this slug in the session that began at `startedAt`. */
   readonly session?: { readonly startedAt: number; readonly count: number } | undefined
@@ -38,21 +39,17 @@ export function startsSession(
 }
 
 /**
- * One more occurrence. `sessionStartedAt`: the session it counts for; absent for an admin track event, and before the
+ * One more occurrence. `received`: when its record was. `sessionStartedAt`: the session it counts for; absent for an admin track event, and before the
  * first visit.
  */
 export function withOccurrence(
   history: EventHistory | undefined,
-  occurredAt: number,
+  { occurredAt, received }: { readonly occurredAt: number; readonly received: number },
   sessionStartedAt: number | undefined,
 ): EventHistory {
-  const latest = [...(history?.latest ?? [])]
-  let place = latest.length
-  while (place > 0 && (latest[place - 1] ?? 0) > occurredAt) place -= 1
-  latest.splice(place, 0, occurredAt)
   return {
     total: (history?.total ?? 0) + 1,
-    latest: latest.slice(-KEPT_OCCURRENCES),
+    latest: keptOccurrences(history?.latest ?? [], occurredAt, received),
     session:
       sessionStartedAt === undefined
         ? history?.session
@@ -65,7 +62,7 @@ export function countWithin(history: EventHistory | undefined, instant: number, 
   if (!history) return 0
   // From the latest back, without a second array: most of the cost of an evaluation is here.
   let count = 0
-  for (let place = history.latest.length - 1; place >= 0; place -= 1) {
+  for (let place = history.latest.length - 1; place >= 0 && count < KEPT_OCCURRENCES; place -= 1) {
     const at = history.latest[place] ?? 0
     if (at <= instant - windowMs) break
     if (at <= instant) count += 1

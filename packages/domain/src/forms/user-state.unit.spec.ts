@@ -8,6 +8,9 @@ const instants = fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 120 })
 const naiveCount = (all: readonly number[], from: number, to: number) =>
   all.filter((at) => from < at && at <= to).length
 
+/** Received when it happened. */
+const onTime = (occurredAt: number) => ({ occurredAt, received: occurredAt })
+
 describe('what is kept of an event', () => {
   it('is its total and its 51 latest times, in order, however they arrive', () => {
     fc.assert(
@@ -55,16 +58,16 @@ describe('what is kept of an event', () => {
 
   it('never changes a history that was handed out', () => {
     const before = Object.freeze(history([1, 2]))
-    expect(withOccurrence(before, 0, undefined).latest).toEqual([0, 1, 2])
+    expect(withOccurrence(before, onTime(0), undefined).latest).toEqual([0, 1, 2])
     expect(before.latest).toEqual([1, 2])
   })
 
   it('counts a session until another one begins, and admin events for none', () => {
     const first = history([1, 2], 1)
     expect(countOfSession(first, 1)).toBe(2)
-    expect(countOfSession(withOccurrence(first, 3, undefined), 1)).toBe(2)
+    expect(countOfSession(withOccurrence(first, onTime(3), undefined), 1)).toBe(2)
     expect(countOfSession(first, 5)).toBe(0)
-    expect(countOfSession(withOccurrence(first, 6, 5), 5)).toBe(1)
+    expect(countOfSession(withOccurrence(first, onTime(6), 5), 5)).toBe(1)
     expect(countOfSession(first, undefined)).toBe(0)
   })
 })

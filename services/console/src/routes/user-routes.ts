@@ -18,6 +18,7 @@ import { isSameProject } from '../is-same-project.ts'
 import type { KnownCatalog } from '../known-catalog.ts'
 import type { ReadRefusals } from '../live/read-refusals.ts'
 import { ALL_KEPT, findRefusal, type FoundRefusal } from '../users/find-refusal.ts'
+import type { FoundRequest } from '../users/find-request.ts'
 import { maskFor, revealedName } from '../users/mask.ts'
 import { timelineEntriesOf } from '../users/timeline-entries.ts'
 import type { UserLog, Users } from '../users/users.ts'
@@ -101,6 +102,7 @@ export function createUserRoutes({ catalog, users, readRefusals, nowMs }: UserRo
     )
     if (search.outcome !== 'found') {
       if (!found) return NO_LOG
+      if (found.outcome === 'too-many-records') return notAllRead(asked.requestId, found)
       return search.outcome === 'missing' ? NO_REQUEST : NO_REFUSALS
     }
     const { organization, project, refusal } = search
@@ -203,5 +205,18 @@ function refusedNobody({ organization, project, refusal: { at, status, message }
     404,
     'refused-nobody',
     `This request to ${organization}/${project} was refused at ${at} with ${status}, before it named a user: ${message}`,
+  )
+}
+
+/** Whether the request left a record is not known, and trying again would not tell. */
+function notAllRead(
+  requestId: string,
+  { read, fromMs, untilMs }: Extract<FoundRequest, { outcome: 'too-many-records' }>,
+): ApiRefusal {
+  const [from, to] = [fromMs, untilMs].map((ms) => new Date(ms).toISOString())
+  return refuse(
+    503,
+    'not-all-read',
+    `Not all of the log was looked through: it holds more than ${read.toLocaleString('en')} records around the time of this requestId. None of those that were read has it, and no refusal that could be read. Search for the userName, or search the log on a terminal: nextvisit export --from ${from} --to ${to} --out - | grep ${requestId}`,
   )
 }

@@ -39,9 +39,9 @@ const users: Users = {
 }
 
 /** What the route at the end of a path answers, where `kept` is what was refused in the project `other`. */
-async function ask(path: string, input: object, kept?: readonly KeptRefusal[]) {
+async function ask(path: string, input: object, kept?: readonly KeptRefusal[], own: Partial<Users> = {}) {
   const readRefusals = async ({ project }: { readonly project: string }) => kept && (project === 'other' ? kept : [])
-  const route = createUserRoutes({ catalog, users, readRefusals, nowMs: () => 0 }).find((one) =>
+  const route = createUserRoutes({ catalog, users: { ...users, ...own }, readRefusals, nowMs: () => 0 }).find((one) =>
     one.path.endsWith(path),
   )
   if (!route) throw new Error(`There is no route ${path}`)
@@ -79,6 +79,19 @@ describe('a request that left no record', () => {
 
   it('may have been refused, as far as is known while nobody can read the refusals', async () => {
     expect(await ask('users/find', asked)).toMatchObject({ status: 503, error: 'no-refusals' })
+  })
+
+  it('may have left one, as far as is known where not all of the log was read', async () => {
+    const madeAtMs = Date.parse('2026-11-23T03:00:00.000Z')
+    const tooMany = { outcome: 'too-many-records', read: 50_123, fromMs: madeAtMs - 1_000, untilMs: madeAtMs } as const
+    const own: Partial<Users> = { findRequest: async () => tooMany }
+    const message = expect.stringMatching(
+      `50,123 records.* --from 2026-11-23T02:59:59.000Z --to 2026-11-23T03:00:00.000Z .*${requestId}$`,
+    )
+    const refused = { outcome: 'refused', error: 'not-all-read', message }
+    expect(await ask('users/find', asked, [], own)).toMatchObject(refused)
+    expect(await ask('users/find', asked, undefined, own)).toMatchObject(refused)
+    expect(await ask('users/find', asked, [{ ...refusal, userId }], own)).toMatchObject({ outcome: 'answered' })
   })
 
   it('is not found where nothing of it is kept', async () => {

@@ -3,35 +3,54 @@ import { createLogReader, type FetchedRecord, type LogConnection, withLogAdmin }
 
 /** A record is in the log at most this long after its id was made: a request has 5 s at most, and clocks differ. */
 const AROUND_MS = 10_000
+/** So many are read within a few seconds. */
 const MAX_RECORDS = 50_000
 /** Somebody waits in front of a page. */
 const GIVE_UP_AFTER_MS = 5_000
 
-/**
- * The record of a request. Its id, a UUIDv7, says when it was made, so only the log around that moment is read. Undefined
- * where there is none, and for an id that names no time: of a request with an `Idempotency-Key`, or of an import.
- */
-export async function findRequest(connection: LogConnection, requestId: string): Promise<UserFact | undefined> {
+export type FoundRequest =
+  | { readonly outcome: 'found'; readonly fact: UserFact }
+  /** All of the log around the moment was read. Also for an id that names no time: of a request with an `Idempotency-Key`, or of an import. */
+  | { readonly outcome: 'missing' }
+  /** The log holds more records around the moment than are read; none of those that were read has the id. */
+  | { readonly outcome: 'too-many-records'; readonly read: number; readonly fromMs: number; readonly untilMs: number }
+
+export interface FindRequestOptions {
+  /** Specs have a topic of their own. */
+  readonly topic?: string
+  readonly maxRecords?: number
+}
+
+/** The record of a request. Its id, a UUIDv7, says when it was made, so only the log around that moment is read. */
+export async function findRequest(
+  connection: LogConnection,
+  requestId: string,
+  { topic = TOPICS.userEvents, maxRecords = MAX_RECORDS }: FindRequestOptions = {},
+): Promise<FoundRequest> {
   const madeAtMs = timeOf(requestId)
-  if (madeAtMs === undefined) return undefined
-  const topic = TOPICS.userEvents
+  if (madeAtMs === undefined) return { outcome: 'missing' }
+  const [fromMs, untilMs] = [madeAtMs - AROUND_MS, madeAtMs + AROUND_MS]
   const [from, until] = await withLogAdmin(connection, (admin) =>
-    Promise.all([admin.offsetsAt(topic, madeAtMs - AROUND_MS), admin.offsetsAt(topic, madeAtMs + AROUND_MS)]),
+    Promise.all([admin.offsetsAt(topic, fromMs), admin.offsetsAt(topic, untilMs)]),
   )
-  const found = new AbortController()
+  const ending = new AbortController()
   let record: FetchedRecord | undefined
-  let looked = 0
+  let [read, isCut] = [0, false]
   const onBatch = ({ records }: { readonly records: readonly FetchedRecord[] }): void => {
-    record ??= records.find(({ headers }) => headers[HEADERS.id] === requestId)
-    looked += records.length
-    if (record || looked > MAX_RECORDS) found.abort()
+    if (read >= maxRecords && records.length > 0) isCut = true
+    else {
+      record = records.find(({ headers }) => headers[HEADERS.id] === requestId)
+      read += records.length
+    }
+    if (isCut || record) ending.abort()
   }
   await createLogReader(connection, { giveUpAfterMs: GIVE_UP_AFTER_MS }).readFrom(topic, from, onBatch, {
     until,
-    signal: found.signal,
+    signal: ending.signal,
   })
+  if (isCut) return { outcome: 'too-many-records', read, fromMs, untilMs }
   const decoded = record && decodeRecord(UserFact, record.value, record.headers)
-  return decoded?.outcome === 'ok' ? decoded.fact : undefined
+  return decoded?.outcome === 'ok' ? { outcome: 'found', fact: decoded.fact } : { outcome: 'missing' }
 }
 
 /** When a UUIDv7 was made, ms since the epoch. */

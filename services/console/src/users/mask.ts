@@ -2,6 +2,9 @@ import type { GateOutcome } from '@nextvisit/contracts'
 import { MASK, type UserPath } from '../api/users.ts'
 import type { Session } from '../session/sessions.ts'
 
+/** Of a shorter userName the first character tells too much. */
+const MIN_CHARACTERS = 8
+
 /** Shows a value, or hides it from somebody who has not asked for it. */
 export interface Mask {
   readonly isMasked: boolean
@@ -22,7 +25,11 @@ export const SHOW_ALL: Mask = {
 export const HIDE_PERSONAL: Mask = {
   isMasked: true,
   value: () => MASK,
-  userName: (userName) => `${String.fromCodePoint(userName.codePointAt(0) ?? 0)}${MASK}`,
+  // Rows must be told apart, and the first character of a long name tells little.
+  userName: (userName) => {
+    const [first = '', ...others] = userName
+    return others.length + 1 < MIN_CHARACTERS ? MASK : `${first}${MASK}`
+  },
   gate: (outcome) => {
     if (outcome.gate === 'where' && outcome.compared.actual !== undefined)
       return { ...outcome, compared: { ...outcome.compared, actual: MASK } }

@@ -16,7 +16,7 @@ import type { ZodType } from 'zod'
 import type { TimelineAnswer, UserPath } from '../api/users.ts'
 import { askService, NOT_FOUND } from '../ask-service.ts'
 import { answered, type ApiResult } from '../http/api-route.ts'
-import { findRequest } from './find-request.ts'
+import { findRequest, type FoundRequest } from './find-request.ts'
 import { type BackwardsReading, readBackwards } from './read-backwards.ts'
 
 export interface UserLog {
@@ -34,9 +34,7 @@ export interface Users {
   /** The user's part of the log, read backwards. Rejects while the log is unavailable. */
   readonly readLog: (path: UserPath, depth: number) => Promise<UserLog>
   /** Rejects while the log is unavailable. */
-  readonly findRequest: (
-    requestId: string,
-  ) => Promise<{ readonly outcome: 'found'; readonly fact: UserFact } | { readonly outcome: 'missing' }>
+  readonly findRequest: (requestId: string) => Promise<FoundRequest>
 }
 
 export interface UsersParts {
@@ -97,10 +95,7 @@ export function createUsers({ connection, services, token, partitionCount }: Use
       return new Map(triggers.flatMap((trigger, index) => pairOf(trigger, counts[index])))
     },
     readLog,
-    findRequest: async (requestId) => {
-      const fact = await findRequest(connection, requestId)
-      return fact ? { outcome: 'found', fact } : { outcome: 'missing' }
-    },
+    findRequest: (requestId) => findRequest(connection, requestId),
   }
 }
 

@@ -264,8 +264,14 @@ describe('whyNoForm', () => {
 })
 
 describe('the mask', () => {
-  it('leaves the first character of a userName, whole', () => {
-    expect(HIDE_PERSONAL.userName('😀 smile')).toBe('😀•••')
+  it.each([
+    ['😀 smiles', '😀•••'],
+    ['ada@example.com', 'a•••'],
+    ['7', '•••'],
+    ['Grace H', '•••'],
+    ['😀😀😀😀', '•••'],
+  ])('leaves of a long userName the first character, whole, and nothing of one below 8: %s', (userName, masked) => {
+    expect(HIDE_PERSONAL.userName(userName)).toBe(masked)
   })
 })
 

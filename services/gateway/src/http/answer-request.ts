@@ -13,17 +13,19 @@ import type { Answer } from '../request/answer.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
 import type { CallerAddress } from './caller-address.ts'
 import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
-import { createReadsInTurn } from './reads-in-turn.ts'
 import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
 import type { NoteRefusal } from '../refusals/kept-refusals.ts'
 import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
+import { createTurnsByKey } from './turns-by-key.ts'
 import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 const TAKEN = { outcome: 'taken' } as const
 /** Of the requests in flight, as many of one key may have a body that has not arrived completely. */
 const UNFINISHED_SHARE = 1 / 4
+/** Bodies of one key that are inflated at once. More would fill the thread pool. What is inflated waits for nothing else. */
+const INFLATING = { atOnce: 8, worksForMs: 10_000 }
 
 export interface AnswerRequestParts {
   readonly catalog: CatalogView
@@ -95,7 +97,8 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   const { catalog, rateLimiter, requestBudgetMs, maxInFlight, maxBodyBytesInFlight, callerAddress, onRefused } = parts
   const maxUnfinishedPerKey = Math.ceil(maxInFlight * UNFINISHED_SHARE)
   const openBody = createBodyBudget({ maxBytes: maxBodyBytesInFlight, maxUnfinishedPerKey })
-  const readInTurn = createReadsInTurn()
+  const readInTurn = createTurnsByKey()
+  const inflateInTurn = createTurnsByKey(INFLATING)
   let inFlight = 0
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {
@@ -140,8 +143,12 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     const permit = await permitFor(holder, request)
     if (!permit) return refuse(REFUSALS.unfinishedBodies)
     try {
-      const reading = { permit, maxBytes: maxBodyBytesOf(route), dueAt: beganAt + BODY_WITHIN_MS }
-      const read = await readBody(request, reading)
+      const read = await readBody(request, {
+        permit,
+        maxBytes: maxBodyBytesOf(route),
+        dueAt: beganAt + BODY_WITHIN_MS,
+        inTurn: (inflating) => inflateInTurn(holder, inflating),
+      })
       return read.outcome === 'ok' ? await handleBody(read.bytes, permit) : read
     } finally {
       permit.release()

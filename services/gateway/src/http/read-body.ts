@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { promisify } from 'node:util'
-import { gunzip as gunzipCallback } from 'node:zlib'
+import { createGunzip } from 'node:zlib'
 import { remainingMs } from '@nextvisit/service-kit'
 import type { BodyPermit } from './body-budget.ts'
 import { MAX_BODY_PIECES, REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
@@ -11,8 +10,6 @@ export const BODY_WITHIN_MS = 2_000
 const MAX_DISCARDED_BYTES = 1_048_576
 const MAX_DISCARD_MS = 1_000
 
-const gunzip = promisify(gunzipCallback)
-
 export type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { readonly outcome: 'aborted' } | Refusal
 
 /** How a body is read: what it may hold, and until when it must have arrived, a `performance.now()` instant. */
@@ -21,6 +18,8 @@ export interface BodyReading {
   /** As sent, and as inflated. */
   readonly maxBytes: number
   readonly dueAt: number
+  /** Runs what inflates it, as soon as it is its caller's turn. */
+  readonly inTurn: <Result>(inflating: () => Promise<Result>) => Promise<Result | 'crowded'>
 }
 
 /** Reads a body, and stops at the limit: by `Content-Length` before reading where there is one. */
@@ -30,9 +29,8 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
   const body = await collect(request, reading)
   reading.permit.finish()
   if (body.outcome !== 'ok' || encodingOf(request) !== 'gzip') return body
-  const inflated = await inflate(body.bytes, maxBytes)
-  if (inflated.outcome !== 'ok' || reading.permit.take(inflated.bytes.length)) return inflated
-  return refuse(REFUSALS.tooManyBytes)
+  const inflated = await reading.inTurn(() => inflate(body.bytes, reading))
+  return inflated === 'crowded' ? refuse(REFUSALS.busy) : inflated
 }
 
 /** Whether a body is over the limit by its `Content-Length`. */
@@ -88,13 +86,21 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
   })
 }
 
-async function inflate(bytes: Buffer, maxBytes: number): Promise<ReadBody> {
+/** Counts each piece as it comes: a thousandth of what comes out is enough to send. */
+async function inflate(bytes: Buffer, { permit, maxBytes }: BodyReading): Promise<ReadBody> {
+  const chunks: Buffer[] = []
+  let size = 0
   try {
-    return { outcome: 'ok', bytes: await gunzip(bytes, { maxOutputLength: maxBytes }) }
-  } catch (error) {
-    const isBomb = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-    return isBomb ? refuse(REFUSALS.tooLarge(maxBytes)) : refuse(REFUSALS.notGzip)
+    for await (const chunk of createGunzip().end(bytes) as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > maxBytes) return refuse(REFUSALS.tooLarge(maxBytes))
+      if (!permit.take(chunk.length)) return refuse(REFUSALS.tooManyBytes)
+      chunks.push(chunk)
+    }
+  } catch {
+    return refuse(REFUSALS.notGzip)
   }
+  return { outcome: 'ok', bytes: Buffer.concat(chunks) }
 }
 
 /**

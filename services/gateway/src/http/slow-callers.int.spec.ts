@@ -163,6 +163,15 @@ describe('bytes in flight (decisions.md, Busy and broken)', () => {
     expect(strangers.some(({ read }) => read().startsWith('HTTP/1.1 503 '))).toBe(true)
   })
 
+  it('of strangers whose gzip inflates to a thousand times what they send are held for a few at once', async () => {
+    // A stranger's part has room for 9 of them, and 20 come at once.
+    const small = await givenGateway({ besides: gateway, maxBodyBytesInFlight: 25_165_824 })
+    const bomb = gzipSync(Buffer.alloc(511_000, ' '))
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => small.call('POST', '/v1/batch', headers, bomb)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
+  })
+
   it('are counted inflated', async () => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const slow = await givenService({

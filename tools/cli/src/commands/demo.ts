@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { TOPICS } from '@nextvisit/contracts'
 import { createApiKey } from '@nextvisit/domain'
 import { Command } from 'commander'
 import { z } from 'zod'
 import { logConnection, operatingUser, readEnvironment } from '../config.ts'
 import { printDemo } from '../print-demo.ts'
 import { CliError } from '../errors.ts'
+import { print } from '../output.ts'
 import { applyWorkspace } from '../workspace/apply-workspace.ts'
 import { parseWorkspaceFile } from '../workspace/parse-workspace-file.ts'
+import { reportStartChanges } from '../workspace/report-start-changes.ts'
 
 const DEMO_WORKSPACE = path.resolve(import.meta.dirname, '../../../../infra/demo-workspace.yaml')
 
@@ -27,12 +30,19 @@ export function demoCommand(): Command {
     .requiredOption('--keys-file <file>', 'the file for the keys; created if it does not exist')
     .addHelpText(
       'after',
-      '\nExits with 0 if done, 1 if failed, 2 if the arguments are wrong.\n\nExample:\n  nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json',
+      `
+Where the organization demo exists already, it is made to match infra/demo-workspace.yaml again: what else was applied to it is
+undone, and the command says what that was. Other organizations stay as they are. Exits with 0 if done, 1 if failed, 2 if the
+arguments are wrong.
+
+Example:
+  nextvisit demo --gateway http://127.0.0.1:8080 --keys-file demo-keys.json`,
     )
     .action((flags: DemoFlags) => demo(flags))
 }
 
-async function demo({ gateway, keysFile }: DemoFlags): Promise<void> {
+/** Runs the command. Specs pass their own `topic`. */
+export async function demo({ gateway, keysFile }: DemoFlags, topic: string = TOPICS.catalog): Promise<void> {
   const env = readEnvironment()
   const keys = await readOrMakeKeys(keysFile)
   const text = await readFile(DEMO_WORKSPACE, 'utf8')
@@ -43,10 +53,12 @@ async function demo({ gateway, keysFile }: DemoFlags): Promise<void> {
     organizations: parsed.organizations,
     appliedBy: operatingUser(),
     secretKey: env['NEXTVISIT_SECRET_KEY'],
+    topic,
   })
   if (applied.outcome === 'refused') throw new CliError(applied.reason)
   if (applied.outcome === 'not-applied')
     throw new CliError('Another process applied a workspace at the same moment. Try again.')
+  reportStartChanges(applied, print)
   printDemo({ gatewayUrl: gateway, organizations: parsed.organizations, keys })
 }
 

@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { readEnvironment } from '../config.ts'
@@ -7,6 +10,8 @@ import { migrate } from './migrate.ts'
 
 const name = `nextvisit_test_${randomUUID().slice(0, 8)}`
 const adminUrl = Object.assign(new URL(inject('databaseUrl')), { pathname: `/${name}` }).href
+const unreadUrl = Object.assign(new URL(adminUrl), { pathname: `/${name}_unread` }).href
+const MAIN = path.resolve(import.meta.dirname, '../main.ts')
 let printed: string[] = []
 
 async function query(url: string, text: string): Promise<readonly unknown[]> {
@@ -29,7 +34,8 @@ beforeAll(() => {
 afterAll(async () => {
   vi.unstubAllEnvs()
   vi.restoreAllMocks()
-  await query(inject('databaseUrl'), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  for (const own of [name, `${name}_unread`])
+    await query(inject('databaseUrl'), `DROP DATABASE IF EXISTS ${own} WITH (FORCE)`)
 })
 
 describe('nextvisit migrate', () => {
@@ -46,6 +52,18 @@ describe('nextvisit migrate', () => {
     const metering = addresses.get('METERING_DATABASE_URL') ?? ''
     expect(await query(metering, 'SELECT count(*)::int AS n FROM metering.checkpoints')).toEqual([{ n: 0 }])
     await expect(query(metering, 'SELECT FROM forms.checkpoints')).rejects.toThrow('permission denied')
+  })
+
+  it('finishes if nobody reads what it prints', async () => {
+    const env = { DATABASE_URL: unreadUrl, NEXTVISIT_DATA: '/nowhere' }
+    const child = spawn(process.execPath, [MAIN, 'migrate'], { env })
+    child.stdout.destroy()
+    expect(await once(child, 'exit')).toEqual([0, null])
+    const schemas = await query(
+      unreadUrl,
+      `SELECT FROM pg_namespace WHERE nspname IN ('users', 'registry', 'metering', 'forms')`,
+    )
+    expect(schemas).toHaveLength(4)
   })
 
   it('leaves schemas that nextvisit status can read, with or without the log', async () => {

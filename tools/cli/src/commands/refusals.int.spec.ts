@@ -119,6 +119,18 @@ describe('nextvisit refusals', () => {
     expect(ended).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
   })
 
+  it('follows no longer than somebody reads, and exits with 0', async () => {
+    const args = ['refusals', '--project', `${organization}/unread`, '--follow']
+    await add('unread', refusalOf('ada'))
+    const child = spawn(process.execPath, [MAIN, ...args], { env: { ...env, NEXTVISIT_DATA: '/nowhere' } })
+    child.stdout.destroy()
+    try {
+      expect(await once(child, 'exit')).toEqual([0, null])
+    } finally {
+      child.kill('SIGKILL')
+    }
+  })
+
   it('follows until Ctrl-C, each refusal once, and exits with 0', async () => {
     const args = ['refusals', '--project', `${organization}/followed`, '--json', '--follow']
     const early = refusalOf('ada')

@@ -49,7 +49,7 @@ export function refusalsCommand(): Command {
 Oldest first. The gateways keep the latest 50 of each reason, and of a flood 10 a second: the counts are of all. No userName, value or
 name that a caller chose is kept; requestId is the X-Request-Id of the answer. Redis may lose refusals. Reads REDIS_URL, and
 KAFKA_BROKERS for the workspace: with organization/project only if there are no refusals, to see whether the project exists.
-Exits with 0 whether there are refusals or not, also after Ctrl-C; 1 if Redis is unavailable, 2 if the arguments are wrong.
+Exits with 0 whether there are refusals or not, also after Ctrl-C or when the reader has gone; 1 if Redis is unavailable, 2 if the arguments are wrong.
 
 Example:
   nextvisit refusals --project shop --follow
@@ -98,12 +98,13 @@ async function show(read: Read, flags: Shown, requireKnown: () => Promise<void>)
   if (flags.follow) await follow(read, first.refusals, flags)
 }
 
-/** Prints what is new until Ctrl-C. An outage of Redis is said once, and does not end it. */
+/** Prints what is new until Ctrl-C, or until nobody reads it. An outage of Redis is said once, and does not end it. */
 async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown): Promise<void> {
   const stopping = new AbortController()
   const { signal } = stopping
   const stop = () => stopping.abort()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, stop)
+  process.stdout.once('error', stop)
   let known = new Set(shown.map(({ id }) => id))
   let isAway = false
   while (!signal.aborted) {
@@ -121,6 +122,7 @@ async function follow(read: Read, shown: readonly KeptRefusal[], flags: Shown): 
     known = new Set(all.map(({ id }) => id))
   }
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.off(name, stop)
+  process.stdout.off('error', stop)
 }
 
 function ofUser(all: readonly KeptRefusal[], { user, place }: Shown): readonly KeptRefusal[] {

@@ -1,7 +1,7 @@
-import { DEFAULT_PARTITIONS } from '@nextvisit/contracts'
 import { Command, InvalidArgumentError } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
 import { createTopics, type TopicsOptions } from '../create-topics.ts'
+import { CliError, EXIT } from '../errors.ts'
 import { print } from '../output.ts'
 
 export function topicsCommand(): Command {
@@ -13,9 +13,8 @@ export function topicsCommand(): Command {
         .description('Create the missing topics. Existing topics stay unchanged.')
         .option(
           '--partitions <n>',
-          'of user-events and form-events; can never be changed. Other than 12: set KAFKA_PARTITIONS for every process',
+          'of user-events and form-events; can never be changed. Default: KAFKA_PARTITIONS, or 12. Other than 12: set KAFKA_PARTITIONS for every process',
           wholeNumber,
-          DEFAULT_PARTITIONS,
         )
         .option(
           '--replicas <n>',
@@ -31,7 +30,15 @@ export function topicsCommand(): Command {
 }
 
 async function makeTopics(options: TopicsOptions): Promise<void> {
-  const made = await createTopics(logConnection(readEnvironment()), options)
+  const env = readEnvironment()
+  const connection = logConnection(env)
+  const { partitions } = options
+  const expected = connection.partitions?.inTopic
+  if (partitions !== undefined && env['KAFKA_PARTITIONS'] !== undefined && partitions !== expected) {
+    const message = `--partitions is ${partitions}, but KAFKA_PARTITIONS says ${expected}: leave --partitions out, or change KAFKA_PARTITIONS for every process.`
+    throw new CliError(message, EXIT.usage)
+  }
+  const made = await createTopics(connection, options)
   for (const [topic, state] of made) print(`${topic}: ${state}`)
 }
 

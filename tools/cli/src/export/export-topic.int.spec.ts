@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
@@ -104,6 +106,31 @@ describe('its file', () => {
     const bytes = await readFile(file)
     expect(String(name.endsWith('.gz') ? gunzipSync(bytes) : bytes)).toBe(long.repeat(500))
     expect((await readdir(folder)).filter((entry) => entry.endsWith('.part'))).toEqual([])
+  })
+
+  it('fails if it is standard output and its reader has gone', async () => {
+    const code = `
+      const { openOutput } = await import(${JSON.stringify(path.join(import.meta.dirname, 'output-file.ts'))})
+      process.stdout.on('error', () => {})
+      for await (const _ of process.stdin);
+      await (await openOutput('-')).write('{}').catch(({ message }) => console.error(message))
+    `
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', code])
+    const complaint = textOf(child.stderr)
+    child.stdout.destroy().once('close', () => child.stdin.end())
+    expect(await complaint).toBe('The reader of standard output has gone, so what it got is not whole.\n')
+  })
+
+  it('is whole where two exports write it at the same time: the one that ends last wins', async () => {
+    const file = path.join(folder, 'twice.ndjson')
+    const [first, second] = [await openOutput(file), await openOutput(file)]
+    await second.write('{"second":0}\n')
+    await first.write('{"first":0}\n{"first":1}\n')
+    await first.complete()
+    expect(await readFile(file, 'utf8')).toBe('{"first":0}\n{"first":1}\n')
+    await second.write('{"second":1}\n')
+    await second.complete()
+    expect(await readFile(file, 'utf8')).toBe('{"second":0}\n{"second":1}\n')
   })
 
   it('leaves no file if it is discarded, and fails if it cannot be written', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream, fstatSync } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
@@ -5,6 +6,7 @@ import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { CliError, EXIT } from '../errors.ts'
 import { fileError } from '../file-error.ts'
 
 /** What may wait to be written: a fetched batch or two, so that reading goes on while zlib or the disk works. */
@@ -29,12 +31,17 @@ export async function openOutput(file: string): Promise<Output> {
 function standardOutput(): Output {
   if (fstatSync(process.stdout.fd).isFile()) return redirectedOutput()
   return {
-    write: async (text) => {
-      if (!process.stdout.write(text)) await once(process.stdout, 'drain')
-    },
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        process.stdout.write(text, (cause) => (cause ? reject(readerGone(cause)) : resolve()))
+      }),
     complete: async () => undefined,
     discard: async () => undefined,
   }
+}
+
+function readerGone(cause: Error): CliError {
+  return new CliError('The reader of standard output has gone, so what it got is not whole.', EXIT.failed, { cause })
 }
 
 /** Used instead of Node's file stream, which ignores partial writes: the last line could be truncated silently. */
@@ -51,11 +58,14 @@ function redirectedOutput(): Output {
   }
 }
 
-/** Writes under a temporary name until the file is complete. So a file with the final name is never incomplete. */
+/**
+ * Writes under a temporary name until the file is complete. So a file with the final name is never incomplete. Two exports to
+ * the same file have different temporary names; the one that ends last replaces the other's file.
+ */
 async function fileOutput(file: string): Promise<Output> {
-  const part = `${file}.part`
+  const part = `${file}.${randomBytes(4).toString('hex')}.part`
   if (await isFolder(file)) throw fileError(file, 'written', 'EISDIR')
-  const handle = await open(part, 'w').catch((cause: unknown) => {
+  const handle = await open(part, 'wx').catch((cause: unknown) => {
     throw fileError(file, 'written', cause)
   })
   const disk = handle.createWriteStream({ highWaterMark: WAITING_BYTES })

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { processInfo } from '../process-info.ts'
 import { lockFile } from './lock-file.ts'
 
 let folder: string
@@ -16,7 +17,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 describe('the lock of an import', () => {
   it('names the process that holds it, while that process runs', async () => {
-    await writeFile(`${file}.import-lock`, String(process.ppid))
+    await writeFile(`${file}.import-lock`, `${process.ppid} ${processInfo(process.ppid)?.startedAt}`)
     await expect(lockFile(file)).rejects.toMatchObject({
       exitCode: 1,
       message: expect.stringContaining(`is being imported by process ${process.ppid}: wait until that ends`),
@@ -26,9 +27,10 @@ describe('the lock of an import', () => {
   it('is taken over from a dead process, and is removed when released', async () => {
     const killed = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'])
     await once(killed, 'spawn')
+    const lock = `${killed.pid} ${processInfo(killed.pid ?? 0)?.startedAt}`
     killed.kill('SIGKILL')
     await once(killed, 'close')
-    await writeFile(`${file}.import-lock`, String(killed.pid))
+    await writeFile(`${file}.import-lock`, lock)
     const release = await lockFile(file)
     expect(await readdir(folder)).toEqual(['history.ndjson.import-lock'])
     await release()

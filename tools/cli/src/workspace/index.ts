@@ -1,2 +1,3 @@
 export { applyWorkspace } from './apply-workspace.ts'
 export { parseWorkspaceFile } from './parse-workspace-file.ts'
+export { reportStartChanges } from './report-start-changes.ts'

@@ -1,12 +1,12 @@
-/** Runs `read`; 'crowded' where its turn did not come in time. */
-export type ReadInTurn = <Result>(key: string, read: () => Promise<Result>) => Promise<Result | 'crowded'>
+/** Runs `work`; 'crowded' where its turn did not come in time. */
+export type InTurn = <Result>(key: string, work: () => Promise<Result>) => Promise<Result | 'crowded'>
 
-export interface ReadsInTurnOptions {
-  /** Reads of one key that are worked on at once. Default 3. */
+export interface TurnsByKeyOptions {
+  /** Works of one key that run at once. Default 3. */
   readonly atOnce?: number
-  /** A read that takes longer waits for a fold or a service, and works on nothing: the next one begins. Default 250. */
+  /** What takes longer waits for something else, such as a fold or a service: the next one begins. Default 250. */
   readonly worksForMs?: number
-  /** How long a read waits for its turn. Default 1,500. */
+  /** How long a work waits for its turn. Default 1,500. */
   readonly withinMs?: number
 }
 
@@ -16,14 +16,11 @@ interface Line {
 }
 
 /**
- * Lets each key have a few reads at once, the others in their order (decisions.md, Busy and broken). A read costs every
- * process several times what a record does, so forty at once of one tenant would make all others wait.
+ * Lets each key have a few works at once, the others in their order, so that forty at once of one tenant do not make all
+ * others wait: reads, each of which costs every process several times what a record does (decisions.md, Busy and broken),
+ * and bodies that are inflated (Slow and large).
  */
-export function createReadsInTurn({
-  atOnce = 3,
-  worksForMs = 250,
-  withinMs = 1_500,
-}: ReadsInTurnOptions = {}): ReadInTurn {
+export function createTurnsByKey({ atOnce = 3, worksForMs = 250, withinMs = 1_500 }: TurnsByKeyOptions = {}): InTurn {
   const lines = new Map<string, Line>()
 
   function begin(key: string, line: Line): () => void {
@@ -41,14 +38,14 @@ export function createReadsInTurn({
     return end
   }
 
-  return async (key, read) => {
+  return async (key, work) => {
     const line = lines.get(key) ?? { working: 0, waiting: [] }
     lines.set(key, line)
     if (line.working < atOnce) line.working += 1
     else if (!(await turnComes(line, withinMs))) return 'crowded'
     const end = begin(key, line)
     try {
-      return await read()
+      return await work()
     } finally {
       end()
     }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { createReadsInTurn } from './reads-in-turn.ts'
+import { createTurnsByKey } from './turns-by-key.ts'
 
 const LONG = 60_000
 
@@ -17,7 +17,7 @@ function givenReads() {
 }
 
 it('works on a few reads of a key at once, the others in their order, and not on fewer of another key', async () => {
-  const inTurn = createReadsInTurn({ atOnce: 2, worksForMs: LONG, withinMs: LONG })
+  const inTurn = createTurnsByKey({ atOnce: 2, worksForMs: LONG, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const names = ['a', 'b', 'c', 'd']
   const results = names.map((name) => inTurn('one', read(name)))
@@ -36,7 +36,7 @@ it('works on a few reads of a key at once, the others in their order, and not on
 })
 
 it('begins the next read where one takes long, and counts each only once', async () => {
-  const inTurn = createReadsInTurn({ atOnce: 1, worksForMs: 20, withinMs: LONG })
+  const inTurn = createTurnsByKey({ atOnce: 1, worksForMs: 20, withinMs: LONG })
   const { begun, read, end } = givenReads()
   const results = [inTurn('one', read('a')), inTurn('one', read('b'))]
   await expect.poll(() => begun).toEqual(['a', 'b'])
@@ -54,7 +54,7 @@ it('begins the next read where one takes long, and counts each only once', async
 })
 
 it('says where the turn did not come in time, and forgets that read', async () => {
-  const inTurn = createReadsInTurn({ atOnce: 1, worksForMs: LONG, withinMs: 20 })
+  const inTurn = createTurnsByKey({ atOnce: 1, worksForMs: LONG, withinMs: 20 })
   const { begun, read, end } = givenReads()
   const first = inTurn('one', read('a'))
   expect(await inTurn('one', read('b'))).toBe('crowded')
@@ -68,7 +68,7 @@ it('says where the turn did not come in time, and forgets that read', async () =
 })
 
 it('gives the place of a read that fails to the next one', async () => {
-  const inTurn = createReadsInTurn({ atOnce: 1, worksForMs: LONG, withinMs: LONG })
+  const inTurn = createTurnsByKey({ atOnce: 1, worksForMs: LONG, withinMs: LONG })
   const failing = inTurn('one', () => Promise.reject(new TypeError('a bug')))
   const next = inTurn('one', async () => 'b')
   await expect(failing).rejects.toThrow('a bug')

@@ -1,0 +1,40 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { staticCatalog } from '@nextvisit/catalog'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { hashApiKey } from '@nextvisit/domain'
+import { expect, it, onTestFinished } from 'vitest'
+import { createFindDemo } from './demo.ts'
+
+const keys = { admin: 'nv_admin_P_secret', sdk: 'nv_sdk_P_public' }
+const backend = { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(keys.admin) } as const
+const lookups = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop', keys: [backend] }] })])
+const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })
+
+/** Looks for the demo twice: whose keys it has, and what was logged. `text` undefined: there is no file. */
+async function find(text: string | undefined) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const keysFile = path.join(folder, 'demo-keys.json')
+  if (text !== undefined) await writeFile(keysFile, text)
+  const logged: string[] = []
+  const warn = (...parts: readonly unknown[]) => void logged.push(JSON.stringify(parts))
+  const findDemo = createFindDemo({ keysFile, catalog, logger: { warn } })
+  return { found: [(await findDemo())?.keys, (await findDemo())?.keys], logged }
+}
+
+it('is found by the keys of the file, and not where there is no file', async () => {
+  expect(await find(JSON.stringify(keys))).toEqual({ found: [keys, keys], logged: [] })
+  expect(await find(undefined)).toEqual({ found: [undefined, undefined], logged: [] })
+})
+
+it.each(['', 'nv_admin_P_secret', '{"admin":"nv_admin_P_secret"}', 'null'])(
+  'is not there, and that is logged once without the text, where the file is damaged: %j',
+  async (text) => {
+    const { found, logged } = await find(text)
+    expect(found).toEqual([undefined, undefined])
+    expect(logged).toEqual([expect.stringContaining('run nextvisit demo')])
+    expect(logged.join()).not.toContain('nv_admin')
+  },
+)

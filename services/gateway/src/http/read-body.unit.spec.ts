@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import { createBodyBudget } from './body-budget.ts'
+import { readBody } from './read-body.ts'
+import { createTurnsByKey } from './turns-by-key.ts'
+
+const MAX_BYTES = 512_000
+const LONG = 60_000
+const bomb = gzipSync(Buffer.alloc(511_000, ' '))
+
+/** One key reads bodies under a budget. `mostHeld`: the bytes that they had taken at any time. */
+function givenBudget(maxBytes: number, atOnce = 8) {
+  const open = createBodyBudget({ maxBytes, maxUnfinishedPerKey: 1_000 })
+  const turns = createTurnsByKey({ atOnce, worksForMs: LONG, withinMs: LONG })
+  const seen = { held: 0, mostHeld: 0 }
+  return {
+    seen,
+    read: async (body: Buffer) => {
+      const permit = open('key', true)
+      if (!permit) throw new Error('there is no limit to unfinished bodies here')
+      let held = 0
+      const take = (bytes: number) => {
+        const isTaken = permit.take(bytes)
+        if (isTaken) held += bytes
+        if (isTaken) seen.held += bytes
+        seen.mostHeld = Math.max(seen.mostHeld, seen.held)
+        return isTaken
+      }
+      const request = Object.assign(Readable.from([body]), { headers: { 'content-encoding': 'gzip' }, complete: true })
+      const read = await readBody(request as unknown as IncomingMessage, {
+        permit: { ...permit, take },
+        maxBytes: MAX_BYTES,
+        dueAt: performance.now() + LONG,
+        inTurn: (inflating) => turns('key', inflating),
+      })
+      permit.release()
+      seen.held -= held
+      return read.outcome === 'refused' ? read.status : read.outcome
+    },
+  }
+}
+
+it('counts what gzip makes of a body while it comes, and stops where there is no room', async () => {
+  const { read, seen } = givenBudget(500_000)
+  expect(await read(bomb)).toBe(503)
+  // A key may hold a fifth of an empty budget.
+  expect(seen.mostHeld).toBeGreaterThan(50_000)
+  expect(seen.mostHeld).toBeLessThanOrEqual(100_000)
+})
+
+it('inflates a few bodies of a key at once: the others hold what was sent', async () => {
+  const { read, seen } = givenBudget(67_108_864, 2)
+  const outcomes = await Promise.all(Array.from({ length: 40 }, () => read(bomb)))
+  expect(new Set(outcomes)).toEqual(new Set(['ok']))
+  expect(seen.mostHeld).toBeGreaterThan(511_000)
+  expect(seen.mostHeld).toBeLessThanOrEqual(2 * 511_000 + 40 * bomb.length)
+})
+
+it('takes gzip in several members, and refuses what is cut off or too large', async () => {
+  const { read } = givenBudget(67_108_864)
+  const large = gzipSync(Buffer.alloc(300_000))
+  expect(await read(Buffer.concat([gzipSync('{'), gzipSync('}')]))).toBe('ok')
+  expect(await read(bomb.subarray(0, -9))).toBe(400)
+  expect(await read(Buffer.from('not gzip'))).toBe(400)
+  expect(await read(Buffer.concat([large, large]))).toBe(413)
+  expect(await read(gzipSync(Buffer.alloc(50_000_000)))).toBe(413)
+})
