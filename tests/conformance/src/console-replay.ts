@@ -84,7 +84,8 @@ export function describeConsoleReplay(): void {
       const before = await countEvents()
       await inDatabase((client) =>
         client.query(
-          `UPDATE users.user_events SET count = count + 5 WHERE ctid = (SELECT min(ctid) FROM users.user_events)`,
+          `UPDATE users.user_events SET count = count + 5
+           WHERE ctid = (SELECT min(ctid) FROM users.user_events WHERE organization = 'demo')`,
         ),
       )
       await page.getByRole('button', { name: `Swap ${CONSUMER}` }).click()
