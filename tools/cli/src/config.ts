@@ -10,7 +10,7 @@ import { isRunning } from './is-running.ts'
 
 const CHECKOUT = path.resolve(import.meta.dirname, '../../..')
 
-/** What the local stack writes for commands while it runs; `environment` is for the demo's keys. */
+/** What the local stack writes for commands while it runs; `environment` holds the demo's keys and settings that commands need. */
 const ConnectionFile = z.object({
   /** Of the stack. One that was killed has left the file behind. */
   pid: z.number().int().optional(),

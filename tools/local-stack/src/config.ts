@@ -1,5 +1,7 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
+import type { LogConnection } from '@nextvisit/log'
+import { kafkaConfig, readConfig } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { StackError } from './errors.ts'
 
@@ -69,6 +71,12 @@ function portOf(variable: string, text: string): number {
 /** The environment that started processes inherit. Node keeps compiled code, so that the next start takes less time. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   return { NODE_COMPILE_CACHE: path.join(cacheFolder(), 'node'), ...process.env }
+}
+
+/** The log as the services read it from their environment. `own` overrides what they inherit. Throws a ConfigError. */
+export function logConnection(brokers: string, own: NodeJS.ProcessEnv = {}): LogConnection {
+  const { kafka } = readConfig(kafkaConfig, { ...inheritedEnvironment(), ...own, KAFKA_BROKERS: brokers })
+  return { ...kafka, clientId: 'local-stack' }
 }
 
 /** The folder for downloads, shared by all checkouts of this user. */

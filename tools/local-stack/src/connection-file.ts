@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { consumers } from '@nextvisit/services'
+import { inheritedEnvironment } from './config.ts'
 import type { StackSecrets } from './stack-secrets.ts'
 
 /** How to reach a running stack. */
@@ -38,7 +39,11 @@ export async function writeConnectionFile(
     serviceUrls: Object.fromEntries(connection.serviceUrls),
     internalToken: secrets.internalToken,
     secretKey: secrets.secretKey,
-    environment: { DEMO_ADMIN_KEY: secrets.adminKey, DEMO_SDK_KEY: secrets.sdkKey },
+    environment: {
+      DEMO_ADMIN_KEY: secrets.adminKey,
+      DEMO_SDK_KEY: secrets.sdkKey,
+      KAFKA_PARTITIONS: inheritedEnvironment()['KAFKA_PARTITIONS'] || undefined,
+    },
   }
   await writeFile(fileIn(folder), `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
 }

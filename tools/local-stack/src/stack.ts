@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { createTopics } from '@nextvisit/cli/create-topics'
 import type { OrganizationConfig } from '@nextvisit/contracts'
 import { consumers as allConsumers } from '@nextvisit/services'
-import { CHECKOUT, type ExternalParts } from './config.ts'
+import { CHECKOUT, type ExternalParts, logConnection } from './config.ts'
 import { type Connection, removeConnectionFile, writeConnectionFile } from './connection-file.ts'
 import { groupMembers, waitUntilConsumed } from './consumer-groups.ts'
 import { requireSpace, takeDataDirectory } from './data-directory.ts'
@@ -182,7 +182,7 @@ async function prepareLog(
   const launch = (options: PartOptions) =>
     startKafka({ ...options, ...(port !== undefined && { port }), advertisedPort })
   const brokers = start.external?.kafkaBrokers ?? (await startPart(start, 'Kafka', launch)).brokers
-  const connection = { brokers: brokers.split(','), clientId: 'local-stack' }
+  const connection = logConnection(brokers, start.serviceEnvironment)
   await step(start, 'Topics', () => createTopics(connection))
   await step(start, 'Workspace', () =>
     applyOrganizations({ connection, organizations, secretKey: secrets.secretKey, report: start.report }),
@@ -205,7 +205,7 @@ async function startServices(start: Start, connection: Connection, secrets: Stac
   const { serviceEnvironment: environment = {} } = start
   const services = await serviceProcesses({ ...connection, ...start, secrets, environment, onLine })
   const { consumers, gateway } = services
-  const log = { brokers: connection.kafkaBrokers.split(','), clientId: 'local-stack' }
+  const log = logConnection(connection.kafkaBrokers, environment)
   const former = await groupMembers(log)
   await allOrNone(
     start,

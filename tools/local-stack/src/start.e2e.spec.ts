@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { inheritedEnvironment } from './config.ts'
+import { CHECKOUT, inheritedEnvironment } from './config.ts'
 import { freePort } from './free-port.ts'
 
 interface Run {
@@ -50,6 +50,14 @@ function start(environment: NodeJS.ProcessEnv = {}): Run {
   return run
 }
 
+/** What `nextvisit env` prints. */
+async function environmentOfCommands(): Promise<string> {
+  const cli = path.join(CHECKOUT, 'tools/cli/src/main.ts')
+  const env = { ...inheritedEnvironment(), NEXTVISIT_DATA: path.join(folder, 'data') }
+  const { stdout } = await promisify(execFile)(process.execPath, [cli, 'env'], { env })
+  return stdout
+}
+
 async function isUp(run: Run): Promise<void> {
   await expect
     .poll(() => (run.child.exitCode === null ? run.output() : 'ended'), { timeout: 120_000 })
@@ -76,10 +84,12 @@ describe('pnpm start', () => {
   it('starts everything, gives the answers that it printed, keeps its data, and stops everything', {
     timeout: 300_000,
   }, async () => {
-    const first = start()
+    const partitions = { KAFKA_PARTITIONS: '4' }
+    const first = start(partitions)
     await isUp(first)
     const key = /nv_admin_\w+/.exec(first.output())?.[0]
     await pasteCommands(first.output())
+    expect(await environmentOfCommands()).toContain("export KAFKA_PARTITIONS='4'\n")
     expect(first.output()).toContain(`\nNEXTVISIT_DATA=${folder}/data npx -y pnpm --silent nextvisit why`)
 
     const second = start()
@@ -90,7 +100,7 @@ describe('pnpm start', () => {
     await first.ended
     await nothingRuns()
 
-    const third = start()
+    const third = start(partitions)
     await isUp(third)
     expect(third.output()).toContain(key)
     await pasteCommands(third.output().replace('"newEvent":true', '"newEvent":false'))

@@ -6,6 +6,7 @@ import { print } from '../output.ts'
 
 const NAMES = [
   'KAFKA_BROKERS',
+  'KAFKA_PARTITIONS',
   'REDIS_URL',
   'NEXTVISIT_SECRET_KEY',
   ...consumers.map(({ databaseVariable }) => databaseVariable),
