@@ -19,9 +19,9 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** The port behind the gateway's if it is free, else any. */
-export async function consolePortBeside(gatewayPort: number): Promise<number> {
-  const next = gatewayPort + 1
+/** The port behind `port` if it is free, else any. */
+export async function portBeside(port: number): Promise<number> {
+  const next = port + 1
   return next < 65_536 && (await isPortFree(next)) ? next : freePort()
 }
 

@@ -10,8 +10,9 @@ import { createLogAdmin } from '@nextvisit/log'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from './free-port.ts'
+import { freePort, isPortFree } from './free-port.ts'
 import type { Part, PartOptions } from './part.ts'
+import { requirePort } from './require-port.ts'
 import { startKafka } from './start-kafka.ts'
 import { startPostgres } from './start-postgres.ts'
 import { startRedis } from './start-redis.ts'
@@ -126,6 +127,16 @@ describe('a taken port', () => {
       message: `Port ${port} is taken by another program.`,
     })
     server.close()
+  })
+
+  it('is not proposed, for the gateway or the console', async () => {
+    const first = await freePort()
+    const servers = [first, first + 1].map((port) => createServer().listen(port, '127.0.0.1'))
+    await Promise.all(servers.map((server) => once(server, 'listening')))
+    const error: unknown = await requirePort('GATEWAY_PORT', first).catch((thrown: unknown) => thrown)
+    const proposed = Number(/GATEWAY_PORT=(\d+) /.exec(String(error))?.[1])
+    expect(await isPortFree(proposed)).toBe(true)
+    for (const server of servers) server.close()
   })
 })
 

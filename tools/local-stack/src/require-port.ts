@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StackError } from './errors.ts'
-import { isPortFree } from './free-port.ts'
+import { isPortFree, portBeside } from './free-port.ts'
 
 const PORT_FREE_WITHIN_MS = 3_000
 
@@ -17,7 +17,7 @@ export async function requirePort(variable: 'GATEWAY_PORT' | 'CONSOLE_PORT', por
     if (performance.now() > until) {
       throw new StackError(
         'PORT_TAKEN',
-        `Port ${port} is taken by another program. Stop that one, or choose another port: ${variable}=${port < 65_535 ? port + 1 : 8_080} npx -y pnpm start`,
+        `Port ${port} is taken by another program. Stop that one, or choose another port: ${variable}=${await portBeside(port)} npx -y pnpm start`,
       )
     }
     await sleep(200)

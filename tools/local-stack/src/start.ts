@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { printDemo } from '@nextvisit/cli/print-demo'
 import { readStartConfig } from './config.ts'
-import { consolePortBeside } from './free-port.ts'
+import { portBeside } from './free-port.ts'
 import { startStack } from './stack.ts'
 import { watchLaunchers } from './watch-launchers.ts'
 
@@ -24,7 +24,7 @@ try {
   const startedAt = performance.now()
   const { signal } = stopping
   const config = readStartConfig()
-  const consolePort = config.consolePort ?? (await consolePortBeside(config.gatewayPort))
+  const consolePort = config.consolePort ?? (await portBeside(config.gatewayPort))
   const stack = await startStack({ ...config, consolePort, signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.`)
