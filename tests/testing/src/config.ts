@@ -38,6 +38,11 @@ export function keepCompiledCode(folder: string): void {
   process.env['NODE_COMPILE_CACHE'] ??= folder
 }
 
+/** Lint and types are checked by programs in Go. Their collector then runs half as often, for less than 1 GB more. */
+export function collectLessInGo(): void {
+  process.env['GOGC'] ??= '200'
+}
+
 function given(name: string): string | undefined {
   const value = process.env[name]
   return value === '' ? undefined : value
