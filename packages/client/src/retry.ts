@@ -1,5 +1,7 @@
 const FIRST_PAUSE_MS = 200
 const LONGEST_PAUSE_MS = 10_000
+/** A mistaken header stops nothing for longer. */
+const LONGEST_RETRY_AFTER_MS = 5 * 60_000
 
 /**
  * Whether what was answered with this HTTP status may be sent again as it is: it came too slowly, its first try is still
@@ -18,10 +20,10 @@ export function retryDelayMs(failures: number, retryAfterMs: number, random: num
   return Math.max(half, retryAfterMs) + half * random
 }
 
-/** The milliseconds that a `Retry-After` asks for: seconds, or a date. 0 if there is none. */
+/** The milliseconds that a `Retry-After` asks for: seconds, or a date; at most 5 minutes. 0 if there is none. */
 export function parseRetryAfter(header: string | null, now: number): number {
   if (header === null) return 0
   const seconds = Number(header)
   const ms = Number.isNaN(seconds) ? Date.parse(header) - now : 1_000 * seconds
-  return Math.max(0, ms || 0)
+  return Math.min(Math.max(0, ms || 0), LONGEST_RETRY_AFTER_MS)
 }

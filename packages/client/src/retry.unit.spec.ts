@@ -28,6 +28,12 @@ describe('a retry', () => {
     expect(headers.map((header) => parseRetryAfter(header, now))).toEqual([2_000, 500, 3_000, 0, 0, 0, 0, 0])
   })
 
+  it('waits for at most 5 minutes of what Retry-After asks for', () => {
+    const headers = ['300', '301', '2592000', 'Infinity', 'Wed, 02 Dec 2026 10:00:00 GMT']
+    const now = Date.parse('2026-11-02T10:00:00Z')
+    expect(headers.map((header) => parseRetryAfter(header, now))).toEqual(headers.map(() => 300_000))
+  })
+
   it('is of what may succeed as it is', () => {
     const statuses = [200, 202, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504]
     expect(statuses.filter(isRetryable)).toEqual([408, 409, 429, 500, 502, 503, 504])
