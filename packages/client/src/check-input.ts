@@ -17,10 +17,13 @@ export function checkOptions({ key, host, maxQueued, ...times }: UncheckedOption
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) throw invalid('key must be an admin key, nv_admin_…')
   if (!isUrl(host)) throw invalid(`host must be ${hostHint(host)}`)
   if (typeof maxQueued !== 'number' || !(maxQueued >= 0)) throw invalid('maxQueued must be a number from 0 on')
-  for (const [name, value] of Object.entries(times)) {
-    if (typeof value !== 'number' || !(value >= 0 && value <= LONGEST_TIMER_MS))
-      throw invalid(`${name} must be a number from 0 to ${LONGEST_TIMER_MS}, not ${String(value)}`)
-  }
+  for (const [name, value] of Object.entries(times)) checkTimeMs(name, value)
+}
+
+/** `setTimeout` takes anything else for 1 ms. */
+export function checkTimeMs(name: string, value: unknown): void {
+  if (typeof value !== 'number' || !(value >= 0 && value <= LONGEST_TIMER_MS))
+    throw invalid(`${name} must be a number from 0 to ${LONGEST_TIMER_MS}, not ${String(value)}`)
 }
 
 /** `takes`: what the function wants, such as `an object with userName`. */
@@ -31,6 +34,7 @@ export function checkObject(name: string, takes: string, given: unknown): void {
 
 export function checkUserName(userName: unknown): void {
   if (typeof userName !== 'string') throw invalid(`userName must be a text, not ${kindOf(userName)}`)
+  if (!userName.isWellFormed()) throw invalid('userName must be well-formed Unicode: it has half of a surrogate pair')
 }
 
 function isUrl(host: unknown): host is string {

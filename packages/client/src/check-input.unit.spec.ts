@@ -32,7 +32,7 @@ describe('what can not be right has a code, is not retryable, and names the fiel
     expect(error).toHaveProperty('message', expect.stringContaining(message.replace('’', "'")))
   })
 
-  const { identify, track, users } = createNextvisit(ANY)
+  const { identify, track, users, close } = createNextvisit(ANY)
   const circle: Record<string, unknown> = { userName: 'ada', eventName: 'a' }
   circle['properties'] = { of: circle }
   it.each([
@@ -41,6 +41,16 @@ describe('what can not be right has a code, is not retryable, and names the fiel
     ['INVALID', () => track('ada' as never), 'track takes an object with userName, not a string'],
     ['INVALID', () => identify([] as never), 'identify takes an object with userName, not an array'],
     ['INVALID', () => users.get(undefined as never), 'userName must be a text, not undefined'],
+    ['INVALID', () => users.get('a\ud800'), 'userName must be well-formed Unicode: it has half of a surrogate pair'],
+    ['INVALID', () => close(null as never), 'close takes an object with withinMs, not null'],
+    ...[-1, Number.NaN, Infinity, 2 ** 31].map(
+      (withinMs) =>
+        [
+          'INVALID',
+          () => close({ withinMs }),
+          `withinMs must be a number from 0 to 2147483647, not ${withinMs}`,
+        ] as const,
+    ),
     [
       'NOT_JSON',
       () => track({ userName: 'ada', eventName: 'a', properties: { items: [{ ok: 1 }, { price: 1n }] } } as never),

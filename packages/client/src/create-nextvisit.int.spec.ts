@@ -348,6 +348,13 @@ describe('close', () => {
     expect(requests).toHaveLength(1)
   })
 
+  it('that is refused for its argument closes nothing', async () => {
+    const { nextvisit } = await givenClient(takes)
+    const call = nextvisit.track(track('ada'))
+    expect(await failureOf(nextvisit.close({ withinMs: Infinity }))).toMatchObject({ code: 'INVALID' })
+    expect(await Promise.all([call, nextvisit.track(track('grace'))])).toMatchObject([{ status: 202 }, { status: 202 }])
+  })
+
   it('rejects in time with every call that could not be sent, and ends the requests under way', async () => {
     const { host, requests, open } = await givenScriptedGateway(() => 'hang')
     const nextvisit = createNextvisit({ host, key: 'k' })

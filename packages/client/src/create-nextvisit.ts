@@ -1,5 +1,5 @@
 import { createCallQueue } from './call-queue.ts'
-import { checkObject, checkOptions, checkUserName } from './check-input.ts'
+import { checkObject, checkOptions, checkTimeMs, checkUserName } from './check-input.ts'
 import { getUser } from './get-user.ts'
 import type { CallItem, NextvisitError } from './nextvisit-error.ts'
 import { createSendRequest } from './request.ts'
@@ -39,7 +39,8 @@ export interface Nextvisit {
   readonly flush: () => Promise<void>
   /**
    * Takes no more calls, and flushes. Rejects with `UNSENT` if a call got no answer; the error's `items` are these calls.
-   * `withinMs`: how long to try. Default: the deadline of each call.
+   * `withinMs`: how long to try, from 0 to 2,147,483,647; anything else rejects with `INVALID`, and nothing is closed.
+   * Default: the deadline of each call.
    */
   readonly close: (options?: { readonly withinMs?: number }) => Promise<void>
 }
@@ -75,7 +76,11 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
       },
     },
     flush: queue.flush,
-    close: ({ withinMs } = {}) => queue.close(withinMs),
+    close: async (how = {}) => {
+      checkObject('close', 'an object with withinMs', how)
+      if (how.withinMs !== undefined) checkTimeMs('withinMs', how.withinMs)
+      return queue.close(how.withinMs)
+    },
   }
 }
 
