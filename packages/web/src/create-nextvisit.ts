@@ -115,7 +115,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
       if (!isClosed) start()
       return events.track(eventName, properties)
     },
-    onForm: forms.onForm,
+    onForm: (handle) => (isClosed ? () => {} : forms.onForm(handle)),
     close: () => {
       if (isClosed) return
       isClosed = true

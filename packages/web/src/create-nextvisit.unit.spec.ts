@@ -1,5 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createNextvisit, type NextvisitOptions } from './create-nextvisit.ts'
+import { userScope } from './user-scope.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
 
 const CLOSED = { outcome: 'unanswered', reason: 'closed' }
 
@@ -14,5 +20,27 @@ describe('where there is no page, such as on a server', () => {
     expect([await nextvisit.visit(), await nextvisit.track('Looked')]).toEqual([CLOSED, CLOSED])
     removeHandler()
     nextvisit.close()
+  })
+})
+
+describe('a form that was stored', () => {
+  it.each([
+    ['is handed over to a handler', false],
+    ['is not handed over after close: another user may be signed in', true],
+  ])('%s', async (_what, isClosed) => {
+    vi.useFakeTimers()
+    vi.stubGlobal('document', { visibilityState: 'visible' })
+    vi.stubGlobal('navigator', {})
+    const name = `nextvisit:${userScope('nv_sdk_P_x', 'ada')}:form:k`
+    const values: Record<string, string> = { [name]: '0 nps' }
+    const getItem = (of: string) => values[of]
+    const removeItem = (of: string) => delete values[of]
+    vi.stubGlobal('localStorage', Object.assign(Object.create({ getItem, removeItem }), values))
+    const nextvisit = createNextvisit({ key: 'nv_sdk_P_x', host: 'https://nextvisit.example.com', userName: 'ada' })
+    if (isClosed) nextvisit.close()
+    const handed: string[] = []
+    nextvisit.onForm(({ feedbackId }) => handed.push(feedbackId))
+    await vi.runAllTimersAsync()
+    expect(handed).toEqual(isClosed ? [] : ['nps'])
   })
 })

@@ -45,6 +45,8 @@ export function createEvents(parts: EventParts): Events {
   /** Sends an event until it is answered, under one key: the gateway counts it once however often it arrives. */
   async function deliver(key: string, event: string): Promise<Result<TrackAnswer>> {
     waiting.set(key, event)
+    // `keepUnanswered` has run already: the page was hidden before.
+    if (document.visibilityState === 'hidden') store.set(PREFIX + key, event)
     const result = await sendUntilAnswered(key, event)
     waiting.delete(key)
     if (result.outcome !== 'unanswered' || result.reason === 'unreachable') store.take(PREFIX + key)

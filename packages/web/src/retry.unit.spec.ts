@@ -24,4 +24,9 @@ describe('the pause before it', () => {
     expect(retryDelayMs(1, 7_000, 0)).toBe(7_000)
     expect(retryDelayMs(1, 7_000, 0.5)).toBe(7_250)
   })
+
+  it('is an hour at most, and then some, whatever Retry-After says', () => {
+    expect(retryDelayMs(1, 30 * 86_400_000, 0)).toBe(3_600_000)
+    expect(retryDelayMs(1, Infinity, 0)).toBe(3_600_000)
+  })
 })

@@ -4,7 +4,7 @@ import type { Attempt } from './result.ts'
 /** Longer than any answer of the gateway takes. */
 const GIVE_UP_AFTER_MS = 10_000
 /** A browser refuses to keep requests of more than 64 KiB in all. */
-const MAX_KEPT_LENGTH = 60_000
+const MAX_KEPT_BYTES = 60_000
 
 export interface Sending {
   readonly route: 'identify-user' | 'track-event'
@@ -28,7 +28,7 @@ export function createSend(host: string, apiKey: string): Send {
         headers: { 'Content-Type': 'application/json', 'X-Api-Key': apiKey, 'Idempotency-Key': key },
         body,
         credentials: 'omit',
-        keepalive: keepalive && body.length < MAX_KEPT_LENGTH,
+        keepalive: keepalive && new TextEncoder().encode(body).length < MAX_KEPT_BYTES,
         signal: AbortSignal.timeout(GIVE_UP_AFTER_MS),
       })
       const { status, headers } = response

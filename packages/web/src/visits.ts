@@ -46,9 +46,9 @@ export function createVisits(parts: VisitParts): Visits {
   const settled = new Promise<void>((resolve) => (settle = resolve))
 
   async function ask(): Promise<Result<VisitAnswer>> {
-    const key = createRequestKey()
+    const own = { key: createRequestKey(), isKept: false }
     for (let failures = 1; ; failures += 1) {
-      const attempt = await alone(lockName, () => tryOnce(key))
+      const attempt = await alone(lockName, () => tryOnce(own))
       if (attempt.outcome !== 'failed') return attempt
       if (failures < MAX_ATTEMPTS) await pauses.pause(retryDelayMs(failures, attempt.retryAfterMs, Math.random()))
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
@@ -60,14 +60,17 @@ export function createVisits(parts: VisitParts): Visits {
    * Repeats a visit first that an earlier page sent and did not hear the answer of: it may have brought a form, which the
    * gateway counts as delivered. The gateway keeps the answer under the visit's key.
    */
-  async function tryOnce(key: string): Promise<Attempt<VisitAnswer>> {
+  async function tryOnce(own: { key: string; isKept: boolean }): Promise<Attempt<VisitAnswer>> {
     const left = store.get(UNANSWERED)
-    if (left !== undefined && left !== key && !(await marks.isMarked(left))) {
+    // Another page has repeated this visit and has the answer: asked again, its form would be shown twice.
+    if (own.isKept && (left !== own.key || (await marks.isMarked(own.key)))) own.key = createRequestKey()
+    if (left !== undefined && left !== own.key && !(await marks.isMarked(left))) {
       const attempt = await sendVisit(left, true)
       if (attempt.outcome === 'failed') return attempt
     }
     // If the key can't be kept, the request must end with the page: then the form is not counted as delivered.
-    return sendVisit(key, store.set(UNANSWERED, key))
+    own.isKept = store.set(UNANSWERED, own.key)
+    return sendVisit(own.key, own.isKept)
   }
 
   async function sendVisit(key: string, keepalive: boolean): Promise<Attempt<VisitAnswer>> {
@@ -88,10 +91,17 @@ export function createVisits(parts: VisitParts): Visits {
       const nowMs = Date.now()
       schedule = scheduleAfter(result, nowMs)
       clearTimeout(timer)
-      timer = setTimeout(visitIfDue, Math.min(schedule.dueAtMs - nowMs, LONGEST_TIMER_MS))
+      const waitMs = schedule.dueAtMs - nowMs
+      if (waitMs < Infinity) timer = setTimeout(visitNow, Math.min(waitMs, LONGEST_TIMER_MS))
       return result
     })
     return underWay
+  }
+
+  /** The timer is right where the clock has been set back meanwhile. */
+  function visitNow(): void {
+    schedule = { ...schedule, dueAtMs: -Infinity }
+    visitIfDue()
   }
 
   function visitIfDue(isNextPage = false): void {

@@ -4,6 +4,7 @@ import type { Problem } from './explain-issue.ts'
 import { items, member, type YamlNode, text } from './yaml-node.ts'
 import { checkPropertyCounts } from './check-property-counts.ts'
 import { checkSegments, leaves } from './check-segments.ts'
+import { checkText } from './check-text.ts'
 
 /**
  * What the shape of a workspace file does not show: ids that are there twice, references, cycles, forms that could never
@@ -12,6 +13,7 @@ import { checkSegments, leaves } from './check-segments.ts'
 export function checkWorkspace(workspace: YamlNode): readonly Problem[] {
   const organizations = items(workspace, 'organizations')
   return [
+    ...checkText(workspace),
     ...repeated(organizations, 'id', 'organization'),
     ...organizations.flatMap((organization) => {
       const projects = items(organization, 'projects')
@@ -34,6 +36,7 @@ function checkProject(project: YamlNode): readonly Problem[] {
     ...checkDisabledTraits(project),
     ...checkSignature(project),
     ...checkSegments(project),
+    ...items(project, 'segments').flatMap((segment) => checkEventNames(member(segment, 'where'))),
     ...checkPropertyCounts(project),
     ...forms.flatMap(checkForm),
   ]
@@ -43,7 +46,7 @@ function checkForm(form: YamlNode): readonly Problem[] {
   return [
     ...items(form, 'triggers').flatMap((trigger) => checkEventName(trigger, 'event')),
     ...checkLifetime(form),
-    ...leaves(member(form, 'audience'), 'event').flatMap((leaf) => checkEventName(leaf, 'event')),
+    ...checkEventNames(member(form, 'audience')),
   ]
 }
 
@@ -63,6 +66,11 @@ function repeated(
     seen.add(name)
     return isRepeated ? [{ path: member(place, key).path, message: `${noun} ${written} is there twice` }] : []
   })
+}
+
+/** Of all events in a condition. */
+function checkEventNames(condition: YamlNode): readonly Problem[] {
+  return leaves(condition, 'event').flatMap((leaf) => checkEventName(leaf, 'event'))
 }
 
 /** An event's identity is its slug, so a name without one could never be tracked; nor could a system event. */

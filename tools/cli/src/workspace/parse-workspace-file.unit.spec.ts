@@ -227,6 +227,28 @@ describe('a workspace file', () => {
     ],
     ['an event without a slug', form('triggers: [{ event: "!!!" }]'), /^6 .*event: must have a letter or a digit$/],
     ['a system event', form('triggers: [{ event: "form:shown" }]'), /^6 .*names a system event/],
+    [
+      'a segment that asks for a system event',
+      project('segments:', '  - { id: a, where: { not: { event: "form:shown", atLeast: 1 } } }'),
+      /^6 .*segments\[0\]\.where\.not\.event: names a system event/,
+    ],
+    [
+      'a segment that asks for an event without a slug',
+      project('segments:', '  - { id: a, where: { event: "!!!", atLeast: 1 } }'),
+      /^6 .*segments\[0\]\.where\.event: must have a letter or a digit$/,
+    ],
+    ['half of an emoji', form(String.raw`name: "NPS \uD83D"`), /^6 .*forms\[0\]\.name: holds U\+0000 or half of a/],
+    [
+      'U+0000 in an operand',
+      form(String.raw`audience: { trait: x, in: ["a", "b\0"] }`),
+      /^6 .*audience\.in\[1\]: holds U\+0000 or half/,
+    ],
+    [
+      'a member whose name is an alias',
+      project('formCooldown: &name formCooldown', '*name : 5s'),
+      "6 : write the member's name in place of *name",
+    ],
+    ['aliases of aliases', aliasesOfAliases(8), '1 : its aliases make more than 2000000 values of it'],
     ['a bad duration', form('delay: 2 hours'), /^6 .*delay: must be a duration such as/],
     ['a bad repeat', form('frequency: { repeat: twice }'), /^6 .*repeat: must be once, always, \{ every: 30d \}/],
     ['a bad instant', form('startsAt: tomorrow'), /^6 .*startsAt: must be an instant such as/],
@@ -323,6 +345,15 @@ describe('a workspace file', () => {
     expect(faultsOf(text).map((fault) => Number(fault.split(' ')[0]))).toEqual([5, 7, 7, 8, 8, 9])
   })
 })
+
+/** Each level holds the one before it ten times. */
+function aliasesOfAliases(levels: number): string {
+  const lines = Array.from(
+    { length: levels },
+    (_, at) => `x${at + 1}: &a${at + 1} [${Array(10).fill(`*a${at}`).join(', ')}]`,
+  )
+  return ['organizations: []', 'x0: &a0 []', ...lines].join('\n')
+}
 
 function traits(count: number, padTo = 1, enabled = false): string {
   const all = Array.from({ length: count }, (_, nth) => ({ slug: `${nth}`.padEnd(padTo, 'ü'), enabled }))

@@ -1,4 +1,4 @@
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit, type Document } from 'yaml'
 
 /** Members and indexes from the top of a document down to a value. */
 export type Path = readonly (string | number)[]
@@ -24,6 +24,8 @@ export type YamlOutcome =
   | { readonly outcome: 'invalid'; readonly faults: readonly Fault[] }
 
 const MAX_DEPTH = 64
+/** More than any workspace needs. Aliases of aliases make that many out of a few hundred bytes. */
+const MAX_VALUES = 2_000_000
 /** An alias may stand for a list of keys or fields; a file whose aliases multiply beyond this is an attack. */
 const MAX_ALIASES = 100
 
@@ -32,7 +34,7 @@ export function readYaml(text: string): YamlOutcome {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line)
-  const mistakes = [...document.errors, ...document.warnings]
+  const mistakes = [...document.errors, ...document.warnings, ...aliasKeys(document)]
   if (mistakes.length > 0) {
     const firstOfLine = new Map<number, string>()
     for (const mistake of mistakes) {
@@ -42,7 +44,7 @@ export function readYaml(text: string): YamlOutcome {
     return invalid([...firstOfLine].map(([line, message]) => ({ line, path: '', message })))
   }
   try {
-    const value = withoutNulls(document.toJS({ maxAliasCount: MAX_ALIASES }), 0)
+    const value = withoutNulls(document.toJS({ maxAliasCount: MAX_ALIASES }), 0, { values: 0 })
     return { outcome: 'ok', value, lineOf: (path) => lineAt(offsetOf(document, path)) }
   } catch (error) {
     return invalid([{ line: 1, path: '', message: error instanceof Error ? error.message : String(error) }])
@@ -60,14 +62,37 @@ function invalid(faults: readonly Fault[]): YamlOutcome {
   return { outcome: 'invalid', faults }
 }
 
+/** A member whose name is an alias would not be found to be there twice. */
+function aliasKeys(
+  document: Document,
+): readonly { readonly code: string; readonly message: string; readonly pos: [number] }[] {
+  const found: { code: string; message: string; pos: [number] }[] = []
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (!isAlias(key)) return
+      found.push({
+        code: 'ALIAS_KEY',
+        message: `write the member's name in place of *${key.source}`,
+        pos: [key.range?.[0] ?? 0],
+      })
+    },
+  })
+  return found
+}
+
 /** Members that are null become undefined rather than vanish, so that unknown ones are still found. */
-function withoutNulls(value: unknown, depth: number): unknown {
+function withoutNulls(value: unknown, depth: number, made: { values: number }): unknown {
   // Also ends at an alias that holds itself.
   if (depth > MAX_DEPTH) throw new RangeError(`nested deeper than ${MAX_DEPTH} levels`)
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
+  made.values += 1
+  if (made.values > MAX_VALUES) throw new RangeError(`its aliases make more than ${MAX_VALUES} values of it`)
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1, made))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, member === null ? undefined : withoutNulls(member, depth + 1)]),
+    Object.entries(value).map(([key, member]) => [
+      key,
+      member === null ? undefined : withoutNulls(member, depth + 1, made),
+    ]),
   )
 }
 

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createMarks } from './marks.ts'
+import { createPauses } from './pauses.ts'
+import type { Attempt, VisitAnswer } from './result.ts'
+import type { Send, Sending } from './send.ts'
+import type { Store } from './store.ts'
+import { createVisits } from './visits.ts'
+
+const ANSWER: VisitAnswer = { message: 'ok', userId: 'u', pingAgainIn: 60, pingOnNextPageVisit: false, onPageDelay: 0 }
+
+/** What the tabs of one user share. */
+let stored: Map<string, string>
+const store: Store = {
+  get: (name) => stored.get(name),
+  set: (name, value) => stored.set(name, value) === stored,
+  take: (name) => {
+    const value = stored.get(name)
+    stored.delete(name)
+    return value
+  },
+  names: () => [...stored.keys()],
+}
+
+beforeEach(() => {
+  stored = new Map()
+  vi.useFakeTimers()
+  vi.stubGlobal('document', { visibilityState: 'visible' })
+  // As in a page without https: the attempts of tabs are one after the other here in any case.
+  vi.stubGlobal('navigator', {})
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+/** A tab, whose requests are answered as `respond` says. */
+function givenTab(respond: (sending: Sending) => Attempt<VisitAnswer>) {
+  const sent: string[] = []
+  const answered: string[] = []
+  const visits = createVisits({
+    body: '{}',
+    send: (async (sending: Sending) => {
+      sent.push(sending.key)
+      return respond(sending)
+    }) as Send,
+    store,
+    marks: createMarks('test:'),
+    pauses: createPauses(),
+    lockName: 'test:',
+    isClosed: () => false,
+    onAnswer: (key) => answered.push(key),
+  })
+  return { visits, sent, answered }
+}
+
+describe('visits', () => {
+  it.each([0, -5, -3_600_000])('are repeated after pingAgainIn, also if the clock is set by %i ms', async (stepMs) => {
+    const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: ANSWER }))
+    await visits.visit()
+    vi.setSystemTime(Date.now() + stepMs)
+    await vi.advanceTimersByTimeAsync(59_999)
+    expect(sent).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(sent).toHaveLength(2)
+  })
+
+  it('are not repeated by time where pingAgainIn is 0', async () => {
+    const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: { ...ANSWER, pingAgainIn: 0 } }))
+    await visits.visit()
+    await vi.advanceTimersByTimeAsync(2 ** 32)
+    expect(sent).toHaveLength(1)
+  })
+
+  it('are repeated by another page, and then not once more by the page that began', async () => {
+    const lost = givenTab(({ key }) =>
+      key === lost.sent[0] ? { outcome: 'failed', retryAfterMs: 0 } : { outcome: 'answered', answer: ANSWER },
+    )
+    const first = lost.visits.visit()
+    await vi.advanceTimersByTimeAsync(0)
+    const next = givenTab(() => ({ outcome: 'answered', answer: ANSWER }))
+    await next.visits.visit()
+    expect(next.answered[0]).toBe(lost.sent[0])
+    await vi.advanceTimersByTimeAsync(1_000)
+    await first
+    expect(lost.sent).toHaveLength(2)
+    expect(lost.answered).toEqual([lost.sent[1]])
+    expect(lost.sent[1]).not.toBe(lost.sent[0])
+  })
+
+  it('are repeated under the same key while no page has an answer', async () => {
+    let failures = 0
+    const { visits, sent } = givenTab(() => {
+      failures += 1
+      return failures < 3 ? { outcome: 'failed', retryAfterMs: 0 } : { outcome: 'answered', answer: ANSWER }
+    })
+    const visit = visits.visit()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await visit
+    expect(new Set(sent).size).toBe(1)
+    expect(sent).toHaveLength(3)
+  })
+})
