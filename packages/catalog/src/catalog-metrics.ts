@@ -5,7 +5,7 @@ import type { CatalogView } from './catalog-view.ts'
 export function createCatalogMetrics(
   registry: Registry,
   view: Pick<CatalogView, 'problems' | 'currentAsOfMs'>,
-  nowMs: () => number = Date.now,
+  nowMs: () => number = () => performance.now(),
 ): void {
   const problems = new Gauge({
     name: 'nextvisit_catalog_problems',

@@ -54,6 +54,6 @@ export interface CatalogView {
   readonly problems: () => readonly CatalogProblem[]
   /** Called after each change, with the organization that changed. */
   readonly onChange: (listener: (organization: string) => void) => void
-  /** When the view was last known to hold everything up to the log's end, ms since the epoch. 0: never yet. */
+  /** When the view was last known to hold everything up to the log's end, by `performance.now()`: the wall clock may be set back. 0: never yet. */
   readonly currentAsOfMs: () => number
 }

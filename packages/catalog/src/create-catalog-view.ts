@@ -158,7 +158,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
   }
 
   const readEnd = async (log: LogAdmin): Promise<void> => {
-    const [positionBefore, atMs] = [position, Date.now()]
+    const [positionBefore, atMs] = [position, performance.now()]
     const end = (await log.watermarks(topic)).get(0)?.high
     if (end === undefined) return
     if (end >= positionBefore) {
@@ -187,7 +187,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
     ...lookups,
     onChange: (listener) => listeners.push(listener),
     currentAsOfMs: () => currentAsOfMs,
-    isCurrentWithin: (ms) => Date.now() - currentAsOfMs <= ms,
+    isCurrentWithin: (ms) => performance.now() - currentAsOfMs <= ms,
     start: () => {
       running = Promise.all([follow(), watchEnd(), removeOldGroups().catch(() => {})])
       return firstCurrent.promise

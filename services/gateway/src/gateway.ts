@@ -97,7 +97,7 @@ export function createGateway(parts: GatewayParts) {
   const { onRefused, onRefusalsDropped: onDropped } = metrics
   const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
 
-  const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), Date.now())
+  const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), performance.now())
   const listener = createApp({
     routes: [
       createIdentifyUser(identify, recordRequest),

@@ -149,7 +149,7 @@ async function givenBucket(limit: RateLimit) {
   const nothing = { ...limit, need: 0, batches: [], extra: 0, returned: 0, known: 0 }
   const gateway = (name: string) => async (request: Partial<LeaseRequest>) =>
     Lease.parse(await client.eval(LEASE_SCRIPT, 1, redisKey, JSON.stringify({ gateway: name, ...nothing, ...request })))
-  return { one: gateway('one'), other: gateway('other'), client }
+  return { one: gateway('one'), other: gateway('other'), client, redisKey }
 }
 
 describe('the script', () => {
@@ -209,6 +209,21 @@ describe('the script', () => {
     expect(await one({ batches: [owing, owing] })).toMatchObject({ passed: '11' })
     expect(await one({ batches: [owing, { need: 0, owed: 8 }] })).toMatchObject({ passed: '10' })
     expect((await other({})).known).toBeGreaterThan(23.9)
+  })
+
+  it('refills the bucket and ends leases also after the clock of Redis went back', async () => {
+    const { one, other, client, redisKey } = await givenBucket({ perSecond: 100, burst: 100 })
+    await one({ extra: 20 })
+    await other({ need: 80 })
+    // As a Redis wrote it whose clock is an hour ahead.
+    const anHourAhead = `
+      local bucket = cmsgpack.unpack(redis.call('GET', KEYS[1]))
+      bucket.at = bucket.at + 3600000
+      for _, hold in pairs(bucket.holds) do hold.ends = hold.ends + 3600000 end
+      redis.call('SET', KEYS[1], cmsgpack.pack(bucket))`
+    await client.eval(anHourAhead, 1, redisKey)
+    await expect.poll(async () => (await other({})).known, { timeout: 10_000 }).toBe(0)
+    expect(await other({ need: 100 })).toMatchObject({ granted: 100 })
   })
 
   it('does not take back tokens after their lease has ended', async () => {

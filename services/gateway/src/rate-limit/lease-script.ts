@@ -19,7 +19,13 @@ export const LEASE_SCRIPT = `
 local ask = cjson.decode(ARGV[1])
 local stored, time = redis.call('GET', KEYS[1]), redis.call('TIME')
 local bucket = stored and cmsgpack.unpack(stored) or { level = 0, at = 0, holds = {} }
-local now = math.max(bucket.at, time[1] * 1000 + time[2] / 1000)
+local now = time[1] * 1000 + time[2] / 1000
+
+-- The clock went back, as after a failover. Nothing would drain until it is where it was.
+if bucket.at > now then
+  bucket.at = now
+  for _, hold in pairs(bucket.holds) do hold.ends = math.min(hold.ends, now + ${HELD_MS}) end
+end
 
 local mine, others, ended, othersEnd, lastEnd = 0, 0, 0, now, bucket.at
 for gateway, hold in pairs(bucket.holds) do

@@ -21,7 +21,7 @@ import {
   readWatermarks,
   withLogAdmin,
 } from '@nextvisit/log'
-import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { applyWorkspace, type ApplyOptions } from './apply-workspace.ts'
 import { awaitViews } from './await-views.ts'
 import { parseWorkspaceFile } from './parse-workspace-file.ts'
@@ -380,6 +380,10 @@ describe('a view of the catalog', () => {
     expect(view.currentAsOfMs()).toBe(stoppedAt)
     expect(view.isCurrentWithin(100)).toBe(false)
     expect(view.isCurrentWithin(600_000)).toBe(true)
+    // Nor because the clock of the machine is set back.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(view.isCurrentWithin(100)).toBe(false)
   })
 
   it('that is stopped before the log answered says so', async () => {
