@@ -11,7 +11,7 @@ import {
 import { type OperationId, ROUTES, type RouteSignature } from '../request/route.ts'
 import { headerRefs, type ParameterName, PARAMETERS, SCHEMAS, tidySchema } from './components.ts'
 import { type Content, type OperationName, readContent } from './content.ts'
-import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals } from './responses.ts'
+import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals, takesMany } from './responses.ts'
 
 const READ_METHODS = ['GET', 'HEAD']
 
@@ -108,7 +108,7 @@ function schemesOf({ keyKind, keyIn }: RouteSignature): readonly string[] {
 function answerHeaders(route: RouteSignature | undefined): readonly string[] {
   if (!route) return []
   // The answer to many items is never a repeat as a whole.
-  const mayRepeat = route.method === 'POST' && route.maxBodyBytes === undefined
+  const mayRepeat = route.method === 'POST' && !takesMany(route)
   return mayRepeat ? [...RATE_LIMIT_HEADERS, 'Idempotent-Replayed'] : RATE_LIMIT_HEADERS
 }
 

@@ -12,7 +12,7 @@ import {
   parseSegmentMessage,
   parseTrackBody,
 } from '@nextvisit/domain'
-import { ROUTES } from '../request/route.ts'
+import { ROUTES, type RouteSignature } from '../request/route.ts'
 import { SCHEMAS } from './components.ts'
 import { parseContent } from './content.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
@@ -129,6 +129,19 @@ describe('the document', () => {
       .map(({ operation }) => operation.parameters)
     const key = expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })
     expect(names).toEqual(names.map(() => expect.arrayContaining([key])))
+  })
+
+  it('says of a route that takes many items only how the whole is refused', () => {
+    const routes = Object.values<RouteSignature>(ROUTES).filter(({ maxBodyBytes }) => maxBodyBytes !== undefined)
+    const documented = routes.flatMap(({ pattern }) =>
+      Object.values(document.paths[pattern]?.['post']?.responses ?? {})
+        .flatMap(({ content = {} }) => Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples)))
+        .map((refusal) => `${pattern}: ${refusal}`),
+    )
+    const ofItems =
+      /: (?:tooDeep|notStorable|stillRunning|keyOfAnother)$|admin.batch: notRecorded$|^.v1.*: idempotencyKey$/
+    expect(documented).toContain('/v2/admin/batch: items')
+    expect(documented.filter((each) => ofItems.test(each))).toEqual([])
   })
 
   it('has X-Request-Id on every response, Allow on 405, Retry-After on 429 and 503', () => {

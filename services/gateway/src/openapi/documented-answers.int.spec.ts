@@ -70,6 +70,7 @@ const get =
     gateway.get(path)
 const identify = (body: object) => post(IDENTIFY, { userName: 'ada', ...body })
 const set = (operations: object) => identify({ userAttributes: operations })
+const batch = (body: object, headers = {}) => post(ROUTES.recordBatch.pattern, body, headers)
 const track = (body: object) => post(TRACK, { userName: 'ada', eventName: 'a', ...body })
 
 interface DocumentedResponse {
@@ -117,6 +118,11 @@ const REFUSED: readonly (readonly [OperationId, number, Ask])[] = [
   ['identifyUser', 417, post(IDENTIFY, '{}', { expect: 'x' })],
   ['identifyUser', 429, () => slow.identify({ userName: 'ada' })],
   ['identifyUser', 431, post(IDENTIFY, '{}', { 'x-large': 'x'.repeat(20_000) })],
+  ['recordBatch', 400, batch({})],
+  ['recordBatch', 400, batch({ items: [] }, { 'idempotency-key': 'a b' })],
+  ['recordBatch', 413, batch({ pad: 'x'.repeat(512_000) })],
+  ['segmentBatch', 400, post(ROUTES.segmentBatch.pattern, {})],
+  ['segmentBatch', 413, post(ROUTES.segmentBatch.pattern, { pad: 'x'.repeat(512_000) })],
   ['visit', 401, post(VISIT, {})],
   ['visit', 403, () => gateway.post(VISIT, {}, gateway.keys.admin)],
   ['visit', 405, () => gateway.call('GET', VISIT)],
@@ -167,6 +173,18 @@ describe('a refusal', () => {
     expect(examples.map(({ value }) => errorOf(value))).toContainEqual(errorOf(answer.body))
     const always = Object.keys(response.headers).filter((name) => required.includes(name))
     expect(Object.keys(answer.headers)).toEqual(expect.arrayContaining(always.map((name) => name.toLowerCase())))
+  })
+})
+
+describe('what concerns an item of many alone', () => {
+  const DEEP = JSON.parse(`${'{"a":'.repeat(8)}{}${'}'.repeat(8)}`) as object
+  it.each([
+    ['batch', { items: [DEEP, { a: '\u0000' }] }, ROUTES.recordBatch.pattern, { 'idempotency-key': 'once' }],
+    ['batch of Segment', { batch: [DEEP, { a: '\u0000' }] }, ROUTES.segmentBatch.pattern, { 'idempotency-key': 'a b' }],
+  ])('does not refuse the %s, nor does a repeat', async (_what, body, path, headers) => {
+    const send = post(path, body, headers)
+    const [first, again] = [await send(), await send()]
+    expect([first.status, again.status, again.body]).toEqual([200, 200, first.body])
   })
 })
 

@@ -44,19 +44,23 @@ export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> 
 
 const BODY = 'The body'
 
-/** Of routes that take a body and record something, after those of every key. */
-const RECORDING_ROUTE: DocumentedRefusals = {
+/** Of routes that take a body, after those of every key. */
+const BODY_ROUTE: DocumentedRefusals = {
   notJson: answered(BODY_RULES.notJson(BODY)),
   notAnObject: answered(BODY_RULES.notAnObject(BODY)),
   notUtf8: answered(BODY_RULES.notUtf8(BODY)),
   notGzip: REFUSALS.notGzip,
   tooManyPieces: REFUSALS.tooManyPieces,
-  tooDeep: answered(BODY_RULES.tooDeep(BODY)),
-  notStorable: answered(BODY_RULES.notStorable(BODY)),
   contentEncoding: REFUSALS.contentEncoding,
   unfinishedBodies: REFUSALS.unfinishedBodies,
   bodyTooSlow: REFUSALS.bodyTooSlow,
   tooManyBytes: REFUSALS.tooManyBytes,
+}
+
+/** Of routes that record one thing. Where a body has many, each of them is refused alone. */
+const SINGLE_ROUTE: DocumentedRefusals = {
+  tooDeep: answered(BODY_RULES.tooDeep(BODY)),
+  notStorable: answered(BODY_RULES.notStorable(BODY)),
   idempotencyKey: REFUSALS.idempotencyKey,
   stillRunning: REFUSALS.stillRunning,
   keyOfAnother: REFUSALS.keyOfAnother,
@@ -76,7 +80,12 @@ export function sharedRefusals(methods: readonly string[], route?: RouteSignatur
   const { contentType } = REFUSALS
   const ofType: DocumentedRefusals = route.keyIn ? {} : { contentType }
   const tooLarge = REFUSALS.tooLarge(maxBodyBytesOf(route))
-  return { ...always, ...ofKey, ...RECORDING_ROUTE, ...ofType, tooLarge }
+  return { ...always, ...ofKey, ...BODY_ROUTE, ...(!takesMany(route) && SINGLE_ROUTE), ...ofType, tooLarge }
+}
+
+/** Whether a body may have many items, each with an answer of its own. */
+export function takesMany({ maxBodyBytes }: RouteSignature): boolean {
+  return maxBodyBytes !== undefined
 }
 
 export const RATE_LIMIT_HEADERS: readonly string[] = ['RateLimit', 'RateLimit-Policy']
