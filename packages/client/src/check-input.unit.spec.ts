@@ -35,6 +35,8 @@ describe('what can not be right has a code, is not retryable, and names the fiel
   const { identify, track, users, close } = createNextvisit(ANY)
   const circle: Record<string, unknown> = { userName: 'ada', eventName: 'a' }
   circle['properties'] = { of: circle }
+  let deep = {}
+  for (let level = 0; level < 50_000; level += 1) deep = { in: deep }
   it.each([
     ['INVALID', () => identify(undefined as never), 'identify takes an object with userName, not undefined'],
     ['INVALID', () => track(null as never), 'track takes an object with userName, not null'],
@@ -47,6 +49,11 @@ describe('what can not be right has a code, is not retryable, and names the fiel
       'NOT_JSON',
       () => track({ userName: 'ada', eventName: 'a', properties: { items: [{ ok: 1 }, { price: 1n }] } } as never),
       'properties.items[1].price can not be written as JSON',
+    ],
+    [
+      'NOT_JSON',
+      () => track({ userName: 'ada', eventName: 'a', properties: deep } as never),
+      `properties${'.in'.repeat(19)} can not be written as JSON`,
     ],
     ['NOT_JSON', () => track(circle as never), 'properties.of.properties can not be written as JSON'],
   ])('%s: %s', async (code, call, message) => {

@@ -38,14 +38,17 @@ export function writeCall(type: CallItem['type'], call: IdentifyCall | TrackCall
   }
 }
 
+/** What nests deeper, perhaps too deep to be written, is named by its member at this level. */
+const DEEPEST_NAMED = 20
+
 /** Names the innermost member that can't be written, such as `properties.items[3].price`. */
 function unwritableMember(value: object, path = '', parents: ReadonlySet<unknown> = new Set()): string {
   for (const [name, member] of Object.entries(value)) {
     if (isWritable(member)) continue
     const ofArray = Array.isArray(value) ? `[${name}]` : undefined
     const memberPath = path + (ofArray ?? (path === '' ? name : `.${name}`))
-    const isCircle = parents.has(member)
-    if (typeof member !== 'object' || member === null || isCircle) return memberPath
+    const isLast = parents.has(member) || parents.size === DEEPEST_NAMED - 1
+    if (typeof member !== 'object' || member === null || isLast) return memberPath
     return unwritableMember(member, memberPath, new Set([...parents, value]))
   }
   return path
