@@ -1,5 +1,6 @@
 import { createEvents, type Properties } from './events.ts'
 import { createForms, type FormHandler } from './forms.ts'
+import { isHidden } from './is-hidden.ts'
 import { createMarks } from './marks.ts'
 import { createPauses } from './pauses.ts'
 import type { Result, TrackAnswer, VisitAnswer } from './result.ts'
@@ -82,7 +83,7 @@ export function createNextvisit(options: NextvisitOptions): Nextvisit {
         forms.pageBegan()
       }),
       listen(document, 'visibilitychange', () => {
-        if (document.visibilityState === 'hidden') return events.keepUnanswered()
+        if (isHidden()) return events.keepUnanswered()
         visits.visitIfDue()
         forms.pageShown()
       }),

@@ -1,3 +1,4 @@
+import { isHidden } from './is-hidden.ts'
 import type { Pauses } from './pauses.ts'
 import { ageOfKey, createRequestKey } from './request-key.ts'
 import type { Result, TrackAnswer } from './result.ts'
@@ -46,7 +47,7 @@ export function createEvents(parts: EventParts): Events {
   async function deliver(key: string, event: string): Promise<Result<TrackAnswer>> {
     waiting.set(key, event)
     // `keepUnanswered` has run already: the page was hidden before.
-    if (document.visibilityState === 'hidden') store.set(PREFIX + key, event)
+    if (isHidden()) store.set(PREFIX + key, event)
     const result = await sendUntilAnswered(key, event)
     waiting.delete(key)
     if (result.outcome !== 'unanswered' || result.reason === 'unreachable') store.take(PREFIX + key)

@@ -10,23 +10,20 @@ const send: Send = () => new Promise(() => {})
 afterEach(() => vi.unstubAllGlobals())
 
 describe('an event that is not answered', () => {
-  it.each(['hidden', 'visible'] as const)(
-    'is kept at once if the page is %s: nothing may follow',
-    async (visibilityState) => {
-      vi.stubGlobal('document', { visibilityState })
-      const store = createStore('test:')
-      const events = createEvents({
-        user: { userName: 'ada' },
-        send,
-        store,
-        pauses: createPauses(),
-        isClosed: () => false,
-        identified: Promise.resolve(),
-      })
-      void events.track('Left')
-      expect(store.names('event:')).toHaveLength(visibilityState === 'hidden' ? 1 : 0)
-      events.keepUnanswered()
-      expect(store.names('event:')).toHaveLength(1)
-    },
-  )
+  it.each(['hidden', 'visible'])('is kept at once if the page is %s: nothing may follow', async (visibilityState) => {
+    vi.stubGlobal('document', { visibilityState })
+    const store = createStore('test:')
+    const events = createEvents({
+      user: { userName: 'ada' },
+      send,
+      store,
+      pauses: createPauses(),
+      isClosed: () => false,
+      identified: Promise.resolve(),
+    })
+    void events.track('Left')
+    expect(store.names('event:')).toHaveLength(visibilityState === 'hidden' ? 1 : 0)
+    events.keepUnanswered()
+    expect(store.names('event:')).toHaveLength(1)
+  })
 })

@@ -1,3 +1,4 @@
+import { isHidden } from './is-hidden.ts'
 import type { Marks } from './marks.ts'
 import type { Store } from './store.ts'
 import type { VisitAnswer } from './result.ts'
@@ -39,7 +40,7 @@ export function createForms(store: Store, marks: Marks): Forms {
   }
 
   async function handOver(): Promise<void> {
-    isHeldBack = document.visibilityState === 'hidden'
+    isHeldBack = isHidden()
     if (isHeldBack) return
     const [name] = store.names(PREFIX)
     // Another tab may be handing it over, and this one not see yet that it is taken.

@@ -28,7 +28,7 @@ export function createSend(host: string, apiKey: string): Send {
         headers: { 'Content-Type': 'application/json', 'X-Api-Key': apiKey, 'Idempotency-Key': key },
         body,
         credentials: 'omit',
-        keepalive: keepalive && new TextEncoder().encode(body).length < MAX_KEPT_BYTES,
+        keepalive: keepalive && new Blob([body]).size < MAX_KEPT_BYTES,
         signal: AbortSignal.timeout(GIVE_UP_AFTER_MS),
       })
       const { status, headers } = response

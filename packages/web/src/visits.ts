@@ -1,17 +1,16 @@
+import { isHidden } from './is-hidden.ts'
 import type { Marks } from './marks.ts'
 import type { Pauses } from './pauses.ts'
 import { createRequestKey } from './request-key.ts'
 import type { Attempt, Result, VisitAnswer } from './result.ts'
 import { retryDelayMs } from './retry.ts'
-import { isDue, type Schedule, scheduleAfter } from './schedule.ts'
+import { type Schedule, scheduleAfter } from './schedule.ts'
 import type { Send } from './send.ts'
 import type { Store } from './store.ts'
 
 /** The key of a visit that was sent and whose answer did not arrive. */
 const UNANSWERED = 'visit'
 const MAX_ATTEMPTS = 5
-/** Of `setTimeout`. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface VisitParts {
   /** JSON. */
@@ -38,7 +37,9 @@ export interface Visits {
 
 export function createVisits(parts: VisitParts): Visits {
   const { body, send, store, marks, pauses, lockName, isClosed, onAnswer } = parts
-  let schedule: Schedule = { dueAtMs: Infinity, onNextPage: false }
+  let ownKey: string
+  let isDue = false
+  let schedule: Schedule | undefined
   let underWay: Promise<Result<VisitAnswer>> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let settle!: () => void
@@ -46,9 +47,9 @@ export function createVisits(parts: VisitParts): Visits {
   const settled = new Promise<void>((resolve) => (settle = resolve))
 
   async function ask(): Promise<Result<VisitAnswer>> {
-    const own = { key: createRequestKey(), isKept: false }
+    ownKey = ''
     for (let failures = 1; ; failures += 1) {
-      const attempt = await alone(lockName, () => tryOnce(own))
+      const attempt = await alone(lockName, tryOnce)
       if (attempt.outcome !== 'failed') return attempt
       if (failures < MAX_ATTEMPTS) await pauses.pause(retryDelayMs(failures, attempt.retryAfterMs, Math.random()))
       if (isClosed()) return { outcome: 'unanswered', reason: 'closed' }
@@ -60,17 +61,17 @@ export function createVisits(parts: VisitParts): Visits {
    * Repeats a visit first that an earlier page sent and did not hear the answer of: it may have brought a form, which the
    * gateway counts as delivered. The gateway keeps the answer under the visit's key.
    */
-  async function tryOnce(own: { key: string; isKept: boolean }): Promise<Attempt<VisitAnswer>> {
+  async function tryOnce(): Promise<Attempt<VisitAnswer>> {
     const left = store.get(UNANSWERED)
-    // Another page has repeated this visit and has the answer: asked again, its form would be shown twice.
-    if (own.isKept && (left !== own.key || (await marks.isMarked(own.key)))) own.key = createRequestKey()
-    if (left !== undefined && left !== own.key && !(await marks.isMarked(left))) {
-      const attempt = await sendVisit(left, true)
-      if (attempt.outcome === 'failed') return attempt
+    const isAnswered = left === undefined || (await marks.isMarked(left))
+    if (isAnswered || left !== ownKey) {
+      const attempt = isAnswered ? undefined : await sendVisit(left, true)
+      if (attempt?.outcome === 'failed') return attempt
+      // Also where another page has repeated this visit: asked again, its form would be shown twice.
+      ownKey = createRequestKey()
     }
     // If the key can't be kept, the request must end with the page: then the form is not counted as delivered.
-    own.isKept = store.set(UNANSWERED, own.key)
-    return sendVisit(own.key, own.isKept)
+    return sendVisit(ownKey, store.set(UNANSWERED, ownKey))
   }
 
   async function sendVisit(key: string, keepalive: boolean): Promise<Attempt<VisitAnswer>> {
@@ -88,24 +89,22 @@ export function createVisits(parts: VisitParts): Visits {
       underWay = undefined
       if (result.outcome !== 'unanswered') settle()
       if (isClosed()) return result
-      const nowMs = Date.now()
-      schedule = scheduleAfter(result, nowMs)
+      schedule = scheduleAfter(result)
+      isDue = false
       clearTimeout(timer)
-      const waitMs = schedule.dueAtMs - nowMs
-      if (waitMs < Infinity) timer = setTimeout(visitNow, Math.min(waitMs, LONGEST_TIMER_MS))
+      const becomeDue = () => {
+        isDue = true
+        visitIfDue()
+      }
+      // A timer goes on where the clock is set back.
+      if (schedule.afterMs > 0) timer = setTimeout(becomeDue, schedule.afterMs)
       return result
     })
     return underWay
   }
 
-  /** The timer is right where the clock has been set back meanwhile. */
-  function visitNow(): void {
-    schedule = { ...schedule, dueAtMs: -Infinity }
-    visitIfDue()
-  }
-
   function visitIfDue(isNextPage = false): void {
-    if (document.visibilityState !== 'hidden' && isDue(schedule, Date.now(), isNextPage)) void visit()
+    if (!isHidden() && (isDue || (isNextPage && schedule?.onNextPage))) void visit()
   }
 
   return { visit, visitIfDue, settled, stop: () => clearTimeout(timer) }

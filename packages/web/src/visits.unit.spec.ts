@@ -64,11 +64,42 @@ describe('visits', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('are not repeated by time where pingAgainIn is 0', async () => {
-    const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: { ...ANSWER, pingAgainIn: 0 } }))
+  it.each([
+    ['0', { ...ANSWER, pingAgainIn: 0 }],
+    // What another server may say.
+    ['no number', {}],
+  ])('are not repeated by time where pingAgainIn is %s', async (_what, answer) => {
+    const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: answer as VisitAnswer }))
     await visits.visit()
     await vi.advanceTimersByTimeAsync(2 ** 32)
+    visits.visitIfDue(true)
     expect(sent).toHaveLength(1)
+  })
+
+  it('wait where nobody sees the page, and are made as soon as somebody does', async () => {
+    const { visits, sent } = givenTab(() => ({ outcome: 'answered', answer: ANSWER }))
+    await visits.visit()
+    vi.stubGlobal('document', { visibilityState: 'hidden' })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(sent).toHaveLength(1)
+    vi.stubGlobal('document', { visibilityState: 'visible' })
+    visits.visitIfDue()
+    expect(sent).toHaveLength(2)
+  })
+
+  it('are made at the next page only if pingOnNextPageVisit says so', async () => {
+    const { visits, sent } = givenTab(() => ({
+      outcome: 'answered',
+      answer: { ...ANSWER, pingOnNextPageVisit: sent.length === 1 },
+    }))
+    await visits.visit()
+    visits.visitIfDue(false)
+    expect(sent).toHaveLength(1)
+    visits.visitIfDue(true)
+    await visits.visit()
+    expect(sent).toHaveLength(2)
+    visits.visitIfDue(true)
+    expect(sent).toHaveLength(2)
   })
 
   it('are repeated by another page, and then not once more by the page that began', async () => {

@@ -1,0 +1,4 @@
+/** Whether nobody sees the page. */
+export function isHidden(): boolean {
+  return document.visibilityState === 'hidden'
+}
