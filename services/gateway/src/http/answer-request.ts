@@ -3,10 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { hashApiKey, type JsonObject, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
+import {
+  type BatchTokens,
+  leastPriceOf,
+  owedForRead,
+  presenceOf,
+  priceOf,
+  type RateLimiter,
+  rateLimitHeaders,
+  restOf,
+} from '@nextvisit/rate-limit'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { leastPriceOf, owedForRead, presenceOf, priceOf, restOf } from '../rate-limit/price-of.ts'
-import { type BatchTokens, type RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.ts'
 import { type CheckedRequest, maxBodyBytesOf, type Route } from '../request/route.ts'
 import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
 import type { Answer } from '../request/answer.ts'

@@ -4,7 +4,7 @@ import { createRefusalStore, KEPT_OF_A_REASON } from '@nextvisit/refusals'
 import { describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, until } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
-import { startRedisProxy } from '../../test/redis-proxy-fixture.ts'
+import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
 
 const SECRET = 'zqzqsecret'
 const IDENTIFY = '/v2/admin/identify-user'

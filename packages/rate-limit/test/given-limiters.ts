@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RateLimit } from '@nextvisit/contracts'
 import { createLogger, createRedis } from '@nextvisit/service-kit'
 import { inject, onTestFinished } from 'vitest'
-import type { RateLimiter } from '../src/rate-limit/rate-limiter.ts'
-import { createSharedRateLimiter } from '../src/rate-limit/shared-rate-limiter.ts'
+import type { RateLimiter } from '../src/rate-limiter.ts'
+import { createSharedRateLimiter } from '../src/shared-rate-limiter.ts'
 
 export interface LimiterOptions {
   readonly redisUrl?: string

@@ -11,8 +11,8 @@ import {
   take,
   type Taken,
   worstExcess,
-} from '../../test/given-limiters.ts'
-import { startRedisProxy } from '../../test/redis-proxy-fixture.ts'
+} from '../test/given-limiters.ts'
+import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
 import { LEASE_MS, LEASE_SCRIPT, Lease, type LeaseRequest } from './lease-script.ts'
 
 const HARDLY = 1 / 3_600
