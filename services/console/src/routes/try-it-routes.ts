@@ -1,4 +1,5 @@
 import { userIdOf } from '@nextvisit/domain'
+import { ROUTES, type RouteSignature } from '@nextvisit/public-api'
 import { TryAnswer, TryIdentify, TryTrack, TryVisit } from '../api/try-it.ts'
 import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { Demo } from '../try-it/demo.ts'
@@ -17,7 +18,8 @@ const NO_GATEWAY = refuse(503, 'no-answer', 'The gateway does not answer. The Ov
 
 /** Identify, track and visit with the demo's keys, which never leave the server. */
 export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts): readonly ApiRoute[] {
-  async function send(path: string, key: 'admin' | 'sdk', body: TryBody): Promise<ApiResult<TryAnswer>> {
+  async function send(route: RouteSignature, body: TryBody): Promise<ApiResult<TryAnswer>> {
+    const { pattern: path, keyKind: key } = route
     const demo = await findDemo()
     if (!demo || gatewayUrl === undefined) return NO_DEMO
     const text = JSON.stringify(body, null, 2)
@@ -44,7 +46,7 @@ export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts): readonl
       path: 'try/identify',
       input: TryIdentify,
       handle: ({ userName, plan }) =>
-        send('/v2/admin/identify-user', 'admin', {
+        send(ROUTES.identifyUser, {
           userName,
           userAttributes: { $set: { plan } },
         }),
@@ -53,13 +55,13 @@ export function createTryItRoutes({ findDemo, gatewayUrl }: TryItParts): readonl
       ...common,
       path: 'try/track',
       input: TryTrack,
-      handle: (body) => send('/v2/admin/track-event', 'admin', body),
+      handle: (body) => send(ROUTES.trackEvent, body),
     }),
     apiRoute({
       ...common,
       path: 'try/visit',
       input: TryVisit,
-      handle: (body) => send('/v2/sdk/identify-user', 'sdk', body),
+      handle: (body) => send(ROUTES.visit, body),
     }),
   ]
 }

@@ -1,6 +1,6 @@
+import type { Refusal } from '@nextvisit/public-api'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
-import type { Refusal } from '../request/refusals.ts'
 import type { Published, RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import type { KnownUsers } from './known-users.ts'

@@ -1,6 +1,6 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import { chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
-import { REFUSALS, refuse } from '../request/refusals.ts'
+import { REFUSALS, refuse } from '@nextvisit/public-api'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'

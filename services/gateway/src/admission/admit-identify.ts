@@ -7,7 +7,7 @@ import {
   type TraitChange,
   toTraitOperations,
 } from '@nextvisit/domain'
-import { REFUSALS, refuse, refuseBody } from '../request/refusals.ts'
+import { REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'

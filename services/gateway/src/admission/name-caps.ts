@@ -1,5 +1,5 @@
 import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS } from '@nextvisit/contracts'
-import { REFUSALS, type RefusalRule } from '../request/refusals.ts'
+import { type RefusalRule, REFUSALS } from '@nextvisit/public-api'
 import type { CheckedRequest } from '../request/route.ts'
 
 /**

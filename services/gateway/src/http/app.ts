@@ -1,13 +1,12 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
+import { type Answer, answer, type Refusal, REFUSALS, refuse } from '@nextvisit/public-api'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import type { Route } from '../request/route.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { createDocuments, type ServedDocument } from '../openapi/documents.ts'
+import { createDocuments, type ServedDocument } from './documents.ts'
 import { pathOf } from './path-of.ts'
 import { discardBody } from './read-body.ts'
-import { type Answer, answer } from '../request/answer.ts'
-import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 import { CORS_HEADERS, SECURITY_HEADERS, writeAnswer, writeText } from './write-answer.ts'
 
 export interface AppParts extends AnswerRequestParts {

@@ -12,12 +12,11 @@ import {
   parseTrackBody,
   parseUncheckedJson,
 } from '@nextvisit/domain'
+import { parsePage, ROUTES } from '@nextvisit/public-api'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { parsePage } from '../routes/page-query.ts'
 import { createCheckSignature } from '../routes/user-signature.ts'
-import { ROUTES } from '../request/route.ts'
 import { createCallerAddress } from './caller-address.ts'
 import { keyInHeaders, writeKeyIn } from './key-text.ts'
 import { hasKnownEncoding, isJson } from './read-body.ts'

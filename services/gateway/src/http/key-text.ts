@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { RouteSignature } from '../request/route.ts'
+import type { RouteSignature } from '@nextvisit/public-api'
 
 /** A key's text stands between quotes. Each quantifier is followed by a character that it does not match: linear time. */
 const WRITE_KEY = /"writeKey"\s*:\s*"(nv_[0-9A-Za-z_]{1,64})"/

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { createGunzip } from 'node:zlib'
+import { MAX_BODY_PIECES, type Refusal, REFUSALS, refuse } from '@nextvisit/public-api'
 import { remainingMs } from '@nextvisit/service-kit'
 import type { BodyPermit } from './body-budget.ts'
-import { MAX_BODY_PIECES, REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
 
 /** A body must have arrived so long after its headers. */
 export const BODY_WITHIN_MS = 2_000

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer } from '../request/answer.ts'
-import { errorBody, type Refusal } from '../request/refusals.ts'
+import { type Answer, errorBody, type Refusal } from '@nextvisit/public-api'
 import { discardBody } from './read-body.ts'
 import { UNREAD } from './unread-answers.ts'
 

@@ -9,8 +9,8 @@ import {
   PartitionsChangedError,
   readPartitionCount,
 } from '@nextvisit/log'
+import { UNAVAILABLE_REASONS } from '@nextvisit/public-api'
 import { type BreakerWatch, createBreaker } from '@nextvisit/service-kit'
-import { UNAVAILABLE_REASONS } from '../request/refusals.ts'
 
 const CONNECT_AGAIN_AFTER_MS = 1_000
 const COUNT_AGAIN_AFTER_MS = 5_000

@@ -1,6 +1,6 @@
 import type { UserFact } from '@nextvisit/contracts'
+import type { RouteSignature } from '@nextvisit/public-api'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { RouteSignature } from '../request/route.ts'
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
 

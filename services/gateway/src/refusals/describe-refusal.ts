@@ -2,8 +2,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { CatalogKey } from '@nextvisit/catalog'
 import { isStorable, type KeptRefusal } from '@nextvisit/contracts'
 import { checkUserName, eventSlug, memberIn, userIdOf, userNameOfUserId, withoutCallersWords } from '@nextvisit/domain'
-import type { Refusal } from '../request/refusals.ts'
-import type { RouteSignature } from '../request/route.ts'
+import type { Refusal, RouteSignature } from '@nextvisit/public-api'
 
 /** A request, or an item of one, as far as it was read when it was refused. */
 export interface RefusedRequest {

@@ -1,6 +1,6 @@
+import type { Refusal } from '@nextvisit/public-api'
 import type { RefusalStore } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
-import type { Refusal } from '../request/refusals.ts'
 import { describeRefusal, type RefusedRequest } from './describe-refusal.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { type BatchItem, parseBatchItem } from '@nextvisit/domain'
+import { MAX_BODY_BYTES, REFUSALS, refuse, refuseBody, ROUTES } from '@nextvisit/public-api'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
-import { MAX_BODY_BYTES, REFUSALS, refuse, refuseBody } from '../request/refusals.ts'
-import { type CheckedRequest, ROUTES } from '../request/route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 import { createPrepareInOrder, type Prepare, type PrepareItem } from './record-items.ts'
 
 /** The route that would take an item alone: its `Idempotency-Key` belongs to it. */

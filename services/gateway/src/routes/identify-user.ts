@@ -1,14 +1,13 @@
 import type { IdentifyRequested, VisitAnswered, VisitReply } from '@nextvisit/contracts'
 import { compileForms, type IdentifyBody, memberOf, parseIdentifyBody, uuidV5 } from '@nextvisit/domain'
+import { answer, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
 import type { Logger } from '@nextvisit/service-kit'
 import type { AdmitIdentify } from '../admission/admit-identify.ts'
-import { REFUSALS, refuse } from '../request/refusals.ts'
-import { answer } from '../request/answer.ts'
 import type { RecordLog } from '../log/record-log.ts'
 import { type CountryOf, withCallerCountry } from './caller-country.ts'
 import type { Recording } from './prepare-record.ts'
 import type { RecordRequest } from './record-request.ts'
-import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
+import type { CheckedRequest, Route } from '../request/route.ts'
 import type { CheckSignature } from './user-signature.ts'
 
 export type IdentifyRecording = Recording<IdentifyBody, IdentifyRequested>

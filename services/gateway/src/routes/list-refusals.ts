@@ -1,10 +1,8 @@
 import { Uuid } from '@nextvisit/contracts'
 import { BODY_RULES, SEGMENT_RULES } from '@nextvisit/domain'
+import { answer, parsePage, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
 import type { RefusalStore } from '@nextvisit/refusals'
-import { answer } from '../request/answer.ts'
-import { REFUSALS, refuse } from '../request/refusals.ts'
-import { type Route, ROUTES } from '../request/route.ts'
-import { parsePage } from './page-query.ts'
+import type { Route } from '../request/route.ts'
 
 const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_RULES].flatMap(Object.keys))
 

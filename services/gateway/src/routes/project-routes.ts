@@ -1,13 +1,11 @@
 import { segmentDefinitions } from '@nextvisit/catalog'
 import { Uuid } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
+import { type Answer, answer, parsePage, type Refusal, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
 import type { UserProjector } from '../clients/user-projector.ts'
-import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
-import { type Answer, answer } from '../request/answer.ts'
-import { parsePage } from './page-query.ts'
-import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
+import type { CheckedRequest, Route } from '../request/route.ts'
 
 export interface ProjectRoutesParts {
   readonly metering: Metering

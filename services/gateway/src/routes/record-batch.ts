@@ -1,7 +1,15 @@
 import { parseBatch, parseUncheckedJson } from '@nextvisit/domain'
-import { type Answer, answer } from '../request/answer.ts'
-import { errorBody, REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
-import { type Route, ROUTES } from '../request/route.ts'
+import {
+  type Answer,
+  answer,
+  errorBody,
+  type Refusal,
+  REFUSALS,
+  refuse,
+  refuseBody,
+  ROUTES,
+} from '@nextvisit/public-api'
+import type { Route } from '../request/route.ts'
 import { createPrepareItem } from './batch-item.ts'
 import { createPrepare, recordItems, type RecordItemsParts } from './record-items.ts'
 

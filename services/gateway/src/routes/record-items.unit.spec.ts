@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { answer, refuse } from '@nextvisit/public-api'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { answer } from '../request/answer.ts'
-import { refuse } from '../request/refusals.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import { createPrepareInOrder, type Prepare, recordItems } from './record-items.ts'
 

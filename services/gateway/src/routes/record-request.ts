@@ -1,6 +1,5 @@
 import type { UserFact } from '@nextvisit/contracts'
-import type { Answer } from '../request/answer.ts'
-import type { Refusal } from '../request/refusals.ts'
+import type { Answer, Refusal } from '@nextvisit/public-api'
 import type { CheckedRequest } from '../request/route.ts'
 import type { PrepareRecord, Recording } from './prepare-record.ts'
 

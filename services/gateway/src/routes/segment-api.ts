@@ -1,7 +1,6 @@
 import { memberIn, memberOf, parseUncheckedJson, SEGMENT_LIMITS, SEGMENT_RULES } from '@nextvisit/domain'
-import { type Answer, answer } from '../request/answer.ts'
-import { REFUSALS, type Refusal, refuse } from '../request/refusals.ts'
-import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
+import { type Answer, answer, type Refusal, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
+import type { CheckedRequest, Route } from '../request/route.ts'
 import { createPrepare, isRetryable, recordItems, type RecordItemsParts } from './record-items.ts'
 import { createPrepareSegmentItem, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-item.ts'
 

@@ -1,9 +1,8 @@
 import { hash, randomUUIDv7 } from 'node:crypto'
 import { type JsonObject, memberIn, memberOf, parseSegmentMessage } from '@nextvisit/domain'
+import { type Answer, answer, type Refusal, refuseBody, ROUTES } from '@nextvisit/public-api'
 import { idempotentRequestOf, isIdempotencyKey } from '../idempotency/idempotent-request.ts'
-import { type Answer, answer } from '../request/answer.ts'
-import { type Refusal, refuseBody } from '../request/refusals.ts'
-import { type CheckedRequest, ROUTES } from '../request/route.ts'
+import type { CheckedRequest } from '../request/route.ts'
 import {
   createPrepareInOrder,
   type Prepare,

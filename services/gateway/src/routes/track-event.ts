@@ -1,11 +1,10 @@
 import type { EventTracked, KeyKind } from '@nextvisit/contracts'
 import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
+import { type Answer, answer, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
 import type { AdmitEvent } from '../admission/admit-event.ts'
-import { REFUSALS, refuse } from '../request/refusals.ts'
-import { type Answer, answer } from '../request/answer.ts'
 import type { Recorded, Recording } from './prepare-record.ts'
 import type { RecordRequest } from './record-request.ts'
-import { type Route, ROUTES } from '../request/route.ts'
+import type { Route } from '../request/route.ts'
 import type { CheckSignature } from './user-signature.ts'
 
 export type TrackRecording = Recording<TrackBody, EventTracked>

@@ -1,10 +1,9 @@
 import type { UserQuery } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
+import { type Answer, answer, type Refusal, REFUSALS, refuse, refuseBody, ROUTES } from '@nextvisit/public-api'
 import type { FormTriggerEvaluator } from '../clients/form-trigger-evaluator.ts'
 import type { UserProjector } from '../clients/user-projector.ts'
-import { REFUSALS, type Refusal, refuse, refuseBody } from '../request/refusals.ts'
-import { type Answer, answer } from '../request/answer.ts'
-import { type CheckedRequest, type Route, ROUTES } from '../request/route.ts'
+import type { CheckedRequest, Route } from '../request/route.ts'
 
 /** What is known of one user (decisions.md, Beyond the document). */
 export function createUserRoutes(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { type OperationId, ROUTES } from '../request/route.ts'
+import { type OperationId, ROUTES } from '../routes.ts'
 import { json, PARAMETERS, SCHEMAS } from './components.ts'
 import { REFUSALS_BY_NAME } from './responses.ts'
 

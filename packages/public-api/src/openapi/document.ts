@@ -8,7 +8,7 @@ import {
   type ZodOpenApiPathItemObject,
   type ZodOpenApiSecuritySchemeObject,
 } from 'zod-openapi'
-import { type OperationId, ROUTES, type RouteSignature } from '../request/route.ts'
+import { type OperationId, ROUTES, type RouteSignature } from '../routes.ts'
 import { headerRefs, type ParameterName, PARAMETERS, SCHEMAS, tidySchema } from './components.ts'
 import { type Content, type OperationName, readContent } from './content.ts'
 import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals, takesMany } from './responses.ts'

@@ -12,7 +12,7 @@ import {
   parseSegmentMessage,
   parseTrackBody,
 } from '@nextvisit/domain'
-import { ROUTES, type RouteSignature } from '../request/route.ts'
+import { ROUTES, type RouteSignature } from '../routes.ts'
 import { SCHEMAS } from './components.ts'
 import { parseContent } from './content.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'

@@ -15,7 +15,7 @@ import {
 } from '@nextvisit/contracts'
 import { z } from 'zod'
 import type { oas32, ZodOpenApiContentObject, ZodOpenApiExamplesObject, ZodOpenApiOverride } from 'zod-openapi'
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../routes/page-query.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../page-query.ts'
 
 /** Parts of the public schemas that are worth a name in the document. */
 const PARTS = {

@@ -1,9 +1,9 @@
 import { DEVICE_FIELD_VALUES, ErrorBody } from '@nextvisit/contracts'
 import { BODY_RULES, type BodyRule, SEGMENT_RULES } from '@nextvisit/domain'
 import type { ZodOpenApiResponsesObject } from 'zod-openapi'
-import { bodyRuleStatus, errorBody, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../request/refusals.ts'
-import { MAX_LIMIT } from '../routes/page-query.ts'
-import { maxBodyBytesOf, type RouteSignature } from '../request/route.ts'
+import { bodyRuleStatus, errorBody, REFUSALS, type RefusalRule, UNAVAILABLE_REASONS } from '../refusals.ts'
+import { MAX_LIMIT } from '../page-query.ts'
+import { maxBodyBytesOf, type RouteSignature } from '../routes.ts'
 import { headerRefs, json } from './components.ts'
 
 /** By the name of its example. */

@@ -1,0 +1,2 @@
+export { readContent } from './content.ts'
+export { createOpenApiDocument, openApiText } from './document.ts'
