@@ -1,5 +1,5 @@
 export { type Answer, answer } from './answer.ts'
-export { type PageQuery, parsePage } from './page-query.ts'
+export { parsePage } from './page-query.ts'
 export {
   errorBody,
   MAX_BODY_BYTES,

@@ -4,7 +4,7 @@ export const DEFAULT_LIMIT = 100
 export const MAX_LIMIT = 1_000
 
 /** Which page of a listing is asked for: how many entries at most, and what it comes after. */
-export interface PageQuery {
+interface PageQuery {
   readonly limit: number
   /** `next` of the page before; absent: this is the first. */
   readonly after?: string

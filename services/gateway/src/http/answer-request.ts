@@ -14,6 +14,7 @@ import {
   rateLimitHeaders,
   restOf,
 } from '@nextvisit/rate-limit'
+import type { NoteRefusal } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import type { CheckedRequest, Route } from '../request/route.ts'
@@ -22,7 +23,6 @@ import { admissionBudgetMs } from '../request/budget.ts'
 import type { CallerAddress } from './caller-address.ts'
 import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
 import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
-import type { NoteRefusal } from '../refusals/kept-refusals.ts'
 import { traceParentOf } from './trace-parent.ts'
 import { createTurnsByKey } from './turns-by-key.ts'
 import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'

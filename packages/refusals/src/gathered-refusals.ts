@@ -1,5 +1,5 @@
 import type { KeptRefusal, ProjectRef } from '@nextvisit/contracts'
-import type { ProjectRefusals } from '@nextvisit/refusals'
+import type { ProjectRefusals } from './refusal-store.ts'
 
 /** Between two flushes: so many projects, of each so many refusals, and so many of one reason. The others of a project are counted. */
 export const GATHERED = { projects: 500, ofProject: 100, ofReason: 10 } as const
@@ -8,8 +8,6 @@ interface GatheredProject extends ProjectRefusals {
   readonly counts: Map<string, number>
   readonly kept: KeptRefusal[]
 }
-
-export type GatheredRefusals = ReturnType<typeof createGatheredRefusals>
 
 /** What was refused since the last flush, bounded in memory whatever callers send (decisions.md, Refusals). */
 export function createGatheredRefusals() {

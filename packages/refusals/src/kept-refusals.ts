@@ -1,8 +1,8 @@
 import type { Refusal } from '@nextvisit/public-api'
-import type { RefusalStore } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
 import { describeRefusal, type RefusedRequest } from './describe-refusal.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
+import type { RefusalStore } from './refusal-store.ts'
 
 export interface KeptRefusalsOptions {
   readonly store: Pick<RefusalStore, 'add'>
