@@ -14,7 +14,7 @@ export {
 } from './config-pieces.ts'
 export { type Asked, type BatchedCall, type BatchedCallOptions, createBatchedCall } from './create-batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './create-breaker.ts'
-export { createGracefulStop } from './create-graceful-stop.ts'
+export { createHttpPart } from './create-http-part.ts'
 export { createLogger } from './create-logger.ts'
 export {
   createRedis,
@@ -23,7 +23,7 @@ export {
   type RedisConnectionOptions,
 } from './create-redis.ts'
 export { hearChannel, type HearChannelOptions } from './hear-channel.ts'
-export { ConfigError, InternalCallError, ListenError } from './errors.ts'
+export { ConfigError, InternalCallError } from './errors.ts'
 export {
   type CallOptions,
   type CallOutcome,

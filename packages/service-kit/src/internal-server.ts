@@ -1,11 +1,9 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { createGracefulStop } from './create-graceful-stop.ts'
-import { ListenError } from './errors.ts'
+import { createHttpPart } from './create-http-part.ts'
 import { type InternalRoute, isBehind, isNotFound } from './internal-route.ts'
 
 export type Health =
@@ -32,7 +30,7 @@ export interface InternalServerOptions {
 }
 
 export interface InternalServer {
-  readonly start: () => Promise<{ port: number }>
+  readonly start: () => Promise<{ readonly port: number }>
   /** Answers the current calls, then closes. */
   readonly stop: () => Promise<void>
 }
@@ -51,19 +49,8 @@ export function createInternalServer(options: InternalServerOptions): InternalSe
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 5_000, requestTimeout: 10_000 },
     createApp(options),
   )
-  const { track, stop } = createGracefulStop(server, { withinMs: CLOSE_WITHIN_MS })
-  server.prependListener('request', (_request, response) => track(response))
-  return { start: () => listen(server, options), stop }
-}
-
-function listen(server: Server, { host, port }: InternalServerOptions): Promise<{ port: number }> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
-      const message = `Could not listen on ${host}:${port}; choose another INTERNAL_PORT or end what holds it.`
-      reject(new ListenError(message, { cause }))
-    })
-    server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
-  })
+  const { host, port } = options
+  return createHttpPart(server, { host, port, portVariable: 'INTERNAL_PORT', withinMs: CLOSE_WITHIN_MS })
 }
 
 function createApp({ token, routes, isLive, isReady, metrics, logger }: InternalServerOptions): Express {

@@ -1,3 +1,4 @@
+import { isAddressRange } from '@nextvisit/http-edge'
 import {
   internalServerConfig,
   kafkaConfig,
@@ -9,7 +10,6 @@ import {
   serviceAddresses,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
-import { isAddressRange } from './http/caller-address.ts'
 import { REQUEST_BUDGET_MS } from './request/budget.ts'
 
 const gatewayConfig = z

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createCatalogMetrics, createCatalogView, describeProblem } from '@nextvisit/catalog'
+import { createHttpServer } from '@nextvisit/http-edge'
 import { createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
@@ -14,7 +15,6 @@ import {
 } from '@nextvisit/service-kit'
 import { readGatewayConfig } from './config.ts'
 import { createGateway } from './gateway.ts'
-import { createHttpServer } from './http/http-server.ts'
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts'
 import { publishTimeoutMs } from './request/budget.ts'
 import { loadCountries } from './routes/caller-country.ts'

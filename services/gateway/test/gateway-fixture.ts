@@ -3,13 +3,14 @@ import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { staticCatalog } from '@nextvisit/catalog'
 import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { createHttpServer } from '@nextvisit/http-edge'
 import { createLogReader, createPublisher, type LogConnection, partitionForKey, withLogAdmin } from '@nextvisit/log'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
+import { until } from '@nextvisit/service-kit/test/until.ts'
 import { Registry } from 'prom-client'
 import { inject } from 'vitest'
 import type { z } from 'zod'
 import { createGateway, type GatewayParts } from '../src/gateway.ts'
-import { createHttpServer } from '../src/http/http-server.ts'
 import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts'
 import { publishTimeoutMs, REQUEST_BUDGET_MS } from '../src/request/budget.ts'
 import { loadCountries } from '../src/routes/caller-country.ts'
@@ -199,15 +200,6 @@ async function countersOf(registry: Registry, name: string): Promise<Readonly<Re
 
 export function newKey(kind: 'admin' | 'sdk', environment: 'P' | 'T'): string {
   return createApiKey(kind, environment, randomBytes(32))
-}
-
-/** Waits for something that is bound to become true. */
-export async function until(isTrue: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
-  const giveUpAt = performance.now() + withinMs
-  while (!(await isTrue())) {
-    if (performance.now() > giveUpAt) throw new Error('It did not become true in time')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 function organizationWith(keys: Installation['keys'], { project, plan }: GatewayFixtureOptions): OrganizationConfig {

@@ -3,6 +3,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { hashApiKey, type JsonObject, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
+import {
+  BODY_WITHIN_MS,
+  type BodyPermit,
+  type CallerAddress,
+  CORS_HEADERS,
+  createBodyBudget,
+  createTurnsByKey,
+  hasKnownEncoding,
+  isJson,
+  KEY_IN_BODY,
+  readBody,
+  textOf,
+  traceParentOf,
+  writeAnswer,
+} from '@nextvisit/http-edge'
 import { type Answer, maxBodyBytesOf, type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import {
   type BatchTokens,
@@ -18,14 +33,8 @@ import type { NoteRefusal } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import type { CheckedRequest, Route } from '../request/route.ts'
-import { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
-import type { CallerAddress } from './caller-address.ts'
 import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
-import { BODY_WITHIN_MS, hasKnownEncoding, isJson, readBody } from './read-body.ts'
-import { traceParentOf } from './trace-parent.ts'
-import { createTurnsByKey } from './turns-by-key.ts'
-import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 const TAKEN = { outcome: 'taken' } as const

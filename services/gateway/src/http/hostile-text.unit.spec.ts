@@ -12,15 +12,13 @@ import {
   parseTrackBody,
   parseUncheckedJson,
 } from '@nextvisit/domain'
+import { createCallerAddress, hasKnownEncoding, isJson, traceParentOf } from '@nextvisit/http-edge'
 import { parsePage, ROUTES } from '@nextvisit/public-api'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { createCheckSignature } from '../routes/user-signature.ts'
-import { createCallerAddress } from './caller-address.ts'
 import { keyInHeaders, writeKeyIn } from './key-text.ts'
-import { hasKnownEncoding, isJson } from './read-body.ts'
-import { traceParentOf } from './trace-parent.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const apiKey = { kind: 'sdk', environment: 'P' } as const

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createLogger, createRedis } from '@nextvisit/service-kit'
+import { until } from '@nextvisit/service-kit/test/until.ts'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { until } from '../../test/gateway-fixture.ts'
 import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 import { createKeptAnswers, type KeptAnswers, type IdempotencyLock } from './kept-answers.ts'
 

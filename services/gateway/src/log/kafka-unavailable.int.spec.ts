@@ -1,7 +1,8 @@
 import { INTERNAL_ROUTES, ReleaseRequest, ReserveRequest } from '@nextvisit/contracts'
+import { until } from '@nextvisit/service-kit/test/until.ts'
 import { createFaultProxy, type FaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type GatewayFixture, startGateway, until } from '../../test/gateway-fixture.ts'
+import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
 import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 

@@ -1,7 +1,7 @@
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { randomUUID } from 'node:crypto'
+import { until } from '@nextvisit/service-kit/test/until.ts'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { until } from '../../test/gateway-fixture.ts'
 import { createReplies } from './replies.ts'
 
 const logger = createLogger('test', 'silent')

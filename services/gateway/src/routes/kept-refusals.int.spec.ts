@@ -2,9 +2,10 @@ import { INTERNAL_ROUTES, type KeptRefusal, RefusalsAnswer, RefusalsPage, Refusa
 import { userIdOf } from '@nextvisit/domain'
 import { createRefusalStore, KEPT_OF_A_REASON } from '@nextvisit/refusals'
 import { describe, expect, inject, it } from 'vitest'
-import { type GatewayFixture, until } from '../../test/gateway-fixture.ts'
+import type { GatewayFixture } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
+import { until } from '@nextvisit/service-kit/test/until.ts'
 
 const SECRET = 'zqzqsecret'
 const IDENTIFY = '/v2/admin/identify-user'

@@ -1,9 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorBody, maxBodyBytesAt, type RefusalRule, REFUSALS, refuse } from '@nextvisit/public-api'
-import { createGracefulStop, ListenError } from '@nextvisit/service-kit'
+import { createHttpPart } from '@nextvisit/service-kit'
 import { pathOf } from './path-of.ts'
 import { saysTooLarge } from './read-body.ts'
 import { createUnreadAnswers } from './unread-answers.ts'
@@ -39,7 +38,6 @@ export function createHttpServer({
 }: HttpServerOptions) {
   const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: readWithinMs })
   const serve: RequestListener = (request, response) => {
-    track(response)
     unread.watch(response)
     if (lacksHost(request)) refuseRequest(response, REFUSALS.noHost)
     else listener(request, response)
@@ -57,7 +55,6 @@ export function createHttpServer({
     },
     serve,
   )
-  const { track, stop } = createGracefulStop(server, { graceMs: GRACE_MS, withinMs: CLOSE_WITHIN_MS })
   server.maxConnections = maxConnections
   let roomMadeAt = Number.NEGATIVE_INFINITY
   server.on('drop', () => {
@@ -68,7 +65,7 @@ export function createHttpServer({
   server.on('checkContinue', (request, response) => {
     // A body that is too large is refused without asking for it.
     if (!saysTooLarge(request, maxBodyBytesAt(pathOf(request)))) response.writeContinue()
-    serve(request, response)
+    server.emit('request', request, response)
   })
   server.on('checkExpectation', (_request, response) => refuseRequest(response, REFUSALS.expectation))
   server.on('connect', (_request, socket) => {
@@ -78,18 +75,13 @@ export function createHttpServer({
   })
   server.on('clientError', answerClientError)
 
-  return {
-    start: () =>
-      new Promise<{ port: number }>((resolve, reject) => {
-        server.once('error', (cause) => {
-          const advice = 'choose another GATEWAY_PORT, or end what holds it'
-          reject(new ListenError(`Could not listen on ${host}:${port}: ${advice}`, { cause }))
-        })
-        server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
-      }),
-    /** Accepts no more, answers what is under way with `Connection: close`, then closes. */
-    stop,
-  }
+  return createHttpPart(server, {
+    host,
+    port,
+    portVariable: 'GATEWAY_PORT',
+    graceMs: GRACE_MS,
+    withinMs: CLOSE_WITHIN_MS,
+  })
 }
 
 function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import { until } from '@nextvisit/service-kit/test/until.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { until } from '../../test/gateway-fixture.ts'
 import { createHttpServer, type HttpServerOptions } from './http-server.ts'
 import { writeText } from './write-answer.ts'
 

@@ -1,0 +1,8 @@
+export { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
+export { type CallerAddress, createCallerAddress, isAddressRange } from './caller-address.ts'
+export { createHttpServer } from './http-server.ts'
+export { pathOf } from './path-of.ts'
+export { BODY_WITHIN_MS, discardBody, hasKnownEncoding, isJson, readBody } from './read-body.ts'
+export { traceParentOf } from './trace-parent.ts'
+export { createTurnsByKey } from './turns-by-key.ts'
+export { CORS_HEADERS, SECURITY_HEADERS, textOf, writeAnswer, writeText } from './write-answer.ts'
