@@ -1,6 +1,7 @@
 export { type BodyPermit, createBodyBudget, KEY_IN_BODY } from './body-budget.ts'
 export { type CallerAddress, createCallerAddress, isAddressRange } from './caller-address.ts'
 export { createHttpServer } from './http-server.ts'
+export { inTurns } from './in-turns.ts'
 export { pathOf } from './path-of.ts'
 export { BODY_WITHIN_MS, discardBody, hasKnownEncoding, isJson, readBody } from './read-body.ts'
 export { traceParentOf } from './trace-parent.ts'

@@ -1,4 +1,5 @@
 export { type Answer, answer } from './answer.ts'
+export { createDocuments, type ServedDocument } from './openapi/documents.ts'
 export { parsePage } from './page-query.ts'
 export {
   errorBody,

@@ -1,11 +1,18 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { CORS_HEADERS, discardBody, pathOf, SECURITY_HEADERS, writeAnswer, writeText } from '@nextvisit/http-edge'
-import { type Answer, answer, type Refusal, REFUSALS, refuse } from '@nextvisit/public-api'
+import {
+  type Answer,
+  answer,
+  createDocuments,
+  type Refusal,
+  REFUSALS,
+  refuse,
+  type ServedDocument,
+} from '@nextvisit/public-api'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import type { Route } from '../request/route.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
-import { createDocuments, type ServedDocument } from './documents.ts'
 
 export interface AppParts extends AnswerRequestParts {
   readonly routes: readonly Route[]

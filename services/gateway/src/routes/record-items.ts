@@ -1,10 +1,10 @@
 import { memberOf } from '@nextvisit/domain'
+import { inTurns } from '@nextvisit/http-edge'
 import type { RecordSequence } from '@nextvisit/log'
 import { type Answer, type Refusal, REFUSALS, refuse } from '@nextvisit/public-api'
 import type { Logger } from '@nextvisit/service-kit'
 import type { CheckedRequest } from '../request/route.ts'
 import type { IdentifyRecording } from './identify-user.ts'
-import { inTurns } from './in-turns.ts'
 import type { PreparedRecord, PrepareRecord } from './prepare-record.ts'
 import type { TrackRecording } from './track-event.ts'
 

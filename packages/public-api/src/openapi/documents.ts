@@ -62,7 +62,7 @@ export function createDocuments(): readonly ServedDocument[] {
 
 /** Loaded by the first who asks: the library that makes the document does not slow down the start. */
 async function readOpenApi(): Promise<string> {
-  const { openApiText } = await import('@nextvisit/public-api/openapi')
+  const { openApiText } = await import('./document.ts')
   return openApiText()
 }
 
