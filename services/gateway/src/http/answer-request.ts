@@ -18,6 +18,7 @@ import {
   traceParentOf,
   writeAnswer,
 } from '@nextvisit/http-edge'
+import { idempotentRequestOf } from '@nextvisit/idempotency'
 import { type Answer, maxBodyBytesOf, type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import {
   type BatchTokens,
@@ -31,7 +32,6 @@ import {
 } from '@nextvisit/rate-limit'
 import type { NoteRefusal } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
-import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import type { CheckedRequest, Route } from '../request/route.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
 import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'

@@ -13,10 +13,10 @@ import {
   parseUncheckedJson,
 } from '@nextvisit/domain'
 import { createCallerAddress, hasKnownEncoding, isJson, traceParentOf } from '@nextvisit/http-edge'
+import { idempotentRequestOf } from '@nextvisit/idempotency'
 import { parsePage, ROUTES } from '@nextvisit/public-api'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import { createCheckSignature } from '../routes/user-signature.ts'
 import { keyInHeaders, writeKeyIn } from './key-text.ts'
 

@@ -1,8 +1,8 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
+import type { IdempotentRequest } from '@nextvisit/idempotency'
 import type { RecordSequence } from '@nextvisit/log'
 import type { Answer, Refusal, RouteSignature } from '@nextvisit/public-api'
-import type { IdempotentRequest } from '../idempotency/idempotent-request.ts'
 
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
 export interface CheckedRequest {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { type BatchItem, parseBatchItem } from '@nextvisit/domain'
+import { idempotentRequestOf } from '@nextvisit/idempotency'
 import { MAX_BODY_BYTES, REFUSALS, refuse, refuseBody, ROUTES } from '@nextvisit/public-api'
-import { idempotentRequestOf } from '../idempotency/idempotent-request.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import { createPrepareInOrder, type Prepare, type PrepareItem } from './record-items.ts'
 

@@ -1,7 +1,7 @@
 import { hash, randomUUIDv7 } from 'node:crypto'
 import { type JsonObject, memberIn, memberOf, parseSegmentMessage } from '@nextvisit/domain'
+import { idempotentRequestOf, isIdempotencyKey } from '@nextvisit/idempotency'
 import { type Answer, answer, type Refusal, refuseBody, ROUTES } from '@nextvisit/public-api'
-import { idempotentRequestOf, isIdempotencyKey } from '../idempotency/idempotent-request.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import {
   createPrepareInOrder,

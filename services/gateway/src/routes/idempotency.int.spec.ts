@@ -1,12 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { type Claim, type ClaimVerdict, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { createKeptAnswers, type IdempotentRequest, idempotentRequestOf } from '@nextvisit/idempotency'
 import { createFaultProxy, produceApiKey } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
 import { REQUEST_BUDGET_MS } from '../request/budget.ts'
-import { createKeptAnswers } from './kept-answers.ts'
-import { type IdempotentRequest, idempotentRequestOf } from './idempotent-request.ts'
 
 const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const IDENTIFY = '/v2/admin/identify-user'

@@ -1,0 +1,2 @@
+export { type IdempotentRequest, idempotentRequestOf, isIdempotencyKey } from './idempotent-request.ts'
+export { createKeptAnswers, type KeptAnswers } from './kept-answers.ts'
