@@ -8,11 +8,11 @@ import {
   UsageAnswer,
   type UsageQuery,
 } from '@nextvisit/contracts'
+import { createRoomLeases, type LeasedUnit } from '@nextvisit/room-leases'
 import { remainingMs } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { namesBudgetMs, outlastsRoomLease } from '../request/budget.ts'
-import { createRoomLeases, type LeasedUnit } from './room-leases.ts'
 import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_COUNTED_USERS = 200_000

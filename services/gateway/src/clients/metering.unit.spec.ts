@@ -1,6 +1,7 @@
 import type { Reservation } from '@nextvisit/contracts'
+import { ROOM_LEASE_MS } from '@nextvisit/room-leases'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { outlastsRoomLease, REQUEST_BUDGET_MS, ROOM_LEASE_MS } from '../request/budget.ts'
+import { outlastsRoomLease, REQUEST_BUDGET_MS } from '../request/budget.ts'
 import { createMetering } from './metering.ts'
 import type { ServiceClient } from './service-client.ts'
 

@@ -1,3 +1,5 @@
+import { ROOM_LEASE_MS } from '@nextvisit/room-leases'
+
 /**
  * One budget for everything that a request does, ms (decisions.md, Track event), unless `GATEWAY_REQUEST_BUDGET_MS` says
  * otherwise. Every other limit on a request's time follows from it.
@@ -16,8 +18,6 @@ export function publishTimeoutMs(requestBudgetMs: number): number {
 
 /** Of the time for admission, what is kept for the check of names after waiting for room. */
 const NAMES_SHARE = 2 / 5
-/** How long a lease of room may be used, from before it was asked for (docs/decisions/0017). */
-export const ROOM_LEASE_MS = 250
 
 /** What the check of names may use of it, however long a request waits for room. */
 export function namesBudgetMs(requestBudgetMs: number): number {

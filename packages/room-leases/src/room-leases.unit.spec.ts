@@ -1,8 +1,7 @@
 import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
 import type { Asked } from '@nextvisit/service-kit'
 import { beforeEach, afterEach, describe, expect, it, vi } from 'vitest'
-import { ROOM_LEASE_MS } from '../request/budget.ts'
-import { createRoomLeases } from './room-leases.ts'
+import { createRoomLeases, ROOM_LEASE_MS } from './room-leases.ts'
 
 const ACME = { organization: 'acme', month: '2026-11' }
 const GRANTED = { outcome: 'answered', answer: true } as const

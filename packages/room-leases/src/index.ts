@@ -1,0 +1,1 @@
+export { createRoomLeases, type LeasedUnit, ROOM_LEASE_MS } from './room-leases.ts'
