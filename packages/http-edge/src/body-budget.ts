@@ -1,4 +1,4 @@
-export interface BodyBudgetOptions {
+interface BodyBudgetOptions {
   /** Of all bodies that are being read or handled, as sent and as inflated. */
   readonly maxBytes: number
   /** Bodies of one API key that have not arrived completely. */
@@ -23,7 +23,7 @@ export interface BodyPermit {
 export const KEY_IN_BODY = 'key in the body'
 
 /** A permit for a request with this API key; none where the key has too many unfinished bodies. */
-export type OpenBody = (key: string, isUnfinished: boolean) => BodyPermit | undefined
+type OpenBody = (key: string, isUnfinished: boolean) => BodyPermit | undefined
 
 /** Of the bytes that are free, how much one key may hold. */
 const SHARE = 1 / 4

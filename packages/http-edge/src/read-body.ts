@@ -10,10 +10,10 @@ export const BODY_WITHIN_MS = 2_000
 const MAX_DISCARDED_BYTES = 1_048_576
 const MAX_DISCARD_MS = 1_000
 
-export type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { readonly outcome: 'aborted' } | Refusal
+type ReadBody = { readonly outcome: 'ok'; readonly bytes: Buffer } | { readonly outcome: 'aborted' } | Refusal
 
 /** How a body is read: what it may hold, and until when it must have arrived, a `performance.now()` instant. */
-export interface BodyReading {
+interface BodyReading {
   readonly permit: BodyPermit
   /** As sent, and as inflated. */
   readonly maxBytes: number

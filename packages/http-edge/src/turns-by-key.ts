@@ -1,7 +1,7 @@
 /** Runs `work`; 'crowded' where its turn did not come in time. */
-export type InTurn = <Result>(key: string, work: () => Promise<Result>) => Promise<Result | 'crowded'>
+type InTurn = <Result>(key: string, work: () => Promise<Result>) => Promise<Result | 'crowded'>
 
-export interface TurnsByKeyOptions {
+interface TurnsByKeyOptions {
   /** Works of one key that run at once. Default 3. */
   readonly atOnce?: number
   /** What takes longer waits for something else, such as a fold or a service: the next one begins. Default 250. */

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 /** Emitted on a response, with the bytes of its body, if the system did not take all of it at once. */
 export const UNREAD = 'unread'
 
-export interface UnreadAnswersOptions {
+interface UnreadAnswersOptions {
   /** Of all answers that their callers have not read. */
   readonly maxBytes: number
   /** How long a caller may take to read an answer. */

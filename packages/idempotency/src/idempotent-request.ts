@@ -12,7 +12,7 @@ export interface IdempotentRequest {
   readonly name: string
 }
 
-export interface IdempotentRequestParts {
+interface IdempotentRequestParts {
   /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. Or a member of a body. */
   readonly key: unknown
   /** What tells apart the records of one key: the position in a batch whose key it is, the part of a message. */

@@ -4,16 +4,16 @@ import { z } from 'zod'
 import type { IdempotentRequest } from './idempotent-request.ts'
 
 /** What this needs of Redis (ioredis fits). Commands are bounded by its own `commandTimeout`. */
-export interface ScriptRunner {
+interface ScriptRunner {
   readonly eval: (script: string, keys: number, ...given: (string | number)[]) => Promise<unknown>
 }
 
 /** The request whose answer is kept. */
-export type KeptRequest = Pick<IdempotentRequest, 'recordId' | 'name'>
+type KeptRequest = Pick<IdempotentRequest, 'recordId' | 'name'>
 
 const KeptAnswer = z.object({ status: z.number(), body: z.looseObject({}), confirms: VisitAnswered.optional() })
 /** What a repeat is answered with, and what that confirms. */
-export interface KeptAnswer {
+interface KeptAnswer {
   readonly status: number
   readonly body: object
   readonly confirms?: VisitAnswered | undefined

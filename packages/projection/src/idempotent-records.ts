@@ -1,9 +1,7 @@
+import { DUPLICATE_WINDOW_MS } from '@nextvisit/contracts'
 import { type Db, raw, sql, type Statement } from '@nextvisit/database'
 import type { IdempotentRecord, Projection, Recorded } from './projection.ts'
 import { idempotentRecords } from './tables.ts'
-
-/** A duplicate is dropped where its predecessor was received less than this before it (decisions.md, Retries). */
-const DUPLICATE_WINDOW_MS = 24 * 3_600_000
 
 export interface Deduplicated<Fact> {
   /** The records to fold: all but duplicates. */

@@ -6,7 +6,7 @@ import { Lease, LEASE_MS, LEASE_SCRIPT, type LeaseRequest } from './lease-script
 import { type BatchTokens, type RateLimiter, type RateLimitVerdict, verdictOf } from './rate-limiter.ts'
 import { drain, type TokenBucket, tokensIn } from './token-bucket.ts'
 
-export interface SharedRateLimiterOptions {
+interface SharedRateLimiterOptions {
   /** ioredis fits. */
   readonly redis: { readonly eval: (script: string, keyCount: number, ...given: string[]) => Promise<unknown> }
   /** Before every key in Redis. */

@@ -4,7 +4,7 @@ import { describeRefusal, type RefusedRequest } from './describe-refusal.ts'
 import { createGatheredRefusals } from './gathered-refusals.ts'
 import type { RefusalStore } from './refusal-store.ts'
 
-export interface KeptRefusalsOptions {
+interface KeptRefusalsOptions {
   readonly store: Pick<RefusalStore, 'add'>
   /** Called for each refusal, also for one without a project. */
   readonly onRefused: (reason: string) => void

@@ -12,7 +12,7 @@ const RENEW_AFTER_MS = FORECAST_MS
 /** Where no answer came in time: metering keeps for a minute what it granted and nobody gives back. */
 const RETRY_AFTER_MS = 5_000
 
-export interface RoomLeasesOptions {
+interface RoomLeasesOptions {
   readonly ask: BatchedCall<LeaseQuestion, boolean>
   /** Of one organization. Resolves once they are given back, or at the deadline; never rejects. */
   readonly giveBack: (returned: readonly ReturnedUnits[], deadlineAt: number) => Promise<unknown>

@@ -34,11 +34,12 @@ import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
 
 export interface GatewayParts
-  extends Pick<GatewayConfig, 'services' | 'secretKey' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'> {
+  extends Pick<
+    GatewayConfig,
+    'services' | 'secretKey' | 'requestBudgetMs' | 'maxInFlight' | 'maxBodyBytesInFlight' | 'trustedProxies'
+  > {
   /** Names this process among gateways: the channel of its replies. */
   readonly instanceId: string
-  /** How long a request may take. */
-  readonly requestBudgetMs: number
   readonly catalog: CatalogView
   readonly connection: LogConnection
   readonly publisher: Publisher

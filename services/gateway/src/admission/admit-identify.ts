@@ -1,4 +1,10 @@
-import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
+import {
+  type Claim,
+  type ClaimVerdict,
+  DUPLICATE_WINDOW_MS,
+  type IdentifyRequested,
+  type Unchecked,
+} from '@nextvisit/contracts'
 import {
   chooseFields,
   type IdentifyBody,
@@ -12,9 +18,6 @@ import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
 import { capsOnNewTraits } from './name-caps.ts'
-
-/** A duplicate is dropped where its predecessor was received less than this before it. */
-const DUPLICATE_WINDOW_MS = 24 * 3_600_000
 
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 

@@ -24,7 +24,7 @@ const LONGEST_PAUSE_MS = 160
  * What a record gets of a limit. `refused-by-cap`: there is room, but the cap on names refuses the record. `unchecked`:
  * metering did not say in time. `crowded`: the organization asks too much at once.
  */
-export type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
+type Reserved = 'granted' | 'exhausted' | 'refused-by-cap' | 'unchecked' | 'crowded'
 /** For whom a reservation was made. */
 type ReservedRecord = Pick<Reservation, 'recordId' | 'organization'>
 type EventReservation = Extract<Reservation, { kind: 'event' }>

@@ -13,7 +13,7 @@ import {
 import type { ZodType } from 'zod'
 import { admissionBudgetMs } from '../request/budget.ts'
 
-export interface ServiceClientOptions extends BreakerWatch {
+interface ServiceClientOptions extends BreakerWatch {
   readonly token: string
   readonly requestBudgetMs: number
   /** Called when a call goes out: many questions in one where they are batched. */
@@ -21,7 +21,7 @@ export interface ServiceClientOptions extends BreakerWatch {
 }
 
 /** Calls one route of a service. Never rejects; `deadlineAt` is a `performance.now()` instant. */
-export type ServiceCall = <Answer>(
+type ServiceCall = <Answer>(
   route: keyof typeof INTERNAL_ROUTES,
   question: object,
   schema: ZodType<Answer>,
@@ -29,7 +29,7 @@ export type ServiceCall = <Answer>(
 ) => Promise<CallOutcome<Answer>>
 
 /** One route that takes many questions in a call, and answers them together. */
-export interface BatchedRoute<Question, Answer, Body>
+interface BatchedRoute<Question, Answer, Body>
   extends Omit<BatchedCallOptions<Question, Answer>, 'ask' | 'callWithinMs'> {
   readonly route: keyof typeof INTERNAL_ROUTES
   readonly bodyOf: (questions: readonly Question[]) => object

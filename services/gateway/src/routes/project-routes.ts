@@ -7,7 +7,7 @@ import type { TraitRegistry } from '../clients/trait-registry.ts'
 import type { UserProjector } from '../clients/user-projector.ts'
 import type { CheckedRequest, Route } from '../request/route.ts'
 
-export interface ProjectRoutesParts {
+interface ProjectRoutesParts {
   readonly metering: Metering
   readonly traitRegistry: TraitRegistry
   readonly userProjector: UserProjector

@@ -1,4 +1,4 @@
-import type { UserQuery } from '@nextvisit/contracts'
+import { isStorable, type UserQuery } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
 import { type Answer, answer, type Refusal, REFUSALS, refuse, refuseBody, ROUTES } from '@nextvisit/public-api'
 import type { FormTriggerEvaluator } from '../clients/form-trigger-evaluator.ts'
@@ -55,7 +55,7 @@ function namedUser({
   const userName = parameters.get('userName') ?? ''
   const rejection = checkUserName(userName)
   if (rejection) return refuseBody(rejection)
-  if (!userName.isWellFormed() || userName.includes('\u0000')) return refuse(REFUSALS.notStorable)
+  if (!isStorable(userName)) return refuse(REFUSALS.notStorable)
   const userId = userIdOf(organization, project, userName)
   return { outcome: 'named', userName, query: { organization, project, userId } }
 }
