@@ -1,5 +1,3 @@
-import type { ExpectedPartitions } from './partition-count.ts'
-
 /** How to reach the log. Everything in this package takes one; only this package knows kafkajs. */
 export interface LogConnection {
   readonly brokers: readonly string[]
@@ -20,6 +18,14 @@ export interface LogConnection {
 export interface BrokerAddress {
   readonly host: string
   readonly port: number
+}
+
+/** How the keys of `user-events` and `form-events` are spread over partitions. */
+export interface ExpectedPartitions {
+  /** Keys belong to the first so many. */
+  readonly keys: number
+  /** So many the topic has. More than `keys` only after an operator added some by mistake: they stay empty. */
+  readonly inTopic: number
 }
 
 /** What this package needs of a logger (pino fits). */

@@ -1,14 +1,6 @@
 import { PartitionsChangedError, TopicMissingError } from './errors.ts'
-import type { LogConnection } from './log-connection.ts'
+import type { ExpectedPartitions, LogConnection } from './log-connection.ts'
 import { withLogAdmin } from './with-log-admin.ts'
-
-/** How the keys of `user-events` and `form-events` are spread over partitions. */
-export interface ExpectedPartitions {
-  /** Keys belong to the first so many. */
-  readonly keys: number
-  /** So many the topic has. More than `keys` only after an operator added some by mistake: they stay empty. */
-  readonly inTopic: number
-}
 
 /**
  * Over how many partitions keys are spread. Throws {@link PartitionsChangedError} unless the topic has as many as expected,

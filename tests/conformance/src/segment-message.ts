@@ -1,5 +1,3 @@
-import type { CaseBody } from './doors.ts'
-
 type Message = Readonly<Record<string, unknown>>
 
 /** Where Segment's libraries send device members, by ours. Other members have no place there. */
@@ -24,7 +22,7 @@ const together = (parts: readonly (Message | undefined)[]): Message | undefined 
  * A request of a single route as a message (decisions.md, Segment's API), or undefined if Segment has no words for it.
  * Members that no route knows stay.
  */
-export function segmentMessageOf(type: 'identify' | 'track', body: CaseBody): Message | undefined {
+export function segmentMessageOf(type: 'identify' | 'track', body: Message): Message | undefined {
   const { userName, eventName, occurredAt, userAttributes, $deviceInfo, ...rest } = body
   if (type === 'track') return { ...rest, type, userId: userName, event: eventName, timestamp: occurredAt }
   return together([rest, { type, userId: userName }, traitsOf(userAttributes), contextOf($deviceInfo)])

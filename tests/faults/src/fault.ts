@@ -1,8 +1,14 @@
-import type { RecordingClient } from './recording-client.ts'
+import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import type { Measured } from './fault-result.ts'
-import type { HostileCaller } from './hostile-callers.ts'
+import type { RecordingClient } from './recording-client.ts'
 import type { Random } from './seeded-random.ts'
+
+/** The hostile project and its client. Its calls are for the audit only: they may be refused. */
+export interface HostileCaller {
+  readonly project: CampaignProject
+  readonly client: RecordingClient
+}
 
 export interface FaultContext {
   readonly stack: CampaignStack

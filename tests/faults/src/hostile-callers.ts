@@ -1,11 +1,10 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CampaignProject } from './campaign-projects.ts'
 import type { CampaignStack } from './campaign-stack.ts'
 import { type Fault, type FaultContext, nothingToHeal } from './fault.ts'
 import type { Measured } from './fault-result.ts'
-import type { RecordingClient, Request } from './recording-client.ts'
+import type { Request } from './recording-client.ts'
 import { watchOthers } from './watch-others.ts'
 
 /** Callers who have valid keys of a project of their own, and do what harms the others most. */
@@ -267,9 +266,3 @@ export const hostileCallers: readonly Fault[] = [
   flood('large messages of Segment’s API', 5, largeMessages),
   flood('reads of a fat user', 40, readFat),
 ]
-
-/** The hostile project and its client. Its calls are for the audit only: they may be refused. */
-export interface HostileCaller {
-  readonly project: CampaignProject
-  readonly client: RecordingClient
-}

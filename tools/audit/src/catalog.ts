@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Condition, msOf, type Where } from './condition.ts'
+import { msOf } from './condition.ts'
 import { propertyCountsIn } from './count-names.ts'
-import { type FormInFile, type FormRule, formRuleOf } from './form-rules.ts'
+import { type FormRule, formRuleOf } from './form-rules.ts'
+import type { Condition, FormInFile, Where } from './workspace-file.ts'
 
 /** A project in one revision of its organization's configuration, as far as the audit needs it. */
 export interface ProjectOfRevision {

@@ -1,44 +1,7 @@
 import { countName } from './count-names.ts'
 import type { Scalar, Value } from './facts.ts'
 import { KEPT } from './latest.ts'
-
-/** A tree of conditions as the workspace file writes it (docs/spec/forms.md, Conditions). */
-export type Tree<Leaf> =
-  | { readonly all: readonly Tree<Leaf>[] }
-  | { readonly any: readonly Tree<Leaf>[] }
-  | { readonly not: Tree<Leaf> }
-  | Leaf
-
-export type Condition = Tree<UserLeaf>
-
-type UserLeaf =
-  | { readonly segment: string }
-  | ({ readonly trait: string } & Operators)
-  | ({ readonly device: string } & Operators)
-  | { readonly country: string | Operators }
-  | ({ readonly event: string; readonly within?: string; readonly where?: Where } & Operators)
-
-export type PropertyLeaf = { readonly property: string } & Operators
-
-/** What is asked of the properties of an event (docs/spec/forms.md, What is asked of properties). */
-export type Where = Tree<PropertyLeaf>
-
-export interface Operators {
-  readonly is?: Scalar
-  readonly isNot?: Scalar
-  readonly in?: readonly Scalar[]
-  readonly notIn?: readonly Scalar[]
-  readonly exists?: boolean
-  readonly contains?: string
-  readonly startsWith?: string
-  readonly atLeast?: number
-  readonly atMost?: number
-  readonly moreThan?: number
-  readonly lessThan?: number
-  readonly exactly?: number
-  readonly before?: string
-  readonly after?: string
-}
+import type { Condition, Operators, Tree, UserLeaf } from './workspace-file.ts'
 
 /** A user at an instant (ms). */
 export interface Moment {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Condition, holds, type Moment } from './condition.ts'
+import { holds, type Moment } from './condition.ts'
+import type { Condition } from './workspace-file.ts'
 
 const NOW = Date.parse('2026-11-02T10:00:00.000Z')
 const DAY = 86_400_000

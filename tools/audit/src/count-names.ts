@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Condition, Tree, Where } from './condition.ts'
 import type { Tracked } from './facts.ts'
-import type { TriggerInFile } from './form-rules.ts'
 import { slugOf } from './slug-of.ts'
+import type { Condition, Tree, TriggerInFile, Where } from './workspace-file.ts'
 
 /** What is counted: an event, or only those with such properties. */
 interface Counted {

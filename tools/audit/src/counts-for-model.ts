@@ -1,10 +1,10 @@
 import type { Catalog } from './catalog.ts'
-import type { Where } from './condition.ts'
 import { countNames } from './count-names.ts'
 import { type ProjectRef, type Tracked, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { type Model, NEAR_MS } from './model.ts'
 import { decideWhere } from './where.ts'
+import type { Where } from './workspace-file.ts'
 
 /** Gateways know an applied revision within this. A gateway that Kafka has left alone may know it later than an evaluator. */
 const KNOWN_WITHIN_MS = 60_000

@@ -3,7 +3,7 @@ import { auditHistory } from '../test/audit-history.ts'
 import { at, nps, revision, track } from '../test/form-records.ts'
 import { countName } from './count-names.ts'
 import type { Tracked } from './facts.ts'
-import type { FormInFile } from './form-rules.ts'
+import type { FormInFile } from './workspace-file.ts'
 
 const where = { property: 'total', atLeast: 100 }
 const name = countName({ event: 'searched', where })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { auditHistory, type History } from '../test/audit-history.ts'
+import type { FormInFile } from './workspace-file.ts'
 import {
   answered,
   at,
@@ -13,7 +14,6 @@ import {
   track,
   visit,
 } from '../test/form-records.ts'
-import type { FormInFile } from './form-rules.ts'
 
 const GATES = ['live', 'audience', 'sample', 'repeat', 'cooldown', 'slot'] as const
 type Compared = Partial<Record<(typeof GATES)[number], object>>

@@ -1,36 +1,9 @@
-import { type Condition, msOf, type Where } from './condition.ts'
+import { msOf } from './condition.ts'
 import { countName, countOfTrigger } from './count-names.ts'
 import { slugOf } from './slug-of.ts'
+import type { Condition, FormInFile, Repeat, TriggerInFile } from './workspace-file.ts'
 
-/** A form as the workspace file writes it (docs/spec/forms.md, A form), as far as the audit needs it. */
-export interface FormInFile {
-  readonly id: string
-  readonly enabled?: boolean
-  readonly startsAt?: string
-  readonly endsAt?: string
-  readonly triggers?: readonly TriggerInFile[]
-  readonly audience?: Condition
-  readonly sample?: number
-  readonly frequency?: { readonly repeat?: Repeat }
-  readonly cooldown?: { readonly ignore?: boolean }
-  readonly priority?: number
-  readonly delay?: string
-  readonly expiresAfter?: string
-}
-
-export interface TriggerInFile {
-  readonly event?: string
-  readonly count?: number
-  readonly within?: string
-  readonly since?: 'session'
-  readonly where?: Where
-  readonly firstSeen?: { readonly after: string }
-  readonly visit?: object
-}
-
-type Repeat = 'once' | 'always' | { readonly every: string } | { readonly times: number }
-
-/** The same with defaults filled in: durations and instants in ms, events by their slugs. */
+/** A form with defaults filled in: durations and instants in ms, events by their slugs. */
 export interface FormRule {
   readonly id: string
   readonly isEnabled: boolean

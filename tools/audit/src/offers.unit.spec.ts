@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { auditHistory } from '../test/audit-history.ts'
 import { answered, at, delivered, identify, nps, over, queued, revision, track, visit } from '../test/form-records.ts'
 import type { Delivered, FormFact, Queued, UserFact } from './facts.ts'
-import type { FormInFile } from './form-rules.ts'
+import type { FormInFile } from './workspace-file.ts'
 
 const survey: FormInFile = { id: 'survey', triggers: [{ event: 'Searched' }] }
 

@@ -14,7 +14,7 @@ import {
   visit,
 } from '../test/form-records.ts'
 import type { Queued } from './facts.ts'
-import type { FormInFile } from './form-rules.ts'
+import type { FormInFile } from './workspace-file.ts'
 
 interface Story extends Partial<History> {
   readonly form?: Partial<FormInFile>

@@ -3,7 +3,6 @@ import type { Catalog, ProjectOfRevision } from './catalog.ts'
 import { createDecisionsModel, type PossibleDecision } from './decisions-model.ts'
 import { type FormFact, type Queued, type UserFact, userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
-import type { TriggerInFile } from './form-rules.ts'
 import { checkGates, type GatesThen, type QueueThen, TO_QUEUE } from './gates.ts'
 import type { FoldedFact, UserRange } from './model.ts'
 import { createOffers } from './offers.ts'
@@ -12,6 +11,7 @@ import { createQueueHistory, type QueuesThen } from './queue-history.ts'
 import { createRevisionWait, type Verdict } from './revision-wait.ts'
 import { recordRefOf, type Snapshot } from './snapshot.ts'
 import { type ActivityThen, isEvaluated, type Triggered, triggeredBy } from './triggers.ts'
+import type { TriggerInFile } from './workspace-file.ts'
 
 /** Pairs of a record and a form that the record triggered or queued. */
 export interface QueueingCounts {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { auditHistory } from '../test/audit-history.ts'
 import { answered, at, identify, nps, over, queued, revision, track, visit } from '../test/form-records.ts'
 import type { FormFact, UserFact } from './facts.ts'
-import type { FormInFile } from './form-rules.ts'
+import type { FormInFile } from './workspace-file.ts'
 
 interface Story {
   readonly form?: Partial<FormInFile>

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from './catalog.ts'
-import { type Condition, holds, type Moment } from './condition.ts'
+import { holds, type Moment } from './condition.ts'
 import { userKey } from './facts.ts'
 import type { Findings } from './findings.ts'
 import { OF_RANGE, type UserRange } from './model.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { Condition } from './workspace-file.ts'
 
 export interface SegmentsOptions {
   readonly snapshot: Snapshot

@@ -1,5 +1,6 @@
-import { compare, type Decided, decideTree, kept, type PropertyLeaf, type Where } from './condition.ts'
+import { compare, type Decided, decideTree, kept } from './condition.ts'
 import type { Scalar, Tracked, Value } from './facts.ts'
+import type { PropertyLeaf, Where } from './workspace-file.ts'
 
 export function decideWhere(where: Where, { properties, received }: Tracked): Decided<PropertyLeaf> {
   return decideTree(where, (leaf) => {

@@ -1,5 +1,5 @@
 import type { Delivered, FormFact, Identified, Queued, Tracked, UserFact } from '../src/facts.ts'
-import type { FormInFile } from '../src/form-rules.ts'
+import type { FormInFile } from '../src/workspace-file.ts'
 import { uuidV5 } from '../src/uuid-v5.ts'
 import { PARTITION } from './audit-history.ts'
 

@@ -2,9 +2,8 @@ import type { Finding, FindingPlace } from '../api/overview.ts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
-import type { ReachedLimit } from '../registry/reached-limits.ts'
 import { isLate } from './is-late.ts'
-import { limitFindings } from './limit-findings.ts'
+import { type LimitParts, limitFindings } from './limit-findings.ts'
 
 const VERY_LATE_AFTER_S = 60
 const OUTBOX_LATE_AFTER_S = 30
@@ -20,16 +19,11 @@ const RUNBOOKS = {
   gateway: 'gateway',
 } as const
 
-export interface FindingsParts {
+export interface FindingsParts extends LimitParts {
   readonly services: readonly ServiceReading[]
-  /** Of the last hour, or since the console was started. */
-  readonly samples: readonly Sample[]
-  readonly isWholeHour: boolean
   /** The samples of the last minutes. */
   readonly recent: readonly Sample[]
   readonly partitionCount: number
-  /** As far as it is known. */
-  readonly reached: readonly ReachedLimit[]
 }
 
 /** What is wrong, in words, the worst first. */

@@ -1,10 +1,9 @@
 import type { LimitReason } from '@nextvisit/contracts'
 import type { Finding } from '../api/overview.ts'
 import type { LimitName } from '../api/registry.ts'
-import { totalsOf } from '../metrics/sample.ts'
+import { type Sample, totalsOf } from '../metrics/sample.ts'
 import { LIMIT_TITLES } from '../registry/limit-titles.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
-import type { FindingsParts } from './findings.ts'
 
 /** Why a request is refused once a limit is reached; null: none is. */
 const REASONS: { readonly [Name in LimitName]: LimitReason | null } = {
@@ -15,7 +14,13 @@ const REASONS: { readonly [Name in LimitName]: LimitReason | null } = {
 }
 const LIMITS = Object.entries(REASONS) as readonly [LimitName, LimitReason | null][]
 
-type LimitParts = Pick<FindingsParts, 'samples' | 'isWholeHour' | 'reached'>
+export interface LimitParts {
+  /** Of the last hour, or since the console was started. */
+  readonly samples: readonly Sample[]
+  readonly isWholeHour: boolean
+  /** As far as it is known. */
+  readonly reached: readonly ReachedLimit[]
+}
 
 /** Limits that are known to be reached, and those for which somebody was refused: there, one was reached at that time. */
 export function limitFindings({ samples, isWholeHour, reached }: LimitParts): readonly Finding[] {

@@ -12,6 +12,7 @@ import { Letter } from '../dead-letters/letter.tsx'
 import { LettersOfCause } from '../dead-letters/letters-of-cause.tsx'
 import { Form } from '../forms/form.tsx'
 import { Forms } from '../forms/forms.tsx'
+import { LIVE_OUTCOMES, type LiveSearch } from '../live/live-search.ts'
 import { Live } from '../live/live.tsx'
 import { Operations } from '../operations/operations.tsx'
 import { Replay } from '../operations/replay.tsx'
@@ -64,13 +65,6 @@ const overview = createRoute({
   component: Overview,
   staticData: { title: 'Overview' },
 })
-
-export const LIVE_OUTCOMES = ['recorded', 'queued', 'delivered', 'ended', 'refused'] as const
-export interface LiveSearch {
-  readonly project?: string | undefined
-  readonly event?: string | undefined
-  readonly outcome?: (typeof LIVE_OUTCOMES)[number] | undefined
-}
 
 const live = createRoute({
   getParentRoute: () => root,

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { LiveAnswer } from '../../../src/api/live.ts'
 import type { ShownEntries } from '../../../src/live/shown-entries.ts'
-import type { LiveSearch } from '../app/router.tsx'
+import type { LiveSearch } from './live-search.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { EmptyNote, Loading } from '../parts/notes.tsx'
 import { WithLinks } from '../parts/with-links.tsx'

@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { LiveOutcome } from '../../../src/api/live.ts'
-import type { LiveSearch } from '../app/router.tsx'
+import type { LiveSearch } from './live-search.ts'
 import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
 import { Feed } from './feed.tsx'

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { LiveAnswer } from '../../../src/api/live.ts'
 import { followed, NOTHING_SHOWN, withAnswer } from '../../../src/live/shown-entries.ts'
 import { getFrom } from '../app/call-api.ts'
-import type { LiveSearch } from '../app/router.tsx'
+import type { LiveSearch } from './live-search.ts'
 
 const AGAIN_AFTER_MS = 1_000
 
