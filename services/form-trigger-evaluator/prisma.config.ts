@@ -1,3 +1,0 @@
-import { servicePrismaConfig } from '@nextvisit/database/prisma-config'
-
-export default servicePrismaConfig('forms', process.env['DATABASE_URL'])
