@@ -3,7 +3,7 @@ import { DeviceFacts } from './device-info.ts'
 import { Environment, Instant, KeyKind, SlugId, Uuid } from './primitives.ts'
 import { slugMap, TraitOperations } from './traits.ts'
 
-/** A duplicate is dropped where its predecessor was received less than this before it (decisions.md, Retries). */
+/** A repeat of a record is dropped if the first was received less than this long before (decisions.md, Retries). */
 export const DUPLICATE_WINDOW_MS = 24 * 3_600_000
 
 /** The members of every fact about a user. */

@@ -25,6 +25,8 @@ export interface HttpServerOptions {
   /** A caller who takes longer to read an answer loses the connection. Default 10 s. */
   readonly readWithinMs?: number
   readonly listener: RequestListener
+  /** The variable that sets the port, for whoever has to choose another one. */
+  readonly portVariable: string
 }
 
 /** The public server. */
@@ -35,6 +37,7 @@ export function createHttpServer({
   maxUnreadBytes = MAX_UNREAD_BYTES,
   readWithinMs = READ_WITHIN_MS,
   listener,
+  portVariable,
 }: HttpServerOptions) {
   const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: readWithinMs })
   const serve: RequestListener = (request, response) => {
@@ -65,6 +68,7 @@ export function createHttpServer({
   server.on('checkContinue', (request, response) => {
     // A body that is too large is refused without asking for it.
     if (!saysTooLarge(request, maxBodyBytesAt(pathOf(request)))) response.writeContinue()
+    // Not `serve` alone: a stop must know of this request, too.
     server.emit('request', request, response)
   })
   server.on('checkExpectation', (_request, response) => refuseRequest(response, REFUSALS.expectation))
@@ -78,7 +82,7 @@ export function createHttpServer({
   return createHttpPart(server, {
     host,
     port,
-    portVariable: 'GATEWAY_PORT',
+    portVariable,
     graceMs: GRACE_MS,
     withinMs: CLOSE_WITHIN_MS,
   })

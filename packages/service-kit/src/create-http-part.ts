@@ -11,7 +11,10 @@ export interface HttpPartOptions extends GracefulStopOptions {
   readonly portVariable: string
 }
 
-/** An HTTP server as a part of a service. `stop` answers what is under way, then closes. */
+/**
+ * An HTTP server as a part of a service. `stop` answers what is under way, then closes. It knows what is under way by the
+ * `request` event: a server that handles `checkContinue` itself must emit it for these requests, too.
+ */
 export function createHttpPart(server: Server, { host, port, portVariable, ...stopping }: HttpPartOptions) {
   const { track, stop } = createGracefulStop(server, stopping)
   server.prependListener('request', (_request, response) => track(response))

@@ -65,7 +65,7 @@ const internalServer = createInternalServer({
   metrics,
   logger,
 })
-const server = createHttpServer({ ...config, listener: gateway.listener })
+const server = createHttpServer({ ...config, portVariable: 'GATEWAY_PORT', listener: gateway.listener })
 
 const service = runService({
   logger,

@@ -210,7 +210,10 @@ describe('connections', () => {
 })
 
 describe('stopping', () => {
-  it('answers what is under way with Connection: close, on a connection that was to be kept', async () => {
+  it.each([
+    ['sends its body at once', []],
+    ['asks first whether it may send its body', ['Expect: 100-continue']],
+  ])('answers what is under way with Connection: close, where the caller %s', async (_caller, headers) => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
     const slow = await givenService({
       [INTERNAL_ROUTES.lookUpUsers]: async ({ users }) => {
@@ -222,12 +225,13 @@ describe('stopping', () => {
     const body = '{"userName":"grace","eventName":"a"}'
     const caller = await givenCaller(ending)
     const silent = await givenCaller(ending)
-    caller.socket.write(head(ending.keys.admin, [`Content-Length: ${body.length}`], '/v2/admin/track-event') + body)
+    const length = `Content-Length: ${body.length}`
+    caller.socket.write(head(ending.keys.admin, [length, ...headers], '/v2/admin/track-event') + body)
     await until(() => ending.received() === 1)
     const stopped = ending.stopServer().then(() => 'stopped')
     open()
     await caller.closed
-    expect(caller.read()).toMatch(/^HTTP\/1\.1 202 .*connection: close/is)
+    expect(caller.read()).toMatch(/HTTP\/1\.1 202 .*connection: close/is)
     // The last resort comes after 5 s; nothing is under way any more, and a silent caller is not waited for.
     expect(await Promise.race([stopped, sleep(4_000)])).toBe('stopped')
     await silent.closed
