@@ -16,7 +16,14 @@ async function givenServer(bounds: Pick<HttpServerOptions, 'maxUnreadBytes' | 'r
     responses.push(response)
     writeText(response, 200, ANSWER, {})
   }
-  const server = createHttpServer({ host: '127.0.0.1', port: 0, maxConnections: 100, ...bounds, listener })
+  const server = createHttpServer({
+    portVariable: 'GATEWAY_PORT',
+    host: '127.0.0.1',
+    port: 0,
+    maxConnections: 100,
+    ...bounds,
+    listener,
+  })
   const { port } = await server.start()
   onTestFinished(server.stop)
 

@@ -136,6 +136,7 @@ export async function startGateway(options: GatewayFixtureOptions = {}) {
   await gateway.log.start()
   let received = 0
   const server = createHttpServer({
+    portVariable: 'GATEWAY_PORT',
     host: '127.0.0.1',
     port: 0,
     maxConnections: options.maxConnections ?? 20_000,
