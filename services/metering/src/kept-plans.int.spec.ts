@@ -76,5 +76,5 @@ it('reads rows only of what is asked for, also where there was a handful of rows
   await db.$executeRaw(sql`ANALYZE`)
   await runAll()
   for (const [table, column] of Object.entries(UNLIKE)) await givenMany(table, column)
-  for (const [name, rows] of await runAll()) expect(rows, name).toBeLessThan(60)
+  expect([...(await runAll())].filter(([, rows]) => rows > 60)).toEqual([])
 })

@@ -70,5 +70,5 @@ it('reads rows only of the users of a batch, also where there was a handful of u
   await given.prisma.$executeRaw(sql`ANALYZE`)
   await runAll()
   for (const [table, column] of Object.entries(UNLIKE)) await givenMany(table, column)
-  for (const [name, rows] of await runAll()) expect(rows, name).toBeLessThan(40)
+  expect([...(await runAll())].filter(([, rows]) => rows > 40)).toEqual([])
 })
