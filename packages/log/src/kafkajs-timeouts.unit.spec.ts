@@ -17,7 +17,12 @@ function givenConnection() {
     send: (correlationId: number, requestTimeout?: number) => {
       const resolve = (): void => void ended.push(`${correlationId} answered`)
       const reject = ({ name }: Error): void => void ended.push(`${correlationId} ${name}`)
-      queue.push({ entry: { correlationId, resolve, reject }, expectResponse: true, sendRequest: () => {}, requestTimeout })
+      queue.push({
+        entry: { correlationId, resolve, reject },
+        expectResponse: true,
+        sendRequest: () => {},
+        requestTimeout,
+      })
     },
     answer: (correlationId: number) => queue.fulfillRequest({ correlationId, payload: Buffer.of(), size: 0 }),
     close: () => queue.destroy(),
