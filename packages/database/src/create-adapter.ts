@@ -39,7 +39,7 @@ const RANDOM_PAGE_COST = 1.1
 /**
  * A statement is planned each time it runs, for the tables as they are then. From its sixth run on, Postgres could keep a
  * plan until the next statistics: one from when a table held a handful of rows reads it as a whole, whatever it holds by
- * then. Planning costs a commit nothing that can be measured (docs/performance.md, Kept plans).
+ * then. Functions that run very often keep theirs (docs/performance.md, Kept plans).
  */
 const PLAN_CACHE_MODE = 'force_custom_plan'
 /** Below the silence limit, so that a connection without work is closed in peace. */

@@ -121,8 +121,8 @@ CREATE TABLE unique_names (
 -- Questions of one batch may differ in their limit, when a plan has just changed. A refused question then still takes a
 -- place before the next ones: the batch may refuse too many, never too few.
 --
--- It runs for each event under a limit, and planning takes as long as the rest of it. So it alone with `lease_room` keeps
--- its plans, and any plan that is kept looks up by key: through an index, in a LATERAL with OFFSET 0, or by ON CONFLICT.
+-- It runs for each event under a limit, and planning takes as long as the rest of it. So it keeps its plans, as
+-- `lease_room` does, and any plan that is kept looks up by key: through an index, in a LATERAL with OFFSET 0, or by ON CONFLICT.
 -- As joins, the look-ups of a plan from when the tables were small read whole tables.
 CREATE FUNCTION reserve_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql
 SET plan_cache_mode = auto SET enable_seqscan = off AS $$
