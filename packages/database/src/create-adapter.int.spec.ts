@@ -55,6 +55,26 @@ describe('a client over createAdapter', () => {
     expect(await connect({ url }).$queryRaw`SHOW random_page_cost`).toEqual([{ random_page_cost: '3' }])
   })
 
+  // A plan that is kept from when there were three rows reads 10,000 rows each time.
+  it('plans a statement for the table as it is now, however often it has run', async () => {
+    await database.run(`
+      CREATE TABLE things.filling (id int PRIMARY KEY) WITH (autovacuum_enabled = false);
+      INSERT INTO things.filling VALUES (1), (2), (3);
+      ANALYZE things.filling`)
+    const db: Db = connect({ maxConnections: 1 })
+    const lookUp = () =>
+      db.$queryRaw(sql`SELECT id FROM filling JOIN unnest(${[1, 2]}::int[]) AS asked (id) USING (id)`)
+    for (let run = 0; run < 10; run += 1) await lookUp()
+    await database.run('INSERT INTO things.filling SELECT generate_series(4, 10000)')
+    const read = async () => {
+      await db.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
+      return db.$queryRaw(sql`SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'filling'`)
+    }
+    const before = await read()
+    for (let run = 0; run < 10; run += 1) expect(await lookUp()).toHaveLength(2)
+    expect(await read()).toEqual(before)
+  })
+
   it('bounds what Postgres leaves unbounded', async () => {
     const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name']
     const rows = await connect().$queryRaw`

@@ -36,6 +36,12 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5_000
 /** Of an SSD. As delivered (4, of a disk that turns), Postgres reads tables of some hundred rows where it would look up one. */
 const RANDOM_PAGE_COST = 1.1
+/**
+ * A statement is planned each time it runs, for the tables as they are then. From its sixth run on, Postgres could keep a
+ * plan until the next statistics: one from when a table held a handful of rows reads it as a whole, whatever it holds by
+ * then. Functions that run very often keep theirs (docs/performance.md, Kept plans).
+ */
+const PLAN_CACHE_MODE = 'force_custom_plan'
 /** Below the silence limit, so that a connection without work is closed in peace. */
 const IDLE_TIMEOUT_MS = 10_000
 const SILENT_CONNECTION_MS = 12_000
@@ -90,7 +96,9 @@ function sessionOf(url: string, schema: string): { connectionString: string; opt
   const required = `-c search_path=${plainIdentifier(schema)} -c TimeZone=UTC`
   return {
     connectionString: target.href,
-    options: [`-c random_page_cost=${RANDOM_PAGE_COST}`, given, required].join(' '),
+    options: [`-c random_page_cost=${RANDOM_PAGE_COST} -c plan_cache_mode=${PLAN_CACHE_MODE}`, given, required].join(
+      ' ',
+    ),
   }
 }
 

@@ -79,3 +79,30 @@ declare module 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js' {
   /** Decodes a partition's records in a response to a fetch: their size in bytes, and the batches. */
   export default function decodeMessages(decoder: Decoder): Promise<readonly unknown[]>
 }
+
+declare module 'kafkajs/src/network/requestQueue/index.js' {
+  import type { Logger } from 'kafkajs'
+
+  export interface RequestEntry {
+    readonly correlationId: number
+    readonly resolve: (answer: unknown) => void
+    readonly reject: (error: Error) => void
+  }
+
+  export default class RequestQueue {
+    constructor(options: {
+      readonly requestTimeout: number
+      readonly enforceRequestTimeout: boolean
+      readonly logger: Pick<Logger, 'debug' | 'warn'>
+    })
+    scheduleRequestTimeoutCheck(): void
+    push(request: {
+      readonly entry: RequestEntry
+      readonly expectResponse: boolean
+      readonly sendRequest: () => void
+      readonly requestTimeout?: number | undefined
+    }): void
+    fulfillRequest(response: { readonly correlationId: number; readonly payload: Buffer; readonly size: number }): void
+    destroy(): void
+  }
+}

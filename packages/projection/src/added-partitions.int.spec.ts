@@ -57,7 +57,9 @@ describe('partitions that were added to a topic', () => {
     await addPartitions(log.connection, log.topic, PARTITIONS + 2)
     await log.publish(givenEvents(20))
     const foreign = { topic: log.topic, partition: PARTITIONS, key: 'ada', value: 'not JSON', headers: {} }
-    await log.publisher.publish(foreign, performance.now() + 30_000)
+    // A publisher that has not heard of the partition yet refuses the record.
+    const publishForeign = async () => (await log.publisher.publish(foreign, performance.now() + 30_000)).outcome
+    await expect.poll(publishForeign, soon).toBe('published')
     const connection = { ...log.connection, partitions: { keys: PARTITIONS, inTopic: PARTITIONS + 2 } }
     const { runner } = await givenRunner({ ...log, connection }, db)
     await expect.poll(() => countVisits(db), soon).toBe(20)

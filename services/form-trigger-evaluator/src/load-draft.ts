@@ -111,9 +111,6 @@ export function toHistory({
 /**
  * Open rows, rows that a `VisitAnswered` names, and rows that these records queued when they were processed before. Each
  * by an index of its own: rows that are over are many, and an `OR` would read them all.
- *
- * The `ORDER BY` is there for the plan only: with it Postgres cannot make a join of this, and takes the index on open slots,
- * which has that order. A join's plan, kept from when no form waited, reads the open rows of all users.
  */
 function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   const named = batch.flatMap(({ fact }) =>
@@ -121,11 +118,8 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   )
   const causes = batch.map(({ fact }) => fact.id)
   return sql`
-    SELECT ${queues.columns} FROM (
-      SELECT own.* FROM asked, LATERAL (
-        SELECT * FROM queue WHERE state IN ('waiting', 'offered')
-          AND (queue.organization, queue.project, queue.user_id) = (asked.organization, asked.project, asked.user_id)
-        ORDER BY form_id) AS own) AS open
+    SELECT ${queues.columns} FROM queue JOIN asked USING (organization, project, user_id)
+    WHERE state IN ('waiting', 'offered')
     UNION
     SELECT ${queues.columns} FROM queue JOIN ${queues.source('named', named)} USING (organization, project, user_id, id)
     UNION

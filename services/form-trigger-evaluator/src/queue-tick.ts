@@ -214,9 +214,12 @@ async function readDueRows(
      LIMIT ${MAX_ROWS_A_TICK})
     UNION ALL
     (SELECT ${queues.columns}, true FROM (
-       SELECT queue.* FROM queue JOIN ${forms} USING (organization, project, form_id)
-       WHERE partition = ${partition} AND state = 'waiting' AND queue.catalog_revision <= removed.catalog_revision
-         AND (expires_at IS NULL OR expires_at > ${asOf.toISOString()}::timestamptz)
+       SELECT own.* FROM ${forms}, LATERAL (
+         SELECT * FROM queue
+         WHERE partition = ${partition} AND state = 'waiting' AND queue.catalog_revision <= removed.catalog_revision
+           AND (queue.organization, queue.project, queue.form_id) = (removed.organization, removed.project, removed.form_id)
+           AND (expires_at IS NULL OR expires_at > ${asOf.toISOString()}::timestamptz)
+         LIMIT ${MAX_ROWS_A_TICK}) AS own
        LIMIT ${MAX_ROWS_A_TICK}) AS queue)`)
   return rows.map(({ isOfRemovedForm, ...row }) => ({ row: toQueueRow(queues.parse(row)), isOfRemovedForm }))
 }

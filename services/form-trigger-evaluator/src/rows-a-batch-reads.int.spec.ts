@@ -8,7 +8,8 @@ import { loadDraft } from './load-draft.ts'
 
 const TABLES = ['users', 'event_occurrences', 'queue', 'shown_forms']
 const USERS = 5_000
-/** From the sixth run on, Postgres may keep a statement's plan until it has new statistics. */
+const HANDFUL = 5
+/** From the sixth run on, Postgres might keep a statement's plan until it has new statistics. */
 const BATCHES = 10
 const tracked = eventTracked()
 const { organization, project, userId, slug } = tracked
@@ -52,6 +53,16 @@ async function loadBatches({ prisma }: GivenEvaluator): Promise<readonly number[
   return found
 }
 
+/** What `work` reads of these tables, which had a handful of users when Postgres last gathered statistics. */
+async function rowsReadBy(work: (given: GivenEvaluator) => Promise<void>): Promise<number> {
+  const given = await givenTables()
+  await givenUsers(given, [userId, ...someUsers(HANDFUL)])
+  await given.prisma.$executeRaw(sql`ANALYZE`)
+  await work(given)
+  await givenUsers(given, someUsers(USERS))
+  return countRowsRead(given.prisma, TABLES, () => work(given))
+}
+
 it('reads rows only of the users of a batch, also by a plan from when there was no user', async () => {
   const given = await givenTables()
   await loadBatches(given)
@@ -60,4 +71,18 @@ it('reads rows only of the users of a batch, also by a plan from when there was 
     expect(await loadBatches(given)).toEqual(Array(BATCHES).fill(1)),
   )
   expect(read).toBeLessThan(2 * TABLES.length * BATCHES)
+})
+
+it('reads rows only of the users of a batch, also where there was a handful of users a minute ago', async () => {
+  const read = await rowsReadBy(async (given) => {
+    expect(await loadBatches(given)).toEqual(Array(BATCHES).fill(1))
+  })
+  expect(read).toBeLessThan(2 * TABLES.length * BATCHES)
+})
+
+it('reads no row but the first of a form to see that nothing is due', async () => {
+  const read = await rowsReadBy(async (given) => {
+    for (let tick = 0; tick < BATCHES; tick += 1) await given.tick(contextOf([nps]), 0)
+  })
+  expect(read).toBeLessThanOrEqual(BATCHES)
 })

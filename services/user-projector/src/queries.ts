@@ -81,11 +81,14 @@ export async function readSegmentMembers(
 ): Promise<SegmentMembersAnswer> {
   const rows = await db.$queryRaw<{ userId: string; userName: string; since: Date }[]>(sql`
     SELECT user_id AS "userId", user_name AS "userName", since
-    FROM segment_members JOIN users USING (organization, project, user_id)
-    WHERE (organization, project, segment_id) = (${organization}, ${project}, ${segmentId})
-      AND user_id > coalesce(${after ?? null}::uuid, '00000000-0000-0000-0000-000000000000')
-    ORDER BY user_id
-    LIMIT ${limit + 1}`)
+    FROM (
+      SELECT * FROM segment_members
+      WHERE (organization, project, segment_id) = (${organization}, ${project}, ${segmentId})
+        AND user_id > coalesce(${after ?? null}::uuid, '00000000-0000-0000-0000-000000000000')
+      ORDER BY user_id
+      LIMIT ${limit + 1}
+    ) AS page JOIN users USING (organization, project, user_id)
+    ORDER BY user_id`)
   const page = rows.slice(0, limit).map(({ since, ...user }) => ({ ...user, since: since.toISOString() }))
   return { users: page, next: rows.length > limit ? (page.at(-1)?.userId ?? null) : null }
 }

@@ -19,17 +19,33 @@ export async function findDueSegments(
   { partitions, catalog }: DueContext,
   review: CatalogReview,
 ): Promise<readonly number[]> {
-  const [found] = await db.$queryRaw<{ table: bigint }[]>(
-    sql`SELECT 'segment_progress'::regclass::oid::bigint AS "table"`,
-  )
-  const { scopes, needTick } = review.begin(catalog, partitions, found?.table)
+  const all = await findChanging(db, instant, partitions, [])
+  const { scopes, needTick } = review.begin(catalog, partitions, all[0]?.table)
   const { stale, ahead } = await reviewUsers(db, scopes, catalog, review)
-  const changing = await db.$queryRaw<{ partition: number }[]>(sql`
-    SELECT owned.partition FROM unnest(${partitions}::int[]) AS owned (partition)
-    WHERE EXISTS (
-      SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(settledAt(instant), ahead)}
-    )`)
+  const owned = ahead.length > 0 ? await findChanging(db, instant, partitions, ahead) : all
+  const changing = owned.filter(({ isDue }) => isDue)
   return [...[...changing, ...stale].map(({ partition }) => partition), ...needTick]
+}
+
+interface OwnedPartition {
+  readonly partition: number
+  /** The table that was read: another one after a replay has swapped the schemas. */
+  readonly table: bigint
+  /** Time changes some of its users. */
+  readonly isDue: boolean
+}
+
+function findChanging(
+  db: Db,
+  instant: Date,
+  partitions: readonly number[],
+  ahead: readonly ComputedUsers[],
+): Promise<readonly OwnedPartition[]> {
+  return db.$queryRaw<OwnedPartition[]>(sql`
+    SELECT owned.partition, 'segment_progress'::regclass::oid::bigint AS "table", EXISTS (
+      SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(settledAt(instant), ahead)}
+    ) AS "isDue"
+    FROM unnest(${partitions}::int[]) AS owned (partition)`)
 }
 
 async function reviewUsers(

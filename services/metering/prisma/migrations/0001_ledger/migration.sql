@@ -120,7 +120,12 @@ CREATE TABLE unique_names (
 --
 -- Questions of one batch may differ in their limit, when a plan has just changed. A refused question then still takes a
 -- place before the next ones: the batch may refuse too many, never too few.
-CREATE FUNCTION reserve_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql AS $$
+--
+-- It runs for each event under a limit, and planning takes as long as the rest of it. So it keeps its plans, as
+-- `lease_room` does, and any plan that is kept looks up by key: through an index, in a LATERAL with OFFSET 0, or by ON CONFLICT.
+-- As joins, the look-ups of a plan from when the tables were small read whole tables.
+CREATE FUNCTION reserve_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (verdict text) LANGUAGE plpgsql
+SET plan_cache_mode = auto SET enable_seqscan = off AS $$
 BEGIN
   INSERT INTO reserved_room AS known (organization, project, kind, month)
   SELECT DISTINCT q.organization, q.project, q.kind, q.month
@@ -144,7 +149,6 @@ BEGIN
 
   RETURN QUERY
   WITH asked AS (
-    -- OFFSET 0: a look-up by key for each question. As joins, these read all reservations where Postgres has no statistics.
     SELECT q.*,
            EXISTS (
              SELECT FROM reservations AS held
@@ -170,13 +174,19 @@ BEGIN
     ) WITH ORDINALITY AS q (organization, project, kind, month, unit, record_id, partition, "limit", dry_run, position)
   ),
   used AS MATERIALIZED (
-    SELECT room.organization, room.project, room.kind, room.month, folded.count, room.units - folded.fulfilled AS reserved
+    SELECT counter.*, folded.count, room.units - folded.fulfilled AS reserved
     FROM (SELECT DISTINCT asked.organization, asked.project, asked.kind, asked.month FROM asked) AS counter
-    JOIN reserved_room AS room USING (organization, project, kind, month)
+    CROSS JOIN LATERAL (
+      SELECT units FROM reserved_room AS r
+      WHERE (r.organization, r.project, r.kind, r.month)
+          = (counter.organization, counter.project, counter.kind, counter.month)
+      OFFSET 0
+    ) AS room
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(c.count), 0)::bigint AS count, coalesce(sum(c.fulfilled), 0)::bigint AS fulfilled
       FROM counters AS c
-      WHERE (c.organization, c.project, c.kind, c.month) = (room.organization, room.project, room.kind, room.month)
+      WHERE (c.organization, c.project, c.kind, c.month)
+          = (counter.organization, counter.project, counter.kind, counter.month)
     ) AS folded
   ),
   fresh AS (
@@ -196,10 +206,9 @@ BEGIN
     WHERE used.count + used.reserved + ranked.rank <= ranked."limit"
   ),
   raised AS (
-    UPDATE reserved_room AS room SET units = room.units + more.units
-    FROM (SELECT organization, project, kind, month, count(*) AS units FROM granted GROUP BY 1, 2, 3, 4) AS more
-    WHERE (room.organization, room.project, room.kind, room.month)
-        = (more.organization, more.project, more.kind, more.month)
+    INSERT INTO reserved_room AS room (organization, project, kind, month, units)
+    SELECT organization, project, kind, month, count(*) FROM granted GROUP BY 1, 2, 3, 4
+    ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = room.units + excluded.units
   ),
   holding AS (
     INSERT INTO reservations AS held
@@ -279,8 +288,10 @@ $$;
 -- [{lease, partition, units}]}]. Answers one row for each question, in order: whether all of its units are leased.
 --
 -- Only an organization that is far from its limit is leased room: what is asked for is at most a sixteenth of what is left.
--- Room is read and locked as in `reserve_room`. A lease that is there already was counted when it was made.
-CREATE FUNCTION lease_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (is_granted boolean) LANGUAGE plpgsql AS $$
+-- Room is read and locked as in `reserve_room`, by plans of the same kind. A lease that is there already was counted when it
+-- was made.
+CREATE FUNCTION lease_room(questions jsonb, asked_at timestamptz) RETURNS TABLE (is_granted boolean) LANGUAGE plpgsql
+SET plan_cache_mode = auto SET enable_seqscan = off AS $$
 BEGIN
   INSERT INTO reserved_room AS known (organization, project, kind, month)
   SELECT DISTINCT q.organization, q.project, q.kind, q.month
@@ -303,7 +314,11 @@ BEGIN
   decided AS MATERIALIZED (
     SELECT asked.*, folded.count + room.units - folded.fulfilled + 16 * asked.units <= asked."limit" AS is_granted
     FROM asked
-    JOIN reserved_room AS room USING (organization, project, kind, month)
+    CROSS JOIN LATERAL (
+      SELECT units FROM reserved_room AS r
+      WHERE (r.organization, r.project, r.kind, r.month) = (asked.organization, asked.project, asked.kind, asked.month)
+      OFFSET 0
+    ) AS room
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(c.count), 0) AS count, coalesce(sum(c.fulfilled), 0) AS fulfilled
       FROM counters AS c
@@ -321,10 +336,9 @@ BEGIN
     RETURNING held.organization, held.project, held.kind, held.month, held.units
   ),
   raised AS (
-    UPDATE reserved_room AS room SET units = room.units + more.units
-    FROM (SELECT organization, project, kind, month, sum(units) AS units FROM leased GROUP BY 1, 2, 3, 4) AS more
-    WHERE (room.organization, room.project, room.kind, room.month)
-        = (more.organization, more.project, more.kind, more.month)
+    INSERT INTO reserved_room AS room (organization, project, kind, month, units)
+    SELECT organization, project, kind, month, sum(units) FROM leased GROUP BY 1, 2, 3, 4
+    ON CONFLICT (organization, project, kind, month) DO UPDATE SET units = room.units + excluded.units
   )
   SELECT decided.is_granted FROM decided ORDER BY decided.position;
 END

@@ -91,11 +91,17 @@ BEGIN
            definition.registered_by, claim.record_id AS claimed_by
     FROM given AS q
     CROSS JOIN LATERAL unnest(q.slugs) WITH ORDINALITY AS name (slug, nth)
-    LEFT JOIN definitions AS definition
-      ON (definition.organization, definition.project, definition.kind, definition.slug)
-       = (q.organization, q.project, q.kind, name.slug)
-    LEFT JOIN claims AS claim
-      ON (claim.organization, claim.project, claim.kind, claim.slug) = (q.organization, q.project, q.kind, name.slug)
+    -- OFFSET 0: a look-up by key for each name. As joins, these read all names of all projects, until there are very many.
+    LEFT JOIN LATERAL (
+      SELECT d.slug, d.registered_by FROM definitions AS d
+      WHERE (d.organization, d.project, d.kind, d.slug) = (q.organization, q.project, q.kind, name.slug)
+      OFFSET 0
+    ) AS definition ON true
+    LEFT JOIN LATERAL (
+      SELECT c.record_id FROM claims AS c
+      WHERE (c.organization, c.project, c.kind, c.slug) = (q.organization, q.project, q.kind, name.slug)
+      OFFSET 0
+    ) AS claim ON true
   ),
   -- Names that take up room under the caps of unknown names: registered or claimed, but not disabled. A name can be both.
   taken AS MATERIALIZED (
@@ -129,10 +135,12 @@ BEGIN
         SELECT FROM definitions AS d
         WHERE (d.organization, d.project, d.kind, d.slug)
             = (capped.organization, capped.project, capped.kind, off.slug)
+        OFFSET 0
       ) OR EXISTS (
         SELECT FROM claims AS c
         WHERE (c.organization, c.project, c.kind, c.slug)
             = (capped.organization, capped.project, capped.kind, off.slug)
+        OFFSET 0
       )
     ) AS disabled
   )
@@ -142,6 +150,7 @@ BEGIN
            WHEN asked.is_registered AND asked.registered_by = asked.record_id AND EXISTS (
              SELECT FROM idempotent_records AS first
              WHERE first.record_id = asked.record_id AND first.received > at - interval '24 hours'
+             OFFSET 0
            ) THEN 'new'
            WHEN asked.is_registered THEN 'registered'
            WHEN asked.claimed_by IS NOT NULL THEN 'claimed'
@@ -178,13 +187,16 @@ BEGIN
   ORDER BY 1, 2
   ON CONFLICT (organization, project) DO UPDATE SET project = known.project;
 
-  PERFORM FROM claims AS c
-  WHERE (c.organization, c.project, c.kind, c.slug) IN (
-    SELECT q.organization, q.project, q.kind, unnest(q.slugs)
+  PERFORM FROM (
+    SELECT DISTINCT q.organization, q.project, q.kind, unnest(q.slugs) COLLATE "C" AS slug
     FROM jsonb_to_recordset(questions) AS q (organization text, project text, kind text, slugs text[])
-  )
-  ORDER BY c.organization, c.project, c.kind, c.slug
-  FOR UPDATE;
+    ORDER BY 1, 2, 3, 4
+  ) AS asked
+  CROSS JOIN LATERAL (
+    SELECT FROM claims AS c
+    WHERE (c.organization, c.project, c.kind, c.slug) = (asked.organization, asked.project, asked.kind, asked.slug)
+    FOR UPDATE
+  ) AS locked;
 
   FOR name IN
     SELECT found.*, dense_rank() OVER (ORDER BY found.organization, found.project, found.kind) AS kind_number,
@@ -230,7 +242,10 @@ $$;
 
 -- Gives back names that records claimed which certainly were not published:
 -- [{organization, project, kind, record_id, slugs: [text]}]. Names that such a record does not hold are passed over.
-CREATE FUNCTION release_names(questions jsonb) RETURNS void LANGUAGE sql AS $$
+--
+-- Every look-up is by key: as other joins, these read all claims, until there are very many.
+CREATE FUNCTION release_names(questions jsonb) RETURNS void LANGUAGE sql
+SET enable_hashjoin = off SET enable_mergejoin = off AS $$
   WITH given AS (
     SELECT q.organization, q.project, q.kind, name.slug, array_agg(q.record_id) AS record_ids
     FROM jsonb_to_recordset(questions)

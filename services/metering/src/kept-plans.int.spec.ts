@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import { staticCatalog } from '@nextvisit/catalog'
+import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
+import { raw, sql } from '@nextvisit/database'
+import { executeAll } from '@nextvisit/projection'
+import { countRowsRead } from '@nextvisit/testing'
+import { expect, it } from 'vitest'
+import { event, givenLedger, mau, newPlace, NOW, statementsFor } from '../test/given-ledger.ts'
+import { leaseRoom, returnLeased } from './leases.ts'
+import { release, reserve } from './ledger.ts'
+import { meteringProjection } from './metering-projection.ts'
+
+/** Tables, each with a column by which many copies of a row differ. */
+const UNLIKE = { counters: 'organization', reserved_room: 'organization', reservations: 'unit', mau_members: 'user_id' }
+const TABLES = Object.keys(UNLIKE)
+const MANY = 5_000
+/** From the sixth run on, Postgres may keep a statement's plan until it has new statistics. */
+const RUNS = 10
+
+const catalog = staticCatalog([])
+const ledger = givenLedger()
+
+/** Copies of a row that is there. */
+async function givenMany(table: string, column: string): Promise<void> {
+  await ledger.prisma.$executeRaw(sql`
+    INSERT INTO ${raw(table)} SELECT other.*
+    FROM (SELECT ${raw(table)} AS first FROM ${raw(table)} LIMIT 1) AS known, generate_series(1, ${MANY}::int) AS nth,
+      LATERAL jsonb_populate_record(first, jsonb_build_object(${column}::text, md5(nth::text)::uuid)) AS other`)
+}
+
+/** A database that fills quickly: its statistics are of a handful of rows. */
+it('reads rows only of what is asked for, also where there was a handful of rows a minute ago', async () => {
+  const db = ledger.connectOnce()
+  for (const table of TABLES) await db.$executeRawUnsafe(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
+  const place = newPlace()
+  const ofMonth = { organization: place.organization, month: '2026-11' }
+  const reserved: string[] = []
+  const leased: string[] = []
+  const asked = () => {
+    const questions = [event(place, 9 * MANY), mau(place, 9 * MANY, randomUUID())]
+    reserved.push(...questions.map(({ recordId }) => recordId))
+    return questions
+  }
+  const lease = () => {
+    leased.push(randomUUID())
+    return leased.slice(-1).map((one) => ({ lease: one, partition: 0, units: 3 }))
+  }
+  const everyRun: readonly [name: string, run: () => Promise<unknown>][] = [
+    ['a batch', () => executeAll(db, statementsFor([eventTracked(place), identifyRequested(place)]))],
+    ['a reservation', () => reserve(db, asked(), NOW)],
+    ['a release', () => release(db, reserved.splice(-1))],
+    ['a lease', () => leaseRoom(db, [{ ...ofMonth, limit: 9 * MANY, leases: lease() }], NOW)],
+    [
+      'a return',
+      () =>
+        returnLeased(
+          db,
+          leased.splice(-1).map((one) => ({ ...ofMonth, lease: one, units: 1 })),
+        ),
+    ],
+    ['what is due', async () => meteringProjection.due?.(db, new Date(0), { catalog, partitions: [0, 1, 2] })],
+  ]
+  const runAll = async () => {
+    const read = new Map<string, number>()
+    for (const [name, run] of everyRun) {
+      const rows = await countRowsRead(db, TABLES, async () => {
+        for (let nth = 0; nth < RUNS; nth += 1) await run()
+      })
+      read.set(name, rows / RUNS)
+    }
+    return read
+  }
+
+  await reserve(db, asked(), NOW)
+  await executeAll(db, statementsFor([identifyRequested(place)]))
+  await db.$executeRaw(sql`ANALYZE`)
+  await runAll()
+  for (const [table, column] of Object.entries(UNLIKE)) await givenMany(table, column)
+  expect([...(await runAll())].filter(([, rows]) => rows > 60)).toEqual([])
+})

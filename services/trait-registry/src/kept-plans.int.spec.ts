@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import { createAdapter, sql } from '@nextvisit/database'
+import { countRowsRead, createTestDatabase, type TestDatabase } from '@nextvisit/testing'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { claimNames, releaseClaims } from './claims.ts'
+import { traitRegistry } from './consumer.ts'
+
+const NOW = new Date('2026-11-02T10:00:00.000Z')
+const TABLES = ['definitions', 'claims', 'idempotent_records']
+const MANY = 5_000
+/** From the sixth run on, Postgres might keep a statement's plan until it has new statistics. */
+const RUNS = 10
+
+let database: TestDatabase
+let prisma: PrismaClient
+beforeAll(async () => {
+  database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
+  const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec', maxConnections: 1 })
+  prisma = new PrismaClient({ adapter })
+  for (const table of TABLES) await prisma.$executeRawUnsafe(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
+})
+afterAll(async () => {
+  await prisma?.$disconnect()
+  await database?.drop()
+})
+
+async function givenNames(organization: string, names: number): Promise<void> {
+  const nth = sql`generate_series(1, ${names}::int) AS nth`
+  await prisma.$executeRaw(sql`
+    INSERT INTO definitions (organization, project, kind, slug, name, first_seen_at, first_record_id)
+    SELECT ${organization}, 'shop', 'event', 'known_' || nth, 'Known', now(), gen_random_uuid() FROM ${nth}`)
+  await prisma.$executeRaw(sql`
+    INSERT INTO claims (organization, project, kind, slug, record_id, partition, asked_at, holders, may_have_landed)
+    SELECT ${organization}, 'shop', 'event', 'claimed_' || nth, gen_random_uuid(), 0, now(), '{}', false FROM ${nth}`)
+  await prisma.$executeRaw(sql`
+    INSERT INTO idempotent_records (record_id, partition, received) SELECT gen_random_uuid(), 0, now() FROM ${nth}`)
+}
+
+function claim(recordId: string, slug: string) {
+  const shop = { organization: 'acme', project: 'shop', kind: 'event' as const }
+  return { ...shop, recordId, partition: 0, slugs: ['known_1', slug], disabled: ['known_2'], limit: 1_000 }
+}
+
+/** Names are claimed and given back. */
+async function runAll(): Promise<void> {
+  for (let nth = 0; nth < RUNS; nth += 1) {
+    const [first, second] = [claim(randomUUID(), `new_${nth}`), claim(randomUUID(), `new_${nth}`)]
+    expect(await claimNames(prisma, [first, second], NOW)).toEqual([
+      ['registered', 'new'],
+      ['registered', 'claimed'],
+    ])
+    await releaseClaims(prisma, [first])
+    await releaseClaims(prisma, [second])
+  }
+}
+
+/**
+ * A database that fills quickly: its statistics are of a handful of names. By a plan that was kept from then, a claim compared
+ * each pair of names, which took longer than a statement may.
+ */
+it('reads only names of the project that asks, also where there was a handful of names a minute ago', async () => {
+  await givenNames('acme', 3)
+  await prisma.$executeRaw(sql`ANALYZE`)
+  await runAll()
+  await givenNames('other', MANY)
+  expect(await countRowsRead(prisma, TABLES, runAll)).toBeLessThan(60 * RUNS)
+})
