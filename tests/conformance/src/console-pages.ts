@@ -86,8 +86,7 @@ export async function signIn(token: string): Promise<Page> {
 
 /** What axe-core finds on the screen as it is. */
 export async function faultsOf(page: Page): Promise<readonly string[]> {
-  // Half a megabyte of code: once in a document.
-  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
+  await page.evaluate(AXE)
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       readonly axe: {
