@@ -41,7 +41,9 @@ describe('a projection runner', () => {
     await log.publish([event as UserFact])
     await givenRunner(log, db, { logger })
     await expect.poll(visitsOf(db), soon).toBe(1)
-    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    // It is said after the commit.
+    const said = () => lines.map((line) => JSON.parse(line) as object)
+    await expect.poll(said, soon).toContainEqual(
       expect.objectContaining({
         msg: 'Folded',
         topic: log.topic,

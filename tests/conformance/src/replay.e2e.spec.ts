@@ -12,6 +12,7 @@ import {
   startThrowAwayStack,
   type ThrowAwayStack,
 } from '@nextvisit/testing/black-box'
+import { describeImport } from './import.ts'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const OTHERS = ['trait-registry', 'user-projector', 'form-trigger-evaluator']
@@ -84,6 +85,9 @@ async function track(userName: string): Promise<number | undefined> {
   return (await callCarefully({ gatewayUrl, route: '/v2/admin/track-event', apiKey: keys.admin, body })).status
 }
 
+describeImport(() => stack)
+
+// It also rebuilds what was imported.
 describe('nextvisit replay', () => {
   it('rebuilds every consumer under load, even after a kill, and loses and doubles nothing', async () => {
     const [{ id: organization, projects }] = stack.organizations as [(typeof stack.organizations)[number]]

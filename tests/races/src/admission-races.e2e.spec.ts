@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeLeasedRoom, LEASED } from './leased-room.ts'
 import { waitUntilChecked } from './wait-until-checked.ts'
 import { REQUESTS, FAMILIES, LIMIT } from './race-families.ts'
 import { FAULTS } from './race-faults.ts'
@@ -23,13 +24,19 @@ beforeAll(async () => {
     raceWorkspace(
       FAULTS.map(({ id }) => id),
       FAMILIES,
+      [LEASED],
     ),
   )
   await waitUntilChecked(stack)
 }, 180_000)
 afterAll(() => stack?.remove(), 60_000)
 
+describeLeasedRoom(() => stack)
+
 describe(`${REQUESTS} parallel requests at a limit with room for ${LIMIT}, over two gateways and two processes of each service`, () => {
+  // The room that was leased kept everything busy.
+  beforeAll(() => waitUntilChecked(stack), 90_000)
+
   it.each(FAULTS)('race for every limit: $id', { timeout: 120_000 }, async (fault) => {
     const before = fault.witness?.(stack)
     const run = await runRace(stack, fault, FAMILIES)

@@ -12,10 +12,16 @@ export function keyOf(organization: string): string {
   return keyNamed(`${organization.toUpperCase().replaceAll('-', '_')}_ADMIN_P`)
 }
 
-/** A workspace file (JSON is YAML) with one organization per race, and one for probes, with limits that are never reached. */
-export function raceWorkspace(faults: readonly string[], families: readonly RaceFamily[]): string {
+/** A workspace file (JSON is YAML) with one organization per race, one for probes, with limits that are never reached, and others. */
+export function raceWorkspace(
+  faults: readonly string[],
+  families: readonly RaceFamily[],
+  others: readonly { readonly id: string; readonly plan: object }[],
+): string {
   const races = faults.flatMap((fault) => families.map(({ id, plan }) => configOf(organizationOf(fault, id), plan)))
-  return JSON.stringify({ organizations: [...races, configOf(PROBE, PROBE_PLAN)] })
+  return JSON.stringify({
+    organizations: [...races, configOf(PROBE, PROBE_PLAN), ...others.map(({ id, plan }) => configOf(id, plan))],
+  })
 }
 
 export const PROBE = 'probe'

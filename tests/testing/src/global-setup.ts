@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type PartOptions, startKafka, startPostgres, startRedis } from '@nextvisit/local-stack'
 import { withLogAdmin } from '@nextvisit/log'
 import type { TestProject } from 'vitest/node'
 import { readTestConfig } from './config.ts'
+import { throwAwayFolder } from './throw-away-folder.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -82,7 +82,7 @@ async function startAsContainer(part: keyof RealParts): Promise<StartedPart> {
 }
 
 async function startLocally(part: keyof RealParts): Promise<StartedPart> {
-  const folder = await mkdtemp(path.join(tmpdir(), `nextvisit-test-${part}-`))
+  const folder = await throwAwayFolder()
   const options = { dataDirectory: path.join(folder, part), logFile: path.join(folder, `${part}.log`), durable: false }
   const { address, stop } = await startLocalPart(part, options)
   return {

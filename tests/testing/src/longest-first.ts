@@ -9,7 +9,6 @@ const LONGEST: readonly string[] = [
   'replay.e2e.spec.ts',
   'start.e2e.spec.ts',
   'log-scan.e2e.spec.ts',
-  'import.e2e.spec.ts',
   'audit.e2e.spec.ts',
   'queue-model.int.spec.ts',
   'parts.int.spec.ts',

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
-import { callCarefully, eventually, readTopic, runPacedLoad, startThrowAwayStack } from '@nextvisit/testing/black-box'
+import { callCarefully, eventually, readTopic, runPacedLoad, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const USERS = 100
@@ -15,20 +15,9 @@ const REJECTED = 3
 const IMPORTED = USERS + EVENTS
 const KILLS = 4
 
-let stack: Awaited<ReturnType<typeof startThrowAwayStack>>
+let stack: ThrowAwayStack
 let folder: string
 let file: string
-
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
-  file = path.join(folder, 'history.ndjson.gz')
-  await writeFile(file, gzipSync(history()))
-  stack = await startThrowAwayStack()
-}, 180_000)
-afterAll(async () => {
-  await stack?.remove()
-  await rm(folder, { recursive: true })
-}, 60_000)
 
 function at(minute: number): string {
   return new Date(Date.UTC(2019, 0, 1) + minute * 60_000).toISOString()
@@ -141,63 +130,76 @@ async function isFolded(): Promise<boolean> {
 
 const WHOLE = { users: USERS, events: EVENTS, plans: new Set(['old']), imports: new Set([1]) }
 
-describe('an import that is killed repeatedly during live traffic', () => {
-  it('imports every line exactly once, and reports it', async ({ annotate }) => {
-    expect(await post('/v2/admin/identify-user', { userName: 'live' })).toBe(200)
-    const latenciesMs: number[] = []
-    const statuses: (number | undefined)[] = []
-    const stop = new AbortController()
-    const live = runPacedLoad(20, stop.signal, async () => {
-      const startedAt = performance.now()
-      statuses.push(await post('/v2/admin/track-event', { userName: 'live', eventName: 'Pinged' }))
-      latenciesMs.push(performance.now() - startedAt)
+/** The stack, of the demo, has no facts yet: the import's are counted. */
+export function describeImport(stackOf: () => ThrowAwayStack): void {
+  describe('an import that is killed repeatedly during live traffic', () => {
+    beforeAll(async () => {
+      stack = stackOf()
+      folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
+      file = path.join(folder, 'history.ndjson.gz')
+      await writeFile(file, gzipSync(history()))
+    })
+    afterAll(() => rm(folder, { recursive: true }))
+
+    it('imports every line exactly once, and reports it', async ({ annotate }) => {
+      expect(await post('/v2/admin/identify-user', { userName: 'live' })).toBe(200)
+      const latenciesMs: number[] = []
+      const statuses: (number | undefined)[] = []
+      const stop = new AbortController()
+      const live = runPacedLoad(20, stop.signal, async () => {
+        const startedAt = performance.now()
+        statuses.push(await post('/v2/admin/track-event', { userName: 'live', eventName: 'Pinged' }))
+        latenciesMs.push(performance.now() - startedAt)
+      })
+
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        await killBehind(kill === 0 ? 0 : (kill * IMPORTED) / (KILLS + 1))
+        if (kill === 0) await copyFile(stateFile(), `${file}.first-state`)
+      }
+      const last = await startImport().ended
+      stop.abort()
+      const sent = await live
+      expect(statuses).toEqual(Array<number>(sent).fill(202))
+      const [, published, alreadyThere] =
+        /2,103 read, ([\d,]+) published, ([\d,]+) already there, 3 rejected/.exec(last) ?? []
+      expect(last).toMatch(/1$/)
+      expect([published, alreadyThere].reduce((sum, text = '') => sum + Number(text.replace(',', '')), 0)).toBe(
+        IMPORTED,
+      )
+
+      const ids = await importedIds()
+      expect(ids).toHaveLength(IMPORTED)
+      expect(new Set(ids).size).toBe(IMPORTED)
+      expect(await eventually(readUsers, ({ events }) => events >= EVENTS, 30_000)).toEqual(WHOLE)
+      const rejects = (await readFile(`${file}.rejects.ndjson`, 'utf8')).trim().split('\n')
+      expect(rejects.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([501, 1_001, 1_501])
+      expect(rejects).toHaveLength(REJECTED)
+
+      // Only live users and events count as active and metered.
+      const usage = { events: { count: sent }, monthlyActiveUsers: { count: 1 } }
+      expect(await read('/v2/admin/usage')).toMatchObject(usage)
+      const sorted = latenciesMs.toSorted((one, other) => one - other)
+      await annotate(
+        `${sent} live events beside it: median ${sorted[Math.floor(sent / 2)]?.toFixed(0)} ms, most ${sorted.at(-1)?.toFixed(0)} ms`,
+      )
+    }, 400_000)
+
+    it('finds lines in the log that its state file does not know', async () => {
+      await copyFile(`${file}.first-state`, stateFile())
+      expect(await startImport().ended).toContain('2,103 read, 0 published, 2,100 already there, 3 rejected')
+      expect(await importedIds()).toHaveLength(IMPORTED)
     })
 
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      await killBehind(kill === 0 ? 0 : (kill * IMPORTED) / (KILLS + 1))
-      if (kill === 0) await copyFile(stateFile(), `${file}.first-state`)
-    }
-    const last = await startImport().ended
-    stop.abort()
-    const sent = await live
-    expect(statuses).toEqual(Array<number>(sent).fill(202))
-    const [, published, alreadyThere] =
-      /2,103 read, ([\d,]+) published, ([\d,]+) already there, 3 rejected/.exec(last) ?? []
-    expect(last).toMatch(/1$/)
-    expect([published, alreadyThere].reduce((sum, text = '') => sum + Number(text.replace(',', '')), 0)).toBe(IMPORTED)
+    it('changes nothing if the same file is imported again without a state file', async () => {
+      await rm(stateFile())
+      expect(await startImport().ended).toContain('2,103 read, 2,100 published, 0 already there, 3 rejected')
+      expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
+      expect(await readUsers()).toEqual(WHOLE)
+    })
 
-    const ids = await importedIds()
-    expect(ids).toHaveLength(IMPORTED)
-    expect(new Set(ids).size).toBe(IMPORTED)
-    expect(await eventually(readUsers, ({ events }) => events >= EVENTS, 30_000)).toEqual(WHOLE)
-    const rejects = (await readFile(`${file}.rejects.ndjson`, 'utf8')).trim().split('\n')
-    expect(rejects.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([501, 1_001, 1_501])
-    expect(rejects).toHaveLength(REJECTED)
-
-    // Only live users and events count as active and metered.
-    const usage = { events: { count: sent }, monthlyActiveUsers: { count: 1 } }
-    expect(await read('/v2/admin/usage')).toMatchObject(usage)
-    const sorted = latenciesMs.toSorted((one, other) => one - other)
-    await annotate(
-      `${sent} live events beside it: median ${sorted[Math.floor(sent / 2)]?.toFixed(0)} ms, most ${sorted.at(-1)?.toFixed(0)} ms`,
-    )
-  }, 400_000)
-
-  it('finds lines in the log that its state file does not know', async () => {
-    await copyFile(`${file}.first-state`, stateFile())
-    expect(await startImport().ended).toContain('2,103 read, 0 published, 2,100 already there, 3 rejected')
-    expect(await importedIds()).toHaveLength(IMPORTED)
+    it('refuses another file under the same name', async () => {
+      await writeFile(file, gzipSync(history().replace('2019', '2020')))
+      expect(await startImport().ended).toMatch(/is not the file whose import was started[^]*2$/)
+    })
   })
-
-  it('changes nothing if the same file is imported again without a state file', async () => {
-    await rm(stateFile())
-    expect(await startImport().ended).toContain('2,103 read, 2,100 published, 0 already there, 3 rejected')
-    expect(await eventually(isFolded, Boolean, 30_000)).toBe(true)
-    expect(await readUsers()).toEqual(WHOLE)
-  })
-
-  it('refuses another file under the same name', async () => {
-    await writeFile(file, gzipSync(history().replace('2019', '2020')))
-    expect(await startImport().ended).toMatch(/is not the file whose import was started[^]*2$/)
-  })
-})
+}

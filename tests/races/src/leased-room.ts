@@ -1,0 +1,88 @@
+import {
+  createCallerLedger,
+  eventually,
+  type LedgerEntry,
+  readTopic,
+  type TopicRecord,
+} from '@nextvisit/testing/black-box'
+import { describe, expect, it } from 'vitest'
+import type { RaceStack } from './race-stack.ts'
+import { keyOf } from './race-workspace.ts'
+
+const ORGANIZATION = 'leased'
+const ROOM = 2_000
+const USERS = 24
+const CALLERS = 80
+const REFUSED_IN_THE_END = 400
+const KEY = keyOf(ORGANIZATION)
+
+/** The organization that uses leases. */
+export const LEASED = { id: ORGANIZATION, plan: { eventsPerMonth: ROOM } }
+
+const nameOf = (sequence: number) => `user-${sequence % USERS}`
+const isIdentified = ({ status }: LedgerEntry) => status === 200
+const isOwnEvent = (value: TopicRecord['value']) =>
+  value['organization'] === ORGANIZATION && value['type'] === 'EventTracked'
+
+/** In the stack of the races, before them. */
+export function describeLeasedRoom(stackOf: () => RaceStack): void {
+  describe(`a busy organization with room for ${ROOM} events, over two gateways and two processes of metering (docs/decisions/0017)`, () => {
+    it('passes exactly as many as there is room for, some of them from leases, and counts each', {
+      timeout: 240_000,
+    }, async () => {
+      const { gatewayUrls, gatewayUrl, brokers } = stackOf()
+      const gateways = gatewayUrls.map((url) => createCallerLedger(url, KEY))
+      const through = (sequence: number) => gateways[sequence % gateways.length] as (typeof gateways)[number]
+      for (let user = 0; user < USERS; user += 1)
+        await eventually(() => through(user).send('identify-user', { userName: nameOf(user) }), isIdentified, 30_000)
+
+      const entries: LedgerEntry[] = []
+      const sentAfterRefusal = new Set<LedgerEntry>()
+      let [sent, refused] = [0, 0]
+      const keepTracking = async () => {
+        // Some more in the end, so that whatever room was left would be used.
+        while (refused < REFUSED_IN_THE_END) {
+          const isAfterRefusal = refused > 0
+          const sequence = sent++
+          const entry = await through(sequence).send('track-event', { userName: nameOf(sequence), eventName: 'Raced' })
+          entries.push(entry)
+          if (isAfterRefusal) sentAfterRefusal.add(entry)
+          if (entry.status === 402) refused += 1
+        }
+      }
+      await Promise.all(Array.from({ length: CALLERS }, keepTracking))
+      const passed = entries.filter(({ status }) => status === 202)
+
+      const records = await readTopic(brokers, 'user-events')
+      const tracked = new Map(
+        records.flatMap(({ value }) => (isOwnEvent(value) ? [[value['id'], value] as const] : [])),
+      )
+      expect([...tracked.values()].flatMap((value) => value['unchecked'])).toEqual([])
+      expect(tracked.size).toBe(ROOM)
+      expect(passed.filter(({ requestId }) => !tracked.has(requestId))).toEqual([])
+      // Nobody was refused while there was room: somebody who came later would have got it. What was not recorded (503) gave
+      // its room back, perhaps after others had waited for it in vain.
+      const notRecorded = entries.filter(({ status }) => status !== 202 && status !== 402)
+      const late = passed.filter((entry) => sentAfterRefusal.has(entry))
+      expect(late.length).toBeLessThanOrEqual(notRecorded.length)
+      const leased = [...tracked.values()].filter((value) => value['lease'] !== undefined)
+      expect(leased.length).toBeGreaterThan(0)
+      console.log(
+        `${leased.length} of ${ROOM} events used a lease; ${late.length} came late, ${notRecorded.length} were not recorded`,
+      )
+      expect(
+        await eventually(
+          () => readCount(gatewayUrl),
+          (count) => count === ROOM,
+          40_000,
+        ),
+      ).toBe(ROOM)
+    })
+  })
+}
+
+async function readCount(gatewayUrl: string): Promise<number> {
+  const response = await fetch(`${gatewayUrl}/v2/admin/usage`, { headers: { 'x-api-key': KEY } })
+  const { events } = (await response.json()) as { events?: { count: number } }
+  return events?.count ?? -1
+}
