@@ -22,11 +22,8 @@ export interface PartitionTicksOptions<Fact, Draft> {
   readonly signal: AbortSignal
 }
 
-/**
- * Records that are fetched say where the log ends, too. Only a partition that fetches nothing needs to be told. And an
- * operator who wants dead letters retried can wait for some seconds; then all of them follow, one round after the other.
- */
-const ROUNDS_PER_LOOK = 5
+/** Records that are fetched say where the log ends, too. Only a partition that fetches nothing needs to be told. */
+const ROUNDS_PER_LOOK_AT_END = 5
 
 /** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
 export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
@@ -34,10 +31,7 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
   const ticking = new Map<OwnedPartition, Promise<void>>()
   /** Topics whose end could not be read. */
   const endUnknown = new Set<string>()
-  /** Topics that had dead letters to retry in the last round. */
-  const retrying = new Set<string>()
   let round = 0
-  const isLookDue = (): boolean => round % ROUNDS_PER_LOOK === 0
 
   const runRound = async (): Promise<void> => {
     round += 1
@@ -51,8 +45,8 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     const ofTopic = owned().filter((one) => one.topic === topic)
     const partitions = ofTopic.map(({ partition }) => partition)
     const due = await findDue(topic, partitions, instant)
-    const isEndWanted = due.size > 0 || isLookDue() || endUnknown.has(topic)
-    const marks = isEndWanted ? await lookAtEnd(topic) : undefined
+    const isLookDue = round % ROUNDS_PER_LOOK_AT_END === 0 || endUnknown.has(topic)
+    const marks = due.size > 0 || isLookDue ? await lookAtEnd(topic) : undefined
     for (const one of ofTopic) {
       const end = marks?.get(one.partition)?.high
       if (end !== undefined) one.noticeEnd(end)
@@ -74,19 +68,12 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
   /** Which of these partitions have something to do: few queries, however many partitions are owned. */
   const findDue = async (topic: string, partitions: readonly number[], instant: Date): Promise<ReadonlySet<number>> => {
     if (partitions.length === 0) return new Set()
-    const { tick, due } = projection
+    const { name, tick, due } = projection
     const [withRetries, timely] = await Promise.all([
-      isLookDue() || retrying.has(topic) ? findLetters(topic, partitions) : [],
+      findRetries(db, { projection: name, topic }, partitions),
       due ? due(db, instant, { partitions, catalog }) : tick ? partitions : [],
     ])
     return new Set([...withRetries, ...timely])
-  }
-
-  const findLetters = async (topic: string, partitions: readonly number[]): Promise<readonly number[]> => {
-    const found = await findRetries(db, { projection: projection.name, topic }, partitions)
-    if (found.length > 0) retrying.add(topic)
-    else retrying.delete(topic)
-    return found
   }
 
   /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
