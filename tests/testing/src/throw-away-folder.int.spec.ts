@@ -1,24 +1,19 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { throwAwayFolder } from './throw-away-folder.ts'
 
 /** No process has it: Linux counts to 4,194,304. */
 const NO_PROCESS = 9_999_999
 
-async function folderOf(pid: number): Promise<string> {
-  const folder = await mkdtemp(`/dev/shm/nextvisit-test-${pid}-`)
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
-it.skipIf(!existsSync('/dev/shm'))(
-  'a folder for data removes what killed runs have left in memory, and no other',
-  async () => {
-    const left = await folderOf(NO_PROCESS)
-    const used = await folderOf(process.pid)
-    const made = await throwAwayFolder()
-    onTestFinished(() => rm(made, { recursive: true }))
-    expect([left, used, made].filter((folder) => existsSync(folder))).toEqual([used, made])
-  },
-)
+it('a folder for data removes what killed runs have left in memory, and no other', async () => {
+  const memory = await mkdtemp(path.join(tmpdir(), 'nextvisit-memory-'))
+  onTestFinished(() => rm(memory, { recursive: true }))
+  const folderOf = (pid: number) => mkdir(path.join(memory, `nextvisit-test-${pid}-x`), { recursive: true })
+  const [left = '', used = ''] = await Promise.all([folderOf(NO_PROCESS), folderOf(process.pid)])
+  const made = await throwAwayFolder(memory)
+  onTestFinished(() => rm(made, { recursive: true, force: true }))
+  expect([left, used, made].filter((folder) => existsSync(folder))).toEqual([used, made])
+})

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -12,26 +11,35 @@ const ENOUGH_BYTES = 2 * 2 ** 30
  * A new folder for what nobody keeps, in memory if there is room. Specs create and drop hundreds of databases, of 300 files each.
  * On a disk this can cost as much CPU time as all their queries (docs/performance.md, A test run).
  */
-export async function throwAwayFolder(): Promise<string> {
-  const free = await bytesInMemory()
-  if (free > 0) await removeLeftFolders()
-  return mkdtemp(path.join(free >= ENOUGH_BYTES ? IN_MEMORY : tmpdir(), `nextvisit-test-${process.pid}-`))
+export async function throwAwayFolder(inMemory = IN_MEMORY): Promise<string> {
+  const free = await freeBytes(inMemory)
+  if (free > 0) await removeLeftFolders(inMemory)
+  return mkdtemp(path.join(free >= ENOUGH_BYTES ? inMemory : tmpdir(), `nextvisit-test-${process.pid}-`))
 }
 
-/** The free bytes in memory; 0 where there is no such file system, or not for this user. */
-async function bytesInMemory(): Promise<number> {
-  return statfs(IN_MEMORY).then(
+/** 0 where there is no such file system, or not for this user. */
+async function freeBytes(folder: string): Promise<number> {
+  return statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
     () => 0,
   )
 }
 
 /** A run that was killed leaves its folder, and what is in memory stays until somebody removes it. */
-async function removeLeftFolders(): Promise<void> {
-  for (const name of await readdir(IN_MEMORY)) {
+async function removeLeftFolders(inMemory: string): Promise<void> {
+  for (const name of await readdir(inMemory)) {
     const [, pid] = /^nextvisit-test-(\d+)-/.exec(name) ?? []
-    if (pid === undefined || existsSync(`/proc/${pid}`)) continue
+    if (pid === undefined || isRunning(Number(pid))) continue
     // Another user's cannot be removed.
-    await rm(path.join(IN_MEMORY, name), { recursive: true, force: true }).catch(() => {})
+    await rm(path.join(inMemory, name), { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+/** False for another user's, whose folder cannot be removed anyway. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
