@@ -38,8 +38,12 @@ export async function stopConsole(): Promise<void> {
   await stack?.remove()
 }
 
-/** Throws if a page did what none may do: ask another machine, fail, open a dialog, break the policy. */
-export function requireNoSurprise(): void {
+/**
+ * Closes the pages of a test: left open, each would go on asking and drawing. Throws if one did what none may do: ask another
+ * machine, fail, open a dialog, break the policy.
+ */
+export async function endTest(): Promise<void> {
+  for (const context of browser?.contexts() ?? []) await context.close()
   const [surprise] = surprises.splice(0)
   if (surprise !== undefined) throw new Error(`A page did what it may not: ${surprise}`)
 }
