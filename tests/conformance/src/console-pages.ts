@@ -86,7 +86,8 @@ export async function signIn(token: string): Promise<Page> {
 
 /** What axe-core finds on the screen as it is. */
 export async function faultsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE)
+  // Half a megabyte of code: once in a document.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       readonly axe: {
