@@ -15,7 +15,7 @@ it('shows how far partitions are folded', async () => {
     ticksFailMs: 0,
     alarms: [halted],
   }
-  const route = createOperationsRoute({ progress: () => [progress] })
+  const route = createOperationsRoute({ progress: () => [progress], canSetAside: () => false })
   const answer = await route.handle({}, { signal: new AbortController().signal, deadlineAt: 0 })
   expect(OperationsAnswer.parse(answer)).toEqual({
     partitions: [
@@ -30,6 +30,7 @@ it('shows how far partitions are folded', async () => {
             kind: 'halted',
             offset: '7',
             recordId: null,
+            canSetAside: false,
             code: 'FOLD_FAILED',
             message: 'a bug',
             since: '1970-01-01T00:00:00.000Z',

@@ -263,7 +263,10 @@ export const OwnedPartition = z.object({
     z.object({
       kind: z.enum(['halted', 'stalled', 'ticks']),
       offset: z.string(),
+      /** Of the record that halts the partition; null: no record does. */
       recordId: z.string().nullable(),
+      /** Whether that record can be set aside now: not before the alarm is written. */
+      canSetAside: z.boolean(),
       code: z.string(),
       message: z.string(),
       since: Instant,

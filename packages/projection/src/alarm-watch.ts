@@ -22,6 +22,8 @@ const LOG_LINES = {
   ticks: 'The ticks of this partition fail: nothing expires, no dead letter is retried; see docs/runbooks/lag.md',
 }
 
+type Place = Pick<ReportedPartition, 'topic' | 'partition'>
+
 interface Found {
   readonly one: ReportedPartition
   readonly alarm: PartitionAlarm
@@ -30,6 +32,8 @@ interface Found {
 export interface AlarmWatch extends Rounds {
   /** Why alarms are not written at present. */
   readonly problem: () => string | undefined
+  /** Whether this alarm is in Postgres. Before that nobody can ask there to set its record aside. */
+  readonly isWritten: (partition: Place, alarm: PartitionAlarm) => boolean
 }
 
 /** Keeps the alarms of partitions in Postgres, and passes on which records an operator wants set aside. */
@@ -66,7 +70,7 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     const { one, alarm } = found
     const known = raised.get(nameOf(found))
     const line = LOG_LINES[alarm.kind]
-    const isNew = !known || (known.alarm.offset !== alarm.offset && alarm.kind !== 'ticks')
+    const isNew = !known || (!isSame(known.alarm, alarm) && alarm.kind !== 'ticks')
     raised.set(nameOf(found), { ...found, atMs: isNew ? -Infinity : known.atMs })
     if (!isNew || !line) return
     const { offset, code, message } = alarm
@@ -99,9 +103,19 @@ export function createAlarmWatch({ db, projection, reported, logger, everyMs }: 
     }
   }
 
-  return { ...createRounds(runRound, everyMs), problem: () => problem }
+  const isWritten: AlarmWatch['isWritten'] = (one, alarm) => {
+    const known = raised.get(nameOf({ one, alarm }))
+    return known !== undefined && known.atMs > -Infinity && isSame(known.alarm, alarm)
+  }
+
+  return { ...createRounds(runRound, everyMs), problem: () => problem, isWritten }
 }
 
-function nameOf({ one, alarm }: Found): string {
+/** Whether two alarms of a kind are about the same record. */
+function isSame(one: PartitionAlarm, other: PartitionAlarm): boolean {
+  return one.offset === other.offset && one.recordId === other.recordId
+}
+
+function nameOf({ one, alarm }: { readonly one: Place; readonly alarm: PartitionAlarm }): string {
   return `${one.topic}/${one.partition}/${alarm.kind}`
 }

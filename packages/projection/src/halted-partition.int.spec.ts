@@ -1,13 +1,14 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type Db, sql } from '@nextvisit/database'
+import { type Db, queryOf, sql } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { deleteRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenLog, PARTITIONS, partitionOf } from '../test/given-log.ts'
+import { givenEvents, type GivenLog, givenLog, PARTITIONS, partitionOf } from '../test/given-log.ts'
 import { givenRunner } from '../test/given-runner.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
+import { askToSetAside } from './ask-to-set-aside.ts'
 
 const soon = { timeout: 20_000 }
 const ADA = partitionOf('ada')
@@ -30,10 +31,10 @@ async function readHalts(db: Db): Promise<unknown> {
   )
 }
 
-/** As `nextvisit dead-letters set-aside` does it. */
-async function askToSetAside(db: Db, offset: bigint): Promise<void> {
-  await db.$executeRaw(sql`
-    UPDATE partition_alarms SET set_aside_by = 'ops', set_aside_at = now() WHERE kind = 'halted' AND "offset" = ${offset}`)
+/** As the console and `nextvisit dead-letters set-aside` do it. */
+async function setAside({ topic }: GivenLog, db: Db, offset: bigint): Promise<void> {
+  const place = { projection: 'visits', topic, partition: ADA, offset: String(offset) }
+  expect(await askToSetAside(queryOf(db), place, 'ops')).toEqual({ outcome: 'asked' })
 }
 
 async function readLetters(db: Db): Promise<unknown> {
@@ -90,7 +91,7 @@ describe('a record that the fold throws for', () => {
     const { log, db } = await given()
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
-    await askToSetAside(db, 1n)
+    await setAside(log, db, 1n)
     await expect.poll(() => countVisits(db), soon).toBe(32)
     expect(await readLetters(db)).toEqual([{ offset: 1n, state: 'dead', reason: 'set aside by ops: TypeError: a bug' }])
     expect(runner.progress().flatMap(({ alarms }) => alarms)).toEqual([])
@@ -98,12 +99,30 @@ describe('a record that the fold throws for', () => {
     await expect.poll(() => countVisits(db), soon).toBe(33)
   })
 
+  it('can be set aside once its halt is written, and from the moment that the process says so', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const { runner } = await givenRunner(log, db)
+    await log.publish(ofAda('Fine'))
+    await expect.poll(() => countVisits(db), soon).toBe(1)
+    await db.$executeRaw(sql`ALTER TABLE partition_alarms RENAME TO elsewhere`)
+    await log.publish(ofAda('A bug', 'Later'))
+    const halts = () =>
+      runner.progress().flatMap((one) => one.alarms.map((alarm) => ({ ...alarm, can: runner.canSetAside(one, alarm) })))
+    await expect.poll(halts, soon).toMatchObject([{ kind: 'halted', offset: 1n, can: false }])
+    await db.$executeRaw(sql`ALTER TABLE elsewhere RENAME TO partition_alarms`)
+    await expect.poll(halts, { ...soon, interval: 1 }).toMatchObject([{ can: true }])
+    await setAside(log, db, 1n)
+    await expect.poll(() => countVisits(db), soon).toBe(2)
+    expect(await readLetters(db)).toMatchObject([{ offset: 1n, reason: 'set aside by ops: TypeError: a bug' }])
+  })
+
   it('is set aside by the process that gets the partition, where the one that was asked is gone', async () => {
     const { log, db, openDb } = await given()
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
     await runner.stop()
-    await askToSetAside(db, 1n)
+    await setAside(log, db, 1n)
     await givenRunner(log, openDb())
     await expect.poll(() => countVisits(db), soon).toBe(32)
     expect(await readLetters(db)).toMatchObject([{ offset: 1n, state: 'dead' }])
@@ -114,7 +133,7 @@ describe('a record that the fold throws for', () => {
     const { runner } = await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toHaveLength(1)
     await runner.stop()
-    await askToSetAside(db, 1n)
+    await setAside(log, db, 1n)
     const visits = createVisitsProjection(log.topic)
     const evolve: typeof visits.evolve = (draft, { fact, ...record }, context) =>
       visits.evolve(draft, { ...record, fact: 'slug' in fact ? { ...fact, slug: 'mended' } : fact }, context)
@@ -128,7 +147,7 @@ describe('a record that the fold throws for', () => {
     await log.publish(ofAda('A bug'))
     await givenRunner(log, db)
     await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: 1n }])
-    await askToSetAside(db, 1n)
+    await setAside(log, db, 1n)
     await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: 3n }])
     expect(await countVisits(db)).toBe(32)
     expect(await readLetters(db)).toMatchObject([{ offset: 1n }])

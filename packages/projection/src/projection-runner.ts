@@ -21,6 +21,7 @@ import { RunnerStoppedError } from './errors.ts'
 import { createGathering, GATHER_MS } from './gathering.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
 import { createPartitionCounts } from './partition-counts.ts'
+import type { PartitionAlarm } from './partition-alarms.ts'
 import type { PartitionProgress } from './partition-progress.ts'
 import { createPartitionTicks } from './partition-ticks.ts'
 import type { Projection } from './projection.ts'
@@ -64,6 +65,8 @@ export interface ProjectionRunner {
   readonly progress: () => readonly PartitionProgress[]
   /** Why alarms are not in Postgres, where `nextvisit status` reads them. */
   readonly alarmProblem: () => string | undefined
+  /** Whether the record of a halted partition can be set aside now: see `askToSetAside`. */
+  readonly canSetAside: (partition: Pick<PartitionProgress, 'topic' | 'partition'>, alarm: PartitionAlarm) => boolean
   /** Somebody waits for records that gather: this process fetches and folds them now. */
   readonly hurry: () => void
   /** A caller waits for what follows the fold of this record: the process that owns its partition fetches it now. */
@@ -166,6 +169,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     },
     progress,
     alarmProblem: alarms.problem,
+    canSetAside: (partition, alarm) => alarm.recordId !== undefined && alarms.isWritten(partition, alarm),
     hurry: gathering.hurry,
     hurryTo: (record) => {
       if (find(record.topic, record.partition)) gathering.hurryTo(record)

@@ -11,12 +11,12 @@ import { describeConsoleSimulation } from './console-simulation.ts'
 import {
   consoleStack,
   cookieOf,
+  endTest,
   faultsOf,
   find,
   openPage,
   openPath,
   OWN,
-  requireNoSurprise,
   send,
   signIn,
   startConsole,
@@ -31,7 +31,7 @@ const FORM = 'nps-after-checkout'
 
 beforeAll(startConsole, 180_000)
 afterAll(stopConsole, 60_000)
-afterEach(requireNoSurprise)
+afterEach(endTest)
 
 describe('the console', { timeout: 120_000 }, () => {
   it('refuses a wrong token, and lets in who has the right one', async () => {

@@ -13,6 +13,8 @@ export const PartitionLine = z.strictObject({
       kind: z.enum(['halted', 'stalled', 'ticks']),
       offset: z.string(),
       recordId: z.string().nullable(),
+      /** Whether the record can be set aside now. */
+      canSetAside: z.boolean(),
       code: z.string(),
       /** Of the last error; viewers do not see it, as it may quote what a user said. */
       message: z.string().nullable(),

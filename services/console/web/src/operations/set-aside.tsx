@@ -17,9 +17,13 @@ export function SetAside({ service, line }: { readonly service: string; readonly
   const halt = line.alarms.find(({ kind, recordId }) => kind === 'halted' && recordId !== null)
   if (!halt || !isOperator) return null
   const { partition } = line
-  const { offset } = halt
+  const { offset, canSetAside } = halt
   if (setAside.isSuccess && setAside.variables.offset === offset)
     return <output>The record at offset {offset} is being set aside. The partition continues within seconds.</output>
+  if (!canSetAside)
+    return (
+      <p className="quiet">The record can be set aside once {service} has written this halt down: within seconds.</p>
+    )
   return (
     <ActionDialog
       label={`Set aside the record at offset ${offset}`}
