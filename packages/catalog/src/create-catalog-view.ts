@@ -43,12 +43,6 @@ const REMOVE_GROUP_WITHIN_MS = 1_000
 const SESSION_TIMEOUT_MS = 6_000
 
 /**
- * How long a fetch may wait for a change, which ends it at once. The view's group has no other member, so nobody waits for
- * the heartbeat between two fetches; a stop waits for the fetch.
- */
-const MAX_WAIT_MS = 2_000
-
-/**
  * Follows the catalog topic from its first record and holds it in memory. While the log is unavailable it answers from
  * memory, and it continues when the log is back.
  */
@@ -114,7 +108,6 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       {
         groupId,
         topics: [topic],
-        maxWaitMs: MAX_WAIT_MS,
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
         commitNote: () => viewReportNote(state),

@@ -93,6 +93,7 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     constructor(options: {
       readonly requestTimeout: number
       readonly enforceRequestTimeout: boolean
+      readonly maxInFlightRequests?: number | undefined
       readonly logger: Pick<Logger, 'debug' | 'warn'>
     })
     scheduleRequestTimeoutCheck(): void

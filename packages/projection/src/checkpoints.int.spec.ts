@@ -1,4 +1,5 @@
-import type { Db } from '@nextvisit/database'
+import { type Db, sql } from '@nextvisit/database'
+import { countRowsRead } from '@nextvisit/testing'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import {
@@ -46,6 +47,18 @@ describe('the fence', () => {
         [1, 2n],
       ]),
     )
+  })
+
+  it('looks its checkpoint up by key, also by a plan from when there were few', async () => {
+    const moveOften = async (from: bigint) => {
+      for (let nth = 1n; nth <= 10n; nth += 1n) await move(from + nth)
+    }
+    await db.$executeRaw(sql`ANALYZE checkpoints`)
+    await moveOften(0n)
+    await db.$executeRaw(sql`
+      INSERT INTO checkpoints SELECT (jsonb_populate_record(one, jsonb_build_object('partition', other))).*
+      FROM (SELECT checkpoints AS one FROM checkpoints LIMIT 1) AS known, generate_series(100, 1100) AS other`)
+    expect(await countRowsRead(db, ['checkpoints'], () => moveOften(10n))).toBeLessThan(100)
   })
 
   it.each([

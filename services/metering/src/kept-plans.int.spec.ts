@@ -47,9 +47,15 @@ it('reads rows only of what is asked for, also where there was a handful of rows
   }
   const everyRun: readonly [name: string, run: () => Promise<unknown>][] = [
     ['a batch', () => executeAll(db, statementsFor([eventTracked(place), identifyRequested(place)]))],
-    ['a reservation', () => reserve(db, asked(), NOW)],
+    ['a reservation', async () => expect(await reserve(db, asked(), NOW)).toEqual(['granted', 'granted'])],
     ['a release', () => release(db, reserved.splice(-1))],
-    ['a lease', () => leaseRoom(db, [{ ...ofMonth, limit: 9 * MANY, leases: lease() }], NOW)],
+    [
+      'a lease',
+      async () => {
+        const question = { ...ofMonth, limit: 9 * MANY, leases: lease() }
+        expect(await leaseRoom(db, [question], NOW)).toEqual([true])
+      },
+    ],
     [
       'a return',
       () =>

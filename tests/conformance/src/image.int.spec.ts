@@ -34,7 +34,10 @@ function neededBy(roots: readonly PackageJson[]): ReadonlySet<string> {
 
 it('the image installs every package that its services and commands need', async () => {
   const dockerfile = readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8')
-  const filters = Array.from(dockerfile.matchAll(/--filter '([^']+)'/g), ([, filter = '']) => ['--filter', filter])
+  const filters = Array.from(dockerfile.matchAll(/(--filter(?:-prod)?) '([^']+)'/g), ([, option = '', filter = '']) => [
+    option,
+    filter,
+  ])
   const list = ['-y', 'pnpm', 'ls', '--recursive', '--depth', '-1', '--json', ...filters.flat()]
   const { stdout } = await promisify(execFile)('npx', list, { cwd: ROOT })
   const installed = (JSON.parse(stdout) as PackageJson[]).map(({ name }) => name)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
 import { callCarefully, eventually, readTopic, runPacedLoad, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
@@ -146,6 +146,8 @@ export function describeImport(stackOf: () => ThrowAwayStack): void {
       const latenciesMs: number[] = []
       const statuses: (number | undefined)[] = []
       const stop = new AbortController()
+      // Whatever happens: others use the stack after this.
+      onTestFinished(() => stop.abort())
       const live = runPacedLoad(20, stop.signal, async () => {
         const startedAt = performance.now()
         statuses.push(await post('/v2/admin/track-event', { userName: 'live', eventName: 'Pinged' }))

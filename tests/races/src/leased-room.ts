@@ -29,7 +29,7 @@ export function describeLeasedRoom(stackOf: () => RaceStack): void {
   describe(`a busy organization with room for ${ROOM} events, over two gateways and two processes of metering (docs/decisions/0017)`, () => {
     it('passes exactly as many as there is room for, some of them from leases, and counts each', {
       timeout: 240_000,
-    }, async () => {
+    }, async ({ signal }) => {
       const { gatewayUrls, gatewayUrl, brokers } = stackOf()
       const gateways = gatewayUrls.map((url) => createCallerLedger(url, KEY))
       const through = (sequence: number) => gateways[sequence % gateways.length] as (typeof gateways)[number]
@@ -41,7 +41,7 @@ export function describeLeasedRoom(stackOf: () => RaceStack): void {
       let [sent, refused] = [0, 0]
       const keepTracking = async () => {
         // Some more in the end, so that whatever room was left would be used.
-        while (refused < REFUSED_IN_THE_END) {
+        while (refused < REFUSED_IN_THE_END && !signal.aborted) {
           const isAfterRefusal = refused > 0
           const sequence = sent++
           const entry = await through(sequence).send('track-event', { userName: nameOf(sequence), eventName: 'Raced' })

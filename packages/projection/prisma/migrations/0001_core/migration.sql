@@ -22,11 +22,12 @@ CREATE TABLE checkpoints (
 -- unless the checkpoint is still as it was read. So an owner that lost its partition without noticing writes nothing. Of
 -- two owners that race, the second waits here for the first one's commit, then fails.
 --
--- It runs for each partition of each commit, and its table never has many rows. So it keeps its plan, which services' other
--- statements do not: to plan the update for twelve partitions takes longer than the updates.
+-- It runs for each partition of each commit, and to plan the update for twelve partitions takes longer than the updates. So it
+-- keeps its plan, which services' other statements do not. The plan looks up by key: of few rows there may be many dead
+-- versions, while somebody holds a snapshot.
 CREATE FUNCTION advance_checkpoint(
   of_projection text, of_topic text, of_partition int, read_version bigint, to_offset bigint, to_record_time timestamptz
-) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = auto AS $$
+) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = auto SET enable_seqscan = off AS $$
 BEGIN
   UPDATE checkpoints
      SET next_offset = to_offset, version = version + 1, record_time = coalesce(to_record_time, record_time), updated_at = now()
