@@ -36,6 +36,10 @@ async function move(nextOffset: bigint, { key = KEY, as = {} as Partial<Checkpoi
   await executeAll(db, [fence([{ key, read: moved, nextOffset, recordTime: recordTime || undefined }])])
 }
 
+async function moveOften(from: bigint): Promise<void> {
+  for (let nth = 1n; nth <= 10n; nth += 1n) await move(from + nth)
+}
+
 describe('the fence', () => {
   it('moves the checkpoint that it names, and no other', async () => {
     for (const [index, key] of KEYS.entries()) await move(BigInt(index + 1), { key })
@@ -50,9 +54,6 @@ describe('the fence', () => {
   })
 
   it('looks its checkpoint up by key, also by a plan from when there were few', async () => {
-    const moveOften = async (from: bigint) => {
-      for (let nth = 1n; nth <= 10n; nth += 1n) await move(from + nth)
-    }
     await db.$executeRaw(sql`ANALYZE checkpoints`)
     await moveOften(0n)
     await db.$executeRaw(sql`

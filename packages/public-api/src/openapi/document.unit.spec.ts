@@ -12,6 +12,7 @@ import {
   parseSegmentMessage,
   parseTrackBody,
 } from '@nextvisit/domain'
+import { REFUSALS } from '../refusals.ts'
 import { ROUTES, type RouteSignature } from '../routes.ts'
 import { SCHEMAS } from './components.ts'
 import { parseContent } from './content.ts'
@@ -76,6 +77,15 @@ function schemaOf({ schema }: MediaType): z.ZodType | undefined {
   const name = schema.$ref?.split('/').at(-1)
   return name ? SCHEMAS[name] : undefined
 }
+
+/** `noRoute` is of no operation; `/readyz` shows `notReady` in its own words. */
+const OF_NO_OPERATION = ['noRoute', 'notReady']
+
+it('names each rule of the catalogue of refusals at some operation', () => {
+  const named = new Set(jsonBodies.flatMap(({ body }) => Object.keys(body.examples ?? {})))
+  const unnamed = Object.keys(REFUSALS).filter((rule) => !named.has(rule))
+  expect(unnamed.toSorted()).toEqual(OF_NO_OPERATION)
+})
 
 describe('docs/openapi.json', () => {
   it('is current: if not, run `npx -y pnpm openapi`', async () => {

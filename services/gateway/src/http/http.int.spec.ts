@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { ROUTES } from '@nextvisit/public-api'
 import { until } from '@nextvisit/service-kit/test/until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, newKey, startGateway } from '../../test/gateway-fixture.ts'
@@ -70,6 +71,10 @@ describe('routes (decisions.md, Order of checks)', () => {
 })
 
 describe('keys (decisions.md, Keys)', () => {
+  it.each(Object.values(ROUTES))('%o is served, and asks for a key', async ({ method, pattern }) => {
+    expect((await gateway.call(method, pattern.replaceAll(/\{\w+\}/g, 'x'))).status).toBe(401)
+  })
+
   it('has one 401 for missing, malformed, unknown and doubled keys', async () => {
     const { admin } = gateway.keys
     const wrong = [
