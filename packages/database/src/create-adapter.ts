@@ -93,12 +93,11 @@ function sessionOf(url: string, schema: string): { connectionString: string; opt
   const given = target.searchParams.get('options')
   target.searchParams.delete('options')
   target.searchParams.delete('schema')
+  const planning = `-c random_page_cost=${RANDOM_PAGE_COST} -c plan_cache_mode=${PLAN_CACHE_MODE}`
   const required = `-c search_path=${plainIdentifier(schema)} -c TimeZone=UTC`
   return {
     connectionString: target.href,
-    options: [`-c random_page_cost=${RANDOM_PAGE_COST} -c plan_cache_mode=${PLAN_CACHE_MODE}`, given, required].join(
-      ' ',
-    ),
+    options: [planning, given, required].join(' '),
   }
 }
 

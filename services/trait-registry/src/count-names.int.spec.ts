@@ -1,37 +1,26 @@
 import { MAX_DISABLED_TRAIT_BYTES } from '@nextvisit/contracts'
-import { createAdapter, sql } from '@nextvisit/database'
-import { countRowsRead, createTestDatabase, type TestDatabase } from '@nextvisit/testing'
+import { sql } from '@nextvisit/database'
+import { countRowsRead } from '@nextvisit/testing'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import { PrismaClient } from '../generated/prisma/client.ts'
+import { expect, it } from 'vitest'
+import { givenRegistry } from '../test/given-registry.ts'
 import { claimNames } from './claims.ts'
-import { traitRegistry } from './consumer.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
 const DEFINITIONS = 4_500
 const CLAIMS = 500
 
-let database: TestDatabase
-let prisma: PrismaClient
-beforeAll(async () => {
-  database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
-  const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec', maxConnections: 1 })
-  prisma = new PrismaClient({ adapter })
-})
-afterAll(async () => {
-  await prisma?.$disconnect()
-  await database?.drop()
-})
+const registry = givenRegistry({ maxConnections: 1 })
 
 /** A project that has just grown: Postgres has no statistics of these tables, and autovacuum gathers none meanwhile. */
 async function givenNamesWithoutStatistics(): Promise<void> {
-  await prisma.$executeRaw(sql`ALTER TABLE definitions SET (autovacuum_enabled = false)`)
-  await prisma.$executeRaw(sql`ALTER TABLE claims SET (autovacuum_enabled = false)`)
-  await prisma.$executeRaw(sql`
+  await registry.prisma.$executeRaw(sql`ALTER TABLE definitions SET (autovacuum_enabled = false)`)
+  await registry.prisma.$executeRaw(sql`ALTER TABLE claims SET (autovacuum_enabled = false)`)
+  await registry.prisma.$executeRaw(sql`
     INSERT INTO definitions (organization, project, kind, slug, name, first_seen_at, first_record_id)
     SELECT 'acme', 'shop', 'event', 'known_' || nth, 'Known', now(), gen_random_uuid()
     FROM generate_series(1, ${DEFINITIONS}::int) AS nth`)
-  await prisma.$executeRaw(sql`
+  await registry.prisma.$executeRaw(sql`
     INSERT INTO claims (organization, project, kind, slug, record_id, partition, asked_at, holders, may_have_landed)
     SELECT 'acme', 'shop', 'event', 'claimed_' || nth, gen_random_uuid(), 0, now(), '{}', false
     FROM generate_series(1, ${CLAIMS}::int) AS nth`)
@@ -51,8 +40,8 @@ it('counts the names of a project by reading each definition and each claim a fe
     disabled: ['known_1'],
     limit: DEFINITIONS + CLAIMS + slugs.length - 1,
   }
-  const read = await countRowsRead(prisma, ['definitions', 'claims'], async () => {
-    expect(await claimNames(prisma, [claim], NOW)).toEqual([slugs.map(() => 'new')])
+  const read = await countRowsRead(registry.prisma, ['definitions', 'claims'], async () => {
+    expect(await claimNames(registry.prisma, [claim], NOW)).toEqual([slugs.map(() => 'new')])
   })
   expect(read).toBeLessThan(10 * (DEFINITIONS + CLAIMS))
 })
@@ -63,15 +52,15 @@ it('keeps the disabled traits of a project once for a claim, not once for each o
   const slugs = Array.from({ length: 250 }, (_, nth) => `new_${nth}`)
   const place = { organization: 'acme', project: 'large', recordId: randomUUID(), partition: 0 }
   const before = await bytesOnDisk()
-  const verdicts = await claimNames(prisma, [{ kind: 'trait', ...place, slugs, disabled, limit: 5_000 }], NOW)
+  const verdicts = await claimNames(registry.prisma, [{ kind: 'trait', ...place, slugs, disabled, limit: 5_000 }], NOW)
   expect(verdicts).toEqual([slugs.map(() => 'new')])
   expect((await bytesOnDisk()) - before).toBeLessThan(1_048_576n)
 })
 
 /** What queries have written to disk because it was more than their memory. */
 async function bytesOnDisk(): Promise<bigint> {
-  await prisma.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
-  const [counted] = await prisma.$queryRaw<{ bytes: bigint }[]>(
+  await registry.prisma.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
+  const [counted] = await registry.prisma.$queryRaw<{ bytes: bigint }[]>(
     sql`SELECT temp_bytes AS bytes FROM pg_stat_database WHERE datname = current_database()`,
   )
   if (!counted) throw new Error('Postgres answered no counts.')

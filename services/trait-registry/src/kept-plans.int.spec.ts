@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createAdapter, sql } from '@nextvisit/database'
-import { countRowsRead, createTestDatabase, type TestDatabase } from '@nextvisit/testing'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import { PrismaClient } from '../generated/prisma/client.ts'
+import { sql } from '@nextvisit/database'
+import { countRowsRead } from '@nextvisit/testing'
+import { beforeAll, expect, it } from 'vitest'
+import { givenRegistry } from '../test/given-registry.ts'
 import { claimNames, releaseClaims } from './claims.ts'
-import { traitRegistry } from './consumer.ts'
 
 const NOW = new Date('2026-11-02T10:00:00.000Z')
 const TABLES = ['definitions', 'claims', 'idempotent_records']
@@ -12,28 +11,21 @@ const MANY = 5_000
 /** From the sixth run on, Postgres might keep a statement's plan until it has new statistics. */
 const RUNS = 10
 
-let database: TestDatabase
-let prisma: PrismaClient
+const registry = givenRegistry({ maxConnections: 1 })
 beforeAll(async () => {
-  database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
-  const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec', maxConnections: 1 })
-  prisma = new PrismaClient({ adapter })
-  for (const table of TABLES) await prisma.$executeRawUnsafe(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
-})
-afterAll(async () => {
-  await prisma?.$disconnect()
-  await database?.drop()
+  for (const table of TABLES)
+    await registry.prisma.$executeRawUnsafe(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
 })
 
 async function givenNames(organization: string, names: number): Promise<void> {
   const nth = sql`generate_series(1, ${names}::int) AS nth`
-  await prisma.$executeRaw(sql`
+  await registry.prisma.$executeRaw(sql`
     INSERT INTO definitions (organization, project, kind, slug, name, first_seen_at, first_record_id)
     SELECT ${organization}, 'shop', 'event', 'known_' || nth, 'Known', now(), gen_random_uuid() FROM ${nth}`)
-  await prisma.$executeRaw(sql`
+  await registry.prisma.$executeRaw(sql`
     INSERT INTO claims (organization, project, kind, slug, record_id, partition, asked_at, holders, may_have_landed)
     SELECT ${organization}, 'shop', 'event', 'claimed_' || nth, gen_random_uuid(), 0, now(), '{}', false FROM ${nth}`)
-  await prisma.$executeRaw(sql`
+  await registry.prisma.$executeRaw(sql`
     INSERT INTO idempotent_records (record_id, partition, received) SELECT gen_random_uuid(), 0, now() FROM ${nth}`)
 }
 
@@ -46,12 +38,12 @@ function claim(recordId: string, slug: string) {
 async function runAll(): Promise<void> {
   for (let nth = 0; nth < RUNS; nth += 1) {
     const [first, second] = [claim(randomUUID(), `new_${nth}`), claim(randomUUID(), `new_${nth}`)]
-    expect(await claimNames(prisma, [first, second], NOW)).toEqual([
+    expect(await claimNames(registry.prisma, [first, second], NOW)).toEqual([
       ['registered', 'new'],
       ['registered', 'claimed'],
     ])
-    await releaseClaims(prisma, [first])
-    await releaseClaims(prisma, [second])
+    await releaseClaims(registry.prisma, [first])
+    await releaseClaims(registry.prisma, [second])
   }
 }
 
@@ -61,8 +53,9 @@ async function runAll(): Promise<void> {
  */
 it('reads only names of the project that asks, also where there was a handful of names a minute ago', async () => {
   await givenNames('acme', 3)
-  await prisma.$executeRaw(sql`ANALYZE`)
+  await registry.prisma.$executeRaw(sql`ANALYZE`)
   await runAll()
   await givenNames('other', MANY)
-  expect(await countRowsRead(prisma, TABLES, runAll)).toBeLessThan(60 * RUNS)
+  // Claims that were given back are read, too, until Postgres has noticed that nobody sees them. Whole tables are 50 times as many.
+  expect(await countRowsRead(registry.prisma, TABLES, runAll)).toBeLessThan(100 * RUNS)
 })

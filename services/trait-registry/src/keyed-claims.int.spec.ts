@@ -1,34 +1,22 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, EventTracked } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createAdapter } from '@nextvisit/database'
 import { createPartitionFold } from '@nextvisit/projection'
-import { batchOf, createTestDatabase, factsAsRecords, type TestDatabase } from '@nextvisit/testing'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { PrismaClient } from '../generated/prisma/client.ts'
+import { batchOf, factsAsRecords } from '@nextvisit/testing'
+import { describe, expect, it } from 'vitest'
+import { givenRegistry } from '../test/given-registry.ts'
 import { claimNames } from './claims.ts'
-import { traitRegistry } from './consumer.ts'
 import { createRegistryProjection } from './registry-projection.ts'
 
 const RECEIVED = new Date('2026-11-02T10:00:00.000Z')
 const DAY_MS = 24 * 3_600_000
 
-let database: TestDatabase
-let prisma: PrismaClient
-beforeAll(async () => {
-  database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
-  const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec' })
-  prisma = new PrismaClient({ adapter })
-})
-afterAll(async () => {
-  await prisma?.$disconnect()
-  await database?.drop()
-})
+const registry = givenRegistry()
 
 async function fold(facts: readonly EventTracked[]): Promise<void> {
   const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(1) })
   const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
-  const partition = createPartitionFold({ projection, db: prisma, ...place })
+  const partition = createPartitionFold({ projection, db: registry.prisma, ...place })
   const { nextOffset } = await partition.open()
   const records = factsAsRecords(facts).map((record) => ({ ...record, offset: record.offset + nextOffset }))
   const end = nextOffset + BigInt(facts.length)
@@ -45,7 +33,7 @@ describe('the claim of a keyed record’s copy (decisions.md, Retries)', () => {
     // Received before, but told second: it is the earliest record, and not the one that was told `new`.
     const rider = eventTracked({ keyed: true, received: new Date(RECEIVED.getTime() - 1).toISOString() })
     const ask = (afterMs: number) =>
-      claimNames(prisma, [told, rider].map(claimOf), new Date(RECEIVED.getTime() + afterMs))
+      claimNames(registry.prisma, [told, rider].map(claimOf), new Date(RECEIVED.getTime() + afterMs))
     expect(await ask(0)).toEqual([['new'], ['claimed']])
     await fold([rider, told])
     expect(await ask(DAY_MS - 1)).toEqual([['new'], ['registered']])
@@ -54,8 +42,8 @@ describe('the claim of a keyed record’s copy (decisions.md, Retries)', () => {
 
   it('is an ordinary one where the record had no key', async () => {
     const told = eventTracked({ eventName: 'Signed In', newEvent: true })
-    expect(await claimNames(prisma, [claimOf(told)], RECEIVED)).toEqual([['new']])
+    expect(await claimNames(registry.prisma, [claimOf(told)], RECEIVED)).toEqual([['new']])
     await fold([told])
-    expect(await claimNames(prisma, [claimOf(told)], RECEIVED)).toEqual([['registered']])
+    expect(await claimNames(registry.prisma, [claimOf(told)], RECEIVED)).toEqual([['registered']])
   })
 })
