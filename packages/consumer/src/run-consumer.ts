@@ -1,5 +1,5 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
-import { TOPICS } from '@nextvisit/contracts'
+import { HEADERS, TOPICS } from '@nextvisit/contracts'
 import { queryOf } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import { createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
@@ -63,6 +63,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     serviceVersion,
     onFailure,
     ...(publisher && { publisher }),
+    ...(consumer.hasReplies && { isAwaited: ({ headers }) => headers[HEADERS.replyTo] !== undefined }),
   })
   if (subscriber) hearAwaitedRecords(subscriber.client, runner.hurryTo, logger)
   const clusterCheck = clusterCheckOf(connection, { mode: config.mode, logger, onUnsafe: onFailure })

@@ -78,9 +78,13 @@ export function createAdapter(options: AdapterOptions): PrismaPg {
   return adapter
 }
 
+const names = new Map<string, string>()
+
 /** With a name a connection prepares a statement once. There are as many texts as the code has; values stand apart. */
 function nameOf(text: string): string {
-  return createHash('sha1').update(text).digest('base64url')
+  const name = names.get(text) ?? createHash('sha1').update(text).digest('base64url')
+  names.set(text, name)
+  return name
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { AwaitedRecord } from '@nextvisit/contracts'
-import type { FetchedBatch } from '@nextvisit/log'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import type { OwnedPartition } from './owned-partition.ts'
 
 /**
@@ -28,8 +28,14 @@ const WANTED_FOR_MS = 1_000
  * A batch is folded at once, and the next fetch comes some time later: records gather in the log, and one fetch brings them
  * all. The consumer fetches nothing before every batch of the last fetch is handled (or parked, after half a second). So
  * nothing gathers while a partition that is ready to go on is behind the log's end, or has a record that somebody awaits.
+ *
+ * Nothing gathers either after a batch whose every record was awaited: the next record is likely to be, too, and a fetch
+ * that waits at the broker gets it before it is named. `isAwaited`: whether a caller waits for what follows the fold.
  */
-export function createGathering(gatherMs: number): Gathering {
+export function createGathering(
+  gatherMs: number,
+  isAwaited: (record: FetchedRecord) => boolean = () => false,
+): Gathering {
   /** The next offset of each partition. */
   const read = new Map<string, bigint>()
   /** Partitions whose batch is not folded yet; a halted one stays here. */
@@ -51,6 +57,8 @@ export function createGathering(gatherMs: number): Gathering {
     running = { over, end }
     return over
   }
+
+  const areAwaited = ({ records }: FetchedBatch): boolean => records.length > 0 && records.every(isAwaited)
 
   const mayGather = (): boolean => {
     const oldestMs = performance.now() - WANTED_FOR_MS
@@ -81,7 +89,7 @@ export function createGathering(gatherMs: number): Gathering {
       } finally {
         folding.delete(name)
       }
-      if (mayGather()) await over
+      if (mayGather() && !areAwaited(batch)) await over
       else hurry()
     },
     hurry,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FetchedBatch } from '@nextvisit/log'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createGathering, type Gathering } from './gathering.ts'
 import type { OwnedPartition } from './owned-partition.ts'
@@ -7,10 +7,11 @@ import type { OwnedPartition } from './owned-partition.ts'
 const FOR_EVER_MS = 600_000
 const topic = 'any'
 
-/** Of one record. `behind`: how many more the log holds. */
-function batchOf({ partition = 0, offset = 0n, behind = 0n } = {}): FetchedBatch {
+/** Of one record. `behind`: how many more the log holds. `awaited`: records that a caller waits for, or does not. */
+function batchOf({ partition = 0, offset = 0n, behind = 0n, awaited = [false] } = {}): FetchedBatch {
   const nextOffset = offset + 1n
-  return { topic, partition, fetchedFrom: offset, nextOffset, highWatermark: nextOffset + behind, records: [] }
+  const records = awaited.map((isIt) => ({ headers: isIt ? { awaited: 'yes' } : {} }) as FetchedRecord)
+  return { topic, partition, fetchedFrom: offset, nextOffset, highWatermark: nextOffset + behind, records }
 }
 
 /** A partition that says which of its batches it has folded. */
@@ -124,5 +125,12 @@ describe('a record that a caller waits for', () => {
     const handled = gathering.handle(one, batchOf({ offset: 1n }))
     gathering.hurryTo({ topic, partition: 0, offset: 1n })
     expect(await gathers(gathering, handled)).toBe(true)
+  })
+
+  it('lets nothing gather after it, as the next one is likely to be awaited, too', async () => {
+    const gathering = createGathering(FOR_EVER_MS, ({ headers }) => headers['awaited'] !== undefined)
+    expect(await mayFetch(gathering.handle(one, batchOf({ awaited: [true, true] })))).toBe(true)
+    expect(await gathers(gathering, gathering.handle(one, batchOf({ offset: 1n, awaited: [true, false] })))).toBe(true)
+    expect(await gathers(gathering, gathering.handle(one, batchOf({ offset: 2n, awaited: [] })))).toBe(true)
   })
 })

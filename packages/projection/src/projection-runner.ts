@@ -5,6 +5,7 @@ import type { Db } from '@nextvisit/database'
 import {
   createLogAdmin,
   createRecordConsumer,
+  type FetchedRecord,
   type LogConnection,
   type Logger,
   type Publisher,
@@ -45,6 +46,8 @@ export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly tickEveryMs?: number
   /** Default {@link GATHER_MS}. */
   readonly gatherMs?: number
+  /** Whether a caller waits for what follows the fold of this record. Left out: nobody does. */
+  readonly isAwaited?: (record: FetchedRecord) => boolean
   /** Default: that of the service with the projection's name. */
   readonly groupId?: string
   readonly consumer?: Partial<RecordConsumerOptions>
@@ -106,7 +109,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   })
   const owning = { common, readMarks, partitionCounts, keyPartitions: connection.partitions?.keys, metrics, signal }
   const { positions, begin, owned, reported, find } = createAssignments({ ...options, ...owning })
-  const gathering = createGathering(gatherMs)
+  const gathering = createGathering(gatherMs, options.isAwaited)
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
