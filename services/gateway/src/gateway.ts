@@ -6,13 +6,12 @@ import type { LogConnection, Publisher } from '@nextvisit/log'
 import { UNAVAILABLE_REASONS } from '@nextvisit/public-api'
 import { createSharedRateLimiter } from '@nextvisit/rate-limit'
 import { createKeptRefusals, createRefusalStore } from '@nextvisit/refusals'
-import type { Logger, RedisConnection } from '@nextvisit/service-kit'
+import { createServiceClient, type Logger, type RedisConnection } from '@nextvisit/service-kit'
 import { createAdmitEvent } from './admission/admit-event.ts'
 import { createAdmitIdentify } from './admission/admit-identify.ts'
 import { createKnownUsers } from './admission/known-users.ts'
 import { createFormTriggerEvaluator } from './clients/form-trigger-evaluator.ts'
 import { createMetering } from './clients/metering.ts'
-import { createServiceClient } from './clients/service-client.ts'
 import { createTraitRegistry } from './clients/trait-registry.ts'
 import { createUserProjector } from './clients/user-projector.ts'
 import type { GatewayConfig } from './config.ts'
@@ -20,6 +19,7 @@ import { createApp } from './http/app.ts'
 import { createRecordLog } from './log/record-log.ts'
 import { createReplies } from './log/replies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
+import { admissionBudgetMs } from './request/budget.ts'
 import { createReadRefusals } from './routes/read-refusals.ts'
 import type { CountryOf } from './routes/caller-country.ts'
 import { createIdentifyRecording, createIdentifyUser, createVisit } from './routes/identify-user.ts'
@@ -64,7 +64,8 @@ export function createGateway(parts: GatewayParts) {
   const { requestBudgetMs, catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const watch = { logger, onState: metrics.onBreaker }
 
-  const options = { requestBudgetMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
+  const withinMs = { readWithinMs: requestBudgetMs, askWithinMs: admissionBudgetMs(requestBudgetMs) }
+  const options = { ...withinMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
   const clientOf = (name: string, urls: readonly string[]) => createServiceClient(name, urls, options)
   const userProjector = createUserProjector(clientOf('user-projector', services.userProjector))
   const traitRegistry = createTraitRegistry(clientOf('trait-registry', services.traitRegistry))
