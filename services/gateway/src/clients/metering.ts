@@ -43,7 +43,11 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
     schema: ReserveAnswer,
     answersOf: ({ verdicts }) => verdicts,
   })
-  const askRelease = batched({
+  /**
+   * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.
+   * Resolves once it is given back, or at the deadline; never rejects.
+   */
+  const release = batched({
     route: 'release',
     tenantOf,
     bodyOf: (records: readonly ReservedRecord[]) => ({ recordIds: records.map(({ recordId }) => recordId) }),
@@ -66,14 +70,6 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
       weightOf: (returned) => returned.length,
     }),
   })
-
-  /**
-   * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.
-   * Resolves once it is given back, or at the deadline; never rejects.
-   */
-  async function release(record: ReservedRecord, deadlineAt?: number): Promise<void> {
-    await askRelease(record, deadlineAt)
-  }
 
   /**
    * Asks again while the room is only held by records that may yet not count: refused, or not published. When there is no
