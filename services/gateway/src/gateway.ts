@@ -3,7 +3,7 @@ import { userIdOf } from '@nextvisit/domain'
 import { createCallerAddress } from '@nextvisit/http-edge'
 import { createKeptAnswers } from '@nextvisit/idempotency'
 import type { LogConnection, Publisher } from '@nextvisit/log'
-import { UNAVAILABLE_REASONS } from '@nextvisit/public-api'
+import { ROUTES, UNAVAILABLE_REASONS } from '@nextvisit/public-api'
 import { createSharedRateLimiter } from '@nextvisit/rate-limit'
 import { createKeptRefusals, createRefusalStore } from '@nextvisit/refusals'
 import { createServiceClient, type Logger, type RedisConnection } from '@nextvisit/service-kit'
@@ -22,16 +22,17 @@ import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
 import { admissionBudgetMs } from './request/budget.ts'
 import { createReadRefusals } from './routes/read-refusals.ts'
 import type { CountryOf } from './routes/caller-country.ts'
-import { createIdentifyRecording, createIdentifyUser, createVisit } from './routes/identify-user.ts'
+import { createIdentifyRecording } from './routes/identify-user.ts'
 import { createPrepareRecord } from './routes/prepare-record.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
 import { createListRefusals } from './routes/list-refusals.ts'
 import { createRecordBatch } from './routes/record-batch.ts'
-import { createRecordRequest } from './routes/record-request.ts'
 import { createSegmentApi, type SegmentApiParts } from './routes/segment-api.ts'
-import { createTrackEvent, createTrackRecording } from './routes/track-event.ts'
+import { createSingleRoute } from './routes/single-route.ts'
+import { createTrackRecording } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
+import { createVisit } from './routes/visit.ts'
 
 export interface GatewayParts
   extends Pick<
@@ -75,17 +76,15 @@ export function createGateway(parts: GatewayParts) {
   const log = createRecordLog({ ...parts, ...watch })
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
-  const prepareRecord = createPrepareRecord({ keptAnswers, log, replies, onRecorded: metrics.onRecorded })
-  const recordRequest = createRecordRequest(prepareRecord)
+  const checkSignature = createCheckSignature(parts.secretKey)
+  const { onRecorded } = metrics
+  const prepareRecord = createPrepareRecord({ checkSignature, keptAnswers, log, replies, onRecorded })
+  const singleRoute = createSingleRoute(prepareRecord)
   const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
   const admissionParts = { knownUsers, metering, traitRegistry }
-  const admitIdentify = createAdmitIdentify(admissionParts)
-  const admitEvent = createAdmitEvent(admissionParts)
-  const checkSignature = createCheckSignature(parts.secretKey)
-  const identify = createIdentifyRecording(admitIdentify)
-  const track = createTrackRecording('admin', admitEvent, checkSignature)
+  const identify = createIdentifyRecording(createAdmitIdentify(admissionParts))
+  const track = createTrackRecording(createAdmitEvent(admissionParts))
   const itemParts = { prepareRecord, identify, track, logger }
-  const trackFromSdk = createTrackRecording('sdk', admitEvent, checkSignature)
 
   const isMissing: SegmentApiParts['isMissing'] = async ({ project: of, admissionDeadlineAt }, userName) => {
     const { organization, project } = of
@@ -101,12 +100,12 @@ export function createGateway(parts: GatewayParts) {
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), performance.now())
   const listener = createApp({
     routes: [
-      createIdentifyUser(identify, recordRequest),
-      createTrackEvent('admin', track, recordRequest),
+      singleRoute(ROUTES.identifyUser, identify),
+      singleRoute(ROUTES.trackEvent, track),
       createRecordBatch(itemParts),
       ...createSegmentApi({ ...itemParts, isMissing, onLeftOut: metrics.onLeftOut }),
-      createVisit({ ...parts, admit: admitIdentify, recordRequest, checkSignature, log }),
-      createTrackEvent('sdk', trackFromSdk, recordRequest),
+      createVisit({ ...parts, identify, singleRoute, log }),
+      singleRoute(ROUTES.trackSdkEvent, track),
       ...createUserRoutes(userProjector, evaluator),
       ...createProjectRoutes({ metering, traitRegistry, userProjector }),
       createListRefusals(refusalStore),

@@ -19,7 +19,7 @@ import {
   writeAnswer,
 } from '@nextvisit/http-edge'
 import { idempotentRequestOf } from '@nextvisit/idempotency'
-import { type Answer, maxBodyBytesOf, type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
+import { maxBodyBytesOf, type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import {
   type BatchTokens,
   leastPriceOf,
@@ -32,7 +32,7 @@ import {
 } from '@nextvisit/rate-limit'
 import type { NoteRefusal } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
-import type { CheckedRequest, Route } from '../request/route.ts'
+import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
 import { admissionBudgetMs } from '../request/budget.ts'
 import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
 
@@ -70,7 +70,7 @@ interface Exchange extends Pick<CheckedRequest, 'requestId' | 'traceparent' | 'p
   readonly known: { key?: CatalogKey; body?: JsonObject }
 }
 
-type Result = Answer | Refusal | { readonly outcome: 'aborted' }
+type Result = RouteAnswer | Refusal | { readonly outcome: 'aborted' }
 
 /** Answers requests of known routes. */
 export function createAnswerRequest(parts: AnswerRequestParts) {
@@ -87,7 +87,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
     const traceparent = traceParentOf(request.headers['traceparent'], requestId)
     const headers: Record<string, string> = { 'X-Request-Id': requestId, ...(route.keyKind === 'sdk' && CORS_HEADERS) }
     const known: Exchange['known'] = {}
-    const finish = (result: Answer | Refusal) => {
+    const finish = (result: RouteAnswer | Refusal) => {
       const isWritten = writeAnswer(response, result, headers)
       const durationMs = performance.now() - beganAt
       onAnswered(route, result.status, durationMs)
@@ -95,7 +95,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
       logger.debug({ ...facts, status: result.status, durationMs }, 'Answered')
       if (result.outcome === 'refused')
         onRefused({ route, requestId: headers['X-Request-Id'] ?? requestId, ...known }, result)
-      if (isWritten && result.outcome === 'answered') void result.afterwards?.()
+      if (isWritten && result.outcome === 'answered') void route.afterwards?.(result, traceparent)
     }
     try {
       const exchange = { route, parameters, request, beganAt, headers, known, requestId, traceparent }

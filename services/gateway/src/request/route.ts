@@ -1,4 +1,5 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
+import type { VisitAnswered } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
 import type { IdempotentRequest } from '@nextvisit/idempotency'
 import type { RecordSequence } from '@nextvisit/log'
@@ -38,6 +39,11 @@ export interface CheckedRequest {
   readonly parameters: URLSearchParams
 }
 
+export interface RouteAnswer extends Answer {
+  /** The fact that is true once the answer is written. Kept with the answer, since a repeat makes it true as well. */
+  readonly confirms?: VisitAnswered | undefined
+}
+
 /** A row of the route table with what it does. */
 export interface Route extends RouteSignature {
   /** Default: `parseJson`. */
@@ -45,5 +51,7 @@ export interface Route extends RouteSignature {
   /** What of the body a repeat under the same `Idempotency-Key` must have in common. Default, and undefined: all. */
   readonly repeatedContent?: (body: JsonObject) => string | undefined
   /** Knows neither Express nor Node's http. */
-  readonly handle: (request: CheckedRequest) => Promise<Answer | Refusal>
+  readonly handle: (request: CheckedRequest) => Promise<RouteAnswer | Refusal>
+  /** Runs once an answer is written; the caller does not wait for it. Must not reject. */
+  readonly afterwards?: (answer: RouteAnswer, traceparent: string) => Promise<void> | undefined
 }
