@@ -1,5 +1,4 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { userIdOf } from '@nextvisit/domain'
 import { createCallerAddress } from '@nextvisit/http-edge'
 import { createKeptAnswers } from '@nextvisit/idempotency'
 import type { LogConnection, Publisher } from '@nextvisit/log'
@@ -27,7 +26,7 @@ import { createPrepareRecord } from './routes/prepare-record.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
 import { createListRefusals } from './routes/list-refusals.ts'
 import { createRecordBatch } from './routes/record-batch.ts'
-import { createSegmentApi, type SegmentApiParts } from './routes/segment-api.ts'
+import { createSegmentApi } from './routes/segment-api.ts'
 import { createSingleRoute } from './routes/single-route.ts'
 import { createTrackRecording } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
@@ -86,13 +85,6 @@ export function createGateway(parts: GatewayParts) {
   const track = createTrackRecording(createAdmitEvent(admissionParts))
   const itemParts = { prepareRecord, identify, track, logger }
 
-  const isMissing: SegmentApiParts['isMissing'] = async ({ project: of, admissionDeadlineAt }, userName) => {
-    const { organization, project } = of
-    const place = log.placeOf(userIdOf(organization, project, userName))
-    if (!place) return false
-    return (await knownUsers.check({ organization, project, ...place }, admissionDeadlineAt)) === 'missing'
-  }
-
   const refusalStore = createRefusalStore(redis, redisPrefix)
   const { onRefused, onRefusalsDropped: onDropped } = metrics
   const keptRefusals = createKeptRefusals({ store: refusalStore, onRefused, onDropped, logger })
@@ -103,7 +95,7 @@ export function createGateway(parts: GatewayParts) {
       singleRoute(ROUTES.identifyUser, identify),
       singleRoute(ROUTES.trackEvent, track),
       createRecordBatch(itemParts),
-      ...createSegmentApi({ ...itemParts, isMissing, onLeftOut: metrics.onLeftOut }),
+      ...createSegmentApi({ ...itemParts, log, knownUsers, onLeftOut: metrics.onLeftOut }),
       createVisit({ ...parts, identify, singleRoute, log }),
       singleRoute(ROUTES.trackSdkEvent, track),
       ...createUserRoutes(userProjector, evaluator),
