@@ -4,6 +4,7 @@ import type { JsonObject, ParsedJson } from '@nextvisit/domain'
 import type { IdempotentRequest } from '@nextvisit/idempotency'
 import type { RecordSequence } from '@nextvisit/log'
 import type { Answer, Refusal, RouteSignature } from '@nextvisit/public-api'
+import type { Payment } from '@nextvisit/rate-limit'
 
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
 export interface CheckedRequest {
@@ -30,7 +31,7 @@ export interface CheckedRequest {
   /** By its name in lower case. */
   readonly header: (name: string) => string | undefined
   /** Takes the tokens of the key's rate limit that a request of these items costs, all or none: to be called before anything is recorded. */
-  readonly pay: (items: readonly unknown[]) => Promise<Refusal | { readonly outcome: 'taken' }>
+  readonly pay: (items: readonly unknown[]) => Promise<Payment>
   /** To be called for each of its items that is refused, with the item's position and what was sent. */
   readonly onItemRefused: (refusal: Refusal, item: number, body: unknown) => void
   /** By its `Idempotency-Key`; `none` without the header. */
