@@ -90,6 +90,7 @@ export function createGateway(parts: GatewayParts) {
 
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), performance.now())
   const listener = createApp({
+    ...parts,
     routes: [
       singleRoute(ROUTES.identifyUser, identify),
       singleRoute(ROUTES.trackEvent, track),
@@ -101,16 +102,11 @@ export function createGateway(parts: GatewayParts) {
       ...createProjectRoutes({ metering, traitRegistry, userProjector }),
       createListRefusals(refusalStore),
     ],
-    catalog,
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
-    requestBudgetMs,
-    maxInFlight: parts.maxInFlight,
-    maxBodyBytesInFlight: parts.maxBodyBytesInFlight,
     callerAddress: createCallerAddress(parts.trustedProxies),
     onAnswered: metrics.onAnswered,
     onRefused: keptRefusals.note,
     notReadyReasons,
-    logger,
   })
   return {
     listener,
