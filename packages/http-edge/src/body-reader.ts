@@ -13,7 +13,7 @@ export interface BodyReaderOptions {
 }
 
 /** A request of a known route. */
-export interface Arriving {
+interface Arriving {
   readonly route: RouteSignature
   readonly request: IncomingMessage
   /** When its headers had arrived, a `performance.now()` instant. */

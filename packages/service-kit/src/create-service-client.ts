@@ -6,7 +6,7 @@ import { InternalCallError } from './errors.ts'
 import { type CallOutcome, createInternalClient } from './internal-client.ts'
 import { remainingMs } from './remaining-ms.ts'
 
-export interface ServiceClientOptions extends BreakerWatch {
+interface ServiceClientOptions extends BreakerWatch {
   readonly token: string
   /** How long a read may take. */
   readonly readWithinMs: number

@@ -24,7 +24,7 @@ export {
 } from './create-redis.ts'
 export { createServiceClient, type ServiceClient, TELLS } from './create-service-client.ts'
 export { hearChannel, type HearChannelOptions } from './hear-channel.ts'
-export { ConfigError, InternalCallError } from './errors.ts'
+export { ConfigError } from './errors.ts'
 export {
   type CallOptions,
   type CallOutcome,

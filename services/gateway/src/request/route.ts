@@ -40,6 +40,7 @@ export interface CheckedRequest {
   readonly parameters: URLSearchParams
 }
 
+/** An answer, and what it makes true. */
 export interface RouteAnswer extends Answer {
   /** The fact that is true once the answer is written. Kept with the answer, since a repeat makes it true as well. */
   readonly confirms?: VisitAnswered | undefined

@@ -4,7 +4,7 @@ import type { CheckedRequest, Route } from '../request/route.ts'
 import { createPrepare, isRetryable, recordItems, type RecordItemsParts } from './record-items.ts'
 import { createPrepareSegmentItem, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-item.ts'
 
-export type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
+type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
 
 interface RejectedMessage {
   /** The position in the batch. */

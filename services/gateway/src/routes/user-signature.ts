@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type CatalogProject, decryptSigningSecret } from '@nextvisit/catalog'
 
+/** A body about one user. */
 export interface SignedBody {
   readonly userName: string
   readonly userSignature?: string | undefined

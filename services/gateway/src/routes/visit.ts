@@ -8,7 +8,7 @@ import { type CountryOf, withCallerCountry } from './caller-country.ts'
 import type { IdentifyRecording } from './identify-user.ts'
 import type { createSingleRoute } from './single-route.ts'
 
-export interface VisitParts {
+interface VisitParts {
   readonly identify: IdentifyRecording
   readonly singleRoute: ReturnType<typeof createSingleRoute>
   readonly countryOf: CountryOf
