@@ -11,11 +11,11 @@ const project = {
 const open = { ...project, config: { clientCreatedEvents: true, clientCreatedTraits: true } }
 const unplanned = { ...project, plan: { uniqueEvents: undefined, uniqueTraits: undefined } } as NamePolicy
 const server = { kind: 'admin', environment: 'P' } as const
+const capOf = (...given: Parameters<typeof capOnNewEvents>) => capOnNewEvents(...given).limit
 const client = { kind: 'sdk', environment: 'P' } as const
 
 it('caps new events by the plan in P, and by the bound of every project', () => {
   const staging = { kind: 'admin', environment: 'T' } as const
-  const capOf = (...given: Parameters<typeof capOnNewEvents>) => capOnNewEvents(...given).limit
   expect([capOf(project, server, 'a'), capOf(project, staging, 'a')]).toEqual([5, MAX_EVENT_NAMES])
   expect(capOf(unplanned, server, 'a')).toBe(MAX_EVENT_NAMES)
 })
