@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { type Answer, errorBody, type Refusal } from '@nextvisit/public-api'
 import { discardBody } from './read-body.ts'
@@ -10,6 +11,13 @@ export const SECURITY_HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Cache-Co
 export const CORS_HEADERS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Idempotent-Replayed',
+} as const
+
+const PREFLIGHT_HEADERS = {
+  ...CORS_HEADERS,
+  'Access-Control-Allow-Methods': 'POST',
+  'Access-Control-Allow-Headers': 'Content-Type, X-Api-Key, Idempotency-Key',
+  'Access-Control-Max-Age': '86400',
 } as const
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -42,5 +50,11 @@ export function writeText(
   response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Length': bytes, ...headers })
   response.end(text)
   if (response.writableLength > 0) response.emit(UNREAD, bytes)
+  discardBody(response.req)
+}
+
+/** The answer to `OPTIONS`, which browsers send without a key. */
+export function writePreflight(response: ServerResponse): void {
+  response.writeHead(204, { ...SECURITY_HEADERS, ...PREFLIGHT_HEADERS, 'X-Request-Id': randomUUIDv7() }).end()
   discardBody(response.req)
 }

@@ -12,18 +12,22 @@ export interface IdempotentRequest {
   readonly name: string
 }
 
-interface IdempotentRequestParts {
+/** What a caller sends, as far as a repeat of it is known by it. */
+export interface IdempotentContent {
   /** The header, as Node gives it: one that came twice is joined by `, `, so it is malformed. Or a member of a body. */
   readonly key: unknown
   /** What tells apart the records of one key: the position in a batch whose key it is, the part of a message. */
   readonly suffix?: string | number
-  readonly project: ProjectRef
-  /** The API key that came with it. */
-  readonly apiKey: { readonly kind: KeyKind; readonly environment: Environment }
   /** The route's pattern. */
   readonly route: string
   /** The body, inflated. */
   readonly bytes: Uint8Array | string
+}
+
+interface IdempotentRequestParts extends IdempotentContent {
+  readonly project: ProjectRef
+  /** The API key that came with it. */
+  readonly apiKey: { readonly kind: KeyKind; readonly environment: Environment }
 }
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/

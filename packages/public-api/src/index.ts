@@ -1,10 +1,11 @@
 export { type Answer, answer } from './answer.ts'
 export { createDocuments, type ServedDocument } from './openapi/documents.ts'
-export { parsePage } from './page-query.ts'
+export { pageOf, parsePage } from './page-query.ts'
 export {
   errorBody,
   MAX_BODY_BYTES,
   MAX_BODY_PIECES,
+  REASONS,
   type Refusal,
   type RefusalRule,
   REFUSALS,

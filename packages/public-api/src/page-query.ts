@@ -22,6 +22,15 @@ export function parsePage(
   return isCursor(after) ? { outcome: 'page', query: { limit, after } } : refuse(REFUSALS.after)
 }
 
+/** The first of the entries that a page may show, and what `next` is in its answer. */
+export function pageOf<Entry extends { readonly id: string }>(
+  entries: readonly Entry[],
+  limit: number,
+): { readonly page: readonly Entry[]; readonly next: string | null } {
+  const page = entries.slice(0, limit)
+  return { page, next: entries.length > limit ? (page.at(-1)?.id ?? null) : null }
+}
+
 function isStorable(after: string): boolean {
   return !after.includes('\u0000')
 }

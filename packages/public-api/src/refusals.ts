@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { KeyKind, LimitReason } from '@nextvisit/contracts'
-import { BODY_RULES, nameRules, type Rejection, type RuleName } from '@nextvisit/domain'
+import { BODY_RULES, nameRules, type Rejection, type RuleName, SEGMENT_RULES } from '@nextvisit/domain'
 
 /** 100 KB, of the body as sent and of what gzip makes of it (decisions.md, Order of checks). */
 export const MAX_BODY_BYTES = 102_400
@@ -199,6 +199,9 @@ export const REFUSALS = nameRules({
   notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
   notRead: { status: 503, message: 'This can not be read now: try again', when: 'What would be read is unavailable' },
 }) satisfies { readonly [Reason in LimitReason]: RefusalRule }
+
+/** The names of all refusals. */
+export const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_RULES].flatMap(Object.keys))
 
 /** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */
 export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {

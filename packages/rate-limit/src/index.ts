@@ -1,3 +1,3 @@
-export { leastPriceOf, owedForRead, presenceOf, priceOf, restOf } from './price-of.ts'
-export { type BatchTokens, type RateLimiter, rateLimitHeaders } from './rate-limiter.ts'
+export { createPayments, type Payment } from './payments.ts'
+export type { RateLimiter } from './rate-limiter.ts'
 export { createSharedRateLimiter } from './shared-rate-limiter.ts'

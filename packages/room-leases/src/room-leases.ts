@@ -5,17 +5,16 @@ import { type EventForecast, FORECAST_MS, forecastEvents, unitsToLease } from '.
 
 /** How long a lease of room may be used, from before it was asked for (docs/decisions/0017). */
 export const ROOM_LEASE_MS = 250
-/** Nobody waits for these calls: to lease, and to give back. */
-const CALL_WITHIN_MS = 5_000
 /** From one question to the next, or to its answer if that is later. The next lease comes before the last one ends. */
 const RENEW_AFTER_MS = FORECAST_MS
 /** Where no answer came in time: metering keeps for a minute what it granted and nobody gives back. */
 const RETRY_AFTER_MS = 5_000
 
 interface RoomLeasesOptions {
+  /** No request waits for either: without a deadline they have one of their own. */
   readonly ask: BatchedCall<LeaseQuestion, boolean>
   /** Of one organization. Resolves once they are given back, or at the deadline; never rejects. */
-  readonly giveBack: (returned: readonly ReturnedUnits[], deadlineAt: number) => Promise<unknown>
+  readonly giveBack: (returned: readonly ReturnedUnits[], deadlineAt?: number) => Promise<unknown>
 }
 
 /** One unit of a lease, for one record. */
@@ -122,7 +121,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   async function askFor(account: Account, unitsOf: ReadonlyMap<number, number>): Promise<boolean> {
     const grant = grantOf(account, unitsOf)
     const leases = Array.from(grant.byPartition, ([partition, { id, units }]) => ({ lease: id, partition, units }))
-    const asked = await ask({ ...grant.of, limit: grant.limit, leases }, performance.now() + CALL_WITHIN_MS)
+    const asked = await ask({ ...grant.of, limit: grant.limit, leases })
     const isInTime = asked.outcome === 'answered' && !isOver(grant)
     if (asked.outcome === 'answered' && !asked.answer) return isInTime
     // Where no answer came, it may have been granted all the same.
@@ -146,7 +145,7 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
   async function giveBackUnspent(of: Month, leases: readonly Lease[], deadlineAt?: number): Promise<void> {
     const returned = leases.map(({ id, units, spent }) => ({ ...of, lease: id, units: units - spent }))
     const unspent = returned.filter(({ units }) => units > 0)
-    if (unspent.length > 0) await giveBack(unspent, deadlineAt ?? performance.now() + CALL_WITHIN_MS)
+    if (unspent.length > 0) await giveBack(unspent, deadlineAt)
   }
 
   return {

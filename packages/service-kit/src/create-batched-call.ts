@@ -32,8 +32,11 @@ export type Asked<Answer> =
   | { readonly outcome: 'unavailable' }
   | { readonly outcome: 'crowded' }
 
-/** Asks one question, as part of a call. Never rejects; `deadlineAt` is a `performance.now()` instant. */
-export type BatchedCall<Question, Answer> = (question: Question, deadlineAt: number) => Promise<Asked<Answer>>
+/**
+ * Asks one question, as part of a call. Never rejects; `deadlineAt` is a `performance.now()` instant. Left out, no request
+ * waits for the answer: it has {@link UNAWAITED_MS}.
+ */
+export type BatchedCall<Question, Answer> = (question: Question, deadlineAt?: number) => Promise<Asked<Answer>>
 
 interface Waiting<Question, Answer> {
   readonly question: Question
@@ -56,6 +59,8 @@ interface Tenant<Question, Answer> {
 
 const UNAVAILABLE = { outcome: 'unavailable' } as const
 const CROWDED = { outcome: 'crowded' } as const
+/** For what no request waits, such as giving back after an answer: then no budget is left. */
+const UNAWAITED_MS = 5_000
 /** What has less time left is not asked any more. */
 const SHORTEST_CALL_MS = 50
 
@@ -115,7 +120,7 @@ export function createBatchedCall<Question, Answer>(
     if (tenant.waiting.size === 0) tenants.delete(tenant.id)
   }
 
-  return (question, deadlineAt) => {
+  return (question, deadlineAt = performance.now() + UNAWAITED_MS) => {
     const timeoutMs = remainingMs(deadlineAt)
     const [weight, bytes, id] = [weightOf(question), bytesOf(question), tenantOf(question)]
     const tenant = tenants.get(id) ?? { id, waiting: new Set(), isAsking: false, answeredUpTo: 0 }

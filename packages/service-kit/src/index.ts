@@ -12,7 +12,7 @@ export {
   serviceAddresses,
   token,
 } from './config-pieces.ts'
-export { type Asked, type BatchedCall, type BatchedCallOptions, createBatchedCall } from './create-batched-call.ts'
+export type { Asked, BatchedCall } from './create-batched-call.ts'
 export { type Breaker, type BreakerWatch, createBreaker } from './create-breaker.ts'
 export { createHttpPart } from './create-http-part.ts'
 export { createLogger } from './create-logger.ts'
@@ -22,8 +22,9 @@ export {
   type RedisConnection,
   type RedisConnectionOptions,
 } from './create-redis.ts'
+export { createServiceClient, type ServiceClient, TELLS } from './create-service-client.ts'
 export { hearChannel, type HearChannelOptions } from './hear-channel.ts'
-export { ConfigError, InternalCallError } from './errors.ts'
+export { ConfigError } from './errors.ts'
 export {
   type CallOptions,
   type CallOutcome,

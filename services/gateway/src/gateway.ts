@@ -1,18 +1,16 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import { userIdOf } from '@nextvisit/domain'
 import { createCallerAddress } from '@nextvisit/http-edge'
 import { createKeptAnswers } from '@nextvisit/idempotency'
 import type { LogConnection, Publisher } from '@nextvisit/log'
-import { UNAVAILABLE_REASONS } from '@nextvisit/public-api'
+import { ROUTES, UNAVAILABLE_REASONS } from '@nextvisit/public-api'
 import { createSharedRateLimiter } from '@nextvisit/rate-limit'
 import { createKeptRefusals, createRefusalStore } from '@nextvisit/refusals'
-import type { Logger, RedisConnection } from '@nextvisit/service-kit'
+import { createServiceClient, type Logger, type RedisConnection } from '@nextvisit/service-kit'
 import { createAdmitEvent } from './admission/admit-event.ts'
 import { createAdmitIdentify } from './admission/admit-identify.ts'
 import { createKnownUsers } from './admission/known-users.ts'
 import { createFormTriggerEvaluator } from './clients/form-trigger-evaluator.ts'
 import { createMetering } from './clients/metering.ts'
-import { createServiceClient } from './clients/service-client.ts'
 import { createTraitRegistry } from './clients/trait-registry.ts'
 import { createUserProjector } from './clients/user-projector.ts'
 import type { GatewayConfig } from './config.ts'
@@ -20,18 +18,19 @@ import { createApp } from './http/app.ts'
 import { createRecordLog } from './log/record-log.ts'
 import { createReplies } from './log/replies.ts'
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts'
-import { createReadRefusals } from './routes/read-refusals.ts'
+import { admissionBudgetMs } from './request/budget.ts'
 import type { CountryOf } from './routes/caller-country.ts'
-import { createIdentifyRecording, createIdentifyUser, createVisit } from './routes/identify-user.ts'
+import { createIdentifyRecording } from './routes/identify-user.ts'
 import { createPrepareRecord } from './routes/prepare-record.ts'
 import { createProjectRoutes } from './routes/project-routes.ts'
-import { createListRefusals } from './routes/list-refusals.ts'
+import { createListRefusals, createReadRefusals } from './routes/refusal-routes.ts'
 import { createRecordBatch } from './routes/record-batch.ts'
-import { createRecordRequest } from './routes/record-request.ts'
-import { createSegmentApi, type SegmentApiParts } from './routes/segment-api.ts'
-import { createTrackEvent, createTrackRecording } from './routes/track-event.ts'
+import { createSegmentApi } from './routes/segment-api.ts'
+import { createSingleRoute } from './routes/single-route.ts'
+import { createTrackRecording } from './routes/track-event.ts'
 import { createUserRoutes } from './routes/user-routes.ts'
 import { createCheckSignature } from './routes/user-signature.ts'
+import { createVisit } from './routes/visit.ts'
 
 export interface GatewayParts
   extends Pick<
@@ -64,7 +63,8 @@ export function createGateway(parts: GatewayParts) {
   const { requestBudgetMs, catalog, metrics, logger, redis, services, redisPrefix = 'nextvisit:' } = parts
   const watch = { logger, onState: metrics.onBreaker }
 
-  const options = { requestBudgetMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
+  const withinMs = { readWithinMs: requestBudgetMs, askWithinMs: admissionBudgetMs(requestBudgetMs) }
+  const options = { ...withinMs, token: parts.internalToken, onCall: metrics.onServiceCall, ...watch }
   const clientOf = (name: string, urls: readonly string[]) => createServiceClient(name, urls, options)
   const userProjector = createUserProjector(clientOf('user-projector', services.userProjector))
   const traitRegistry = createTraitRegistry(clientOf('trait-registry', services.traitRegistry))
@@ -74,24 +74,15 @@ export function createGateway(parts: GatewayParts) {
   const log = createRecordLog({ ...parts, ...watch })
   const replies = createReplies({ ...parts, ...watch, onReplyAwaited: metrics.onReplyAwaited })
   const keptAnswers = createKeptAnswers(redis, redisPrefix, requestBudgetMs)
-  const prepareRecord = createPrepareRecord({ keptAnswers, log, replies, onRecorded: metrics.onRecorded })
-  const recordRequest = createRecordRequest(prepareRecord)
+  const checkSignature = createCheckSignature(parts.secretKey)
+  const { onRecorded } = metrics
+  const prepareRecord = createPrepareRecord({ checkSignature, keptAnswers, log, replies, onRecorded })
+  const singleRoute = createSingleRoute(prepareRecord)
   const knownUsers = createKnownUsers(redis, redisPrefix, userProjector.lookUp)
   const admissionParts = { knownUsers, metering, traitRegistry }
-  const admitIdentify = createAdmitIdentify(admissionParts)
-  const admitEvent = createAdmitEvent(admissionParts)
-  const checkSignature = createCheckSignature(parts.secretKey)
-  const identify = createIdentifyRecording(admitIdentify)
-  const track = createTrackRecording('admin', admitEvent, checkSignature)
+  const identify = createIdentifyRecording(createAdmitIdentify(admissionParts))
+  const track = createTrackRecording(createAdmitEvent(admissionParts))
   const itemParts = { prepareRecord, identify, track, logger }
-  const trackFromSdk = createTrackRecording('sdk', admitEvent, checkSignature)
-
-  const isMissing: SegmentApiParts['isMissing'] = async ({ project: of, admissionDeadlineAt }, userName) => {
-    const { organization, project } = of
-    const place = log.placeOf(userIdOf(organization, project, userName))
-    if (!place) return false
-    return (await knownUsers.check({ organization, project, ...place }, admissionDeadlineAt)) === 'missing'
-  }
 
   const refusalStore = createRefusalStore(redis, redisPrefix)
   const { onRefused, onRefusalsDropped: onDropped } = metrics
@@ -99,27 +90,23 @@ export function createGateway(parts: GatewayParts) {
 
   const notReadyReasons = () => reasonsOf(log.unavailableReason(), catalog.currentAsOfMs(), performance.now())
   const listener = createApp({
+    ...parts,
     routes: [
-      createIdentifyUser(identify, recordRequest),
-      createTrackEvent('admin', track, recordRequest),
+      singleRoute(ROUTES.identifyUser, identify),
+      singleRoute(ROUTES.trackEvent, track),
       createRecordBatch(itemParts),
-      ...createSegmentApi({ ...itemParts, isMissing, onLeftOut: metrics.onLeftOut }),
-      createVisit({ ...parts, admit: admitIdentify, recordRequest, checkSignature, log }),
-      createTrackEvent('sdk', trackFromSdk, recordRequest),
+      ...createSegmentApi({ ...itemParts, log, knownUsers, onLeftOut: metrics.onLeftOut }),
+      createVisit({ ...parts, identify, singleRoute, log }),
+      singleRoute(ROUTES.trackSdkEvent, track),
       ...createUserRoutes(userProjector, evaluator),
       ...createProjectRoutes({ metering, traitRegistry, userProjector }),
       createListRefusals(refusalStore),
     ],
-    catalog,
     rateLimiter: createSharedRateLimiter({ ...parts, keyPrefix: redisPrefix, nowMs: () => performance.now() }),
-    requestBudgetMs,
-    maxInFlight: parts.maxInFlight,
-    maxBodyBytesInFlight: parts.maxBodyBytesInFlight,
     callerAddress: createCallerAddress(parts.trustedProxies),
     onAnswered: metrics.onAnswered,
     onRefused: keptRefusals.note,
     notReadyReasons,
-    logger,
   })
   return {
     listener,

@@ -28,6 +28,12 @@ export function isCustomSlug(slug: string): boolean {
   return !knownFields.has(slug)
 }
 
+/** Custom slugs in the order in which new ones are admitted, each once. `$unset` registers nothing. */
+export function registeringSlugs(changes: readonly TraitChange[]): readonly string[] {
+  const registering = changes.filter(({ operator, slug }) => operator !== 'unset' && isCustomSlug(slug))
+  return [...new Set(registering.map(({ slug }) => slug))]
+}
+
 /**
  * Disabled slugs and known fields that the project does not keep are left out, of `$deviceInfo` and of every operator
  * alike; a device field inside an operator becomes a device fact (decisions.md, Identify, allow-list).

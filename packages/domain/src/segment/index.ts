@@ -1,2 +1,3 @@
 export * from './segment-message.ts'
 export * from './segment-rules.ts'
+export * from './segment-words.ts'

@@ -1,3 +1,4 @@
+import type { ParsedBatch } from '../bodies/batch-body.ts'
 import type { FieldPolicy } from '../bodies/choose-fields.ts'
 import { isJsonObject, type JsonObject, memberOf } from '../bodies/json-object.ts'
 import { checkDepth, checkStrings } from '../bodies/parse-json.ts'
@@ -29,6 +30,13 @@ export type SegmentMessage =
   /** Nothing that Nextvisit keeps: an anonymous user, or a type without a meaning here. */
   | { readonly outcome: 'ignored'; readonly reason: 'anonymous' | 'type' }
   | Rejection
+
+/** The body of many messages as a whole. Each is checked alone, by {@link parseSegmentMessage}. */
+export function parseSegmentBatch(body: JsonObject): ParsedBatch {
+  const items = memberOf(body, 'batch')
+  if (!Array.isArray(items) || items.length > SEGMENT_LIMITS.batchMessages) return reject(SEGMENT_RULES.batch)
+  return { outcome: 'ok', items }
+}
 
 /** One message of Segment's HTTP API (decisions.md, Segment's API). `type` is the route's, or the message's own. */
 export function parseSegmentMessage(

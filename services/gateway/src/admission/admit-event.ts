@@ -1,10 +1,9 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
-import { chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
+import { capOnNewEvents, chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
 import { REFUSALS, refuse } from '@nextvisit/public-api'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
-import { capOnNewEvents } from './name-caps.ts'
 
 export type AdmitEvent = ReturnType<typeof createAdmitEvent>
 
@@ -31,7 +30,7 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
 
     if (request.project.disabledEvents.has(slug)) return refuse(REFUSALS.disabled)
 
-    const { limit: cap, refusal } = capOnNewEvents(request, slug)
+    const { limit: cap, reason } = capOnNewEvents(request.project, request.key.entry, slug)
     const claim: Claim = { kind: 'event', ...recordRef, slugs: [slug], disabled: [], limit: cap }
     const limit = common.environment === 'P' ? request.project.plan.eventsPerMonth : undefined
     const reservation =
@@ -43,7 +42,7 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
       // An event that the cap refuses must not take room from others.
       const isRefusedByCap = () => traitRegistry.isRefusedByCap(claim, deadlineAt)
       const reserved = await metering.reserveEvent(reservation, deadlineAt, isRefusedByCap)
-      if (reserved === 'refused-by-cap') return refuse(refusal)
+      if (reserved === 'refused-by-cap') return refuse(REFUSALS[reason])
       if (reserved === 'exhausted') return refuse(REFUSALS.eventLimit)
       if (reserved === 'crowded') return refuse(REFUSALS.busy)
       if (reserved === 'unchecked') unchecked.push('event-limit')
@@ -62,7 +61,7 @@ export function createAdmitEvent({ knownUsers, metering, traitRegistry }: Admiss
     if (claimed.outcome === 'crowded' || verdict === 'no-room') {
       // Awaited: the caller's next request must find the room again.
       await release(request.deadlineAt)
-      return refuse(verdict === 'no-room' ? refusal : REFUSALS.busy)
+      return refuse(verdict === 'no-room' ? REFUSALS[reason] : REFUSALS.busy)
     }
 
     const newEvent = verdict === 'new'

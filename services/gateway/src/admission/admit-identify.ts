@@ -1,23 +1,17 @@
+import type { Claim, ClaimVerdict, IdentifyRequested, Unchecked } from '@nextvisit/contracts'
 import {
-  type Claim,
-  type ClaimVerdict,
-  DUPLICATE_WINDOW_MS,
-  type IdentifyRequested,
-  type Unchecked,
-} from '@nextvisit/contracts'
-import {
+  capsOnNewTraits,
   chooseFields,
+  countsInOwnMonth,
   type IdentifyBody,
-  isCustomSlug,
   monthOf,
-  type TraitChange,
+  registeringSlugs,
   toTraitOperations,
 } from '@nextvisit/domain'
 import { REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import type { RecordPlace } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
-import { capsOnNewTraits } from './name-caps.ts'
 
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>
 
@@ -50,7 +44,7 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
 
     const space = { kind: 'trait', ...recordRef } as const
     const disabled = [...project.disabledTraits]
-    const caps = capsOnNewTraits(request, registeringSlugs(chosen.changes))
+    const caps = capsOnNewTraits(project, request.key.entry, registeringSlugs(chosen.changes))
     const claims = caps.map(({ slugs, limit: cap }): Claim => ({ ...space, slugs: [...slugs], disabled, limit: cap }))
     // What was not answered may have been reserved or claimed all the same.
     const release = (releaseDeadlineAt?: number) =>
@@ -87,7 +81,7 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
       settle: async (published) => {
         if (published === 'not-published') void release()
         if (published !== 'published') return
-        if (countsInMonth(common)) metering.rememberCounted(user)
+        if (countsInOwnMonth(common)) metering.rememberCounted(user)
         // One with an `Idempotency-Key` may be a duplicate of a record without these slugs: of a visit that may differ, or
         // stripped when there was no room. Consumers drop it, so it registers nothing.
         traitRegistry.remember(space, common.keyed ? slugsOf('registered') : registeringSlugs(kept))
@@ -95,20 +89,4 @@ export function createAdmitIdentify({ knownUsers, metering, traitRegistry }: Adm
       },
     }
   }
-}
-
-/** Custom slugs in the order in which new ones are admitted, each once. `$unset` registers nothing. */
-function registeringSlugs(changes: readonly TraitChange[]): readonly string[] {
-  const registering = changes.filter(({ operator, slug }) => operator !== 'unset' && isCustomSlug(slug))
-  return [...new Set(registering.map(({ slug }) => slug))]
-}
-
-/**
- * Whether a published record counts its user in the record's own month. One with an `Idempotency-Key` may be a duplicate
- * of a record of the month before: then the user counts in that month only (decisions.md, Retries).
- */
-function countsInMonth({ keyed, received }: Pick<IdentifyRequested, 'keyed' | 'received'>): boolean {
-  if (!keyed) return true
-  const earliest = new Date(Date.parse(received) - DUPLICATE_WINDOW_MS).toISOString()
-  return monthOf(earliest) === monthOf(received)
 }

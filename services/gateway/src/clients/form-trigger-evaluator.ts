@@ -1,5 +1,5 @@
 import { FormsReadModel, QueueAnswer, type UserQuery } from '@nextvisit/contracts'
-import type { ServiceClient } from './service-client.ts'
+import type { ServiceClient } from '@nextvisit/service-kit'
 
 export type FormTriggerEvaluator = ReturnType<typeof createFormTriggerEvaluator>
 

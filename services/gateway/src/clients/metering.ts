@@ -9,11 +9,9 @@ import {
   type UsageQuery,
 } from '@nextvisit/contracts'
 import { createRoomLeases, type LeasedUnit } from '@nextvisit/room-leases'
-import { remainingMs } from '@nextvisit/service-kit'
+import { remainingMs, type ServiceClient, TELLS } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { z } from 'zod'
 import { namesBudgetMs, outlastsRoomLease } from '../request/budget.ts'
-import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_COUNTED_USERS = 200_000
 /** A fold takes some tens of milliseconds. After a few short pauses the fold is late, or never happens: then longer ones. */
@@ -45,12 +43,15 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
     schema: ReserveAnswer,
     answersOf: ({ verdicts }) => verdicts,
   })
-  const askRelease = batched({
+  /**
+   * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.
+   * Resolves once it is given back, or at the deadline; never rejects.
+   */
+  const release = batched({
     route: 'release',
     tenantOf,
     bodyOf: (records: readonly ReservedRecord[]) => ({ recordIds: records.map(({ recordId }) => recordId) }),
-    schema: z.unknown(),
-    answersOf: (_body, records) => records.map(() => true),
+    ...TELLS,
   })
   const leases = createRoomLeases({
     ask: batched({
@@ -65,19 +66,10 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
       route: 'returnLeased',
       tenantOf: (returned: readonly ReturnedUnits[]) => returned[0]?.organization ?? '',
       bodyOf: (returns) => ({ returned: returns.flat() }),
-      schema: z.unknown(),
-      answersOf: (_body, returns) => returns.map(() => true),
+      ...TELLS,
       weightOf: (returned) => returned.length,
     }),
   })
-
-  /**
-   * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.
-   * Resolves once it is given back, or at the deadline; never rejects.
-   */
-  async function release(record: ReservedRecord, deadlineAt = performance.now() + RELEASE_WITHIN_MS): Promise<void> {
-    await askRelease(record, deadlineAt)
-  }
 
   /**
    * Asks again while the room is only held by records that may yet not count: refused, or not published. When there is no

@@ -1,9 +1,9 @@
 import type { Reservation } from '@nextvisit/contracts'
 import { ROOM_LEASE_MS } from '@nextvisit/room-leases'
+import type { ServiceClient } from '@nextvisit/service-kit'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { outlastsRoomLease, REQUEST_BUDGET_MS } from '../request/budget.ts'
 import { createMetering } from './metering.ts'
-import type { ServiceClient } from './service-client.ts'
 
 const RESERVATION = {
   kind: 'event',

@@ -7,10 +7,8 @@ import {
   MAX_CLAIMED_NAMES,
   type ReleasedClaim,
 } from '@nextvisit/contracts'
-import type { Asked } from '@nextvisit/service-kit'
+import { type Asked, type ServiceClient, TELLS } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import { z } from 'zod'
-import { RELEASE_WITHIN_MS, type ServiceClient } from './service-client.ts'
 
 const MAX_KNOWN_NAMES = 200_000
 
@@ -47,8 +45,7 @@ export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
     ...sizes,
     route: 'releaseClaims',
     bodyOf: (claims: readonly ReleasedClaim[]) => ({ claims }),
-    schema: z.unknown(),
-    answersOf: (_body, claims) => claims.map(() => true),
+    ...TELLS,
   })
 
   return {
@@ -72,7 +69,7 @@ export function createTraitRegistry({ batched, read, stop }: ServiceClient) {
      */
     release: async (
       { organization, project, kind, recordId, slugs: claimed }: Claim,
-      deadlineAt = performance.now() + RELEASE_WITHIN_MS,
+      deadlineAt?: number,
     ): Promise<void> => {
       const slugs = claimed.filter((slug) => !isKnown({ organization, project, kind }, slug))
       if (slugs.length > 0) await askRelease({ organization, project, kind, recordId, slugs }, deadlineAt)

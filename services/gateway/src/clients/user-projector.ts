@@ -9,8 +9,7 @@ import {
   type UserQuery,
   UserReadModel,
 } from '@nextvisit/contracts'
-import type { BatchedCall } from '@nextvisit/service-kit'
-import type { ServiceClient } from './service-client.ts'
+import type { BatchedCall, ServiceClient } from '@nextvisit/service-kit'
 
 export type UserProjector = ReturnType<typeof createUserProjector>
 

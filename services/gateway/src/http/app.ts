@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
-import { CORS_HEADERS, discardBody, pathOf, SECURITY_HEADERS, writeAnswer, writeText } from '@nextvisit/http-edge'
+import { pathOf, writeAnswer, writePreflight, writeText } from '@nextvisit/http-edge'
 import {
   type Answer,
   answer,
@@ -19,14 +19,6 @@ export interface AppParts extends AnswerRequestParts {
   /** Why a request would not succeed now; empty while it would. */
   readonly notReadyReasons: () => readonly string[]
 }
-
-/** The answer to `OPTIONS`, which browsers send without a key. */
-const PREFLIGHT_HEADERS = {
-  ...CORS_HEADERS,
-  'Access-Control-Allow-Methods': 'POST',
-  'Access-Control-Allow-Headers': 'Content-Type, X-Api-Key, Idempotency-Key',
-  'Access-Control-Max-Age': '86400',
-} as const
 
 /**
  * Dispatches the routes that record, all of `POST` and of a fixed path, itself. It leaves the rest to Express, which costs
@@ -69,7 +61,7 @@ function createExpressApp({ routes, notReadyReasons, logger }: AppParts, answerR
     const path = toExpressPath(route.pattern)
     const register = route.method === 'GET' ? app.get.bind(app) : app.post.bind(app)
     register(path, (request, response) => answerRequest(route, parametersOf(request), request, response))
-    if (route.keyKind === 'sdk') app.options(path, preflight)
+    if (route.keyKind === 'sdk') app.options(path, (_request, response) => writePreflight(response))
   }
   for (const [path, methods] of allowedMethods(routes, documents))
     app.all(path, (_request, response) => respond(response, refuse(REFUSALS.otherMethod(methods))))
@@ -98,11 +90,6 @@ function parametersOf({ url, params }: Request): URLSearchParams {
   const parameters = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '')
   for (const [name, value] of Object.entries(params)) if (typeof value === 'string') parameters.set(name, value)
   return parameters
-}
-
-function preflight(request: Request, response: Response): void {
-  response.writeHead(204, { ...SECURITY_HEADERS, ...PREFLIGHT_HEADERS, 'X-Request-Id': randomUUIDv7() }).end()
-  discardBody(request)
 }
 
 /** By Express' path; a route of `GET` answers `HEAD` too. */

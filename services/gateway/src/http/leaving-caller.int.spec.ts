@@ -26,8 +26,9 @@ afterEach(() => server.close())
 async function givenRoute(
   handle: Route['handle'],
   takeToken: (callerLeft: Promise<unknown>) => Promise<unknown> = async () => undefined,
+  afterwards: NonNullable<Route['afterwards']> = async () => undefined,
 ) {
-  const route: Route = { method: 'POST', pattern: '/test', keyKind: 'admin', handle }
+  const route: Route = { method: 'POST', pattern: '/test', keyKind: 'admin', handle, afterwards }
   const over = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
   let callerLeft: Promise<unknown> = Promise.resolve()
@@ -79,11 +80,12 @@ describe('a caller that leaves', () => {
   it('before its answer was written has no form confirmed that it never got', async () => {
     const afterwards = vi.fn<() => Promise<void>>(async () => undefined)
     const reached = Promise.withResolvers<void>()
-    const given = await givenRoute(async () => {
+    const handle = async () => {
       reached.resolve()
       await given.callerLeft()
-      return { outcome: 'answered', status: 200, body: {}, afterwards }
-    })
+      return { outcome: 'answered', status: 200, body: {} } as const
+    }
+    const given = await givenRoute(handle, undefined, afterwards)
     given.socket.write([...given.head, `Content-Length: ${BODY.length}`, '', BODY].join('\r\n'))
     await reached.promise
     given.socket.destroy()

@@ -1,8 +1,10 @@
 import type { CatalogKey, CatalogProject } from '@nextvisit/catalog'
+import type { VisitAnswered } from '@nextvisit/contracts'
 import type { JsonObject, ParsedJson } from '@nextvisit/domain'
 import type { IdempotentRequest } from '@nextvisit/idempotency'
 import type { RecordSequence } from '@nextvisit/log'
 import type { Answer, Refusal, RouteSignature } from '@nextvisit/public-api'
+import type { Payment } from '@nextvisit/rate-limit'
 
 /** A request after every check that comes before the body's own rules (decisions.md, Order of checks). */
 export interface CheckedRequest {
@@ -29,13 +31,19 @@ export interface CheckedRequest {
   /** By its name in lower case. */
   readonly header: (name: string) => string | undefined
   /** Takes the tokens of the key's rate limit that a request of these items costs, all or none: to be called before anything is recorded. */
-  readonly pay: (items: readonly unknown[]) => Promise<Refusal | { readonly outcome: 'taken' }>
+  readonly pay: (items: readonly unknown[]) => Promise<Payment>
   /** To be called for each of its items that is refused, with the item's position and what was sent. */
   readonly onItemRefused: (refusal: Refusal, item: number, body: unknown) => void
   /** By its `Idempotency-Key`; `none` without the header. */
   readonly idempotent: IdempotentRequest | 'none' | 'malformed'
   /** What stands for `{name}` in the route's pattern, decoded; and the query. Empty for a route that records. */
   readonly parameters: URLSearchParams
+}
+
+/** An answer, and what it makes true. */
+export interface RouteAnswer extends Answer {
+  /** The fact that is true once the answer is written. Kept with the answer, since a repeat makes it true as well. */
+  readonly confirms?: VisitAnswered | undefined
 }
 
 /** A row of the route table with what it does. */
@@ -45,5 +53,7 @@ export interface Route extends RouteSignature {
   /** What of the body a repeat under the same `Idempotency-Key` must have in common. Default, and undefined: all. */
   readonly repeatedContent?: (body: JsonObject) => string | undefined
   /** Knows neither Express nor Node's http. */
-  readonly handle: (request: CheckedRequest) => Promise<Answer | Refusal>
+  readonly handle: (request: CheckedRequest) => Promise<RouteAnswer | Refusal>
+  /** Runs once an answer is written; the caller does not wait for it. Must not reject. */
+  readonly afterwards?: (answer: RouteAnswer, traceparent: string) => Promise<void> | undefined
 }

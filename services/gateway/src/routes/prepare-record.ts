@@ -1,21 +1,22 @@
 import type { EvaluatorReply, UserFact } from '@nextvisit/contracts'
 import { type Rejection, userIdOf } from '@nextvisit/domain'
 import type { KeptAnswers } from '@nextvisit/idempotency'
-import { type Answer, type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import type { Admission, Admitted } from '../admission/admission.ts'
 import type { Published, RecordLog, RecordPlace } from '../log/record-log.ts'
 import type { Replies, ReplyWaiter } from '../log/replies.ts'
-import type { CheckedRequest } from '../request/route.ts'
+import type { CheckedRequest, RouteAnswer } from '../request/route.ts'
+import type { CheckSignature, SignedBody } from './user-signature.ts'
 
 /** What one kind of request adds to {@link PrepareRecord}. */
-export interface Recording<Body extends { readonly userName: string }, Fact extends UserFact> {
+export interface Recording<Body extends SignedBody, Fact extends UserFact> {
   /** The rules of the body. */
-  readonly parse: (request: CheckedRequest) => { readonly outcome: 'ok'; readonly value: Body } | Rejection | Refusal
+  readonly parse: (request: CheckedRequest) => { readonly outcome: 'ok'; readonly value: Body } | Rejection
   /** Whether a form may react to the record, so that the answer waits for the evaluator's reply. */
   readonly mayReact: (request: CheckedRequest, body: Body) => boolean
   /** Policy. */
   readonly admit: (request: CheckedRequest, body: Body, place: RecordPlace) => Promise<Admission<Fact>>
-  readonly answer: (request: CheckedRequest, recorded: Recorded<Fact>) => Answer
+  readonly answer: (request: CheckedRequest, recorded: Recorded<Fact>) => RouteAnswer
 }
 
 /** A record that is in the log. */
@@ -27,6 +28,7 @@ export interface Recorded<Fact> {
 }
 
 export interface PrepareRecordParts {
+  readonly checkSignature: CheckSignature
   readonly keptAnswers: KeptAnswers
   readonly log: Pick<RecordLog, 'placeOf' | 'publish'>
   readonly replies: Pick<Replies, 'expect'>
@@ -41,7 +43,7 @@ export interface PreparedRecord {
    * Hands the record to the log before it returns, so records that are published one after the other stand in the log in
    * this order. Resolves to the answer. To be called once, whatever happens to other requests.
    */
-  readonly publish: () => Promise<Answer | Refusal>
+  readonly publish: () => Promise<RouteAnswer | Refusal>
   /** In place of `publish`: gives back what is reserved. */
   readonly abandon: () => Promise<void>
 }
@@ -52,19 +54,21 @@ export type PrepareRecord = ReturnType<typeof createPrepareRecord>
  * Makes a record of a request, and an answer: the second half of decisions.md, *Order of checks*, from the rules of the
  * body on. It knows nothing of HTTP but status codes.
  */
-export function createPrepareRecord({ keptAnswers, log, replies, onRecorded }: PrepareRecordParts) {
-  return async <Body extends { readonly userName: string }, Fact extends UserFact>(
+export function createPrepareRecord({ checkSignature, keptAnswers, log, replies, onRecorded }: PrepareRecordParts) {
+  return async <Body extends SignedBody, Fact extends UserFact>(
     recording: Recording<Body, Fact>,
     request: CheckedRequest,
-  ): Promise<PreparedRecord | Answer | Refusal> => {
+  ): Promise<PreparedRecord | RouteAnswer | Refusal> => {
     const { requestId, idempotent, deadlineAt, traceparent, sequence } = request
     const { organization, project } = request.project
 
     // The rules of the body.
     const parsed = recording.parse(request)
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
-    if (parsed.outcome === 'refused') return parsed
     const body = parsed.value
+
+    // Whoever holds a publishable key may have to prove for which user.
+    if (request.key.entry.kind === 'sdk' && !checkSignature(request.project, body)) return refuse(REFUSALS.signature)
 
     // Idempotency-Key.
     if (idempotent === 'malformed') return refuse(REFUSALS.idempotencyKey)
@@ -76,7 +80,7 @@ export function createPrepareRecord({ keptAnswers, log, replies, onRecorded }: P
       return { outcome: 'answered', ...lock.answer, headers: { 'Idempotent-Replayed': 'true' } }
 
     let waiter: ReplyWaiter | undefined
-    const end = async (published: Published, answer?: Answer) => {
+    const end = async (published: Published, answer?: RouteAnswer) => {
       waiter?.cancel()
       // Before the answer goes out: a caller who has it may repeat the request at once.
       if (answer) await lock.keep(answer)
@@ -91,7 +95,7 @@ export function createPrepareRecord({ keptAnswers, log, replies, onRecorded }: P
 
     async function publish({ fact, settle }: Admitted<Fact>, place: RecordPlace, mayReact: boolean) {
       let published: Published = 'unknown'
-      let answer: Answer | undefined
+      let answer: RouteAnswer | undefined
       try {
         const outcome = await log.publish(fact, place, { deadlineAt, traceparent, replyTo: waiter?.channel, sequence })
         published = outcome.outcome

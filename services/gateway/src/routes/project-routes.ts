@@ -1,7 +1,7 @@
 import { segmentDefinitions } from '@nextvisit/catalog'
 import { Uuid } from '@nextvisit/contracts'
 import { monthOf } from '@nextvisit/domain'
-import { type Answer, answer, parsePage, type Refusal, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
+import { type Answer, answer, pageOf, parsePage, type Refusal, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
 import type { UserProjector } from '../clients/user-projector.ts'
@@ -47,14 +47,14 @@ export function createProjectRoutes({ metering, traitRegistry, userProjector }: 
     if (asked.outcome === 'refused') return asked
     const { limit, after = '' } = asked.query
     const rest = segmentDefinitions(place).filter(({ id }) => id > after)
-    const page = rest.slice(0, limit)
+    const { page, next } = pageOf(rest, limit)
     const segments = page.map(({ id, definition }) => ({ id, definition }))
     const read = await userProjector.readSegments({ organization, project, segments }, deadlineAt)
     if (read.outcome !== 'answered') return refuse(REFUSALS.notRead)
     const { usersTotal, segments: progress } = read.answer
     return answer(200, {
       segments: page.map(({ id, name }, index) => ({ id, name, ...progress[index], usersTotal })),
-      next: rest.length > limit ? (page.at(-1)?.id ?? null) : null,
+      next,
     })
   }
 

@@ -1,5 +1,7 @@
-import { memberOf } from '@nextvisit/domain'
+import { randomUUIDv7 } from 'node:crypto'
+import { type JsonObject, memberOf } from '@nextvisit/domain'
 import { inTurns } from '@nextvisit/http-edge'
+import { type IdempotentContent, idempotentRequestOf } from '@nextvisit/idempotency'
 import type { RecordSequence } from '@nextvisit/log'
 import { type Answer, type Refusal, REFUSALS, refuse } from '@nextvisit/public-api'
 import type { Logger } from '@nextvisit/service-kit'
@@ -21,6 +23,14 @@ export interface RecordItemsParts {
   readonly identify: IdentifyRecording
   readonly track: TrackRecording
   readonly logger: Logger
+}
+
+/** An item as a request of its own, which has its own `Idempotency-Key` or none. */
+export function itemRequestOf(request: CheckedRequest, body: JsonObject, content: IdempotentContent): CheckedRequest {
+  const { project, key } = request
+  const idempotent = idempotentRequestOf({ ...content, project, apiKey: key.entry })
+  const requestId = typeof idempotent === 'object' ? idempotent.recordId : randomUUIDv7()
+  return { ...request, requestId, idempotent, body }
 }
 
 /** {@link PrepareRecord} for one of many: what fails is refused alone. */
@@ -46,6 +56,15 @@ export function isRetryable({ status }: Answer | Refusal): boolean {
   return RETRYABLE.includes(status)
 }
 
+/** What the items so far say of a user. */
+interface UserSoFar {
+  readonly sequence: RecordSequence
+  /** Whether one of them identifies the user. */
+  isIdentified?: Promise<boolean>
+  /** Whether one of them must be sent again. */
+  isHeld?: Promise<boolean>
+}
+
 /**
  * {@link Prepare} for the items of one request, in their order: an event finds the user that an item before it identifies,
  * and items with one key have one result. Kept answers can't say so: all items are under way at the same time. Where an
@@ -53,25 +72,20 @@ export function isRetryable({ status }: Answer | Refusal): boolean {
  * user is still unknown. From the publish on, the user's sequence sees to that.
  */
 export function createPrepareInOrder(prepare: Prepare): Prepare {
-  /** By userName: whether an item so far identifies the user. */
-  const identified = new Map<unknown, Promise<boolean>>()
+  /** By userName. */
+  const users = new Map<unknown, UserSoFar>()
   /** By the name of its key: the first item that has it. */
   const keyed = new Map<string, { readonly recordId: string; readonly prepared: Promise<PreparedItem> }>()
 
-  /** By userName: whether an item so far must be sent again. */
-  const held = new Map<unknown, Promise<boolean>>()
-  const sequences = new Map<unknown, RecordSequence>()
-
   const prepareNext: Prepare = (type, request) => {
     const userName = memberOf(request.body, 'userName')
-    const isIdentified = identified.get(userName)
-    const isHeld = held.get(userName)
-    const sequence = sequences.get(userName) ?? { isBroken: false }
-    sequences.set(userName, sequence)
+    const user = users.get(userName) ?? { sequence: { isBroken: false } }
+    const { sequence, isIdentified, isHeld } = user
+    users.set(userName, user)
     const ordered = { sequence, ...(isIdentified && { isIdentified }), ...request }
     const prepared = withoutOvertaking(isHeld, prepare(type, ordered))
-    if (type === 'identify') identified.set(userName, wouldIdentify(prepared, isIdentified))
-    held.set(userName, wouldHold(prepared, isHeld))
+    if (type === 'identify') user.isIdentified = wouldIdentify(prepared, isIdentified)
+    user.isHeld = wouldHold(prepared, isHeld)
     return prepared
   }
 

@@ -1,10 +1,10 @@
-import { memberIn, memberOf, parseUncheckedJson, SEGMENT_LIMITS, SEGMENT_RULES } from '@nextvisit/domain'
-import { type Answer, answer, type Refusal, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
+import { inSegmentsWords, memberIn, parseSegmentBatch, parseUncheckedJson } from '@nextvisit/domain'
+import { type Answer, answer, type Refusal, REFUSALS, refuse, refuseBody, ROUTES } from '@nextvisit/public-api'
 import type { CheckedRequest, Route } from '../request/route.ts'
 import { createPrepare, isRetryable, recordItems, type RecordItemsParts } from './record-items.ts'
 import { createPrepareSegmentItem, keyOfMessage, NOTHING_RECORDED, type SegmentItemParts } from './segment-item.ts'
 
-export type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
+type SegmentApiParts = RecordItemsParts & Omit<SegmentItemParts, 'prepare'>
 
 interface RejectedMessage {
   /** The position in the batch. */
@@ -25,14 +25,6 @@ const TYPES = {
 } as const
 /** How many refused messages are named to a strict caller. */
 const MAX_NAMED = 10
-/** The names of members as Segment has them. */
-const MEMBERS: Readonly<Record<string, string>> = {
-  userName: 'userId',
-  eventName: 'event',
-  occurredAt: 'timestamp',
-  'userAttributes.$set': 'traits',
-  userAttributes: 'traits',
-}
 
 /** Segment's HTTP API, so that its libraries work with another host (decisions.md, Segment's API). */
 export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
@@ -61,10 +53,8 @@ export function createSegmentApi(parts: SegmentApiParts): readonly Route[] {
       ...ROUTES.segmentBatch,
       parseBody: parseUncheckedJson,
       handle: async (request) => {
-        const batch = memberOf(request.body, 'batch')
-        if (!Array.isArray(batch) || batch.length > SEGMENT_LIMITS.batchMessages)
-          return refuse({ status: 400, ...SEGMENT_RULES.batch })
-        return record(request, batch)
+        const parsed = parseSegmentBatch(request.body)
+        return parsed.outcome === 'rejected' ? refuseBody(parsed) : record(request, parsed.items)
       },
     },
   ]
@@ -102,9 +92,5 @@ function strictMessage(rejected: readonly RejectedMessage[]): string {
 
 function rejectedMessage({ status, message }: Refusal, given: unknown, index: number): RejectedMessage {
   const messageId = memberIn(given, 'messageId')
-  const named = message.replace(
-    /^(?:userName|eventName|occurredAt|userAttributes(?:\.\$set)?)\b/,
-    (name) => MEMBERS[name] ?? name,
-  )
-  return { index, ...(typeof messageId === 'string' && { messageId }), status, message: named }
+  return { index, ...(typeof messageId === 'string' && { messageId }), status, message: inSegmentsWords(message) }
 }

@@ -1,10 +1,13 @@
-import { hash, randomUUIDv7 } from 'node:crypto'
-import { type JsonObject, memberIn, memberOf, parseSegmentMessage } from '@nextvisit/domain'
-import { idempotentRequestOf, isIdempotencyKey } from '@nextvisit/idempotency'
+import { hash } from 'node:crypto'
+import { type JsonObject, memberIn, memberOf, parseSegmentMessage, userIdOf } from '@nextvisit/domain'
+import { isIdempotencyKey } from '@nextvisit/idempotency'
 import { type Answer, answer, type Refusal, refuseBody, ROUTES } from '@nextvisit/public-api'
+import type { KnownUsers } from '../admission/known-users.ts'
+import type { RecordLog } from '../log/record-log.ts'
 import type { CheckedRequest } from '../request/route.ts'
 import {
   createPrepareInOrder,
+  itemRequestOf,
   type Prepare,
   type PreparedItem,
   type PrepareItem,
@@ -14,8 +17,8 @@ import {
 
 export interface SegmentItemParts {
   readonly prepare: Prepare
-  /** Whether the user was never identified. False where that is not known. */
-  readonly isMissing: (request: CheckedRequest, userName: string) => Promise<boolean>
+  readonly log: Pick<RecordLog, 'placeOf'>
+  readonly knownUsers: Pick<KnownUsers, 'check'>
   /** What was accepted and is not recorded: messages, and values of traits. */
   readonly onLeftOut: (reason: 'anonymous' | 'type' | 'trait', count: number) => void
 }
@@ -28,7 +31,7 @@ export const NOTHING_RECORDED = answer(200, {})
 
 /** Prepares the messages of one request (decisions.md, Segment's API). `type`: of all of them, or undefined for their own. */
 export function createPrepareSegmentItem(
-  { prepare, isMissing, onLeftOut }: SegmentItemParts,
+  { prepare, log, knownUsers, onLeftOut }: SegmentItemParts,
   request: CheckedRequest,
   type: string | undefined,
 ): PrepareItem {
@@ -39,6 +42,14 @@ export function createPrepareSegmentItem(
   /** By userName: what the last event so far waits for. */
   const eventsWaitFor = new Map<unknown, Promise<KnownUser>>()
 
+  /** Whether the user was never identified. False where that is not known. */
+  async function isMissing(userName: string): Promise<boolean> {
+    const { organization, project } = request.project
+    const place = log.placeOf(userIdOf(organization, project, userName))
+    if (!place) return false
+    return (await knownUsers.check({ organization, project, ...place }, request.admissionDeadlineAt)) === 'missing'
+  }
+
   async function createUnlessKnown(
     before: Promise<KnownUser | undefined> | undefined,
     userName: unknown,
@@ -46,7 +57,7 @@ export function createPrepareSegmentItem(
   ): Promise<KnownUser> {
     const known = await before
     if (known !== undefined) return known
-    const isNew = createUsers && typeof userName === 'string' && (await isMissing(request, userName))
+    const isNew = createUsers && typeof userName === 'string' && (await isMissing(userName))
     return isNew ? prepareInOrder('identify', identifying()) : 'identified'
   }
 
@@ -84,9 +95,10 @@ export function createPrepareSegmentItem(
       onLeftOut(parsed.reason, 1)
       return NOTHING_RECORDED
     }
-    const { content } = parsed
-    const requestOf = (body: JsonObject, part: 'message' | 'user') =>
-      messageRequestOf(request, { body, key: keyOfMessage(message), content, part })
+    const key = keyOfMessage(message)
+    /** The record of the message itself, or of the user whom it creates. */
+    const requestOf = (body: JsonObject, suffix: 'message' | 'user') =>
+      itemRequestOf(request, body, { key, suffix, route: ROUTES.segmentBatch.pattern, bytes: parsed.content })
     if (parsed.outcome === 'track')
       return prepareTrack(requestOf(parsed.track, 'message'), () => requestOf(parsed.identify, 'user'))
     onLeftOut('trait', parsed.droppedTraits)
@@ -100,29 +112,6 @@ async function knownAfter(
   before: Promise<KnownUser | undefined> | undefined,
 ): Promise<KnownUser | undefined> {
   return (await preparing).outcome === 'refused' ? before : 'identified'
-}
-
-interface MessagePart {
-  readonly body: JsonObject
-  readonly key: string | undefined
-  /** Differs where the message does. */
-  readonly content: string
-  /** The record of the message itself, or of the user whom it creates. */
-  readonly part: 'message' | 'user'
-}
-
-/** A message as a request of its own. Its `messageId` is its `Idempotency-Key`. */
-function messageRequestOf(request: CheckedRequest, { body, key, content, part }: MessagePart): CheckedRequest {
-  const idempotent = idempotentRequestOf({
-    key,
-    suffix: part,
-    project: request.project,
-    apiKey: request.key.entry,
-    route: ROUTES.segmentBatch.pattern,
-    bytes: content,
-  })
-  const requestId = typeof idempotent === 'object' ? idempotent.recordId : randomUUIDv7()
-  return { ...request, requestId, idempotent, body }
 }
 
 /** A message's `Idempotency-Key`. Some libraries send their own forms of ids: any text or number that tells messages apart. */

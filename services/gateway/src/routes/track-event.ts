@@ -1,36 +1,19 @@
-import type { EventTracked, KeyKind } from '@nextvisit/contracts'
+import type { EventTracked } from '@nextvisit/contracts'
 import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
-import { type Answer, answer, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
+import { type Answer, answer } from '@nextvisit/public-api'
 import type { AdmitEvent } from '../admission/admit-event.ts'
 import type { Recorded, Recording } from './prepare-record.ts'
-import type { RecordRequest } from './record-request.ts'
-import type { Route } from '../request/route.ts'
-import type { CheckSignature } from './user-signature.ts'
 
 export type TrackRecording = Recording<TrackBody, EventTracked>
 
-/** How an event is tracked with this kind of key: alone or in a batch. */
-export function createTrackRecording(
-  keyKind: KeyKind,
-  admit: AdmitEvent,
-  checkSignature: CheckSignature,
-): TrackRecording {
+/** How an event is tracked: alone, by either kind of key, or in a batch (contract, Track event; decisions.md, Beyond the document). */
+export function createTrackRecording(admit: AdmitEvent): TrackRecording {
   return {
-    parse: ({ project, body, receivedMs }) => {
-      const parsed = parseTrackBody(body, receivedMs)
-      if (parsed.outcome === 'rejected' || keyKind === 'admin') return parsed
-      return checkSignature(project, parsed.value) ? parsed : refuse(REFUSALS.signature)
-    },
+    parse: ({ body, receivedMs }) => parseTrackBody(body, receivedMs),
     mayReact: ({ project }, body) => body.evaluateTriggers && compileForms(project.config).reactsTo(body.slug),
     admit,
     answer: (_request, recorded) => trackAnswer(recorded),
   }
-}
-
-/** `POST /v2/admin/track-event` (contract, Track event) and its twin for SDK keys (decisions.md, Beyond the document). */
-export function createTrackEvent(keyKind: KeyKind, recording: TrackRecording, recordRequest: RecordRequest): Route {
-  const signature = keyKind === 'admin' ? ROUTES.trackEvent : ROUTES.trackSdkEvent
-  return { ...signature, handle: (request) => recordRequest(recording, request) }
 }
 
 function trackAnswer({ fact, reply }: Recorded<EventTracked>): Answer {

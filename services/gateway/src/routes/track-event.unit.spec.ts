@@ -4,18 +4,18 @@ import type { KeyKind } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import type { CheckedRequest } from '../request/route.ts'
-import type { RecordRequest } from './record-request.ts'
-import { createTrackEvent, createTrackRecording } from './track-event.ts'
+import { createPrepareRecord, type PrepareRecordParts } from './prepare-record.ts'
+import { createTrackRecording } from './track-event.ts'
 import { createCheckSignature } from './user-signature.ts'
 
 const SECRET_KEY = 'ab'.repeat(32)
 const signature = createHmac('sha256', 'shared secret').update('ada').digest('hex')
 
-/** Looks at the body only. */
-const recordRequest: RecordRequest = async (recording, request) => {
-  const parsed = recording.parse(request)
-  return parsed.outcome === 'refused' ? parsed : { outcome: 'answered', status: 202, body: {} }
-}
+/** Looks at the body only: everything that passes was answered before. */
+const prepare = createPrepareRecord({
+  checkSignature: createCheckSignature(SECRET_KEY),
+  keptAnswers: { begin: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
+} as unknown as PrepareRecordParts)
 
 const admit = () => Promise.reject(new Error('there is no policy in this spec'))
 
@@ -25,10 +25,9 @@ async function track(keyKind: KeyKind, requireUserSignature: boolean, members: o
   const projects = [{ id: 'shop', requireUserSignature, signingSecret }]
   const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
   const body = { userName: 'ada', eventName: 'Checkout', ...members }
-  const recording = createTrackRecording(keyKind, admit, createCheckSignature(SECRET_KEY))
-  const route = createTrackEvent(keyKind, recording, recordRequest)
-  const { status } = await route.handle({ project, body, receivedMs: Date.now() } as unknown as CheckedRequest)
-  return status
+  const request = { project, key: { entry: { kind: keyKind } }, body, receivedMs: Date.now() }
+  const prepared = await prepare(createTrackRecording(admit), request as unknown as CheckedRequest)
+  return prepared.outcome === 'prepared' ? undefined : prepared.status
 }
 
 describe('userSignature of a tracked event (decisions.md, Beyond the document)', () => {

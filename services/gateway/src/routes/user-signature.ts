@@ -1,11 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type CatalogProject, decryptSigningSecret } from '@nextvisit/catalog'
 
+/** A body about one user. */
+export interface SignedBody {
+  readonly userName: string
+  readonly userSignature?: string | undefined
+}
+
 /** Whether an SDK request may speak for this user: `userSignature` is the hex HMAC-SHA256 of userName (decisions.md, Beyond the document). */
-export type CheckSignature = (
-  project: CatalogProject,
-  body: { readonly userName: string; readonly userSignature: string | undefined },
-) => boolean
+export type CheckSignature = (project: CatalogProject, body: SignedBody) => boolean
 
 /** `secretKey`: NEXTVISIT_SECRET_KEY, under which the catalog holds signing secrets. */
 export function createCheckSignature(secretKey: string | undefined): CheckSignature {

@@ -1,21 +1,17 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
-import {
-  type BatchedCall,
-  type BatchedCallOptions,
-  type BreakerWatch,
-  type CallOutcome,
-  createBatchedCall,
-  createBreaker,
-  createInternalClient,
-  InternalCallError,
-  remainingMs,
-} from '@nextvisit/service-kit'
-import type { ZodType } from 'zod'
-import { admissionBudgetMs } from '../request/budget.ts'
+import { z, type ZodType } from 'zod'
+import { type BatchedCall, type BatchedCallOptions, createBatchedCall } from './create-batched-call.ts'
+import { type BreakerWatch, createBreaker } from './create-breaker.ts'
+import { InternalCallError } from './errors.ts'
+import { type CallOutcome, createInternalClient } from './internal-client.ts'
+import { remainingMs } from './remaining-ms.ts'
 
 interface ServiceClientOptions extends BreakerWatch {
   readonly token: string
-  readonly requestBudgetMs: number
+  /** How long a read may take. */
+  readonly readWithinMs: number
+  /** How long a call with questions of admission may take. */
+  readonly askWithinMs: number
   /** Called when a call goes out: many questions in one where they are batched. */
   readonly onCall: (service: string, call: string) => void
 }
@@ -38,6 +34,12 @@ interface BatchedRoute<Question, Answer, Body>
   readonly answersOf: (body: Body, questions: readonly Question[]) => readonly Answer[]
 }
 
+/** Of a {@link BatchedRoute} that is only told something: that it answers is all that it says. */
+export const TELLS = {
+  schema: z.unknown(),
+  answersOf: (_body: unknown, told: readonly unknown[]) => told.map(() => true as const),
+}
+
 export interface ServiceClient {
   /** For admission: a question goes out as part of a call. */
   readonly batched: <Question, Answer, Body>(
@@ -48,9 +50,6 @@ export interface ServiceClient {
   readonly stop: () => void
 }
 
-/** For what is given back after an answer, when no budget is left. The service drops by itself what gets lost. */
-export const RELEASE_WITHIN_MS = 5_000
-
 const NOT_CALLED: CallOutcome<never> = {
   outcome: 'unavailable',
   cause: new InternalCallError('Earlier calls to the service failed.'),
@@ -60,10 +59,10 @@ const NOT_CALLED: CallOutcome<never> = {
 export function createServiceClient(
   service: string,
   baseUrls: readonly string[],
-  { token, requestBudgetMs, onCall, ...watch }: ServiceClientOptions,
+  { token, readWithinMs, askWithinMs, onCall, ...watch }: ServiceClientOptions,
 ): ServiceClient {
-  function callsBehind(breakerName: string) {
-    const client = createInternalClient({ baseUrls, token, timeoutMs: requestBudgetMs })
+  function callsBehind(breakerName: string, timeoutMs: number) {
+    const client = createInternalClient({ baseUrls, token, timeoutMs })
     const breaker = createBreaker(breakerName, watch)
     const call: ServiceCall = (route, question, schema, deadlineAt) =>
       breaker.run<CallOutcome<ReturnType<typeof schema.parse>>>(
@@ -77,13 +76,13 @@ export function createServiceClient(
     return { call, stop: breaker.stop }
   }
 
-  const admission = callsBehind(service)
-  const reads = callsBehind(`${service} (reads)`)
+  const admission = callsBehind(service, askWithinMs)
+  const reads = callsBehind(`${service} (reads)`, readWithinMs)
   return {
     batched: ({ route, bodyOf, schema, answersOf, ...limits }) =>
       createBatchedCall({
         ...limits,
-        callWithinMs: admissionBudgetMs(requestBudgetMs),
+        callWithinMs: askWithinMs,
         ask: async (questions, deadlineAt) => {
           const called = await admission.call(route, bodyOf(questions), schema, deadlineAt)
           return called.outcome === 'answered' ? answersOf(called.answer, questions) : []

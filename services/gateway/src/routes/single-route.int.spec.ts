@@ -5,7 +5,7 @@ import { AWAITED_RECORDS_CHANNEL } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { createKeptAnswers } from '@nextvisit/idempotency'
 import type { PublishOutcome } from '@nextvisit/log'
-import { answer, REFUSALS, refuse } from '@nextvisit/public-api'
+import { answer, REFUSALS, refuse, ROUTES } from '@nextvisit/public-api'
 import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { until } from '@nextvisit/service-kit/test/until.ts'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -13,7 +13,7 @@ import { REQUEST_BUDGET_MS } from '../request/budget.ts'
 import type { Published } from '../log/record-log.ts'
 import { createReplies, type Replies } from '../log/replies.ts'
 import { createPrepareRecord, type Recorded, type Recording } from './prepare-record.ts'
-import { createRecordRequest } from './record-request.ts'
+import { createSingleRoute } from './single-route.ts'
 import type { CheckedRequest } from '../request/route.ts'
 
 const logger = createLogger('test', 'silent')
@@ -25,6 +25,7 @@ const requestWith = (budgetMs: number) =>
     requestId: randomUUID(),
     deadlineAt: performance.now() + budgetMs,
     project,
+    key: { entry: { kind: 'admin' } },
     idempotent: 'none',
     pay,
   }) as CheckedRequest
@@ -71,6 +72,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
   ) {
     let reply: Recorded<typeof fact>['reply'] | 'not awaited' = 'not awaited'
     const prepareRecord = createPrepareRecord({
+      checkSignature: () => true,
       keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
       log: {
         placeOf: (userId) => ({ userId, partition: 0 }),
@@ -89,7 +91,7 @@ describe('waiting for the evaluator (design.md, Replies)', () => {
       },
       ...special,
     }
-    const result = await createRecordRequest(prepareRecord)(recording, request)
+    const result = await createSingleRoute(prepareRecord)(ROUTES.trackEvent, recording).handle(request)
     return { result, reply }
   }
 
