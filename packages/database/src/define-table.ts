@@ -62,9 +62,9 @@ export interface UpsertOptions {
 }
 
 /**
- * Declares a table: its columns (`satisfies ColumnsOf<…>` its Prisma model), its key, and how an upsert changes the
- * columns of a row that is there: it replaces them unless `onConflict` says otherwise. Columns that have a default may be
- * left out. Where Postgres makes the key, `key` is empty.
+ * Declares a table: its name, its columns, its key, and how an upsert changes the columns of a row that is there: it
+ * replaces them unless `onConflict` says otherwise. Of a Prisma model: `defineTable(...User)`, with `User` from
+ * `generated/tables.ts`. Columns that have a default may be left out. Where Postgres makes the key, `key` is empty.
  */
 export function defineTable<const Of extends Columns, const Key extends readonly (keyof Of & string)[]>(
   name: string,

@@ -86,7 +86,7 @@ function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number):
   draft.used.push({ organization, project, month, environment, partition, events: 1, identifies: 0, visits: 0 })
   if (!fact.metered) return
   const counter = { ...counterOf('event', fact, month), partition }
-  draft.counted.push({ ...counter, count: 1 })
+  draft.counted.push({ ...counter, count: 1, fulfilled: 0 })
   // A record that may come twice may have reserved room the first time, and used a lease the second.
   if (!fact.lease || fact.keyed) draft.eventUnits.push({ ...counter, unit: id })
   if (fact.lease) draft.leasedUnits.push({ ...counter, unit: fact.lease })
@@ -103,7 +103,7 @@ function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: 
   const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
   draft.used.push({ organization, project, month, environment, partition, events: 0, identifies, visits })
   const counter = { ...counterOf('mau', fact, month), partition }
-  draft.counted.push({ ...counter, count: 0 })
+  draft.counted.push({ ...counter, count: 0, fulfilled: 0 })
   draft.memberUnits.push({ ...counter, unit: userId })
 }
 
