@@ -1,4 +1,5 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
+import type { AddressedReply } from '@nextvisit/consumer'
 import type {
   EvaluatorReply,
   FormFact,
@@ -8,7 +9,14 @@ import type {
   Trigger,
   UserRef,
 } from '@nextvisit/contracts'
-import { EMPTY_QUEUE, NO_PROFILE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
+import {
+  EMPTY_QUEUE,
+  NO_PROFILE,
+  projectKeyOf,
+  type Queue,
+  type QueueChange,
+  type UserActivity,
+} from '@nextvisit/domain'
 import { type StepTaken, stepOf } from './form-steps.ts'
 import type { QueueFact } from './queue-rows.ts'
 
@@ -39,11 +47,6 @@ export interface Decision extends UserRef {
   readonly gates: readonly GateOutcome[]
 }
 
-export interface AddressedReply {
-  readonly channel: string
-  readonly reply: EvaluatorReply
-}
-
 /** The reply to a record whose request had an `Idempotency-Key`, for its duplicates. */
 export interface IdempotentOutcome {
   readonly partition: number
@@ -55,7 +58,7 @@ export interface IdempotentOutcome {
 /** What a batch makes of the users it touches. */
 export interface FormsDraft {
   /**
-   * The projects as the catalog had them when the batch began, by `organization/project`. The catalog may change meanwhile;
+   * The projects as the catalog had them when the batch began, by `projectKeyOf`. The catalog may change meanwhile;
    * rows were loaded for these.
    */
   readonly projects: Map<string, CatalogProject | undefined>
@@ -83,11 +86,6 @@ export function emptyDraft(): FormsDraft {
   }
 }
 
-/** Ids of organizations, projects and forms hold no `/`. */
-export function userKeyOf({ organization, project, userId }: UserRef): string {
-  return `${organization}/${project}/${userId}`
-}
-
 export function newUser({ organization, project, userId }: UserRef, partition: number): DraftUser {
   return {
     organization,
@@ -109,7 +107,7 @@ export function projectOf(
   fact: ProjectRef,
   catalog: CatalogView,
 ): CatalogProject | undefined {
-  const key = `${fact.organization}/${fact.project}`
+  const key = projectKeyOf(fact)
   if (!projects.has(key)) projects.set(key, catalog.project(fact.organization, fact.project))
   return projects.get(key)
 }

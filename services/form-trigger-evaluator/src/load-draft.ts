@@ -1,9 +1,24 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import type { CatalogProject } from '@nextvisit/catalog'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { compileForms, countKeysOf, type EventHistory, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
-import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/projection'
-import { emptyDraft, type FormsDraft, newUser, projectOf, userKeyOf } from './forms-draft.ts'
+import {
+  compileForms,
+  countKeysOf,
+  type EventHistory,
+  queueOf,
+  type ShownForm,
+  USER_LIMITS,
+  userKeyOf,
+} from '@nextvisit/domain'
+import {
+  type FoldContext,
+  type JsonRow,
+  readTogether,
+  type Recorded,
+  requireFits,
+  traitBytesOf,
+} from '@nextvisit/projection'
+import { emptyDraft, type FormsDraft, newUser, projectOf } from './forms-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'
 
@@ -34,7 +49,7 @@ export async function loadDraft(
   }))
   const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
-  await requireFits(batch.length, size, () => traitBytesOfUsers(db, touched))
+  await requireFits(batch.length, size, () => traitBytesOf(db, users.source('asked', touched)))
   const events = new Map<string, UserEvent>()
   for (const { fact, counts } of asking) {
     for (const slug of counts) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
@@ -69,14 +84,6 @@ function countsAskedBy(fact: UserFact, project: CatalogProject | undefined): rea
   const { gateCounts, triggerCounts } = compileForms(project.config)
   const byTriggers = fact.type === 'EventTracked' ? triggerCounts(fact.slug) : []
   return [...new Set([...changed, ...gateCounts, ...byTriggers])]
-}
-
-/** What the traits of these users count together. */
-async function traitBytesOfUsers(db: Db, asked: readonly UserRef[]): Promise<number> {
-  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
-    FROM users JOIN ${users.source('asked', asked)} USING (organization, project, user_id)`)
-  return found?.bytes ?? 0
 }
 
 function putUser(draft: FormsDraft, found: JsonRow): void {

@@ -5,12 +5,14 @@ export { compileCondition, type ConditionState, type Predicate } from './conditi
 export * from './decision-words.ts'
 export * from './evaluate-forms.ts'
 export * from './fold-activity.ts'
+export * from './follow-segments.ts'
 export * from './form-ids.ts'
 export * from './form-index.ts'
 export * from './moment.ts'
 export { namedFirst } from './named-first.ts'
 export { countsForOf } from './property-counts.ts'
 export * from './queue.ts'
+export * from './queue-forms.ts'
 export * from './segments.ts'
 export {
   type CompiledTrigger,

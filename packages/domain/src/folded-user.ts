@@ -1,5 +1,7 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts, type SizedTraits } from '@nextvisit/domain'
+import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './apply-identify.ts'
+import { type EventHistory, withOccurrence } from './forms/user-state.ts'
+import type { SizedTraits } from './trait-operations.ts'
 
 /** What identifies have said of a user. Instants are ISO strings of one form, so they compare as text. */
 export interface FoldedUser extends SizedTraits {
@@ -13,6 +15,13 @@ export interface FoldedUser extends SizedTraits {
   readonly lastSeenAt: string
   /** How many operations were dropped because of a limit (decisions.md, Identify). */
   readonly droppedTraitOperations: number
+}
+
+/** What is kept of one event of one user, identified or not. */
+export interface FoldedEvent extends EventHistory {
+  /** Least and greatest `occurredAt`, ISO. */
+  readonly firstAt: string
+  readonly lastAt: string
 }
 
 /**
@@ -54,10 +63,20 @@ export function seen(before: FoldedUser, fact: EventTracked): FoldedUser {
   return { ...before, lastSeenAt: later(before.lastSeenAt, fact.received) }
 }
 
-export function earlier(instant: string | undefined, other: string): string {
+/** The event after it happened once more, for whatever user. */
+export function happened(before: FoldedEvent | undefined, { occurredAt, received }: EventTracked): FoldedEvent {
+  const times = { occurredAt: Date.parse(occurredAt), received: Date.parse(received) }
+  return {
+    ...withOccurrence(before, times, undefined),
+    firstAt: earlier(before?.firstAt, occurredAt),
+    lastAt: later(before?.lastAt, occurredAt),
+  }
+}
+
+function earlier(instant: string | undefined, other: string): string {
   return instant !== undefined && instant < other ? instant : other
 }
 
-export function later(instant: string | undefined, other: string): string {
+function later(instant: string | undefined, other: string): string {
   return instant !== undefined && instant > other ? instant : other
 }
