@@ -147,11 +147,11 @@ export function defineTable<const Of extends Columns, const Key extends readonly
     insertMissing: (rows) => (rows.length > 0 ? [insertion(rows, empty, sql`${onKey} DO NOTHING`)] : []),
     upsert,
     upsertKeeping: (long, rows) => {
-      const { whole = [], others = [] } = Object.groupBy<'whole' | 'others', Row>(rows, (row) =>
-        row[long] === undefined ? 'others' : 'whole',
+      const { whole = [], unchanged = [] } = Object.groupBy<'whole' | 'unchanged', Row>(rows, (row) =>
+        row[long] === undefined ? 'unchanged' : 'whole',
       )
-      const kept = columns.map(({ property }) => property).filter((name) => name !== long && !key.includes(name))
-      return [...upsert(whole), ...update(others, kept)]
+      const others = columns.map((column) => column.property).filter((one) => one !== long && !key.includes(one))
+      return [...upsert(whole), ...update(unchanged, others)]
     },
     update,
     deleteWhere,

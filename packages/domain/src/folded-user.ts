@@ -1,5 +1,6 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './apply-identify.ts'
+import { countKeysOf } from './forms/count-key.ts'
 import { type EventHistory, withOccurrence } from './forms/user-state.ts'
 import type { SizedTraits } from './trait-operations.ts'
 
@@ -58,19 +59,30 @@ export function profileFactsOf({ traits, traitBytes, country, device }: FoldedUs
   return { traits, traitBytes, device: country === null ? device : { ...device, $countryCode: country } }
 }
 
-/** The user after an event of their own browser or app. An admin track event touches nothing here. */
+/** Whether a fact says something about its user. An admin track event does not: it touches nothing but the event. */
+export function touchesProfile(fact: EventTracked | IdentifyRequested): boolean {
+  return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
+}
+
+/** The user after an event of their own browser or app. */
 export function seen(before: FoldedUser, fact: EventTracked): FoldedUser {
   return { ...before, lastSeenAt: later(before.lastSeenAt, fact.received) }
 }
 
-/** The event after it happened once more, for whatever user. */
-export function happened(before: FoldedEvent | undefined, { occurredAt, received }: EventTracked): FoldedEvent {
+/** One more occurrence of an event, for whatever user. Returns the counts that it raises. */
+export function countEvent(events: Map<string, FoldedEvent>, fact: EventTracked): readonly string[] {
+  const { occurredAt, received } = fact
   const times = { occurredAt: Date.parse(occurredAt), received: Date.parse(received) }
-  return {
-    ...withOccurrence(before, times, undefined),
-    firstAt: earlier(before?.firstAt, occurredAt),
-    lastAt: later(before?.lastAt, occurredAt),
+  const keys = countKeysOf(fact)
+  for (const key of keys) {
+    const before = events.get(key)
+    events.set(key, {
+      ...withOccurrence(before, times, undefined),
+      firstAt: earlier(before?.firstAt, occurredAt),
+      lastAt: later(before?.lastAt, occurredAt),
+    })
   }
+  return keys
 }
 
 function earlier(instant: string | undefined, other: string): string {

@@ -1,6 +1,7 @@
 export * from './api-key.ts'
 export * from './apply-identify.ts'
 export * from './bodies/index.ts'
+export * from './carried-names.ts'
 export * from './event-slug.ts'
 export * from './folded-user.ts'
 export * from './ids.ts'

@@ -1,29 +1,5 @@
-import type {
-  FormFact,
-  FormStep,
-  FormStepCounts,
-  FormStepsAnswer,
-  FormStepsQuery,
-  ProjectRef,
-} from '@nextvisit/contracts'
-import { projectKeyOf } from '@nextvisit/domain'
-
-/** A step that a form has taken for some user. */
-export interface StepTaken extends ProjectRef {
-  readonly formId: string
-  readonly step: FormStep
-}
-
-const STEPS = {
-  FormQueued: 'queued',
-  FormDelivered: 'delivered',
-  FormExpired: 'expired',
-  FormCancelled: 'cancelled',
-} as const satisfies Record<FormFact['type'], FormStep>
-
-export function stepOf({ type, organization, project, formId }: FormFact): StepTaken {
-  return { organization, project, formId, step: STEPS[type] }
-}
+import type { FormStep, FormStepCounts, FormStepsAnswer, FormStepsQuery } from '@nextvisit/contracts'
+import { projectKeyOf, type StepTaken } from '@nextvisit/domain'
 
 /** What became of forms in the last day, as this process has decided it. */
 export interface FormSteps {

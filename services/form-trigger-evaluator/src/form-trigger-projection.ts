@@ -7,12 +7,12 @@ import {
   foldEvent,
   foldIdentify,
   idempotentRecordOf,
+  type StepTaken,
   userKeyOf,
   visitContextOf,
 } from '@nextvisit/domain'
 import { createReviewedTicks, type FoldContext, type Projection, type Recorded } from '@nextvisit/projection'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
-import type { StepTaken } from './form-steps.ts'
 import { changeQueue, type DraftUser, emptyDraft, type FormsDraft, newUser } from './forms-draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'

@@ -1,23 +1,16 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
 import type { AddressedReply } from '@nextvisit/consumer'
-import type {
-  EvaluatorReply,
-  FormFact,
-  GateOutcome,
-  GateReason,
-  ProjectRef,
-  Trigger,
-  UserRef,
-} from '@nextvisit/contracts'
+import type { EvaluatorReply, GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
 import {
   EMPTY_QUEUE,
   NO_PROFILE,
   projectKeyOf,
   type Queue,
   type QueueChange,
+  stepsOf,
+  type StepTaken,
   type UserActivity,
 } from '@nextvisit/domain'
-import { type StepTaken, stepOf } from './form-steps.ts'
 import type { QueueFact } from './queue-rows.ts'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
@@ -114,9 +107,7 @@ export function projectOf(
 
 /** Moves a user's queue on, and publishes what happened to it. */
 export function changeQueue({ facts, steps }: FormsDraft, user: DraftUser, change: QueueChange): void {
-  // A form that several visits confirm was delivered once.
-  const isNew = (fact: FormFact): boolean => user.queue.rows.get(fact.queuedId)?.state !== 'delivered'
-  steps.push(...change.facts.filter(isNew).map(stepOf))
+  steps.push(...stepsOf(change, user.queue))
   user.queue = change.queue
   facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition })))
 }

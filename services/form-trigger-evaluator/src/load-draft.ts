@@ -1,15 +1,6 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
-import type { CatalogProject } from '@nextvisit/catalog'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import {
-  compileForms,
-  countKeysOf,
-  type EventHistory,
-  queueOf,
-  type ShownForm,
-  USER_LIMITS,
-  userKeyOf,
-} from '@nextvisit/domain'
+import { countsAskedBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
 import {
   type FoldContext,
   type JsonRow,
@@ -45,7 +36,7 @@ export async function loadDraft(
   const touched = [...draft.users.values()]
   const asking = batch.map(({ fact }) => ({
     fact,
-    counts: countsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)),
+    counts: countsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)?.config),
   }))
   const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
@@ -73,17 +64,6 @@ type UserEvent = UserRef & { readonly slug: string }
 
 function refOf({ organization, project, userId }: UserRef): UserRef {
   return { organization, project, userId }
-}
-
-/** The counts that a record changes, or asks for when its project's forms are evaluated. */
-function countsAskedBy(fact: UserFact, project: CatalogProject | undefined): readonly string[] {
-  if (fact.type === 'VisitAnswered') return []
-  const changed = fact.type === 'EventTracked' ? countKeysOf(fact) : []
-  const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
-  if (!project || !isEvaluated) return changed
-  const { gateCounts, triggerCounts } = compileForms(project.config)
-  const byTriggers = fact.type === 'EventTracked' ? triggerCounts(fact.slug) : []
-  return [...new Set([...changed, ...gateCounts, ...byTriggers])]
 }
 
 function putUser(draft: FormsDraft, found: JsonRow): void {

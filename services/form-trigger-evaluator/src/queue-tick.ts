@@ -10,9 +10,10 @@ import {
   type QueueChange,
   queueOf,
   settledAt,
+  stepOf,
+  type StepTaken,
 } from '@nextvisit/domain'
 import { outboxStatements, type ReviewedTicksOptions } from '@nextvisit/projection'
-import { type StepTaken, stepOf } from './form-steps.ts'
 import { outboxRowsOf, toQueueRow, writeQueues } from './queue-rows.ts'
 import { findRemovedForms, type RemovedForm } from './removed-forms.ts'
 import { queues } from './tables.ts'

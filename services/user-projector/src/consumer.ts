@@ -89,7 +89,6 @@ export const userProjector = defineConsumer({
 
   routes: (parts) => {
     const { db, readDb, barrier } = parts
-    const within = (context: CallContext) => ({ ...context, withinMs: READ_BARRIER_WITHIN_MS })
     return [
       internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, context) => ({
         users: await lookUpUsers(db, barrier, users, context),
@@ -111,3 +110,7 @@ export const userProjector = defineConsumer({
     ]
   },
 })
+
+function within(context: CallContext) {
+  return { ...context, withinMs: READ_BARRIER_WITHIN_MS }
+}

@@ -1,12 +1,18 @@
-import type { EventTracked, IdentifyRequested, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
+import type { TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
-import { countKeysOf, projectKeyOf, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
+import {
+  countsRaisedBy,
+  mayChangeSegments,
+  projectKeyOf,
+  touchesProfile,
+  USER_LIMITS,
+  userKeyOf,
+} from '@nextvisit/domain'
 import { type FoldContext, type Recorded, requireFits, traitBytesOf } from '@nextvisit/projection'
-import { partitionKeyOf, type ProjectSegments, readProjectSegments, segmentsOf } from './project-segments.ts'
+import { partitionKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
 import { type DraftUser, emptyDraft, newUser, type UserDraft } from './user-draft.ts'
 
-type ActivityFact = IdentifyRequested | EventTracked
 export type UserRow = RowOf<typeof users>
 type EventRow = RowOf<typeof userEvents>
 
@@ -36,7 +42,7 @@ export async function loadDraft(
     const found = segments.get(partitionKeyOf({ ...fact, partition })) ?? segmentsOf(catalog, fact)
     const user = draft.users.get(key) ?? newUser(fact, partition, found)
     draft.users.set(key, user)
-    for (const slug of countKeysIn(fact)) events.set(`${key}/${slug}`, { organization, project, userId, slug })
+    for (const slug of countsRaisedBy(fact)) events.set(`${key}/${slug}`, { organization, project, userId, slug })
     if (mayChangeSegments(fact, user.segments)) followed.add(user)
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
@@ -49,24 +55,6 @@ export async function loadDraft(
     loadWhatSegmentsCount(db, draft, [...followed]),
   ])
   return draft
-}
-
-/** What a fact counts. */
-function countKeysIn(fact: ActivityFact): readonly string[] {
-  return fact.type === 'EventTracked' ? countKeysOf(fact) : []
-}
-
-/** Whether a fact may change the segments that its user is in. */
-export function mayChangeSegments(fact: ActivityFact, { index, isMixed }: ProjectSegments): boolean {
-  if (isMixed) return true
-  return fact.type === 'IdentifyRequested'
-    ? index.segments.length > 0
-    : countKeysIn(fact).some((key) => index.countKeys.has(key))
-}
-
-/** An admin track event touches nothing but the event's own row. */
-export function touchesProfile(fact: ActivityFact): boolean {
-  return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
 }
 
 /** These users, with everything that their segments depend on. */

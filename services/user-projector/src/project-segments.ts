@@ -1,17 +1,14 @@
 import type { CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { compileSegments, NO_SEGMENTS, projectKeyOf, type SegmentIndex } from '@nextvisit/domain'
+import { compileSegments, type FollowedSegments, NO_SEGMENTS, projectKeyOf } from '@nextvisit/domain'
 import type { Compared } from '@nextvisit/projection'
 import { CatalogBehindError } from './errors.ts'
 import { segmentProgress } from './tables.ts'
 
 /** A project's segments as one revision of the catalog has them. */
-export interface ProjectSegments {
-  readonly index: SegmentIndex
+export interface ProjectSegments extends FollowedSegments {
   readonly revision: number
-  /** Some users of the partition were computed with another fingerprint: each fact brings its user up to date. */
-  readonly isMixed?: boolean
 }
 
 /** A project's segments as the catalog has them now; none where the project was removed. */

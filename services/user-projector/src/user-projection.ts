@@ -1,7 +1,16 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { countKeysOf, followChange, happened, idempotentRecordOf, identified, seen, userKeyOf } from '@nextvisit/domain'
+import {
+  countEvent,
+  followChange,
+  idempotentRecordOf,
+  identified,
+  mayChangeSegments,
+  seen,
+  touchesProfile,
+  userKeyOf,
+} from '@nextvisit/domain'
 import { createReviewedTicks, type Projection } from '@nextvisit/projection'
-import { loadDraft, mayChangeSegments, touchesProfile } from './load-draft.ts'
+import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentTicks } from './segment-tick.ts'
 import { type DraftUser, emptyDraft, type UserDraft } from './user-draft.ts'
@@ -61,8 +70,5 @@ function foldEvent(user: DraftUser, fact: EventTracked): void {
     user.profile = seen(user.profile, fact)
     user.isChanged = true
   }
-  for (const key of countKeysOf(fact)) {
-    user.events.set(key, happened(user.events.get(key), fact))
-    user.changedCounts.add(key)
-  }
+  for (const key of countEvent(user.events, fact)) user.changedCounts.add(key)
 }

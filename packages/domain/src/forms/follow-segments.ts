@@ -1,4 +1,6 @@
+import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { type FoldedEvent, type FoldedUser, profileFactsOf } from '../folded-user.ts'
+import { countsRaisedBy } from './count-key.ts'
 import type { SegmentIndex } from './segments.ts'
 
 /** What a user's segments were computed with, and for when. Instants in ms. */
@@ -11,9 +13,16 @@ export interface MembershipClock {
   readonly changesAt: number | undefined
 }
 
+/** A project's segments, as its users follow them. */
+export interface FollowedSegments {
+  readonly index: SegmentIndex
+  /** Some users were computed with others: each fact brings its user up to date. */
+  readonly isMixed?: boolean
+}
+
 /** A user whose segments follow what is known of them. */
 export interface FollowedUser {
-  readonly segments: { readonly index: SegmentIndex }
+  readonly segments: FollowedSegments
   /** Absent: nobody has identified them. */
   profile?: FoldedUser | undefined
   clock: MembershipClock
@@ -23,6 +32,17 @@ export interface FollowedUser {
   readonly memberships: Map<string, number>
   /** Whether anything but the events has changed. */
   isChanged: boolean
+}
+
+/** Whether a fact may change the segments that its user is in. */
+export function mayChangeSegments(
+  fact: EventTracked | IdentifyRequested,
+  { index, isMixed }: FollowedSegments,
+): boolean {
+  if (isMixed) return true
+  return fact.type === 'IdentifyRequested'
+    ? index.segments.length > 0
+    : countsRaisedBy(fact).some((key) => index.countKeys.has(key))
 }
 
 /**
