@@ -31,11 +31,19 @@ const root = path.resolve(import.meta.dirname, '../../..')
 const prismaPackage = createRequire(path.join(root, 'package.json')).resolve('prisma/package.json')
 const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
 
-/** What is generated depends on this: Prisma and the tables that the schema describes. */
+/** What the generated client depends on: the schema and the Prisma that reads it. */
 async function fingerprint(schema: string): Promise<string> {
   const hash = createHash('sha256')
-  for (const part of [schema, await readFile(prismaPackage), describeTables(schema)]) hash.update(part)
+  for (const part of [schema, await readFile(prismaPackage)]) hash.update(part)
   return hash.digest('hex')
+}
+
+/** Committed: the list of consumers reads it, also where nothing was generated yet. */
+async function writeTables(generated: string, schema: string): Promise<void> {
+  const file = path.join(generated, 'tables.ts')
+  const wanted = describeTables(schema)
+  await mkdir(generated, { recursive: true })
+  if (!existsSync(file) || (await readFile(file, 'utf8')) !== wanted) await writeFile(file, wanted)
 }
 
 /** `owner`: the folder of a service or a package, from the root. */
@@ -44,6 +52,7 @@ async function generateClient(owner: string): Promise<void> {
   const generated = path.join(directory, 'generated')
   const stamp = path.join(generated, 'prisma.sha256')
   const schema = await readFile(path.join(directory, 'prisma/schema.prisma'), 'utf8')
+  await writeTables(generated, schema)
   const wanted = await fingerprint(schema)
   const isCurrent = existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted
   if (isCurrent && existsSync(path.join(generated, 'prisma/client.ts')))
@@ -53,8 +62,6 @@ async function generateClient(owner: string): Promise<void> {
     cwd: directory,
     env: generatorEnvironment(),
   })
-  await mkdir(generated, { recursive: true })
-  await writeFile(path.join(generated, 'tables.ts'), describeTables(schema))
   await writeFile(stamp, wanted)
   report(owner, 'Prisma client generated')
 }
