@@ -1,7 +1,7 @@
 export { askViews, problemLine, type ViewProblem, type ViewsReport } from './ask-views.ts'
 export { type CatalogHistory, type CatalogRevision } from './catalog-history.ts'
 export { createCatalogMetrics } from './catalog-metrics.ts'
-export { type CatalogReview, createCatalogReview, type ReviewScope } from './catalog-review.ts'
+export { type CatalogReview, createCatalogReview, type ReviewScope, type RowPlace } from './catalog-review.ts'
 export * from './catalog-view.ts'
 export { type CatalogViewOptions, createCatalogView, type LiveCatalogView } from './create-catalog-view.ts'
 export { type Change, changeLine, diffOrganization } from './diff-organization.ts'

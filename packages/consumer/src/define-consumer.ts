@@ -2,8 +2,9 @@ import path from 'node:path'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type AdapterOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
 import { type Barrier, coreMigrations, type Projection } from '@nextvisit/projection'
-import type { InternalRoute, Logger, RedisConnection } from '@nextvisit/service-kit'
+import type { InternalRoute, Logger } from '@nextvisit/service-kit'
 import type { Registry } from 'prom-client'
+import type { PublishReplies } from './reply-publisher.ts'
 import type { SettledUntil, TableRoles } from './table-roles.ts'
 
 /** What a projection may use beside the database that it folds into. */
@@ -13,7 +14,7 @@ export interface ProjectionParts {
   /** How many partitions `user-events` has. */
   readonly countPartitions: () => Promise<number>
   /** Only in a running consumer that `hasReplies`. */
-  readonly redis?: RedisConnection['client'] | undefined
+  readonly publishReplies?: PublishReplies
 }
 
 /** What the answers of a consumer may use. */

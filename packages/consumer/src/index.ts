@@ -6,6 +6,7 @@ export {
   type ProjectionParts,
   type RouteParts,
 } from './define-consumer.ts'
+export { type AddressedReply, createReplyPublisher, type PublishReplies } from './reply-publisher.ts'
 export { rebuildParts } from './rebuild-parts.ts'
 export { runConsumer } from './run-consumer.ts'
 export {

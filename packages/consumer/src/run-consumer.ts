@@ -21,6 +21,7 @@ import { createDeadLetterRoutes } from './dead-letter-routes.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
 import { openPools } from './open-pools.ts'
 import { createOperationsRoute } from './operations-route.ts'
+import { createReplyPublisher } from './reply-publisher.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
 const now = () => new Date()
@@ -48,7 +49,9 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const { keysOf } = createPartitionCounts(logAdmin, connection.partitions)
   const countPartitions = () => keysOf(TOPICS.userEvents)
   const memory = consumer.memory?.()
-  const projection = consumer.projection({ logger, metrics, countPartitions, redis: redis?.client }, memory)
+  const publishReplies = redis && createReplyPublisher(redis.client, logger)
+  const parts = { logger, metrics, countPartitions, ...(publishReplies && { publishReplies }) }
+  const projection = consumer.projection(parts, memory)
   const hurry = (): void => runner.hurry()
   const own = { projection: projection.name, topic: TOPICS.userEvents }
   const barrier = createBarrier({ db: admissionDb, logAdmin, hurry, ...own })

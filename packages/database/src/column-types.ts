@@ -15,6 +15,7 @@ interface Values {
   readonly bytea: Uint8Array
   readonly 'bigint[]': readonly number[]
   readonly 'text[]': readonly string[]
+  readonly 'uuid[]': readonly string[]
 }
 
 export type SqlType = keyof Values
@@ -47,7 +48,7 @@ type SqlTypeOf<Value> = [Value] extends [string]
           : [Value] extends [bigint[]]
             ? 'bigint[]'
             : [Value] extends [string[]]
-              ? 'text[]'
+              ? 'text[]' | 'uuid[]'
               : never
 
 type Nullable<Of extends Columns> = { [Name in keyof Of]: Of[Name] extends `${string}?` ? Name : never }[keyof Of]
@@ -77,6 +78,20 @@ interface Form {
   readonly read?: (value: never) => unknown
 }
 
+// Lists travel as literals of Postgres: `unnest` would flatten a list of lists.
+const NUMBERS: Form = {
+  arrayOf: 'text',
+  write: (values: readonly number[]) => `{${values.join()}}`,
+  select: (column) => `array_to_string(${column}, ',')`,
+  read: (text: string) => (text === '' ? [] : text.split(',').map(Number)),
+}
+
+const TEXTS: Form = {
+  arrayOf: 'text',
+  write: (values: readonly string[]) =>
+    `{${values.map((value) => `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join()}}`,
+}
+
 const FORMS: { readonly [Type in SqlType]?: Form } = {
   bigint: { read: Number },
   timestamptz: { read: (instant: Date | string) => new Date(instant).toISOString() },
@@ -88,18 +103,9 @@ const FORMS: { readonly [Type in SqlType]?: Form } = {
     write: (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'),
     decode: (column) => `decode(${column}, 'base64')`,
   },
-  // Lists travel as literals of Postgres: `unnest` would flatten a list of lists.
-  'bigint[]': {
-    arrayOf: 'text',
-    write: (values: readonly number[]) => `{${values.join()}}`,
-    select: (column) => `array_to_string(${column}, ',')`,
-    read: (text: string) => (text === '' ? [] : text.split(',').map(Number)),
-  },
-  'text[]': {
-    arrayOf: 'text',
-    write: (values: readonly string[]) =>
-      `{${values.map((value) => `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join()}}`,
-  },
+  'bigint[]': NUMBERS,
+  'text[]': TEXTS,
+  'uuid[]': TEXTS,
 }
 
 /** A column as statements are made of it. */

@@ -15,6 +15,14 @@ export interface Table<Of extends Columns, Key extends keyof Of & string> {
    * the same way. No statement for no rows.
    */
   readonly upsert: (rows: readonly RowToWrite<Of>[], options?: UpsertOptions) => Statement[]
+  /**
+   * Upserts rows that may leave out one column, whose values are long. A row without it is there already, and keeps its
+   * value: what has not changed is not sent.
+   */
+  readonly upsertKeeping: <Long extends keyof Of & string>(
+    long: Long,
+    rows: readonly (RowToWrite<Omit<Of, Long>> & { readonly [Name in Long]: string | undefined })[],
+  ) => Statement[]
   /** Inserts rows; fails where one is there. Where Postgres makes the key, they are inserted in the order given. */
   readonly insert: (rows: readonly RowToWrite<Of>[]) => Statement[]
   /** Inserts the rows that are not there yet. The others are neither changed nor locked. */
@@ -62,9 +70,9 @@ export interface UpsertOptions {
 }
 
 /**
- * Declares a table: its columns (`satisfies ColumnsOf<…>` its Prisma model), its key, and how an upsert changes the
- * columns of a row that is there: it replaces them unless `onConflict` says otherwise. Columns that have a default may be
- * left out. Where Postgres makes the key, `key` is empty.
+ * Declares a table: its name, its columns, its key, and how an upsert changes the columns of a row that is there: it
+ * replaces them unless `onConflict` says otherwise. Of a Prisma model: `defineTable(...User)`, with `User` from
+ * `generated/tables.ts`. Columns that have a default may be left out. Where Postgres makes the key, `key` is empty.
  */
 export function defineTable<const Of extends Columns, const Key extends readonly (keyof Of & string)[]>(
   name: string,
@@ -91,6 +99,23 @@ export function defineTable<const Of extends Columns, const Key extends readonly
     INSERT INTO ${table} AS known (${namesOf(columns)})
     SELECT ${castsOf(columns)} FROM ${unnest('given', columns, rows)} ${where}
     ORDER BY ${keyColumns.length > 0 ? keyNames : raw('position')} ${conflict}`
+
+  const upsert = (rows: readonly Row[], { where }: UpsertOptions = {}): Statement[] =>
+    rows.length > 0 ? [insertion(mergeRows(rows, key, onConflict), where && sql`WHERE ${where}`, merging)] : []
+
+  const update = (rows: readonly Row[], changed: readonly string[]): Statement[] => {
+    if (rows.length === 0) return []
+    const moved = pick(changed)
+    return [
+      sql`
+      WITH locked AS MATERIALIZED (
+        SELECT given.* FROM ${table} JOIN ${unnest('given', [...keyColumns, ...moved], rows)} USING (${keyNames})
+        ORDER BY ${keyNames} FOR NO KEY UPDATE OF ${table}
+      )
+      UPDATE ${table} SET ${raw(moved.map((column) => `${column.name} = ${castOf(column, 'locked.')}`).join(', '))}
+      FROM locked WHERE ${ofKey(`"${name}"`)} = ${ofKey('locked')}`,
+    ]
+  }
 
   const deleteWhere: Table<Of, Key[number]>['deleteWhere'] = (condition) => sql`
     WITH locked AS MATERIALIZED (SELECT ${keyNames} FROM ${table} WHERE ${condition} ORDER BY ${keyNames} FOR UPDATE)
@@ -120,21 +145,15 @@ export function defineTable<const Of extends Columns, const Key extends readonly
     },
     insert: (rows) => (rows.length > 0 ? [insertion(rows)] : []),
     insertMissing: (rows) => (rows.length > 0 ? [insertion(rows, empty, sql`${onKey} DO NOTHING`)] : []),
-    upsert: (rows, { where } = {}) =>
-      rows.length > 0 ? [insertion(mergeRows(rows, key, onConflict), where && sql`WHERE ${where}`, merging)] : [],
-    update: (rows, changed) => {
-      if (rows.length === 0) return []
-      const moved = pick(changed)
-      return [
-        sql`
-        WITH locked AS MATERIALIZED (
-          SELECT given.* FROM ${table} JOIN ${unnest('given', [...keyColumns, ...moved], rows)} USING (${keyNames})
-          ORDER BY ${keyNames} FOR NO KEY UPDATE OF ${table}
-        )
-        UPDATE ${table} SET ${raw(moved.map((column) => `${column.name} = ${castOf(column, 'locked.')}`).join(', '))}
-        FROM locked WHERE ${ofKey(`"${name}"`)} = ${ofKey('locked')}`,
-      ]
+    upsert,
+    upsertKeeping: (long, rows) => {
+      const { whole = [], unchanged = [] } = Object.groupBy<'whole' | 'unchanged', Row>(rows, (row) =>
+        row[long] === undefined ? 'unchanged' : 'whole',
+      )
+      const others = columns.map((column) => column.property).filter((one) => one !== long && !key.includes(one))
+      return [...upsert(whole), ...update(unchanged, others)]
     },
+    update,
     deleteWhere,
     deleteByKeys: (keys) =>
       keys.length > 0

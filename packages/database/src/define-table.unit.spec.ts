@@ -67,6 +67,21 @@ describe('defineTable', () => {
     expect(textOf(members.insertMissing([ada]))).toMatch(/ ON CONFLICT \("organization", "user_id"\) DO NOTHING$/)
   })
 
+  it('sends no long value that has not changed', () => {
+    const users = defineTable('users', { userId: 'uuid', traits: 'json', country: 'text?' }, ['userId'])
+    const statements = users.upsertKeeping('traits', [
+      { userId: ADA, traits: undefined, country: 'NL' },
+      { userId: BOB, traits: '{}' },
+    ])
+    expect(statements.map(({ values }) => values)).toEqual([
+      [[BOB], ['{}'], [null]],
+      [[ADA], ['NL']],
+    ])
+    expect(textOf(statements)).toMatch(
+      /^INSERT .*; WITH locked .* UPDATE "users" SET "country" = locked\."country" FROM/,
+    )
+  })
+
   it('inserts in the order given where Postgres makes the key', () => {
     const outbox = defineTable('outbox', { topic: 'text' }, [])
     expect(textOf(outbox.insert([{ topic: 'a' }]))).toMatch(/ ORDER BY position$/)

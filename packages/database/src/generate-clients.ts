@@ -1,6 +1,6 @@
 /**
- * `pnpm generate`: makes the Prisma client of every service and package that has a `prisma/schema.prisma`, where it
- * changed.
+ * `pnpm generate`: makes the Prisma client, and `generated/tables.ts`, of every service and package that has a
+ * `prisma/schema.prisma`, where it changed.
  *
  * Every schema begins with these blocks; no more is needed for code that Node runs as it stands:
  *
@@ -13,7 +13,8 @@
  *       provider = "postgresql"
  *     }
  *
- * and its code says `import { PrismaClient } from '../generated/prisma/client.ts'`.
+ * and its code says `import { PrismaClient } from '../generated/prisma/client.ts'`, and for a table of the model `User`
+ * `defineTable(...User)`.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -23,6 +24,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { generatorEnvironment } from './config.ts'
+import { describeTables } from './describe-tables.ts'
 
 const PARALLEL = 2
 const root = path.resolve(import.meta.dirname, '../../..')
@@ -30,10 +32,18 @@ const prismaPackage = createRequire(path.join(root, 'package.json')).resolve('pr
 const prismaCli = path.join(path.dirname(prismaPackage), 'build/index.js')
 
 /** What the generated client depends on: the schema and the Prisma that reads it. */
-async function fingerprint(directory: string): Promise<string> {
+async function fingerprint(schema: string): Promise<string> {
   const hash = createHash('sha256')
-  for (const file of [path.join(directory, 'prisma/schema.prisma'), prismaPackage]) hash.update(await readFile(file))
+  for (const part of [schema, await readFile(prismaPackage)]) hash.update(part)
   return hash.digest('hex')
+}
+
+/** Committed: the list of consumers reads it, also where nothing was generated yet. */
+async function writeTables(generated: string, schema: string): Promise<void> {
+  const file = path.join(generated, 'tables.ts')
+  const wanted = describeTables(schema)
+  await mkdir(generated, { recursive: true })
+  if (!existsSync(file) || (await readFile(file, 'utf8')) !== wanted) await writeFile(file, wanted)
 }
 
 /** `owner`: the folder of a service or a package, from the root. */
@@ -41,7 +51,9 @@ async function generateClient(owner: string): Promise<void> {
   const directory = path.join(root, owner)
   const generated = path.join(directory, 'generated')
   const stamp = path.join(generated, 'prisma.sha256')
-  const wanted = await fingerprint(directory)
+  const schema = await readFile(path.join(directory, 'prisma/schema.prisma'), 'utf8')
+  await writeTables(generated, schema)
+  const wanted = await fingerprint(schema)
   const isCurrent = existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted
   if (isCurrent && existsSync(path.join(generated, 'prisma/client.ts')))
     return report(owner, 'Prisma client is current')
@@ -50,7 +62,6 @@ async function generateClient(owner: string): Promise<void> {
     cwd: directory,
     env: generatorEnvironment(),
   })
-  await mkdir(generated, { recursive: true })
   await writeFile(stamp, wanted)
   report(owner, 'Prisma client generated')
 }

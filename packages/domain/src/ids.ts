@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { ProjectRef, UserRef } from '@nextvisit/contracts'
 import { LRUCache } from 'lru-cache'
 
 /** A constant of the product: with another one every user would get another id. */
@@ -25,7 +26,17 @@ export function uuidV5(name: string, namespace: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** The namespace that a project's ids live in. Ids of organizations and projects hold no `/`. */
+/** Names a project in a `Map`. Ids of organizations and projects hold no `/`. */
+export function projectKeyOf({ organization, project }: ProjectRef): string {
+  return `${organization}/${project}`
+}
+
+/** Names a user in a `Map`. */
+export function userKeyOf({ organization, project, userId }: UserRef): string {
+  return `${organization}/${project}/${userId}`
+}
+
+/** The namespace that a project's ids live in. */
 export function projectNamespace(organization: string, project: string): string {
   return namespaces.memo(`${organization}/${project}`)
 }

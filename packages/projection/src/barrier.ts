@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '@nextvisit/database'
-import type { LogAdmin, Watermarks } from '@nextvisit/log'
+import { type LogAdmin, partitionForKey, type Watermarks } from '@nextvisit/log'
 import { readNextOffsets } from './checkpoints.ts'
 
 export interface BarrierOptions {
@@ -55,16 +55,21 @@ export interface CatchUpOptions {
 const KEPT_FOR_ANSWER_MS = 100
 
 /**
- * Whether these partitions are folded up to the log's end as it was at the call, within the time. False also where that
- * cannot be found out. Rejects only for a caller who is gone.
+ * Whether everything of this user, or of all users, is folded up to the log's end as it was at the call, within the time.
+ * False also where that cannot be found out. Rejects only for a caller who is gone.
  */
 export async function catchUp(
   { barrier, countPartitions }: CatchUpParts,
-  partitionsOf: (count: number) => readonly number[],
+  of: 'all users' | { readonly userId: string },
   options: CatchUpOptions,
 ): Promise<boolean> {
   try {
-    await barrier(partitionsOf(await countPartitions()), waitSignal(options))
+    const count = await countPartitions()
+    const partitions =
+      of === 'all users'
+        ? Array.from({ length: count }, (_, partition) => partition)
+        : [partitionForKey(of.userId, count)]
+    await barrier(partitions, waitSignal(options))
     return true
   } catch (error) {
     if (options.signal.aborted) throw error
@@ -72,8 +77,28 @@ export async function catchUp(
   }
 }
 
+/** Which of these partitions are folded up to the log's end as it was at the call, within the time. */
+export async function findCaughtUp(
+  barrier: Barrier,
+  partitions: ReadonlySet<number>,
+  options: CatchUpOptions,
+): Promise<ReadonlySet<number>> {
+  const within = waitSignal(options)
+  const folded = new Set<number>()
+  const waits = Array.from(partitions, async (partition) => {
+    try {
+      await barrier([partition], within)
+      folded.add(partition)
+    } catch (error) {
+      if (!within.aborted) throw error
+    }
+  })
+  await Promise.all(waits)
+  return folded
+}
+
 /** Aborted when the caller is gone, or when the wait has to end so that the answer comes in time. */
-export function waitSignal({ signal, deadlineAt, withinMs = Infinity }: CatchUpOptions): AbortSignal {
+function waitSignal({ signal, deadlineAt, withinMs = Infinity }: CatchUpOptions): AbortSignal {
   // A timeout of a part of a millisecond is an error.
   const leftMs = Math.max(0, Math.floor(deadlineAt - performance.now() - KEPT_FOR_ANSWER_MS))
   return AbortSignal.any([signal, AbortSignal.timeout(Math.min(withinMs, leftMs))])

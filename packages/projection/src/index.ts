@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 
 export { askToSetAside, type SetAsideOutcome } from './ask-to-set-aside.ts'
-export { type Barrier, catchUp, createBarrier, waitSignal } from './barrier.ts'
+export { type Barrier, catchUp, createBarrier, findCaughtUp } from './barrier.ts'
 export * from './decide-dead-letters.ts'
 export * from './errors.ts'
 export { executeAll } from './execute-all.ts'
@@ -29,8 +29,9 @@ export {
 export { escapeControls, readableBytes, type ReadableBytes } from './readable-bytes.ts'
 export { type JsonRow, readTogether } from './read-together.ts'
 export { rebuildInto, type RebuildOptions } from './rebuild.ts'
+export { MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, requireFits, traitBytesOf } from './require-fits.ts'
+export * from './reviewed-ticks.ts'
 export { createProjectionRunner, type ProjectionRunner, type ProjectionRunnerOptions } from './projection-runner.ts'
 
 /** The folder of the core's migrations, applied in every service's schema before its own. */
 export const coreMigrations = fileURLToPath(new URL('../prisma/migrations', import.meta.url))
-export { MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, requireFits } from './require-fits.ts'

@@ -1,3 +1,4 @@
+import { type Db, sql, type Sql } from '@nextvisit/database'
 import { BatchTooLargeError } from './errors.ts'
 
 /**
@@ -29,4 +30,12 @@ export async function requireFits(
   if (records === 1 || rows * maxBytesARow + eventBytes <= MAX_BYTES_A_COMMIT) return
   const bytes = eventBytes > MAX_BYTES_A_COMMIT ? eventBytes : eventBytes + (await measure())
   if (bytes > MAX_BYTES_A_COMMIT) throw new BatchTooLargeError(bytes, MAX_BYTES_A_COMMIT)
+}
+
+/** What the traits of users count together; `asked`: their keys, as the table of that name. For {@link requireFits}. */
+export async function traitBytesOf(db: Pick<Db, '$queryRaw'>, asked: Sql): Promise<number> {
+  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
+    FROM users JOIN ${asked} USING (organization, project, user_id)`)
+  return found?.bytes ?? 0
 }

@@ -8,7 +8,6 @@ import {
   TriggerCountsQuery,
   UserQuery,
 } from '@nextvisit/contracts'
-import { partitionForKey } from '@nextvisit/log'
 import { catchUp } from '@nextvisit/projection'
 import { behind, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
@@ -18,7 +17,6 @@ import { createQueueProjection } from './queue-projection.ts'
 import { readForms, readQueue } from './read-forms.ts'
 import { readOpenCounts, readOpenRows } from './read-open-rows.ts'
 import { readTriggerCounts } from './read-trigger-counts.ts'
-import { createReplyPublisher } from './reply-publisher.ts'
 
 /** Decides which forms reach a user, and when. */
 export const formTriggerEvaluator = defineConsumer({
@@ -30,11 +28,8 @@ export const formTriggerEvaluator = defineConsumer({
   hasReplies: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   memory: () => createFormSteps({ nowMs: () => Date.now() }),
-  projection: ({ redis, logger }, steps) =>
-    createFormTriggerProjection({
-      onSteps: steps.add,
-      publishReplies: redis ? createReplyPublisher(redis, logger) : () => Promise.resolve(),
-    }),
+  projection: ({ publishReplies }, steps) =>
+    createFormTriggerProjection({ onSteps: steps.add, ...(publishReplies && { publishReplies }) }),
   published: createQueueProjection,
 
   // What is known about users comes from `user-events`, the queue from `form-events`. An open offer, the reason why a form
@@ -69,9 +64,8 @@ export const formTriggerEvaluator = defineConsumer({
       readTriggerCounts(parts.readDb, query, Date.now()),
     ),
     internalRoute(INTERNAL_ROUTES.readForms, UserQuery, async (query, context) => {
-      const partitionsOf = (count: number) => [partitionForKey(query.userId, count)]
       // An older decision would be a wrong answer.
-      if (!(await catchUp(parts, partitionsOf, context))) return behind()
+      if (!(await catchUp(parts, query, context))) return behind()
       return (await readForms(parts.readDb, query)) ?? notFound()
     }),
   ],

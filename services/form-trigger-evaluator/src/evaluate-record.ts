@@ -2,20 +2,18 @@ import type { EventTracked, IdentifyRequested, VisitReply } from '@nextvisit/con
 import {
   chooseForm,
   compileForms,
-  enqueue,
-  evaluateForms,
-  expireDue,
   momentOf,
   offer,
-  queuedIdOf,
+  queueForms,
   type TriggerContext,
+  userKeyOf,
 } from '@nextvisit/domain'
 import type { FoldContext } from '@nextvisit/projection'
-import { changeQueue, type DraftUser, type FormsDraft, projectOf, userKeyOf } from './forms-draft.ts'
+import { changeQueue, type DraftUser, type FormsDraft, projectOf } from './forms-draft.ts'
 
 /**
- * Queues what this record sets off and keeps each decision. A form that this very record queued before is left as it is:
- * processing a record twice queues nothing twice. Returns how many forms the record has put into the queue.
+ * Queues what this record sets off and keeps each decision. Returns how many forms the record has put into the queue, also
+ * when it was processed before.
  */
 export function evaluateRecord(
   draft: FormsDraft,
@@ -27,15 +25,11 @@ export function evaluateRecord(
   const configured = projectOf(draft, fact, catalog)
   if (!configured) return 0
   const { config, revision: catalogRevision } = configured
-  // The slot and the clock of a form that has expired are free, whether a tick has noticed it or not.
-  changeQueue(draft, user, expireDue(user.queue, trigger.received))
-  for (const decision of evaluateForms(compileForms(config), user, trigger)) {
+  const cause = { user, recordId, catalogRevision }
+  const { decisions, ...change } = queueForms(compileForms(config), user, trigger, cause)
+  changeQueue(draft, user, change)
+  for (const decision of decisions) {
     const { formId, gates } = decision
-    if (user.queue.rows.has(queuedIdOf(recordId, decidedAt, formId))) continue
-    if (decision.outcome === 'queued') {
-      const cause = { user, recordId, received: trigger.received, catalogRevision }
-      changeQueue(draft, user, enqueue(user.queue, decision, cause))
-    }
     const outcome = decision.outcome === 'queued' ? 'queued' : decision.reason
     if (outcome !== 'queued') draft.steps.push({ organization, project, formId, step: outcome })
     const common = { organization, project, userId, formId, recordId, decidedAt, catalogRevision }

@@ -1,28 +1,5 @@
-import type {
-  FormFact,
-  FormStep,
-  FormStepCounts,
-  FormStepsAnswer,
-  FormStepsQuery,
-  ProjectRef,
-} from '@nextvisit/contracts'
-
-/** A step that a form has taken for some user. */
-export interface StepTaken extends ProjectRef {
-  readonly formId: string
-  readonly step: FormStep
-}
-
-const STEPS = {
-  FormQueued: 'queued',
-  FormDelivered: 'delivered',
-  FormExpired: 'expired',
-  FormCancelled: 'cancelled',
-} as const satisfies Record<FormFact['type'], FormStep>
-
-export function stepOf({ type, organization, project, formId }: FormFact): StepTaken {
-  return { organization, project, formId, step: STEPS[type] }
-}
+import type { FormStep, FormStepCounts, FormStepsAnswer, FormStepsQuery } from '@nextvisit/contracts'
+import { projectKeyOf, type StepTaken } from '@nextvisit/domain'
 
 /** What became of forms in the last day, as this process has decided it. */
 export interface FormSteps {
@@ -46,7 +23,7 @@ type Counts = Map<FormStep, number>
 /** What was counted in ten minutes. */
 interface Slice {
   readonly startMs: number
-  /** By `organization/project`, then by form. */
+  /** By `projectKeyOf`, then by form. */
   readonly projects: Map<string, Map<string, Counts>>
   entries: number
 }
@@ -76,23 +53,23 @@ export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOp
   }
 
   /** A form's first step in the present slice. Where that slice alone is too much, it begins again. */
-  const newCounts = ({ organization, project, formId }: StepTaken): Counts => {
+  const newCounts = (taken: StepTaken): Counts => {
     if (entries >= maxEntries) {
       forgetOldest()
       sinceMs = Math.max(sinceMs, slices[0]?.startMs ?? nowMs())
     }
     const slice = currentSlice()
-    const key = `${organization}/${project}`
+    const key = projectKeyOf(taken)
     const forms = slice.projects.get(key) ?? new Map<string, Counts>()
     const counts: Counts = new Map()
-    slice.projects.set(key, forms.set(formId, counts))
+    slice.projects.set(key, forms.set(taken.formId, counts))
     slice.entries += 1
     entries += 1
     return counts
   }
 
-  const knownCounts = ({ organization, project, formId }: StepTaken): Counts | undefined =>
-    currentSlice().projects.get(`${organization}/${project}`)?.get(formId)
+  const knownCounts = (taken: StepTaken): Counts | undefined =>
+    currentSlice().projects.get(projectKeyOf(taken))?.get(taken.formId)
 
   return {
     add: (taken) => {
@@ -101,10 +78,10 @@ export function createFormSteps({ nowMs, maxEntries = MAX_ENTRIES }: FormStepsOp
         counts.set(one.step, (counts.get(one.step) ?? 0) + 1)
       }
     },
-    read: ({ organization, project, formIds, hours }) => {
+    read: ({ formIds, hours, ...project }) => {
       const fromMs = Math.floor((nowMs() - hours * HOUR_MS) / SLICE_MS) * SLICE_MS
       const read = slices.filter(({ startMs }) => startMs >= fromMs)
-      const ofProject = read.flatMap(({ projects }) => projects.get(`${organization}/${project}`) ?? [])
+      const ofProject = read.flatMap(({ projects }) => projects.get(projectKeyOf(project)) ?? [])
       return {
         since: new Date(Math.max(fromMs, sinceMs)).toISOString(),
         forms: formIds.map((formId) => sumOf(ofProject.flatMap((forms) => forms.get(formId) ?? []))),

@@ -1,5 +1,6 @@
+import type { StepTaken } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
-import { createFormSteps, type StepTaken } from './form-steps.ts'
+import { createFormSteps } from './form-steps.ts'
 
 const HOUR_MS = 3_600_000
 const START_MS = Date.parse('2026-11-02T10:00:00.000Z')

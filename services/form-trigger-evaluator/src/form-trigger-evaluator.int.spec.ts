@@ -1,3 +1,4 @@
+import { createReplyPublisher } from '@nextvisit/consumer'
 import {
   encodeRecord,
   EvaluatorReply,
@@ -19,7 +20,6 @@ import { contextOf, nps } from '../test/evaluator-fixtures.ts'
 import { formTriggerEvaluator } from './consumer.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
 import { migrations, openDb } from '../test/given-evaluator.ts'
-import { createReplyPublisher } from './reply-publisher.ts'
 
 /** As a gateway sees it: records go into the log, replies come over Redis. */
 const logger = createLogger('test', 'silent')

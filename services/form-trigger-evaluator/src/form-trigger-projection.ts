@@ -1,4 +1,4 @@
-import { createCatalogReview } from '@nextvisit/catalog'
+import type { PublishReplies } from '@nextvisit/consumer'
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   confirm,
@@ -7,29 +7,22 @@ import {
   foldEvent,
   foldIdentify,
   idempotentRecordOf,
+  type StepTaken,
+  userKeyOf,
   visitContextOf,
 } from '@nextvisit/domain'
-import type { FoldContext, Projection, Recorded } from '@nextvisit/projection'
+import { createReviewedTicks, type FoldContext, type Projection, type Recorded } from '@nextvisit/projection'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
-import type { StepTaken } from './form-steps.ts'
-import {
-  type AddressedReply,
-  changeQueue,
-  type DraftUser,
-  emptyDraft,
-  type FormsDraft,
-  newUser,
-  userKeyOf,
-} from './forms-draft.ts'
+import { changeQueue, type DraftUser, emptyDraft, type FormsDraft, newUser } from './forms-draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
-import { findDueQueues, tickQueue } from './queue-tick.ts'
+import { createQueueTicks } from './queue-tick.ts'
 import { outboxRowsOf } from './queue-rows.ts'
 import { saveDraft } from './save-draft.ts'
 
 export interface FormTriggerProjectionOptions {
-  /** Never rejects: a reply may be lost. */
-  readonly publishReplies: (replies: readonly AddressedReply[]) => Promise<void>
+  /** To the gateways that wait. */
+  readonly publishReplies?: PublishReplies
   /** Called with what became of forms, once it is committed, for figures. */
   readonly onSteps?: (taken: readonly StepTaken[]) => void
 }
@@ -39,10 +32,9 @@ export interface FormTriggerProjectionOptions {
  * alone: `form-events` has it. All facts of a user share a partition, so its owner reads, decides and writes whole rows.
  */
 export function createFormTriggerProjection({
-  publishReplies,
+  publishReplies = () => Promise.resolve(),
   onSteps = () => undefined,
 }: FormTriggerProjectionOptions): Projection<UserFact, FormsDraft> {
-  const review = createCatalogReview()
   return {
     name: 'form-trigger-evaluator',
     topics: [TOPICS.userEvents],
@@ -70,12 +62,7 @@ export function createFormTriggerProjection({
       const replies = await readRepliesTo(db, duplicates)
       if (replies.length > 0) await publishReplies(replies)
     },
-    due: (db, instant, context) => findDueQueues(db, instant, context, review),
-    tick: async (db, instant, context) => {
-      const { statements, steps } = await tickQueue(db, instant, context, review)
-      context.onCommit?.(() => onSteps(steps))
-      return statements
-    },
+    ...createReviewedTicks(createQueueTicks(onSteps)),
   }
 }
 

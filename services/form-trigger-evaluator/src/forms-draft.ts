@@ -1,15 +1,16 @@
 import type { CatalogProject, CatalogView } from '@nextvisit/catalog'
-import type {
-  EvaluatorReply,
-  FormFact,
-  GateOutcome,
-  GateReason,
-  ProjectRef,
-  Trigger,
-  UserRef,
-} from '@nextvisit/contracts'
-import { EMPTY_QUEUE, NO_PROFILE, type Queue, type QueueChange, type UserActivity } from '@nextvisit/domain'
-import { type StepTaken, stepOf } from './form-steps.ts'
+import type { AddressedReply } from '@nextvisit/consumer'
+import type { EvaluatorReply, GateOutcome, GateReason, ProjectRef, Trigger, UserRef } from '@nextvisit/contracts'
+import {
+  EMPTY_QUEUE,
+  NO_PROFILE,
+  projectKeyOf,
+  type Queue,
+  type QueueChange,
+  stepsOf,
+  type StepTaken,
+  type UserActivity,
+} from '@nextvisit/domain'
 import type { QueueFact } from './queue-rows.ts'
 
 /** A user as a batch finds and changes them; it is the `UserState` that the rules look at. */
@@ -39,11 +40,6 @@ export interface Decision extends UserRef {
   readonly gates: readonly GateOutcome[]
 }
 
-export interface AddressedReply {
-  readonly channel: string
-  readonly reply: EvaluatorReply
-}
-
 /** The reply to a record whose request had an `Idempotency-Key`, for its duplicates. */
 export interface IdempotentOutcome {
   readonly partition: number
@@ -55,7 +51,7 @@ export interface IdempotentOutcome {
 /** What a batch makes of the users it touches. */
 export interface FormsDraft {
   /**
-   * The projects as the catalog had them when the batch began, by `organization/project`. The catalog may change meanwhile;
+   * The projects as the catalog had them when the batch began, by `projectKeyOf`. The catalog may change meanwhile;
    * rows were loaded for these.
    */
   readonly projects: Map<string, CatalogProject | undefined>
@@ -83,11 +79,6 @@ export function emptyDraft(): FormsDraft {
   }
 }
 
-/** Ids of organizations, projects and forms hold no `/`. */
-export function userKeyOf({ organization, project, userId }: UserRef): string {
-  return `${organization}/${project}/${userId}`
-}
-
 export function newUser({ organization, project, userId }: UserRef, partition: number): DraftUser {
   return {
     organization,
@@ -109,16 +100,14 @@ export function projectOf(
   fact: ProjectRef,
   catalog: CatalogView,
 ): CatalogProject | undefined {
-  const key = `${fact.organization}/${fact.project}`
+  const key = projectKeyOf(fact)
   if (!projects.has(key)) projects.set(key, catalog.project(fact.organization, fact.project))
   return projects.get(key)
 }
 
 /** Moves a user's queue on, and publishes what happened to it. */
 export function changeQueue({ facts, steps }: FormsDraft, user: DraftUser, change: QueueChange): void {
-  // A form that several visits confirm was delivered once.
-  const isNew = (fact: FormFact): boolean => user.queue.rows.get(fact.queuedId)?.state !== 'delivered'
-  steps.push(...change.facts.filter(isNew).map(stepOf))
+  steps.push(...stepsOf(change, user.queue))
   user.queue = change.queue
   facts.push(...change.facts.map((fact) => ({ fact, partition: user.partition })))
 }

@@ -1,7 +1,8 @@
+import type { AddressedReply } from '@nextvisit/consumer'
 import { EvaluatorReply } from '@nextvisit/contracts'
 import type { Db, Statement } from '@nextvisit/database'
 import { pruneOldRecords, type Recorded } from '@nextvisit/projection'
-import type { AddressedReply, IdempotentOutcome } from './forms-draft.ts'
+import type { IdempotentOutcome } from './forms-draft.ts'
 import { idempotentOutcomes } from './tables.ts'
 
 /** Keeps outcomes, and deletes those of their partitions that no duplicate can ask for any more. */

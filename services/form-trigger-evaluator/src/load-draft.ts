@@ -1,9 +1,15 @@
 import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
-import type { CatalogProject } from '@nextvisit/catalog'
 import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { compileForms, countKeysOf, type EventHistory, queueOf, type ShownForm, USER_LIMITS } from '@nextvisit/domain'
-import { type FoldContext, type JsonRow, readTogether, type Recorded, requireFits } from '@nextvisit/projection'
-import { emptyDraft, type FormsDraft, newUser, projectOf, userKeyOf } from './forms-draft.ts'
+import { countsAskedBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
+import {
+  type FoldContext,
+  type JsonRow,
+  readTogether,
+  type Recorded,
+  requireFits,
+  traitBytesOf,
+} from '@nextvisit/projection'
+import { emptyDraft, type FormsDraft, newUser, projectOf } from './forms-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'
 
@@ -30,11 +36,11 @@ export async function loadDraft(
   const touched = [...draft.users.values()]
   const asking = batch.map(({ fact }) => ({
     fact,
-    counts: countsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)),
+    counts: countsAskedBy(fact, isRebuild ? undefined : projectOf(draft, fact, catalog)?.config),
   }))
   const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
-  await requireFits(batch.length, size, () => traitBytesOfUsers(db, touched))
+  await requireFits(batch.length, size, () => traitBytesOf(db, users.source('asked', touched)))
   const events = new Map<string, UserEvent>()
   for (const { fact, counts } of asking) {
     for (const slug of counts) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
@@ -58,25 +64,6 @@ type UserEvent = UserRef & { readonly slug: string }
 
 function refOf({ organization, project, userId }: UserRef): UserRef {
   return { organization, project, userId }
-}
-
-/** The counts that a record changes, or asks for when its project's forms are evaluated. */
-function countsAskedBy(fact: UserFact, project: CatalogProject | undefined): readonly string[] {
-  if (fact.type === 'VisitAnswered') return []
-  const changed = fact.type === 'EventTracked' ? countKeysOf(fact) : []
-  const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
-  if (!project || !isEvaluated) return changed
-  const { gateCounts, triggerCounts } = compileForms(project.config)
-  const byTriggers = fact.type === 'EventTracked' ? triggerCounts(fact.slug) : []
-  return [...new Set([...changed, ...gateCounts, ...byTriggers])]
-}
-
-/** What the traits of these users count together. */
-async function traitBytesOfUsers(db: Db, asked: readonly UserRef[]): Promise<number> {
-  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
-    FROM users JOIN ${users.source('asked', asked)} USING (organization, project, user_id)`)
-  return found?.bytes ?? 0
 }
 
 function putUser(draft: FormsDraft, found: JsonRow): void {

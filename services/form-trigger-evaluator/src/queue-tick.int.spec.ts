@@ -1,14 +1,14 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type CatalogView, createCatalogReview } from '@nextvisit/catalog'
+import { type CatalogReview, type CatalogView, createCatalogReview } from '@nextvisit/catalog'
 import type { Form } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
+import { createPartitionFold, createReviewedTicks, type PartitionFold, type TickContext } from '@nextvisit/projection'
 import { batchOf, factsAsRecords, interceptCommits } from '@nextvisit/testing'
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest'
 import { at, contextOf, nps, PARTITION, SECOND } from '../test/evaluator-fixtures.ts'
 import { type GivenEvaluator, givenEvaluator } from '../test/given-evaluator.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { findDueQueues, tickQueue } from './queue-tick.ts'
+import { createQueueTicks } from './queue-tick.ts'
 
 let given: GivenEvaluator
 beforeAll(async () => {
@@ -33,12 +33,31 @@ function givenCatalog() {
   return { catalog, change }
 }
 
+/** The ticks of an evaluator; a tick answers how many steps it has taken. */
+function givenTicks(db: Db, review: CatalogReview) {
+  let steps = 0
+  const ticks = createReviewedTicks(
+    createQueueTicks((taken) => {
+      steps = taken.length
+    }),
+    review,
+  )
+  return {
+    due: (context: Parameters<typeof ticks.due>[2]) => ticks.due(db, new Date(at(0)), context),
+    tick: async (context: TickContext) => {
+      await ticks.tick(db, new Date(at(0)), { ...context, onCommit: (run) => run() })
+      return steps
+    },
+  }
+}
+
 it('looks for removed forms once for a partition, and then only where the catalog has changed', async () => {
   const { catalog, change } = givenCatalog()
   const review = createCatalogReview()
   const context = { ...contextOf([nps]), catalog }
-  const due = () => findDueQueues(given.prisma, new Date(at(0)), { partitions: [PARTITION], catalog }, review)
-  const tick = async () => (await tickQueue(given.prisma, new Date(at(0)), context, review)).steps.length
+  const ticks = givenTicks(given.prisma, review)
+  const due = () => ticks.due({ partitions: [PARTITION], catalog })
+  const tick = () => ticks.tick(context)
 
   await given.fold(context, eventTracked())
   expect(await due(), 'a partition that is new').toEqual([PARTITION])
@@ -100,9 +119,9 @@ it('looks at the forms of a new partition in pages, and goes on at the next tick
   const review = createCatalogReview()
   const db = counting(given.prisma, answers)
   const partitions = [PARTITION, PARTITION + 1]
-  const due = () => findDueQueues(db, new Date(at(0)), { partitions, catalog }, review)
-  const tick = async (partition: number) =>
-    (await tickQueue(db, new Date(at(0)), { ...contextOf([]), catalog, partition }, review)).steps.length
+  const ticks = givenTicks(db, review)
+  const due = () => ticks.due({ partitions, catalog })
+  const tick = (partition: number) => ticks.tick({ ...contextOf([]), catalog, partition })
 
   await givenWaiting(PARTITION, [...forms.map(({ id }) => id), 'removed'])
   await givenWaiting(PARTITION + 1, ['removed-too'])

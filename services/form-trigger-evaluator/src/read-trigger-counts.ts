@@ -1,5 +1,4 @@
 import type { TriggerCountsAnswer, TriggerCountsQuery } from '@nextvisit/contracts'
-import { sql } from '@nextvisit/database'
 import { compileTrigger } from '@nextvisit/domain'
 import type { PrismaClient } from '../generated/prisma/client.ts'
 import { toHistory } from './load-draft.ts'
@@ -16,14 +15,14 @@ export async function readTriggerCounts(
   const keys = [...new Set(compiled.flatMap(({ countKey }) => countKey ?? []))]
   const [user, rows] = await Promise.all([
     prisma.user.findUnique({ where: { organization_project_userId: where }, select: { sessionStartedAt: true } }),
-    prisma.$queryRaw<object[]>(sql`
-      SELECT ${eventOccurrences.columns} FROM event_occurrences
-      WHERE organization = ${organization} AND project = ${project} AND user_id = ${userId}::uuid
-        AND slug = ANY(${keys}::text[])`),
+    eventOccurrences.selectByKeys(
+      prisma,
+      keys.map((slug) => ({ ...where, slug })),
+    ),
   ])
   const activity = {
     sessionStartedAt: user?.sessionStartedAt?.getTime(),
-    events: new Map(rows.map((row) => eventOccurrences.parse(row)).map((row) => [row.slug, toHistory(row)])),
+    events: new Map(rows.map((row) => [row.slug, toHistory(row)])),
   }
   return { counts: compiled.map(({ countSoFar }) => countSoFar?.(activity, nowMs) ?? null) }
 }

@@ -4,21 +4,14 @@ import { keepOutcomes } from './idempotent-outcomes.ts'
 import { writeQueues } from './queue-rows.ts'
 import { decisions, eventOccurrences, users } from './tables.ts'
 
-/**
- * What a batch has changed: one statement for each table, however many rows. Traits that have not changed are not written:
- * they may be long, and most records change other columns only.
- */
+/** What a batch has changed: one statement for each table, however many rows. */
 export function saveDraft(draft: FormsDraft): readonly Statement[] {
   const all = [...draft.users.values()]
-  const { whole = [], others = [] } = Object.groupBy(
-    all.filter(({ isChanged }) => isChanged),
-    ({ traits, storedTraits }) => (traits === storedTraits ? 'others' : 'whole'),
-  )
+  const changed = all.filter(({ isChanged }) => isChanged)
   const [updated, inserted] = [all.flatMap(changedRows), all.flatMap(newRows)]
   const stored = new Map(all.flatMap(({ storedQueue }) => [...storedQueue.rows]))
   return [
-    ...users.upsert(whole.map((user) => ({ ...userRowOf(user), traits: traitsOf(user) }))),
-    ...users.update(others.map(userRowOf), WITHOUT_TRAITS),
+    ...users.upsertKeeping('traits', changed.map(userRowOf)),
     ...eventOccurrences.upsert(all.flatMap(changedOccurrences)),
     ...decisions.upsert(Array.from(draft.decisions.values(), decisionRowOf)),
     ...writeQueues({ updated, stored, inserted }),
@@ -26,16 +19,12 @@ export function saveDraft(draft: FormsDraft): readonly Statement[] {
   ]
 }
 
-const WITHOUT_TRAITS = ['device', 'firstSeenAt', 'sessionStartedAt', 'lastSdkContactAt'] as const
-
-function traitsOf({ traits }: DraftUser): string {
-  return JSON.stringify(Object.fromEntries(traits))
-}
-
 function userRowOf(user: DraftUser) {
-  const { traits: _, ...columns } = user
+  const { traits, storedTraits } = user
   return {
-    ...columns,
+    ...user,
+    // They may be long, and most records change other columns only.
+    traits: traits === storedTraits ? undefined : JSON.stringify(Object.fromEntries(traits)),
     device: JSON.stringify(user.device),
     firstSeenAt: isoOf(user.firstSeenAt),
     sessionStartedAt: isoOf(user.sessionStartedAt),

@@ -1,12 +1,11 @@
 import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { createAdapter, sql } from '@nextvisit/database'
-import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
+import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
 import { createPartitionFold, type TickContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { formTriggerEvaluator } from '../src/consumer.ts'
-import type { StepTaken } from '../src/form-steps.ts'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
 

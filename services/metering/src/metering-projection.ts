@@ -1,6 +1,6 @@
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
-import { customTraitSlugs, idempotentRecordOf, monthOf } from '@nextvisit/domain'
+import { carriedNames, idempotentRecordOf, monthOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import {
   countMembers,
@@ -41,8 +41,12 @@ export const meteringProjection: Projection<UserFact, MeteringDraft> = {
   empty: () => ({ counted: [], eventUnits: [], leasedUnits: [], memberUnits: [], used: [], names: new Map() }),
 
   evolve: (draft, { fact, partition }) => {
+    if (fact.type === 'VisitAnswered') return draft
+    addNames(draft, fact)
+    // Of imported facts only the names count: they are registered, and take room (decisions.md, Import).
+    if (fact.imported) return draft
     if (fact.type === 'EventTracked') foldEvent(draft, fact, partition)
-    if (fact.type === 'IdentifyRequested') foldIdentify(draft, fact, partition)
+    else foldIdentify(draft, fact, partition)
     return draft
   },
 
@@ -74,19 +78,14 @@ function deadlineAt(instant: Date): Date {
   return new Date(instant.getTime() - RESERVATION_LIFETIME_MS)
 }
 
-/**
- * Counts toward the organization's limit only where the gateway said so; an event is never an active user. Of imported
- * events only the names count: they are registered, and take room (decisions.md, Import).
- */
+/** Counts toward the organization's limit only where the gateway said so; an event is never an active user. */
 function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number): void {
-  const { organization, project, environment, received, slug, id } = fact
+  const { organization, project, environment, received, id } = fact
   const month = monthOf(received)
-  addName(draft, { organization, project, kind: 'event', slug, firstMonth: month })
-  if (fact.imported) return
   draft.used.push({ organization, project, month, environment, partition, events: 1, identifies: 0, visits: 0 })
   if (!fact.metered) return
   const counter = { ...counterOf('event', fact, month), partition }
-  draft.counted.push({ ...counter, count: 1 })
+  draft.counted.push({ ...counter, count: 1, fulfilled: 0 })
   // A record that may come twice may have reserved room the first time, and used a lease the second.
   if (!fact.lease || fact.keyed) draft.eventUnits.push({ ...counter, unit: id })
   if (fact.lease) draft.leasedUnits.push({ ...counter, unit: fact.lease })
@@ -96,20 +95,20 @@ function foldEvent(draft: MeteringDraft, fact: EventTracked, partition: number):
 function foldIdentify(draft: MeteringDraft, fact: IdentifyRequested, partition: number): void {
   const { organization, project, environment, received, userId } = fact
   const month = monthOf(received)
-  for (const slug of customTraitSlugs(fact.operations)) {
-    addName(draft, { organization, project, kind: 'trait', slug, firstMonth: month })
-  }
-  if (fact.imported) return
   const [identifies, visits] = fact.source === 'sdk' ? [0, 1] : [1, 0]
   draft.used.push({ organization, project, month, environment, partition, events: 0, identifies, visits })
   const counter = { ...counterOf('mau', fact, month), partition }
-  draft.counted.push({ ...counter, count: 0 })
+  draft.counted.push({ ...counter, count: 0, fulfilled: 0 })
   draft.memberUnits.push({ ...counter, unit: userId })
 }
 
-function addName({ names }: MeteringDraft, row: NewRow<typeof uniqueNames>): void {
-  // Ids have no slash, and the slug is the last part.
-  const key = `${row.organization}/${row.project}/${row.kind}/${row.slug}`
-  const before = names.get(key)
-  if (!before || row.firstMonth < before.firstMonth) names.set(key, row)
+function addNames({ names }: MeteringDraft, fact: EventTracked | IdentifyRequested): void {
+  const { organization, project, received } = fact
+  const firstMonth = monthOf(received)
+  for (const { kind, slug } of carriedNames(fact)) {
+    // Ids have no slash, and the slug is the last part.
+    const key = `${organization}/${project}/${kind}/${slug}`
+    const before = names.get(key)
+    if (!before || firstMonth < before.firstMonth) names.set(key, { organization, project, kind, slug, firstMonth })
+  }
 }

@@ -1,6 +1,6 @@
-import { type EventTracked, type IdentifyRequested, type ProjectRef, TOPICS, UserFact } from '@nextvisit/contracts'
-import { sql } from '@nextvisit/database'
-import { customTraitSlugs, idempotentRecordOf } from '@nextvisit/domain'
+import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
+import { type RowOf, sql } from '@nextvisit/database'
+import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
 import type { Projection } from '@nextvisit/projection'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
 import { claims, definitionCounts, definitions } from './tables.ts'
@@ -11,16 +11,9 @@ import { claims, definitionCounts, definitions } from './tables.ts'
  */
 export type RegistryDraft = Map<string, AddedName>
 
-interface AddedName extends ProjectRef, Pick<CarriedName, 'kind' | 'slug'> {
-  readonly partition: number
-  count: number
-  lastSeenAt: string
-  /** Of the earliest record. */
-  name: string
-  firstSeenAt: string
-  firstRecordId: string
-  registeredBy: string | null
-}
+/** The rows of a name in both tables. */
+type NameRows = RowOf<typeof definitions> & RowOf<typeof definitionCounts>
+type AddedName = { -readonly [Column in keyof NameRows]: NameRows[Column] }
 
 export interface RegistryProjectionOptions {
   /** Of `user-events`: a claim is dropped only when every partition is folded past its lifetime. */
@@ -41,16 +34,8 @@ export function createRegistryProjection(options: RegistryProjectionOptions): Pr
     empty: () => new Map(),
 
     evolve: (draft, { fact, partition }) => {
-      if (fact.type === 'EventTracked') {
-        const { slug, eventName: name, newEvent: isNew } = fact
-        addName(draft, fact, partition, { kind: 'event', slug, name, isNew })
-      }
-      if (fact.type === 'IdentifyRequested') {
-        const registered = new Set(fact.registeredTraits)
-        for (const slug of customTraitSlugs(fact.operations)) {
-          addName(draft, fact, partition, { kind: 'trait', slug, name: slug, isNew: registered.has(slug) })
-        }
-      }
+      if (fact.type === 'VisitAnswered') return draft
+      for (const name of carriedNames(fact)) addName(draft, fact, partition, name)
       return draft
     },
 
@@ -86,14 +71,6 @@ const CHANGES_DEFINITION = sql`NOT EXISTS (
     AND (given.registered_by IS NULL OR before.registered_by <= given.registered_by)
 )`
 
-interface CarriedName {
-  readonly kind: 'trait' | 'event'
-  readonly slug: string
-  readonly name: string
-  /** The record got the verdict `new` for it. */
-  readonly isNew: boolean
-}
-
 function addName(
   draft: RegistryDraft,
   { organization, project, received, id }: EventTracked | IdentifyRequested,
@@ -106,17 +83,8 @@ function addName(
   const first = { name, firstSeenAt: received, firstRecordId: id }
   const before = draft.get(key)
   if (!before) {
-    draft.set(key, {
-      organization,
-      project,
-      partition,
-      kind,
-      slug,
-      count: 1,
-      lastSeenAt: received,
-      registeredBy,
-      ...first,
-    })
+    const added = { organization, project, partition, kind, slug, count: 1, lastSeenAt: received, registeredBy }
+    draft.set(key, { ...added, ...first })
     return
   }
   before.count += 1

@@ -8,7 +8,6 @@ import {
   UserQuery,
 } from '@nextvisit/contracts'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { partitionForKey } from '@nextvisit/log'
 import { catchUp } from '@nextvisit/projection'
 import { behind, type CallContext, Counter, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
@@ -90,30 +89,28 @@ export const userProjector = defineConsumer({
 
   routes: (parts) => {
     const { db, readDb, barrier } = parts
-    const waitFor = (partitionsOf: (count: number) => readonly number[], context: CallContext) =>
-      catchUp(parts, partitionsOf, { ...context, withinMs: READ_BARRIER_WITHIN_MS })
     return [
       internalRoute(INTERNAL_ROUTES.lookUpUsers, LookUpUsersRequest, async ({ users }, context) => ({
         users: await lookUpUsers(db, barrier, users, context),
       })),
       internalRoute(INTERNAL_ROUTES.readUser, UserQuery, async (query, context) => {
-        const isCaughtUp = await waitFor((count) => [partitionForKey(query.userId, count)], context)
+        const isCaughtUp = await catchUp(parts, query, within(context))
         const user = await readUser(readDb, query)
         // Without the latest records a user may be there all the same.
         return user ?? (isCaughtUp ? notFound() : behind())
       }),
       internalRoute(INTERNAL_ROUTES.readSegments, SegmentsQuery, async (query, context) => {
-        await waitFor(everyPartition, context)
+        await catchUp(parts, 'all users', within(context))
         return readSegments(readDb, query)
       }),
       internalRoute(INTERNAL_ROUTES.readSegmentMembers, SegmentMembersQuery, async (query, context) => {
-        await waitFor(everyPartition, context)
+        await catchUp(parts, 'all users', within(context))
         return readSegmentMembers(readDb, query)
       }),
     ]
   },
 })
 
-function everyPartition(count: number): readonly number[] {
-  return Array.from({ length: count }, (_, partition) => partition)
+function within(context: CallContext) {
+  return { ...context, withinMs: READ_BARRIER_WITHIN_MS }
 }

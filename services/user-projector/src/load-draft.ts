@@ -1,18 +1,18 @@
-import type { EventTracked, IdentifyRequested, TraitValue, UserFact, UserQuery } from '@nextvisit/contracts'
+import type { TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
-import { countKeysOf, USER_LIMITS } from '@nextvisit/domain'
-import { type FoldContext, type Recorded, requireFits } from '@nextvisit/projection'
 import {
-  partitionKeyOf,
-  type ProjectSegments,
+  countsRaisedBy,
+  mayChangeSegments,
   projectKeyOf,
-  readProjectSegments,
-  segmentsOf,
-} from './project-segments.ts'
+  touchesProfile,
+  USER_LIMITS,
+  userKeyOf,
+} from '@nextvisit/domain'
+import { type FoldContext, type Recorded, requireFits, traitBytesOf } from '@nextvisit/projection'
+import { partitionKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
-import { type DraftUser, emptyDraft, newUser, type UserDraft, userKeyOf } from './user-draft.ts'
+import { type DraftUser, emptyDraft, newUser, type UserDraft } from './user-draft.ts'
 
-type ActivityFact = IdentifyRequested | EventTracked
 export type UserRow = RowOf<typeof users>
 type EventRow = RowOf<typeof userEvents>
 
@@ -28,59 +28,33 @@ export async function loadDraft(
   const draft = emptyDraft()
   const activity = batch.flatMap(({ fact, partition }) => (fact.type === 'VisitAnswered' ? [] : { fact, partition }))
   if (activity.length === 0) return draft
-  const asked = activity.map(({ fact: { organization, project }, partition }) => ({ organization, project, partition }))
-  const segments = await readProjectSegments(db, asked, catalog)
+  const segments = await readProjectSegments(
+    db,
+    activity.map(({ fact: { organization, project }, partition }) => ({ organization, project, partition })),
+    catalog,
+  )
   const profiles = new Set<DraftUser>()
   const followed = new Set<DraftUser>()
-  const events = new Map<string, UserQuery & { readonly slug: string }>()
+  const events = new Map<string, UserRef & { readonly slug: string }>()
   for (const { fact, partition } of activity) {
+    const { organization, project, userId } = fact
     const key = userKeyOf(fact)
     const found = segments.get(partitionKeyOf({ ...fact, partition })) ?? segmentsOf(catalog, fact)
     const user = draft.users.get(key) ?? newUser(fact, partition, found)
     draft.users.set(key, user)
-    for (const slug of countKeysIn(fact)) events.set(`${key}/${slug}`, { ...refOf(fact), slug })
+    for (const slug of countsRaisedBy(fact)) events.set(`${key}/${slug}`, { organization, project, userId, slug })
     if (mayChangeSegments(fact, user.segments)) followed.add(user)
     if (touchesProfile(fact) || followed.has(user)) profiles.add(user)
   }
   const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
-  await requireFits(batch.length, size, () => traitBytesOfUsers(db, [...profiles]))
+  await requireFits(batch.length, size, () => traitBytesOf(db, users.source('asked', [...profiles])))
   await Promise.all([
     users.selectByKeys(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),
     userEvents.selectByKeys(db, [...events.values()]).then((rows) => rows.forEach((row) => putEvent(draft, row))),
     loadWhatSegmentsCount(db, draft, [...followed]),
   ])
   return draft
-}
-
-/** What a fact counts. */
-function countKeysIn(fact: ActivityFact): readonly string[] {
-  return fact.type === 'EventTracked' ? countKeysOf(fact) : []
-}
-
-function refOf({ organization, project, userId }: UserQuery): UserQuery {
-  return { organization, project, userId }
-}
-
-/** What the traits of these users count together. */
-async function traitBytesOfUsers(db: Db, asked: readonly UserQuery[]): Promise<number> {
-  const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
-    FROM users JOIN ${users.source('asked', asked)} USING (organization, project, user_id)`)
-  return found?.bytes ?? 0
-}
-
-/** Whether a fact may change the segments that its user is in. */
-export function mayChangeSegments(fact: ActivityFact, { index, isMixed }: ProjectSegments): boolean {
-  if (isMixed) return true
-  return fact.type === 'IdentifyRequested'
-    ? index.segments.length > 0
-    : countKeysIn(fact).some((key) => index.countKeys.has(key))
-}
-
-/** An admin track event touches nothing but the event's own row. */
-export function touchesProfile(fact: ActivityFact): boolean {
-  return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
 }
 
 /** These users, with everything that their segments depend on. */
@@ -102,11 +76,7 @@ function putProfile(draft: UserDraft, { definitions: fingerprint, asOf, changesA
   const user = draft.users.get(userKeyOf(row))
   if (!user) return
   const traits = new Map(Object.entries(JSON.parse(row.traits) as Record<string, TraitValue>))
-  user.profile = {
-    ...row,
-    traits,
-    device: JSON.parse(row.device) as Record<string, string>,
-  }
+  user.profile = { ...row, traits, device: JSON.parse(row.device) as Record<string, string> }
   user.clock = { fingerprint, asOf: msOf(asOf), changesAt: msOf(changesAt) }
   user.stored = { ...user.stored, fingerprint, traits }
 }

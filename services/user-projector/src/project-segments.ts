@@ -1,16 +1,14 @@
 import type { CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
-import { compileSegments, NO_SEGMENTS, type SegmentIndex } from '@nextvisit/domain'
+import { compileSegments, type FollowedSegments, NO_SEGMENTS, projectKeyOf } from '@nextvisit/domain'
+import type { Compared } from '@nextvisit/projection'
 import { CatalogBehindError } from './errors.ts'
 import { segmentProgress } from './tables.ts'
 
 /** A project's segments as one revision of the catalog has them. */
-export interface ProjectSegments {
-  readonly index: SegmentIndex
+export interface ProjectSegments extends FollowedSegments {
   readonly revision: number
-  /** Some users of the partition were computed with another fingerprint: each fact brings its user up to date. */
-  readonly isMixed?: boolean
 }
 
 /** A project's segments as the catalog has them now; none where the project was removed. */
@@ -20,11 +18,6 @@ export function segmentsOf(catalog: CatalogView, { organization, project }: Proj
     index: found ? compileSegments(found.config) : NO_SEGMENTS,
     revision: found?.revision ?? catalog.revision(organization),
   }
-}
-
-/** Ids of organizations and projects hold no `/`. */
-export function projectKeyOf({ organization, project }: ProjectRef): string {
-  return `${organization}/${project}`
 }
 
 /** A project's users in one partition. */
@@ -73,11 +66,10 @@ export interface ComputedUsers extends ProjectPartition {
   readonly definitions: string
 }
 
-/** Users that were computed with other segments than the catalog has. */
-export interface OtherUsers {
-  readonly stale: readonly ComputedUsers[]
+/** They were computed with other segments than the catalog has. */
+export interface OtherUsers extends ComputedUsers {
   /** Computed with a later catalog than this one, by a process that had it already. */
-  readonly ahead: readonly ComputedUsers[]
+  readonly isAhead: boolean
 }
 
 /** Which of the users in these scopes were computed with other segments. */
@@ -85,7 +77,7 @@ export async function findOtherUsers(
   db: Db,
   scopes: readonly ReviewScope[],
   catalog: CatalogView,
-): Promise<OtherUsers> {
+): Promise<Compared<OtherUsers>> {
   const rows = await readProgress(db, scopes)
   const computedWith = new Map<string, number>()
   for (const row of rows) {
@@ -95,7 +87,7 @@ export async function findOtherUsers(
   const others = rows.filter((row) => row.definitions !== currentOf(catalog, row).definitions)
   const isAhead = (row: ComputedUsers) =>
     (computedWith.get(partitionKeyOf(row)) ?? 0) > catalog.revision(row.organization)
-  return { stale: others.filter((row) => !isAhead(row)), ahead: others.filter(isAhead) }
+  return { unsettled: others.map((row) => ({ ...row, isAhead: isAhead(row) })) }
 }
 
 /** By an index on partition and organization. */

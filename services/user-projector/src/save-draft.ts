@@ -1,23 +1,16 @@
 import { isoOf, type Statement } from '@nextvisit/database'
-import type { FoldedUser } from './folded-user.ts'
+import type { FoldedUser } from '@nextvisit/domain'
 import { segmentCounts, segmentMembers, segmentProgress, userEvents, users } from './tables.ts'
 import type { DraftUser, UserDraft } from './user-draft.ts'
 
 type IdentifiedUser = DraftUser & { readonly profile: FoldedUser }
 
-/**
- * What a batch has changed: one statement for each table, however many rows. Traits that have not changed are not written:
- * they may be long, and a visit changes other columns only.
- */
+/** What a batch has changed: one statement for each table, however many rows. */
 export function saveDraft(draft: UserDraft): readonly Statement[] {
   const all = [...draft.users.values()]
   const changed = all.filter((user): user is IdentifiedUser => user.isChanged && user.profile !== undefined)
-  const { whole = [], others = [] } = Object.groupBy(changed, ({ profile, stored }) =>
-    profile.traits === stored.traits ? 'others' : 'whole',
-  )
   return [
-    ...users.upsert(whole.map((user) => ({ ...userRowOf(user), traits: traitsOf(user) }))),
-    ...users.update(others.map(userRowOf), WITHOUT_TRAITS),
+    ...users.upsertKeeping('traits', changed.map(userRowOf)),
     ...userEvents.upsert(all.flatMap(changedEvents)),
     ...segmentMembers.upsert(changed.flatMap(joined)),
     ...segmentMembers.deleteByKeys(changed.flatMap(left)),
@@ -26,26 +19,12 @@ export function saveDraft(draft: UserDraft): readonly Statement[] {
   ]
 }
 
-const WITHOUT_TRAITS = [
-  'userName',
-  'country',
-  'device',
-  'firstSeenAt',
-  'lastSeenAt',
-  'droppedTraitOperations',
-  'definitions',
-  'asOf',
-  'changesAt',
-] as const
-
-function traitsOf({ profile }: IdentifiedUser): string {
-  return JSON.stringify(Object.fromEntries(profile.traits))
-}
-
-function userRowOf({ profile, partition, clock }: IdentifiedUser) {
-  const { traits: _, ...columns } = profile
+function userRowOf({ profile, partition, clock, stored }: IdentifiedUser) {
+  const { traits } = profile
   return {
-    ...columns,
+    ...profile,
+    // They may be long, and a visit changes other columns only.
+    traits: traits === stored.traits ? undefined : JSON.stringify(Object.fromEntries(traits)),
     device: JSON.stringify(profile.device),
     partition,
     definitions: clock.fingerprint,

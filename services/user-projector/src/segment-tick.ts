@@ -1,83 +1,48 @@
-import type { CatalogReview, CatalogView, ReviewScope } from '@nextvisit/catalog'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
-import { settledAt } from '@nextvisit/domain'
-import { type DueContext, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT, type TickContext } from '@nextvisit/projection'
-import { computeSegments, isCurrent, letTimePass } from './follow-segments.ts'
+import { computeSegments, followTime, hasCurrentSegments, projectKeyOf, settledAt } from '@nextvisit/domain'
+import {
+  MAX_BYTES_A_COMMIT,
+  MAX_BYTES_AN_EVENT,
+  type ReviewedTicksOptions,
+  type TickContext,
+} from '@nextvisit/projection'
 import { loadFollowed, type UserRow } from './load-draft.ts'
-import { type ComputedUsers, findOtherUsers, type OtherUsers, projectKeyOf, segmentsOf } from './project-segments.ts'
+import { type ComputedUsers, findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentCounts, segmentProgress, users } from './tables.ts'
 
 /** Of each kind, and fewer where their traits are long or their segments count many events. The rest waits for the next tick. */
 const MAX_USERS_A_TICK = 1_000
 
-/** The partitions, of those given, that have users for {@link tickSegments}: few queries, however many there are. */
-export async function findDueSegments(
-  db: Db,
-  instant: Date,
-  { partitions, catalog }: DueContext,
-  review: CatalogReview,
-): Promise<readonly number[]> {
-  const all = await findChanging(db, instant, partitions, [])
-  const { scopes, needTick } = review.begin(catalog, partitions, all[0]?.table)
-  const { stale, ahead } = await reviewUsers(db, scopes, catalog, review)
-  const owned = ahead.length > 0 ? await findChanging(db, instant, partitions, ahead) : all
-  const changing = owned.filter(({ isDue }) => isDue)
-  return [...[...changing, ...stale].map(({ partition }) => partition), ...needTick]
-}
-
-interface OwnedPartition {
-  readonly partition: number
-  /** The table that was read: another one after a replay has swapped the schemas. */
-  readonly table: bigint
-  /** Time changes some of its users. */
-  readonly isDue: boolean
-}
-
-function findChanging(
-  db: Db,
-  instant: Date,
-  partitions: readonly number[],
-  ahead: readonly ComputedUsers[],
-): Promise<readonly OwnedPartition[]> {
-  return db.$queryRaw<OwnedPartition[]>(sql`
-    SELECT owned.partition, 'segment_progress'::regclass::oid::bigint AS "table", EXISTS (
-      SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(settledAt(instant), ahead)}
-    ) AS "isDue"
-    FROM unnest(${partitions}::int[]) AS owned (partition)`)
-}
-
-async function reviewUsers(
-  db: Db,
-  scopes: readonly ReviewScope[],
-  catalog: CatalogView,
-  review: CatalogReview,
-): Promise<OtherUsers> {
-  const others = await findOtherUsers(db, scopes, catalog)
-  review.settle(scopes, [...others.stale, ...others.ahead])
-  return others
+/** Users whose segments time changes, and those that were computed with other segments than the catalog has. */
+export const segmentTicks: ReviewedTicksOptions<OtherUsers> = {
+  table: 'segment_progress',
+  isDue: (instant, ahead) => sql`EXISTS (
+    SELECT FROM users WHERE users.partition = owned.partition AND ${changesUntil(settledAt(instant), ahead)})`,
+  compare: findOtherUsers,
+  tick: tickSegments,
 }
 
 /**
  * What time and a new catalog do to the segments of a partition's users (forms.md, Conditions). Users whose segments
  * change with time alone move; users that were computed with other segments are computed again, a part of them a tick.
  */
-export async function tickSegments(
+async function tickSegments(
   db: Db,
   instant: Date,
+  others: readonly OtherUsers[],
   context: TickContext,
-  review: CatalogReview,
 ): Promise<readonly Statement[]> {
-  const { partition, catalog, isRebuild } = context
-  if (isRebuild) return []
+  const { partition } = context
   const asOf = settledAt(instant)
-  const { stale, ahead } = await reviewUsers(db, review.beginTick(partition), catalog, review)
+  const ahead = others.filter(({ isAhead }) => isAhead)
+  const stale = others.filter(({ isAhead }) => !isAhead)
   const [changing, old] = await Promise.all([readChanging(db, partition, asOf, ahead), readStale(db, partition, stale)])
   const draft = await loadFollowed(db, [...fitting(changing, context), ...fitting(old, context)], context)
   const isStale = new Set(stale.map((computed) => `${projectKeyOf(computed)}/${computed.definitions}`))
   for (const user of draft.users.values()) {
-    if (isCurrent(user)) letTimePass(user, asOf.getTime())
+    if (hasCurrentSegments(user)) followTime(user, asOf.getTime())
     else if (isStale.has(`${projectKeyOf(user)}/${user.clock.fingerprint}`)) {
       computeSegments(user, Math.max(asOf.getTime(), user.clock.asOf ?? -Infinity))
     }

@@ -1,13 +1,19 @@
-import { createCatalogReview } from '@nextvisit/catalog'
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
-import { countKeysOf, idempotentRecordOf, withOccurrence } from '@nextvisit/domain'
-import type { Projection } from '@nextvisit/projection'
-import { changeUser } from './follow-segments.ts'
-import { earlier, identified, later, seen } from './folded-user.ts'
-import { loadDraft, mayChangeSegments, touchesProfile } from './load-draft.ts'
+import {
+  countEvent,
+  followChange,
+  idempotentRecordOf,
+  identified,
+  mayChangeSegments,
+  seen,
+  touchesProfile,
+  userKeyOf,
+} from '@nextvisit/domain'
+import { createReviewedTicks, type Projection } from '@nextvisit/projection'
+import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
-import { findDueSegments, tickSegments } from './segment-tick.ts'
-import { type DraftUser, emptyDraft, type UserDraft, userKeyOf } from './user-draft.ts'
+import { segmentTicks } from './segment-tick.ts'
+import { type DraftUser, emptyDraft, type UserDraft } from './user-draft.ts'
 
 export interface UserProjectionOptions {
   /** Called with how many increments met a trait that is not a number, for a metric. */
@@ -21,7 +27,6 @@ export interface UserProjectionOptions {
  * partition, so the partition's owner reads, folds and writes whole rows.
  */
 export function createUserProjection(options: UserProjectionOptions = {}): Projection<UserFact, UserDraft> {
-  const review = createCatalogReview()
   return {
     name: 'user-projector',
     topics: [TOPICS.userEvents],
@@ -35,7 +40,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
       if (!user || fact.type === 'VisitAnswered') return draft
       const change =
         fact.type === 'IdentifyRequested' ? () => foldIdentify(draft, user, fact) : () => foldEvent(user, fact)
-      if (mayChangeSegments(fact, user.segments)) changeUser(user, fact.received, change)
+      if (mayChangeSegments(fact, user.segments)) followChange(user, fact.received, change)
       else change()
       return draft
     },
@@ -47,8 +52,7 @@ export function createUserProjection(options: UserProjectionOptions = {}): Proje
       if (droppedTraitOperations > 0) options.onDroppedOperations?.(droppedTraitOperations)
     },
 
-    due: (db, instant, context) => findDueSegments(db, instant, context, review),
-    tick: (db, instant, context) => tickSegments(db, instant, context, review),
+    ...createReviewedTicks(segmentTicks),
   }
 }
 
@@ -62,19 +66,9 @@ function foldIdentify(draft: UserDraft, user: DraftUser, fact: IdentifyRequested
 
 /** Events of users that nobody has identified yet are kept, too. Only an identify makes the user. */
 function foldEvent(user: DraftUser, fact: EventTracked): void {
-  const { occurredAt, received } = fact
-  const times = { occurredAt: Date.parse(occurredAt), received: Date.parse(received) }
   if (user.profile && touchesProfile(fact)) {
     user.profile = seen(user.profile, fact)
     user.isChanged = true
   }
-  for (const key of countKeysOf(fact)) {
-    const before = user.events.get(key)
-    user.events.set(key, {
-      ...withOccurrence(before, times, undefined),
-      firstAt: earlier(before?.firstAt, occurredAt),
-      lastAt: later(before?.lastAt, occurredAt),
-    })
-    user.changedCounts.add(key)
-  }
+  for (const key of countEvent(user.events, fact)) user.changedCounts.add(key)
 }

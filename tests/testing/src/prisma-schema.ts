@@ -1,3 +1,4 @@
+import { type Model, readModels } from '@nextvisit/database'
 import type { Client } from 'pg'
 
 /** A table as somebody describes it. Types are as Postgres writes them: `timestamp(3) with time zone`. */
@@ -17,55 +18,27 @@ export type DescribedTables = Readonly<Record<string, DescribedTable>>
 
 /** The tables that the models of a `schema.prisma` describe. Throws on a type that it does not know. */
 export function tablesOfPrismaSchema(text: string): DescribedTables {
-  const models = text.matchAll(/^model (?<name>\w+) \{\n(?<body>[\s\S]*?)^\}/gm)
-  return Object.fromEntries(Array.from(models, ({ groups }) => tableOf(groups?.['name'] ?? '', groups?.['body'] ?? '')))
+  return Object.fromEntries(readModels(text).map((model) => [model.table, describe(model)]))
 }
 
-function tableOf(model: string, body: string): [string, DescribedTable] {
-  const lines = body.split('\n').map((line) => line.trim())
-  const fields = lines.filter((line) => /^\w/.test(line)).map(fieldOf)
+function describe({ fields, key }: Model): DescribedTable {
   const columnOf = new Map(fields.map(({ property, column }) => [property, column]))
-  const compositeKey = /@@id\(\[(?<list>[^\]]+)\]/.exec(body)?.groups?.['list']?.split(/,\s*/)
-  const key = compositeKey ?? fields.filter(({ isId }) => isId).map(({ property }) => property)
-  const table = /@@map\("(?<table>\w+)"\)/.exec(body)?.groups?.['table'] ?? model
-  return [
-    table,
-    {
-      columns: Object.fromEntries(fields.map(({ column, described }) => [column, described])),
-      primaryKey: key.map((property) => columnOf.get(property) ?? property),
-    },
-  ]
-}
-
-const FIELD = /^(?<property>\w+)\s+(?<scalar>\w+)(?<suffix>\?|\[\])?(?<attributes>.*)$/
-
-function fieldOf(line: string) {
-  const { property = '', scalar = '', suffix, attributes = '' } = FIELD.exec(line)?.groups ?? {}
-  const native = / @db\.(?<native>\w+(\(\d+\))?)/.exec(attributes)?.groups?.['native']
-  const type = POSTGRES_TYPES.get(native ? `${scalar} @db.${native}` : scalar)
-  if (type === undefined) throw new Error(`"${line}" has a type that this reader of schema.prisma does not know.`)
   return {
-    property,
-    column: / @map\("(?<column>\w+)"\)/.exec(attributes)?.groups?.['column'] ?? property,
-    isId: / @id\b/.test(attributes),
-    described: {
-      type: suffix === '[]' ? `${type}[]` : type,
-      isNullable: suffix === '?',
-      hasDefault: attributes.includes(' @default('),
-    },
+    columns: Object.fromEntries(
+      fields.map(({ column, type, isNullable, hasDefault }) => [
+        column,
+        { type: type.replace(/^\w+/, nameInPostgres), isNullable, hasDefault },
+      ]),
+    ),
+    primaryKey: key.map((property) => columnOf.get(property) ?? property),
   }
 }
 
-const POSTGRES_TYPES: ReadonlyMap<string, string> = new Map([
-  ['String', 'text'],
-  ['String @db.Uuid', 'uuid'],
-  ['Boolean', 'boolean'],
-  ['Int', 'integer'],
-  ['BigInt', 'bigint'],
-  ['Json', 'jsonb'],
-  ['Json @db.Json', 'json'],
-  ['DateTime @db.Timestamptz(3)', 'timestamp(3) with time zone'],
-])
+/** Where Postgres writes a type in another way than statements do. */
+function nameInPostgres(type: string): string {
+  if (type === 'int') return 'integer'
+  return type === 'timestamptz' ? 'timestamp(3) with time zone' : type
+}
 
 /** The tables of a schema as Postgres has them. */
 export async function readTables(client: Client, schema: string): Promise<DescribedTables> {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { withClient } from '@nextvisit/database'
+import { describeTables, withClient } from '@nextvisit/database'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { readTables, tablesOfPrismaSchema } from './prisma-schema.ts'
 import { createTestDatabase } from './test-database.ts'
@@ -11,6 +11,15 @@ const consumers = readdirSync(services).filter((name) => existsSync(path.join(se
 
 describe('schema.prisma', () => {
   it('is looked for in every consumer', () => expect(consumers).not.toHaveLength(0))
+
+  it.each(consumers)('is what generated/tables.ts of %s was made from', async (service) => {
+    const [schema, tables] = await Promise.all(
+      ['prisma/schema.prisma', 'generated/tables.ts'].map((file) =>
+        readFile(path.join(services, service, file), 'utf8'),
+      ),
+    )
+    expect(tables, 'run `npx -y pnpm generate`').toBe(describeTables(schema ?? ''))
+  })
 
   it.each(consumers)('describes the tables that the migrations of %s create', async (service) => {
     const text = await readFile(path.join(services, service, 'prisma/schema.prisma'), 'utf8')

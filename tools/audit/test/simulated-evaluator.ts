@@ -6,8 +6,6 @@ import {
   confirm,
   countsForOf,
   EMPTY_QUEUE,
-  enqueue,
-  evaluateForms,
   eventContextOf,
   expireDue,
   foldEvent,
@@ -17,6 +15,7 @@ import {
   offer,
   type Queue,
   type QueueChange,
+  queueForms,
   type TriggerContext,
   type UserActivity,
   visitContextOf,
@@ -72,10 +71,10 @@ export function createSimulatedEvaluator(): SimulatedEvaluator {
     const { id: recordId, organization, project, userId, received: decidedAt } = fact
     const config = projectNow()
     if (!config) return
-    change(user, expireDue(user.queue, trigger.received))
-    for (const decision of evaluateForms(compileForms(config), user, trigger)) {
-      const cause = { user: fact, recordId, received: trigger.received, catalogRevision: revision }
-      if (decision.outcome === 'queued') change(user, enqueue(user.queue, decision, cause))
+    const cause = { user: fact, recordId, catalogRevision: revision }
+    const evaluated = queueForms(compileForms(config), user, trigger, cause)
+    change(user, evaluated)
+    for (const decision of evaluated.decisions) {
       const { formId, gates } = decision
       const details = JSON.stringify({ trigger: decision.trigger, gates })
       const outcome = decision.outcome === 'queued' ? 'queued' : decision.reason

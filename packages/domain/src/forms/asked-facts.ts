@@ -1,7 +1,7 @@
-import type { ProjectConfig } from '@nextvisit/contracts'
+import type { ProjectConfig, UserFact } from '@nextvisit/contracts'
 import { compileForms } from './form-index.ts'
 import { leavesOf } from './condition-tree.ts'
-import { countedByTrigger, countKeyOf } from './count-key.ts'
+import { countedByTrigger, countKeyOf, countsRaisedBy } from './count-key.ts'
 
 /** The facts about a user that a project's forms look at: in triggers, gates and segments. */
 export interface AskedFacts {
@@ -29,4 +29,15 @@ export function factsAskedBy(projects: readonly ProjectConfig[]): AskedFacts {
       leaves.flatMap((leaf) => ('device' in leaf ? leaf.device : 'country' in leaf ? '$countryCode' : [])),
     ),
   }
+}
+
+/** The counts of a user that a record raises, or asks for when it is evaluated. `project`: left out where nothing is. */
+export function countsAskedBy(fact: UserFact, project: ProjectConfig | undefined): readonly string[] {
+  if (fact.type === 'VisitAnswered') return []
+  const raised = countsRaisedBy(fact)
+  const isEvaluated = fact.type === 'EventTracked' ? fact.evaluateTriggers : fact.source === 'sdk'
+  if (!project || !isEvaluated) return raised
+  const { gateCounts, triggerCounts } = compileForms(project)
+  const byTriggers = fact.type === 'EventTracked' ? triggerCounts(fact.slug) : []
+  return [...new Set([...raised, ...gateCounts, ...byTriggers])]
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EventTracked, PropertyCondition, Trigger } from '@nextvisit/contracts'
+import type { EventTracked, PropertyCondition, Trigger, UserFact } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 
 /** An event that is counted: each of them, or only those with such properties (forms.md, What is asked of properties). */
@@ -17,6 +17,11 @@ export function countKeyOf({ event, where }: Counted): string {
 /** The counts of a user that a tracked event raises: of its slug, and those that its record names. */
 export function countKeysOf({ slug, countsFor = [] }: Pick<EventTracked, 'slug' | 'countsFor'>): readonly string[] {
   return [slug, ...countsFor.map((hash) => propertyCountKey(slug, hash))]
+}
+
+/** The counts of a user that a record raises. */
+export function countsRaisedBy(fact: UserFact): readonly string[] {
+  return fact.type === 'EventTracked' ? countKeysOf(fact) : []
 }
 
 function propertyCountKey(slug: string, hash: string): string {

@@ -14,18 +14,17 @@ import {
   countKeysOf,
   countsForOf,
   EMPTY_QUEUE,
-  enqueue,
-  evaluateForms,
   eventContextOf,
   evolve,
-  expireDue,
   factsAskedBy,
   foldEvent,
   foldIdentify,
   foldSdkContact,
   type FormIndex,
   NO_PROFILE,
+  projectKeyOf,
   type Queue,
+  queueForms,
   queueOf,
   type TriggerContext,
   type UserActivity,
@@ -83,13 +82,13 @@ interface SimulatedUser extends UserActivity {
  * user's activity only what the forms ask about is kept.
  */
 export function createSimulation(projects: readonly ComparedProject[], { from, to }: Period) {
-  const states = new Map(projects.map((compared) => [keyOf(compared), stateOf(compared)]))
+  const states = new Map(projects.map((compared) => [projectKeyOf(compared), stateOf(compared)]))
   const ledger = createDuplicatesLedger()
 
   return {
     /** To be called for all of `form-events` before the first record of `user-events`. */
     takeFormFact: (fact: FormFact): void => {
-      const state = states.get(keyOf(fact))
+      const state = states.get(projectKeyOf(fact))
       if (!state || Date.parse(fact.at) >= from) return
       const user = userOf(state, fact.userId)
       const queue = evolve(user.queues.today, fact)
@@ -97,7 +96,7 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
     },
 
     takeUserFact: (fact: UserFact): void => {
-      const state = states.get(keyOf(fact))
+      const state = states.get(projectKeyOf(fact))
       if (!state || fact.type === 'VisitAnswered' || Date.parse(fact.received) >= to) return
       if (ledger.takeIsDuplicate(fact)) return
       const user = userOf(state, fact.userId)
@@ -120,10 +119,6 @@ export function createSimulation(projects: readonly ComparedProject[], { from, t
 }
 
 export type Simulation = ReturnType<typeof createSimulation>
-
-function keyOf({ organization, project }: ProjectRef): string {
-  return `${organization}/${project}`
-}
 
 function stateOf(compared: ComparedProject): ProjectState {
   const { proposed, today } = compared
@@ -184,14 +179,13 @@ function simulate(
   { fact, context }: { readonly fact: EventTracked | IdentifyRequested; readonly context: TriggerContext },
 ): Queue {
   const { received } = context
-  let { queue } = expireDue(user.queues[name], received)
-  for (const decision of evaluateForms(side.index, { ...user, queue }, context)) {
-    const isQueued = decision.outcome === 'queued'
+  // Nothing reads the revision of a simulated row.
+  const cause = { user: fact, recordId: fact.id, catalogRevision: 0 }
+  const { queue, decisions } = queueForms(side.index, { ...user, queue: user.queues[name] }, context, cause)
+  for (const decision of decisions) {
     const tally = side.tallies.get(decision.formId)
+    const isQueued = decision.outcome === 'queued'
     if (tally) count(tally, decision, isQueued && isFirstTime(user, `${name}/${decision.formId}`))
-    // Nothing reads the revision of a simulated row.
-    const cause = { user: fact, recordId: fact.id, received, catalogRevision: 0 }
-    if (isQueued) ({ queue } = enqueue(queue, decision, cause))
   }
   if (context.kind !== 'visit') return queue
   const { offer } = chooseForm(side.index, { ...user, queue }, received)

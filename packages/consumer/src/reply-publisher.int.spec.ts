@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { EvaluatorReply, replyChannel } from '@nextvisit/contracts'
-import { createLogger, createRedis } from '@nextvisit/service-kit'
-import { Redis } from 'ioredis'
+import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
 import { afterAll, describe, expect, inject, it } from 'vitest'
-import type { AddressedReply } from './forms-draft.ts'
-import { createReplyPublisher } from './reply-publisher.ts'
+import { type AddressedReply, createReplyPublisher } from './reply-publisher.ts'
 
 const NOWHERE = 'redis://127.0.0.1:1'
 const channel = replyChannel(`test-${randomUUID()}`)
+const silent = createLogger('test', 'silent')
 const stops: (() => unknown)[] = []
 afterAll(() => Promise.all(stops.map((stop) => stop())))
 
@@ -25,7 +24,7 @@ async function publisherTo(url: string) {
       done()
     },
   })
-  const redis = createRedis({ url, name: 'test-replies', logger: createLogger('test', 'silent') })
+  const redis = createRedis({ url, name: 'test-replies', logger: silent })
   stops.push(redis.stop)
   await redis.start()
   return { publish: createReplyPublisher(redis.client, createLogger('test', 'info', log)), lines }
@@ -33,8 +32,17 @@ async function publisherTo(url: string) {
 
 describe('replies', () => {
   it('reach the gateway that subscribed, in order', async () => {
-    const subscriber = new Redis(inject('redisUrl'))
-    stops.push(() => subscriber.quit())
+    const {
+      client: subscriber,
+      start,
+      stop,
+    } = createRedisSubscriber({
+      url: inject('redisUrl'),
+      name: 'test-gateway',
+      logger: silent,
+    })
+    stops.push(stop)
+    await start()
     await subscriber.subscribe(channel)
     const { publish } = await publisherTo(inject('redisUrl'))
     const received: EvaluatorReply[] = []

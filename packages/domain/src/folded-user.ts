@@ -1,5 +1,8 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts, type SizedTraits } from '@nextvisit/domain'
+import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './apply-identify.ts'
+import { countKeysOf } from './forms/count-key.ts'
+import { type EventHistory, withOccurrence } from './forms/user-state.ts'
+import type { SizedTraits } from './trait-operations.ts'
 
 /** What identifies have said of a user. Instants are ISO strings of one form, so they compare as text. */
 export interface FoldedUser extends SizedTraits {
@@ -13,6 +16,13 @@ export interface FoldedUser extends SizedTraits {
   readonly lastSeenAt: string
   /** How many operations were dropped because of a limit (decisions.md, Identify). */
   readonly droppedTraitOperations: number
+}
+
+/** What is kept of one event of one user, identified or not. */
+export interface FoldedEvent extends EventHistory {
+  /** Least and greatest `occurredAt`, ISO. */
+  readonly firstAt: string
+  readonly lastAt: string
 }
 
 /**
@@ -49,15 +59,36 @@ export function profileFactsOf({ traits, traitBytes, country, device }: FoldedUs
   return { traits, traitBytes, device: country === null ? device : { ...device, $countryCode: country } }
 }
 
-/** The user after an event of their own browser or app. An admin track event touches nothing here. */
+/** Whether a fact says something about its user. An admin track event does not: it touches nothing but the event. */
+export function touchesProfile(fact: EventTracked | IdentifyRequested): boolean {
+  return fact.type === 'IdentifyRequested' || fact.source === 'sdk'
+}
+
+/** The user after an event of their own browser or app. */
 export function seen(before: FoldedUser, fact: EventTracked): FoldedUser {
   return { ...before, lastSeenAt: later(before.lastSeenAt, fact.received) }
 }
 
-export function earlier(instant: string | undefined, other: string): string {
+/** One more occurrence of an event, for whatever user. Returns the counts that it raises. */
+export function countEvent(events: Map<string, FoldedEvent>, fact: EventTracked): readonly string[] {
+  const { occurredAt, received } = fact
+  const times = { occurredAt: Date.parse(occurredAt), received: Date.parse(received) }
+  const keys = countKeysOf(fact)
+  for (const key of keys) {
+    const before = events.get(key)
+    events.set(key, {
+      ...withOccurrence(before, times, undefined),
+      firstAt: earlier(before?.firstAt, occurredAt),
+      lastAt: later(before?.lastAt, occurredAt),
+    })
+  }
+  return keys
+}
+
+function earlier(instant: string | undefined, other: string): string {
   return instant !== undefined && instant < other ? instant : other
 }
 
-export function later(instant: string | undefined, other: string): string {
+function later(instant: string | undefined, other: string): string {
   return instant !== undefined && instant > other ? instant : other
 }

@@ -1,7 +1,12 @@
+import type { EvaluatorReply } from '@nextvisit/contracts'
 import type { Logger, RedisConnection } from '@nextvisit/service-kit'
-import type { AddressedReply } from './forms-draft.ts'
 
-/** Publishes the replies of a batch in one round trip. */
+export interface AddressedReply {
+  readonly channel: string
+  readonly reply: EvaluatorReply
+}
+
+/** Publishes the replies of a batch in one round trip. Never rejects: a reply may be lost. */
 export type PublishReplies = (replies: readonly AddressedReply[]) => Promise<void>
 
 /**

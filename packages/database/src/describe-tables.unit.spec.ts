@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { Sample } from '../generated/tables.ts'
+import { defineTable } from './define-table.ts'
+import { describeTables } from './describe-tables.ts'
+
+describe('the tables of a schema.prisma', () => {
+  it('have the columns and the key of their models', () => {
+    expect(Sample).toEqual([
+      'samples',
+      {
+        organization: 'text',
+        userId: 'uuid',
+        traits: 'jsonb',
+        note: 'text?',
+        total: 'bigint',
+        revision: 'int',
+        isKnown: 'boolean',
+        firstAt: 'timestamptz',
+        lastAt: 'timestamptz?',
+        latestMs: 'bigint[]',
+        labels: 'text[]',
+      },
+      ['organization', 'userId'],
+    ])
+  })
+
+  it('are what a table is defined by', () => {
+    const samples = defineTable(...Sample, { total: 'add' })
+    expect(
+      samples.deleteByKeys([{ organization: 'acme', userId: '00000000-0000-4000-8000-00000000000a' }]),
+    ).toHaveLength(1)
+    // @ts-expect-error Not a column.
+    defineTable(...Sample, { sum: 'add' })
+  })
+
+  it('are refused where a type is not known', () => {
+    expect(() => describeTables('model Thing {\n  at DateTime @id\n}')).toThrow(/does not know/)
+  })
+})

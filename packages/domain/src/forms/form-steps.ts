@@ -1,0 +1,24 @@
+import type { FormFact, FormStep, ProjectRef } from '@nextvisit/contracts'
+import type { Queue, QueueChange } from './queue.ts'
+
+/** A step that a form has taken for some user. */
+export interface StepTaken extends ProjectRef {
+  readonly formId: string
+  readonly step: FormStep
+}
+
+const STEPS = {
+  FormQueued: 'queued',
+  FormDelivered: 'delivered',
+  FormExpired: 'expired',
+  FormCancelled: 'cancelled',
+} as const satisfies Record<FormFact['type'], FormStep>
+
+export function stepOf({ type, organization, project, formId }: FormFact): StepTaken {
+  return { organization, project, formId, step: STEPS[type] }
+}
+
+/** The steps of a change, and the queue before it. A form that several visits confirm was delivered once. */
+export function stepsOf({ facts }: QueueChange, before: Queue): readonly StepTaken[] {
+  return facts.filter(({ queuedId }) => before.rows.get(queuedId)?.state !== 'delivered').map(stepOf)
+}
