@@ -19,19 +19,21 @@ const sharedModules = { isolate: false } as const
 /** Int specs wait for Kafka's groups and timers most of the time: more workers than cores work meanwhile. */
 const manyWorkers = { maxWorkers: 4 } as const
 
-const realParts = { globalSetup: ['tests/testing/src/global-setup.ts'], hookTimeout: 120_000 }
+const partsForAll = { globalSetup: ['tests/testing/src/global-setup.ts'] }
+const patientHooks = { hookTimeout: 120_000 }
 
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     projects: [
       { test: { ...specs('unit'), ...sharedModules, ...manyWorkers, testTimeout: 30_000 } },
-      { test: { ...specs('int'), ...sharedModules, ...manyWorkers, ...realParts, testTimeout: 60_000 } },
-      /** Each brings up a whole stack: after everything else. Three at a time starve each other on two cores. */
+      { test: { ...specs('int'), ...sharedModules, ...manyWorkers, ...partsForAll, ...patientHooks, testTimeout: 60_000 } },
+      /** Each brings up a whole stack of its own: after everything else. Three at a time starve each other on two cores. */
       {
         test: {
           ...specs('e2e'),
-          ...realParts,
+          ...sharedModules,
+          ...patientHooks,
           testTimeout: 180_000,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },

@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createHash } from 'node:crypto'
 import net from 'node:net'
+import { delayWasmTierUp } from './delay-wasm-tier-up.ts'
 import { SilentConnectionError } from './errors.ts'
 import { plainIdentifier } from './plain-identifier.ts'
 
@@ -53,6 +54,7 @@ const SILENT_CONNECTION_MS = 12_000
 export function createAdapter(options: AdapterOptions): PrismaPg {
   const { schema, applicationName, maxConnections = 5, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
   const { silentConnectionMs = SILENT_CONNECTION_MS, onPool } = options
+  delayWasmTierUp()
   const adapter = new PrismaPg(
     {
       ...sessionOf(options.url, schema),

@@ -59,8 +59,7 @@ export function describeConsoleForms(): void {
   })
 
   it('keeps the period and the search of the forms in the address', async () => {
-    const page = await signIn(theConsole().token)
-    await openPath(page, 'forms')
+    const page = await signIn(theConsole().token, 'forms')
     await page.getByRole('button', { name: 'Last hour' }).click()
     await page.getByLabel('Form', { exact: true }).fill('like you')
     await page.getByText('No form of the project has “like you” in its id or name.').waitFor()
@@ -75,8 +74,7 @@ export function describeConsoleForms(): void {
   })
 
   it('says what to do where there is no form, and that a form is gone', async () => {
-    const page = await signIn(theConsole().token)
-    await openPath(page, `forms?project=${EMPTY_PROJECT}`)
+    const page = await signIn(theConsole().token, `forms?project=${EMPTY_PROJECT}`)
     await page.getByText('The project has no forms.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await openPath(page, 'forms/demo/shop/removed')
@@ -88,8 +86,7 @@ export function describeConsoleForms(): void {
   })
 
   it('shows viewers all of it: there is no name in it', async () => {
-    const page = await signIn(theConsole().viewerToken)
-    await openPath(page, FORM_PATH)
+    const page = await signIn(theConsole().viewerToken, FORM_PATH)
     await page.getByRole('row').filter({ hasText: 'waiting' }).first().waitFor()
     expect(await page.content()).not.toContain('forms-waits')
     expect(await faultsOf(page)).toEqual([])

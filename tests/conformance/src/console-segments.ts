@@ -38,8 +38,7 @@ export function describeConsoleSegments(): void {
   })
 
   it('says what to do where there is no segment', async () => {
-    const page = await signIn(theConsole().token)
-    await openPath(page, `segments?project=${EMPTY_PROJECT}`)
+    const page = await signIn(theConsole().token, `segments?project=${EMPTY_PROJECT}`)
     await page.getByText('The project has no segments.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await openPath(page, 'segments/demo/shop/nothing')
@@ -48,8 +47,7 @@ export function describeConsoleSegments(): void {
   })
 
   it('masks names of members for viewers until they ask, and logs that', async () => {
-    const page = await signIn(theConsole().viewerToken)
-    await openPath(page, PATH)
+    const page = await signIn(theConsole().viewerToken, PATH)
     await page.getByRole('link', { name: 's•••' }).first().waitFor()
     expect(await page.content()).not.toContain(MEMBER)
     expect(await faultsOf(page)).toEqual([])

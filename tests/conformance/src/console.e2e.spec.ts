@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { callCarefully } from '@nextvisit/testing/black-box'
+import { signInOn } from '@nextvisit/testing/browser'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { describeConsoleCatalog } from './console-catalog.ts'
 import { describeConsoleDeadLetters } from './console-dead-letters.ts'
@@ -40,8 +41,7 @@ describe('the console', { timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('alert').getByText('This is not a token of this console').waitFor()
     expect(await faultsOf(page)).toEqual([])
-    await page.getByLabel('Token').fill(theConsole().token)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await signInOn(page, theConsole().token)
     await page.getByText('Everything works.').waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.getByRole('button', { name: 'Sign out' }).click()
@@ -264,8 +264,7 @@ describe('the console', { timeout: 120_000 }, () => {
   describeConsoleDeadLetters()
 
   it('leads from a runbook to a section of another one', async () => {
-    const page = await signIn(theConsole().token)
-    await openPath(page, 'runbooks/upgrade')
+    const page = await signIn(theConsole().token, 'runbooks/upgrade')
     await page.getByRole('link', { name: 'Postgres is older than Kafka' }).click()
     const section = page.getByRole('heading', { name: 'Postgres is older than Kafka' })
     await section.waitFor()

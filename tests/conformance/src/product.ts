@@ -19,6 +19,7 @@ let stack: ThrowAwayStack | undefined
 export async function startProduct(): Promise<void> {
   for (const [name, value] of workspaceVariables(await readFile(WORKSPACE_FILE, 'utf8'))) vi.stubEnv(name, value)
   stack = await startThrowAwayStack(WORKSPACE_FILE, {
+    inMemory: true,
     serviceEnvironment: { GATEWAY_REQUEST_BUDGET_MS: String(REQUEST_BUDGET_MS) },
   })
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { Client } from 'pg'
 import { runNextvisit } from '@nextvisit/cli/test/run-nextvisit.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   callCarefully,
   eventually,
@@ -13,6 +13,7 @@ import {
   type ThrowAwayStack,
 } from '@nextvisit/testing/black-box'
 import { describeImport } from './import.ts'
+import { describeLogScan } from './log-scan.ts'
 
 const CLI = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
 const OTHERS = ['trait-registry', 'user-projector', 'form-trigger-evaluator']
@@ -24,9 +25,13 @@ const PER_SECOND = 10
 let stack: ThrowAwayStack
 
 beforeAll(async () => {
-  stack = await startThrowAwayStack()
+  vi.stubEnv('LOG_LEVEL', 'debug')
+  stack = await startThrowAwayStack(undefined, { inMemory: true })
 }, 180_000)
-afterAll(() => stack?.remove(), 60_000)
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await stack?.remove()
+}, 60_000)
 
 interface Running {
   readonly process: ChildProcess
@@ -128,3 +133,6 @@ describe('nextvisit replay', () => {
     expect(await run('audit')).toMatchObject({ exitCode: 0 })
   }, 400_000)
 })
+
+// It kills everything, and reads what the others have logged, too.
+describeLogScan(() => stack)

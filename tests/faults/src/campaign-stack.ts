@@ -6,7 +6,7 @@ import { audit, type AuditReport, type LedgerEntry, type ReadModel } from '@next
 import { freePort } from '@nextvisit/local-stack'
 import { type ConsumerName, consumers } from '@nextvisit/services'
 import { createFaultProxy, type FaultProxy } from '@nextvisit/testing'
-import { startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { startThrowAwayStack, type ThrowAwayOptions, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCampaignProjects, type CampaignProject, type LimitedProject } from './campaign-projects.ts'
 
 export type Consumer = ConsumerName
@@ -26,7 +26,7 @@ export interface CampaignStack extends ThrowAwayStack {
   readonly readModels: ReadonlyMap<Consumer, ReadModel>
 }
 
-export async function startCampaignStack(): Promise<CampaignStack> {
+export async function startCampaignStack(options: Pick<ThrowAwayOptions, 'inMemory'> = {}): Promise<CampaignStack> {
   const { projects, busy, limited, hostile, workspaceFile } = createCampaignProjects()
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-test-'))
   const file = path.join(folder, 'workspace.yaml')
@@ -36,7 +36,7 @@ export async function startCampaignStack(): Promise<CampaignStack> {
   await proxy.start()
   try {
     const kafkaPorts = { port, advertisedPort: proxy.addressFor().port }
-    const stack = await startThrowAwayStack(file, { kafkaPorts, serviceEnvironment: SERVICE_ENVIRONMENT })
+    const stack = await startThrowAwayStack(file, { ...options, kafkaPorts, serviceEnvironment: SERVICE_ENVIRONMENT })
     const remove = async (): Promise<void> => {
       await stack.remove()
       await proxy.stop()

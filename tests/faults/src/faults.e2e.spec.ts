@@ -1,14 +1,25 @@
 import { randomInt } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeAudit } from './audit.ts'
 import { FAULTS } from './faults.ts'
-import { runSeed } from './run-seed.ts'
+import { type Campaign, runSeed, startCampaign } from './run-seed.ts'
+
+const seed = randomInt(1, 1_000_000)
+let campaign: Campaign
+
+beforeAll(async () => {
+  campaign = await startCampaign(seed, { inMemory: true })
+}, 180_000)
+afterAll(() => campaign?.stack.remove(), 60_000)
+
+// Before the faults, each of which the audit judges.
+describeAudit(() => campaign)
 
 /** The short form of `pnpm faults`. It checks only correctness, because a busy machine misses bounds of time. */
 it('loses nothing and doubles nothing during faults', { timeout: 600_000 }, async () => {
-  const seed = randomInt(1, 1_000_000)
   console.log(`npx -y pnpm faults --seed ${seed}`)
   const faults = FAULTS.filter(({ isShort }) => isShort)
-  const results = await runSeed({ seed, faults })
+  const results = await runSeed({ seed, faults, campaign })
   expect(
     results.filter(({ differences }) => differences.length > 0),
     `seed ${seed}`,

@@ -6,32 +6,40 @@ import { runFault } from './run-fault.ts'
 import { createRandom } from './seeded-random.ts'
 import { createTraffic } from './traffic.ts'
 
+/** A stack under test, and who calls it. */
+export type Campaign = Omit<FaultContext, 'random'>
+
 export interface SeedOptions {
   readonly seed: number
   readonly faults: readonly Fault[]
   readonly onResult?: (result: FaultResult) => void | Promise<void>
+  /** One that runs already, and that whoever started it removes. Default: a new one. */
+  readonly campaign?: Campaign
 }
 
 /** Runs faults one after the other against one stack. The order depends on the seed, and is the same for a subset of faults. */
-export async function runSeed({ seed, faults, onResult }: SeedOptions): Promise<FaultResult[]> {
+export async function runSeed({ seed, faults, onResult, campaign }: SeedOptions): Promise<FaultResult[]> {
   const order = faults
     .map((fault) => ({ fault, place: createRandom(seed, `place of ${fault.name}`).next() }))
     .toSorted((one, other) => one.place - other.place)
   const results: FaultResult[] = []
-  let context: Omit<FaultContext, 'random'> | undefined
+  let context = campaign
+  const leave = async (): Promise<void> => {
+    if (context !== campaign) await context?.stack.remove()
+    context = undefined
+  }
   try {
     for (const { fault } of order) {
-      context ??= await newContext(seed)
+      context ??= await startCampaign(seed)
       const result = await runFault(fault, seed, context).catch((error: unknown) => brokenRun(fault, seed, error))
       results.push(result)
       await onResult?.(result)
       if (result.differences.length === 0) continue
       // A new stack: otherwise the same difference would be found after each later fault.
-      await context.stack.remove()
-      context = undefined
+      await leave()
     }
   } finally {
-    await context?.stack.remove()
+    await leave()
   }
   return results
 }
@@ -43,8 +51,12 @@ function brokenRun({ name: fault, family }: Fault, seed: number, error: unknown)
   return { fault, family, seed, ...nothing, differences: [{ kind: 'broken run', count: 1, examples }] }
 }
 
-async function newContext(seed: number): Promise<Omit<FaultContext, 'random'>> {
-  const stack = await startCampaignStack()
+/** Starts a new stack, in which every user is known. */
+export async function startCampaign(
+  seed: number,
+  options: Parameters<typeof startCampaignStack>[0] = {},
+): Promise<Campaign> {
+  const stack = await startCampaignStack(options)
   const client = createRecordingClient(stack.gatewayUrl)
   const random = createRandom(seed, 'beginning')
   await createTraffic({ client, projects: stack.projects, random, perSecond: 1 }).begin()

@@ -26,7 +26,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   const folder = await mkdtemp(path.join(tmpdir(), 'nextvisit-races-'))
   const workspaceFile = path.join(folder, 'workspace.yaml')
   await writeFile(workspaceFile, workspace)
-  const stack = await startThrowAwayStack(workspaceFile)
+  const stack = await startThrowAwayStack(workspaceFile, { inMemory: true })
   const [host = '', port] = (stack.brokers[0] ?? '').split(':')
   const proxy = createFaultProxy({ host, port: Number(port) }, { rewritesMetadata: true })
   await proxy.start()

@@ -8,8 +8,6 @@ const LONGEST: readonly string[] = [
   'admission-races.e2e.spec.ts',
   'replay.e2e.spec.ts',
   'start.e2e.spec.ts',
-  'log-scan.e2e.spec.ts',
-  'audit.e2e.spec.ts',
   'queue-model.int.spec.ts',
   'parts.int.spec.ts',
   'workspace.int.spec.ts',

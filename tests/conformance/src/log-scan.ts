@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Kafka, logLevel } from 'kafkajs'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { eventually, startThrowAwayStack, type ThrowAwayStack } from '@nextvisit/testing/black-box'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { eventually, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 
 /** A text in every userName, trait value, key and URL that is sent. It must not be in any log line. */
 const CANARY = `canary${randomBytes(8).toString('hex')}`
@@ -11,14 +11,6 @@ const SERVICES = ['gateway', 'user-projector', 'trait-registry', 'metering', 'fo
 const VICTIMS = [...SERVICES, 'redis', 'postgres', 'kafka'] as const
 
 let stack: ThrowAwayStack
-beforeAll(async () => {
-  vi.stubEnv('LOG_LEVEL', 'debug')
-  stack = await startThrowAwayStack()
-}, 180_000)
-afterAll(async () => {
-  vi.unstubAllEnvs()
-  await stack?.remove()
-}, 60_000)
 
 interface Sent {
   readonly method?: 'GET' | 'POST'
@@ -110,32 +102,39 @@ async function logLines(): Promise<readonly { readonly file: string; readonly li
   )
 }
 
-describe('no log line of any process', () => {
-  it('contains a userName, a trait value, a key or a URL, during any failure', { timeout: 300_000 }, async () => {
-    const atFirst = await eventually(accepted, isAccepted, 30_000)
-    expect(atFirst).toEqual([200, 200, 202, 200, expect.any(Number), 404, 200])
-    expect(await refused()).toEqual([400, 400, 400, 400, 401, 415, 400, 404, 400, 400, 404, 400, 400])
-    await publishUnreadable()
-    for (const victim of VICTIMS) {
-      stack.kill(victim, 'SIGKILL')
-      await accepted()
+/** The services of the stack log everything, as with `LOG_LEVEL=debug`. Every process of it is killed once. */
+export function describeLogScan(stackOf: () => ThrowAwayStack): void {
+  describe('no log line of any process', () => {
+    beforeAll(() => {
+      stack = stackOf()
+    })
+
+    it('contains a userName, a trait value, a key or a URL, during any failure', { timeout: 300_000 }, async () => {
+      const atFirst = await eventually(accepted, isAccepted, 30_000)
+      expect(atFirst).toEqual([200, 200, 202, 200, expect.any(Number), 404, 200])
+      expect(await refused()).toEqual([400, 400, 400, 400, 401, 415, 400, 404, 400, 400, 404, 400, 400])
+      await publishUnreadable()
+      for (const victim of VICTIMS) {
+        stack.kill(victim, 'SIGKILL')
+        await accepted()
+        await eventually(
+          () => identify({}),
+          (status) => status === 200,
+          30_000,
+        )
+        await accepted()
+      }
       await eventually(
-        () => identify({}),
+        () => get(`/v2/admin/users?userName=${userName}`),
         (status) => status === 200,
         30_000,
       )
-      await accepted()
-    }
-    await eventually(
-      () => get(`/v2/admin/users?userName=${userName}`),
-      (status) => status === 200,
-      30_000,
-    )
 
-    const lines = await logLines()
-    expect(SERVICES.filter((service) => !lines.some(({ file }) => file === `${service}.log`))).toEqual([])
-    expect(lines.filter(({ line }) => /dead letter/i.test(line)).length).toBeGreaterThan(0)
-    const secrets = [CANARY, stack.keys.admin, stack.keys.sdk]
-    expect(lines.filter(({ line }) => secrets.some((secret) => line.includes(secret)))).toEqual([])
+      const lines = await logLines()
+      expect(SERVICES.filter((service) => !lines.some(({ file }) => file === `${service}.log`))).toEqual([])
+      expect(lines.filter(({ line }) => /dead letter/i.test(line)).length).toBeGreaterThan(0)
+      const secrets = [CANARY, stack.keys.admin, stack.keys.sdk]
+      expect(lines.filter(({ line }) => secrets.some((secret) => line.includes(secret)))).toEqual([])
+    })
   })
-})
+}

@@ -1,0 +1,256 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import type { AuditReport } from '@nextvisit/audit'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { RecordingClient } from './recording-client.ts'
+import { auditStack, type CampaignStack, type Consumer } from './campaign-stack.ts'
+import { queryRows } from './query-rows.ts'
+import type { Campaign } from './run-seed.ts'
+import { createRandom } from './seeded-random.ts'
+import { createTraffic } from './traffic.ts'
+import { eventually } from '@nextvisit/testing/black-box'
+
+/** Of the traffic: about four seconds of it. */
+const REQUESTS = 400
+
+let stack: CampaignStack
+let client: RecordingClient
+
+/** Sends traffic in which every kind of record, form and row occurs. */
+async function sendTraffic(): Promise<void> {
+  const traffic = createTraffic({
+    client,
+    projects: stack.projects,
+    random: createRandom(7, 'traffic'),
+    perSecond: 100,
+  })
+  await readPages()
+  // A number of requests and not a time: a busy machine sends fewer in the same time.
+  const wanted = client.calls().length + REQUESTS
+  traffic.start()
+  await eventually(
+    async () => client.calls().length,
+    (sent) => sent >= wanted,
+    60_000,
+  )
+  await traffic.stop()
+}
+
+/** Visits and page views of paying users. They trigger the forms that count events in a window or in a session. */
+async function readPages(): Promise<void> {
+  for (const project of stack.projects) {
+    for (const userName of ['user-0', 'user-2', 'user-4']) {
+      await client.send(project, { route: '/v2/sdk/identify-user', body: { userName } })
+      const body = { userName, eventName: 'Page viewed' }
+      for (const _time of [1, 2]) await client.send(project, { route: '/v2/sdk/track-event', body })
+    }
+  }
+}
+
+const recount = (ledger = client.calls()) => auditStack(stack, ledger)
+const kindsOf = ({ findings }: AuditReport) => findings.map(({ kind }) => kind).toSorted()
+
+/** Audits until there is no finding, which includes lag. */
+const atRest = () => eventually(recount, ({ findings }) => findings.length === 0, 60_000)
+
+function nextvisit(...args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  const main = path.resolve(import.meta.dirname, '../../../tools/cli/src/main.ts')
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main, ...args],
+      { env: { NEXTVISIT_DATA: stack.dataDirectory } },
+      (error, stdout, stderr) => resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr }),
+    )
+  })
+}
+
+/** Only one user is changed, but all of them are compared. */
+const ONE_USER = '(SELECT user_id FROM users ORDER BY user_id LIMIT 1)'
+const ONE_WITH_EVENTS = '(SELECT user_id FROM user_events ORDER BY user_id LIMIT 1)'
+
+const USED_PARTITION = '(SELECT partition FROM checkpoints WHERE next_offset > 1 ORDER BY partition LIMIT 1)'
+
+/** Each test restores what it changes: others use the stack after this. */
+export function describeAudit(campaignOf: () => Campaign): void {
+  describe('the audit of a stack after traffic', { timeout: 120_000 }, () => {
+    beforeAll(async () => {
+      ;({ stack, client } = campaignOf())
+      await sendTraffic()
+    }, 120_000)
+
+    it('finds no difference if there is none', async () => {
+      const report = await atRest()
+      expect(report.findings).toEqual([])
+      expect(report.records).toBeGreaterThan(100)
+      expect(report.lag.map(({ records }) => records)).toEqual([0, 0, 0, 0])
+    })
+
+    it('decides again which forms should have been queued', async () => {
+      const { queueing } = await atRest()
+      const forms = await queryRows<{ id: string }>(
+        stack,
+        'form-trigger-evaluator',
+        'SELECT DISTINCT form_id AS id FROM queue ORDER BY form_id',
+      )
+      const all = [
+        'always',
+        'back-again',
+        'large-order',
+        'large-orders',
+        'once',
+        'reader',
+        'short-lived',
+        'this-session',
+      ]
+      expect(forms.map(({ id }) => id)).toEqual(all)
+      expect(queueing.decided).toBeGreaterThan(100)
+      expect(queueing.undecided).toBeLessThan(queueing.decided / 10)
+    })
+
+    it('finds the same in several passes', async () => {
+      const { exitCode, stdout } = await nextvisit('audit', '--at-rest', '--json', '--users-a-pass', '10')
+      expect(JSON.parse(stdout)).toMatchObject({ passes: 8, findings: [] })
+      expect(exitCode).toBe(0)
+    })
+
+    it.each<[Consumer, string, string, string]>([
+      [
+        'user-projector',
+        'users.user_events: count',
+        `UPDATE user_events SET count = count + 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
+        `UPDATE user_events SET count = count - 1 WHERE user_id = ${ONE_WITH_EVENTS}`,
+      ],
+      [
+        'user-projector',
+        'users.users: traits',
+        `UPDATE users SET traits = (traits::jsonb - 'plan' || jsonb_build_object('lost', traits->'plan'))::json WHERE user_id = ${ONE_USER}`,
+        `UPDATE users SET traits = (traits::jsonb - 'lost' || jsonb_build_object('plan', traits->'lost'))::json WHERE user_id = ${ONE_USER}`,
+      ],
+      [
+        'user-projector',
+        'users.segment_members: missing',
+        `UPDATE segment_members SET segment_id = 'another' WHERE segment_id = 'paying'`,
+        `UPDATE segment_members SET segment_id = 'paying' WHERE segment_id = 'another'`,
+      ],
+      [
+        'user-projector',
+        'users.segment_counts: members',
+        'UPDATE segment_counts SET members = members + 1',
+        'UPDATE segment_counts SET members = members - 1',
+      ],
+      [
+        'metering',
+        'metering.counters: count',
+        `UPDATE counters SET count = count + 1 WHERE kind = 'mau'`,
+        `UPDATE counters SET count = count - 1 WHERE kind = 'mau'`,
+      ],
+      [
+        'metering',
+        'metering.unique_names: not in the log',
+        `UPDATE unique_names SET slug = 'another' WHERE slug = 'signed_in'`,
+        `UPDATE unique_names SET slug = 'signed_in' WHERE slug = 'another'`,
+      ],
+      [
+        'metering',
+        'metering.usage: events',
+        `UPDATE usage SET events = events - 1`,
+        `UPDATE usage SET events = events + 1`,
+      ],
+      [
+        'trait-registry',
+        'registry.definitions: firstSeenAt',
+        `UPDATE definitions SET first_seen_at = first_seen_at + interval '1 s'`,
+        `UPDATE definitions SET first_seen_at = first_seen_at - interval '1 s'`,
+      ],
+      [
+        'form-trigger-evaluator',
+        'forms.queue: missing',
+        `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
+        `UPDATE queue SET user_id = id, id = user_id WHERE state = 'delivered'`,
+      ],
+      [
+        'form-trigger-evaluator',
+        'forms.decisions: outcome',
+        `UPDATE decisions SET outcome = 'queued ' WHERE outcome = 'queued'`,
+        `UPDATE decisions SET outcome = 'queued' WHERE outcome = 'queued '`,
+      ],
+      [
+        'form-trigger-evaluator',
+        'forms.decisions: gates',
+        `UPDATE decisions SET gates = gates #- '{0,compared,now}' || jsonb_build_object('was', gates)`,
+        `UPDATE decisions SET gates = gates -> -1 -> 'was'`,
+      ],
+      [
+        'form-trigger-evaluator',
+        'forms.decisions: trigger',
+        `UPDATE decisions SET trigger = jsonb_build_object('was', trigger)`,
+        `UPDATE decisions SET trigger = trigger -> 'was'`,
+      ],
+      [
+        'form-trigger-evaluator',
+        'forms.queue: offeredAt',
+        `UPDATE queue SET state = 'offered', offered_at = now() WHERE state = 'waiting'`,
+        `UPDATE queue SET state = 'waiting', offered_at = NULL WHERE state = 'offered'`,
+      ],
+      [
+        'form-trigger-evaluator',
+        'forms.event_occurrences: latest',
+        `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] - 1`,
+        `UPDATE event_occurrences SET latest_ms[1] = latest_ms[1] + 1`,
+      ],
+      [
+        'trait-registry',
+        'checkpoints: behind',
+        `UPDATE checkpoints SET next_offset = next_offset - 1 WHERE partition = ${USED_PARTITION}`,
+        `UPDATE checkpoints SET next_offset = next_offset + 1 WHERE partition = ${USED_PARTITION}`,
+      ],
+      [
+        'metering',
+        'checkpoints: beyond the log',
+        `UPDATE checkpoints SET next_offset = next_offset + 1`,
+        `UPDATE checkpoints SET next_offset = next_offset - 1`,
+      ],
+    ])('names a change of %s: %s', async (service, kind, tamper, restore) => {
+      await queryRows(stack, service, tamper)
+      try {
+        expect(kindsOf(await recount())).toContain(kind)
+      } finally {
+        await queryRows(stack, service, restore)
+      }
+    })
+
+    it('finds no difference once all of them are restored', async () => {
+      expect((await recount()).findings).toEqual([])
+    })
+
+    it('names a record that was acknowledged but lost, one that was refused but logged, and one that nobody sent', async () => {
+      const [first, ...others] = client.calls()
+      if (!first) throw new Error('There was no traffic')
+      const lost = { ...first, requestId: crypto.randomUUID() }
+      expect(kindsOf(await recount([...client.calls(), lost]))).toEqual(['ledger: lost'])
+      expect(kindsOf(await recount([{ ...first, status: 402 }, ...others]))).toEqual(['ledger: refused'])
+      expect(kindsOf(await recount(others))).toEqual(['ledger: nobody asked'])
+    })
+
+    it('prints findings on the command line by id, without names or values', async () => {
+      const [user] = await queryRows<{ id: string; traits: string }>(
+        stack,
+        'user-projector',
+        `SELECT user_id AS id, traits::text AS traits FROM users WHERE user_id = ${ONE_USER}`,
+      )
+      const setTraits = (value: string) =>
+        queryRows(stack, 'user-projector', `UPDATE users SET traits = ${value} WHERE user_id = '${user?.id}'`)
+      await setTraits("(traits::jsonb - 'plan')::json")
+      try {
+        const { exitCode, stdout, stderr } = await nextvisit('audit')
+        expect(exitCode).toBe(1)
+        expect(stdout).toContain('users.users: traits  1\n')
+        expect(stdout).toContain('plan is lost')
+        expect(stdout + stderr).not.toContain('user-')
+      } finally {
+        await setTraits(`$$${user?.traits}$$::json`)
+      }
+    })
+  })
+}
