@@ -55,6 +55,11 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
   readonly settledUntil?: SettledUntil
   /** What other services may ask it. */
   readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]
+  /**
+   * Its projection's `load` looks up rows by an index, whatever plan Postgres makes: the plan is kept. Its specs count the
+   * rows that Postgres reads.
+   */
+  readonly looksUp?: true
   /** Its commits write records into the outbox, to be published. */
   readonly hasOutbox?: true
   /** Gateways wait for its replies, over Redis, and tell it there for which records: it needs `REDIS_URL`. */

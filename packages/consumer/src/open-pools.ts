@@ -5,11 +5,15 @@ import { createPoolGauges } from './pool-gauges.ts'
 
 /** After 2 s no caller waits for an answer any more (decisions.md, Track event). */
 const ADMISSION_LIMITS = { maxConnections: 4, statementTimeoutMs: 2_000 }
+/** There is one commit at a time. */
+const LOAD_LIMITS = { maxConnections: 1, keepsPlans: true }
 const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
 
 /** A consumer's connections to its schema. They are apart: slow reads delay no admission, and neither waits for folds. */
 export interface Pools {
   readonly foldDb: Db
+  /** For the projection's `load`, where that is not a part of `foldDb`. */
+  readonly loadDb?: Db
   readonly admissionDb: Db
   readonly readDb: Db
 }
@@ -33,6 +37,7 @@ export async function openPools(consumer: Consumer, { databaseUrl, clientId, met
     })
   return {
     foldDb: await open('folds', {}, ''),
+    ...(consumer.looksUp && { loadDb: await open('loads', LOAD_LIMITS) }),
     admissionDb: await open('admission', ADMISSION_LIMITS),
     readDb: await open('reads', READ_LIMITS),
   }

@@ -39,7 +39,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const connection = { ...config.kafka, clientId }
   const onFailure = (error: Error): void => service.fail(error)
 
-  const { foldDb, admissionDb, readDb } = await openPools(consumer, { ...config, clientId, metrics })
+  const { foldDb, loadDb, admissionDb, readDb } = await openPools(consumer, { ...config, clientId, metrics })
   const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
   const subscriber = config.redisUrl && createRedisSubscriber({ url: config.redisUrl, name: `${name}-awaited`, logger })
   const catalog = createCatalogView(connection, { serviceName: name, logger })
@@ -58,6 +58,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const runner = createProjectionRunner({
     projection,
     db: foldDb,
+    loadDb,
     connection,
     catalog,
     logger,
@@ -85,7 +86,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const service = runService({
     logger,
     parts: [
-      ...[foldDb, admissionDb, readDb].map((one) => ({
+      ...[foldDb, ...(loadDb ? [loadDb] : []), admissionDb, readDb].map((one) => ({
         name: 'database',
         start: () => Promise.resolve(),
         stop: () => one.$disconnect(),

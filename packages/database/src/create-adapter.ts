@@ -13,6 +13,11 @@ export interface AdapterOptions {
   readonly maxConnections?: number
   /** Names the connections in `pg_stat_activity`. */
   readonly applicationName: string
+  /**
+   * Keeps a statement's plan for good, which saves most of what a short statement costs: only for statements that look up
+   * rows by an index by any plan ({@link Table.lookUp}).
+   */
+  readonly keepsPlans?: boolean
   /** How long a statement may run. Default 10 s. */
   readonly statementTimeoutMs?: number
   /** How long Postgres may say nothing during a statement before the connection is given up. */
@@ -42,7 +47,9 @@ const RANDOM_PAGE_COST = 1.1
  * plan until the next statistics: one from when a table held a handful of rows reads it as a whole, whatever it holds by
  * then. Functions that run very often keep theirs (docs/performance.md, Kept plans).
  */
-const PLAN_CACHE_MODE = 'force_custom_plan'
+const PLANNED_ANEW = '-c plan_cache_mode=force_custom_plan'
+/** Made from few rows or many, it must be the same: without this, a lateral look-up in an empty table would read it as a whole. */
+const PLAN_KEPT = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 /** Below the silence limit, so that a connection without work is closed in peace. */
 const IDLE_TIMEOUT_MS = 10_000
 const SILENT_CONNECTION_MS = 12_000
@@ -57,7 +64,7 @@ export function createAdapter(options: AdapterOptions): PrismaPg {
   delayWasmTierUp()
   const adapter = new PrismaPg(
     {
-      ...sessionOf(options.url, schema),
+      ...sessionOf(options),
       application_name: applicationName,
       max: maxConnections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -93,13 +100,13 @@ function nameOf(text: string): string {
  * The schema for raw SQL (Prisma's `schema` option covers the ORM only), and UTC: adapter-pg sends and reads every
  * instant without its zone, so any other session time zone would shift them.
  */
-function sessionOf(url: string, schema: string): { connectionString: string; options: string } {
+function sessionOf({ url, schema, keepsPlans }: AdapterOptions): { connectionString: string; options: string } {
   const target = new URL(url)
   // pg lets what the address says win, so its options have to be joined with ours. Of two the later one counts.
   const given = target.searchParams.get('options')
   target.searchParams.delete('options')
   target.searchParams.delete('schema')
-  const planning = `-c random_page_cost=${RANDOM_PAGE_COST} -c plan_cache_mode=${PLAN_CACHE_MODE}`
+  const planning = `-c random_page_cost=${RANDOM_PAGE_COST} ${keepsPlans ? PLAN_KEPT : PLANNED_ANEW}`
   const required = `-c search_path=${plainIdentifier(schema)} -c TimeZone=UTC`
   return {
     connectionString: target.href,

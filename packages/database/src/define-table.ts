@@ -41,6 +41,15 @@ export interface Table<Of extends Columns, Key extends keyof Of & string> {
     keys: readonly RowToWrite<Pick<Of, Column>>[],
     columns?: readonly Column[],
   ) => Promise<StoredRow<Of>[]>
+  /**
+   * The same as a part of a query: to select from, as the table itself. `asked`: rows, or the name of another table of the
+   * query. `where`: a condition on the table's own columns. Rows are looked up one by one, whatever plan Postgres makes; of
+   * several indexes it prefers one that is in the order of `orderBy`.
+   */
+  readonly lookUp: <Column extends keyof Of & string = Key>(
+    asked: readonly RowToWrite<Pick<Of, Column>>[] | 'asked',
+    options?: { readonly columns?: readonly Column[]; readonly where?: Sql; readonly orderBy?: keyof Of & string },
+  ) => Sql
   /** The rows of a query, given from its `FROM` on. */
   readonly select: (db: Pick<Db, '$queryRaw'>, from: Sql) => Promise<StoredRow<Of>[]>
   /** To select: every column, under its property's name. */
@@ -87,7 +96,7 @@ export function defineTable<const Of extends Columns, const Key extends readonly
   const keyColumns = pick(key)
   const table = raw(`"${name}"`)
   const keyNames = namesOf(keyColumns)
-  const ofKey = (alias: string): Sql => raw(`(${keyColumns.map((column) => `${alias}.${column.name}`).join(', ')})`)
+  const ofKey = (alias: string): Sql => valuesAt(alias, keyColumns)
   const onKey = sql`ON CONFLICT (${keyNames})`
   const merging = sql`${onKey} DO UPDATE SET ${raw(mergedColumns(columns, key, onConflict))}`
   const selected = raw(
@@ -143,6 +152,17 @@ export function defineTable<const Of extends Columns, const Key extends readonly
       const common = properties ? pick(properties) : keyColumns
       return select(db, sql`FROM ${unnest('asked', common, keys)} JOIN ${table} USING (${namesOf(common)})`)
     },
+    lookUp: (asked, { columns: properties, where, orderBy } = {}) => {
+      const common = properties ? pick(properties) : keyColumns
+      // `OFFSET 0`: Postgres does not make another join of it.
+      return sql`(
+        SELECT found.* FROM ${typeof asked === 'string' ? raw(asked) : unnest('asked', common, asked)},
+        LATERAL (
+          SELECT * FROM ${table} WHERE ${valuesAt(`"${name}"`, common)} = ${valuesAt('asked', common)}
+          ${where ? sql`AND ${where}` : empty} ${orderBy ? sql`ORDER BY ${namesOf(pick([orderBy]))}` : empty} OFFSET 0
+        ) AS found
+      ) AS ${table}`
+    },
     insert: (rows) => (rows.length > 0 ? [insertion(rows)] : []),
     insertMissing: (rows) => (rows.length > 0 ? [insertion(rows, empty, sql`${onKey} DO NOTHING`)] : []),
     upsert,
@@ -188,6 +208,11 @@ function valuesOf({ property, write }: Column, rows: readonly Row[]): unknown[] 
 
 function namesOf(columns: readonly Column[]): Sql {
   return raw(columns.map(({ name }) => name).join(', '))
+}
+
+/** Their values in one row, to compare it with another. */
+function valuesAt(alias: string, columns: readonly Column[]): Sql {
+  return raw(`(${columns.map(({ name }) => `${alias}.${name}`).join(', ')})`)
 }
 
 function castsOf(columns: readonly Column[]): Sql {

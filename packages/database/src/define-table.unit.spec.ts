@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Sample } from '../generated/prisma/client.ts'
-import { type ColumnsOf, defineTable, type Statement } from './index.ts'
+import { type ColumnsOf, defineTable, sql, type Statement } from './index.ts'
 
 const members = defineTable('members', { organization: 'text', userId: 'uuid', since: 'timestamptz?' }, [
   'organization',
@@ -30,6 +30,17 @@ describe('defineTable', () => {
       [ADA, BOB],
       ['2026-11-21T10:00:00.000Z', null],
     ])
+  })
+
+  it('looks up rows one by one, of a list or of another table of the query', () => {
+    const options = { columns: ['organization'], where: sql`since IS NULL`, orderBy: 'userId' } as const
+    const expected =
+      '( SELECT found.* FROM asked, LATERAL ( SELECT * FROM "members" WHERE ("members"."organization") = ' +
+      '(asked."organization") AND since IS NULL ORDER BY "user_id" OFFSET 0 ) AS found ) AS "members"'
+    expect(textOf([members.lookUp('asked', options)])).toBe(expected)
+    const list = 'unnest($1::text[]) WITH ORDINALITY AS asked ("organization", position)'
+    expect(textOf([members.lookUp([ada], options)])).toBe(expected.replace('FROM asked,', `FROM ${list},`))
+    expect(members.lookUp([ada]).values).toEqual([['acme'], [ADA]])
   })
 
   it('says the same however many rows there are', () => {

@@ -32,6 +32,8 @@ import { createSchemaGauges } from './schema-gauges.ts'
 export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
   readonly db: Db
+  /** For the projection's `load`. Default: `db`. */
+  readonly loadDb?: Db | undefined
   readonly connection: LogConnection
   readonly catalog: CatalogView
   readonly logger: Logger
@@ -97,6 +99,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const common = createCommonFold<Fact, Draft>({
     projection,
     db,
+    loadDb: options.loadDb,
     context: { catalog, isRebuild: false },
     serviceVersion,
     onFolded: ({ topic, partition, offset, id, traceparent }) =>

@@ -32,10 +32,9 @@ export async function requireFits(
   if (bytes > MAX_BYTES_A_COMMIT) throw new BatchTooLargeError(bytes, MAX_BYTES_A_COMMIT)
 }
 
-/** What the traits of users count together; `asked`: their keys, as the table of that name. For {@link requireFits}. */
-export async function traitBytesOf(db: Pick<Db, '$queryRaw'>, asked: Sql): Promise<number> {
+/** What the traits of users count together; `users`: to select them from. For {@link requireFits}. */
+export async function traitBytesOf(db: Pick<Db, '$queryRaw'>, users: Sql): Promise<number> {
   const [found] = await db.$queryRaw<{ bytes: number }[]>(sql`
-    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes
-    FROM users JOIN ${asked} USING (organization, project, user_id)`)
+    SELECT coalesce(sum(trait_bytes), 0)::float8 AS bytes FROM ${users}`)
   return found?.bytes ?? 0
 }

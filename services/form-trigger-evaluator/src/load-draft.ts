@@ -13,6 +13,11 @@ import { emptyDraft, type FormsDraft, newUser, projectOf } from './forms-draft.t
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'
 
+/** The columns that name a user. */
+const USER = ['organization', 'project', 'userId'] as const
+/** By the index of open rows. That of the key lists all that the user was ever shown. */
+const OPEN = { columns: USER, where: sql`state IN ('waiting', 'offered')`, orderBy: 'formId' } as const
+
 interface Stored {
   readonly users: JsonRow
   readonly occurrences: JsonRow
@@ -40,19 +45,17 @@ export async function loadDraft(
   }))
   const eventRows = asking.reduce((sum, { counts }) => sum + counts.length, 0)
   const size = { rows: touched.length, maxBytesARow: USER_LIMITS.traitBytes, eventRows }
-  await requireFits(batch.length, size, () => traitBytesOf(db, users.source('asked', touched)))
+  await requireFits(batch.length, size, () => traitBytesOf(db, users.lookUp(touched)))
   const events = new Map<string, UserEvent>()
   for (const { fact, counts } of asking) {
     for (const slug of counts) events.set(`${userKeyOf(fact)}/${slug}`, { ...refOf(fact), slug })
   }
   const asked = sql`SELECT * FROM ${users.source('asked', touched)}`
   const stored = await readTogether<Stored>(db, asked, {
-    users: sql`SELECT ${users.columns} FROM users JOIN asked USING (organization, project, user_id)`,
-    occurrences: sql`
-      SELECT ${eventOccurrences.columns} FROM event_occurrences
-      JOIN ${eventOccurrences.source('counted', [...events.values()])} USING (organization, project, user_id, slug)`,
+    users: sql`SELECT ${users.columns} FROM ${users.lookUp('asked')}`,
+    occurrences: sql`SELECT ${eventOccurrences.columns} FROM ${eventOccurrences.lookUp([...events.values()])}`,
     queue: queueFor(batch),
-    shown: sql`SELECT ${shownForms.columns} FROM shown_forms JOIN asked USING (organization, project, user_id)`,
+    shown: sql`SELECT ${shownForms.columns} FROM ${shownForms.lookUp('asked', { columns: USER })}`,
   })
   stored.users.forEach((row) => putUser(draft, row))
   stored.occurrences.forEach((row) => putOccurrences(draft, row))
@@ -105,10 +108,9 @@ function queueFor(batch: readonly Recorded<UserFact>[]): Sql {
   )
   const causes = batch.map(({ fact }) => fact.id)
   return sql`
-    SELECT ${queues.columns} FROM queue JOIN asked USING (organization, project, user_id)
-    WHERE state IN ('waiting', 'offered')
+    SELECT ${queues.columns} FROM ${queues.lookUp('asked', OPEN)}
     UNION
-    SELECT ${queues.columns} FROM queue JOIN ${queues.source('named', named)} USING (organization, project, user_id, id)
+    SELECT ${queues.columns} FROM ${queues.lookUp(named)}
     UNION
     SELECT ${queues.columns} FROM queue WHERE cause_id = ANY(${causes}::uuid[])`
 }

@@ -1,6 +1,6 @@
 import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createAdapter, sql } from '@nextvisit/database'
+import { type AdapterOptions, createAdapter, sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
 import { createPartitionFold, type TickContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
@@ -11,17 +11,16 @@ import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
 
 export const { migrations } = formTriggerEvaluator
 
-export function openDb(url: string, maxConnections?: number): PrismaClient {
-  const bound = maxConnections === undefined ? {} : { maxConnections }
-  return new PrismaClient({
-    adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec', ...bound }),
-  })
+type DbOptions = Pick<AdapterOptions, 'maxConnections' | 'keepsPlans'>
+
+export function openDb(url: string, options: DbOptions = {}): PrismaClient {
+  return new PrismaClient({ adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec', ...options }) })
 }
 
 /** For specs: the projection on a database of its own, fed batch by batch through the core. */
-export async function givenEvaluator(databaseUrl: string, { maxConnections }: { maxConnections?: number } = {}) {
+export async function givenEvaluator(databaseUrl: string, options: DbOptions = {}) {
   const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
-  const prisma = openDb(database.url, maxConnections)
+  const prisma = openDb(database.url, options)
   let replies: EvaluatorReply[] = []
   let steps: StepTaken[] = []
   const projection = createFormTriggerProjection({

@@ -48,7 +48,7 @@ export async function loadDraft(
   }
   const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
-  await requireFits(batch.length, size, () => traitBytesOf(db, users.source('asked', [...profiles])))
+  await requireFits(batch.length, size, () => traitBytesOf(db, users.lookUp([...profiles])))
   await Promise.all([
     users.selectByKeys(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),
     userEvents.selectByKeys(db, [...events.values()]).then((rows) => rows.forEach((row) => putEvent(draft, row))),
