@@ -19,6 +19,7 @@ import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
 import { createDeadLetterRoutes } from './dead-letter-routes.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
+import { keepConnected } from './keep-connected.ts'
 import { openPools } from './open-pools.ts'
 import { createOperationsRoute } from './operations-route.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
@@ -91,6 +92,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
         start: () => Promise.resolve(),
         stop: () => one.$disconnect(),
       })),
+      ...(loadDb ? [{ name: 'loads', ...keepConnected(loadDb) }] : []),
       { name: 'internal server', ...server },
       { name: 'cluster check', ...clusterCheck },
       ...(redis ? [{ name: 'redis', ...redis }] : []),

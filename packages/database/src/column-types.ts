@@ -120,7 +120,11 @@ export interface Column extends Form {
 export function toColumns(declared: Columns): Column[] {
   return Object.entries(declared).map(([property, declaredType]) => {
     const type = declaredType.replace('?', '') as SqlType
-    const name = property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    return { property, name: `"${name}"`, type, ...FORMS[type] }
+    return { property, name: `"${columnNameOf(property)}"`, type, ...FORMS[type] }
   })
+}
+
+/** `userId` is `user_id`. */
+export function columnNameOf(property: string): string {
+  return property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -105,18 +105,26 @@ describe('a client over createAdapter', () => {
     expect(prepared).toEqual([{ executed: 2n }])
   })
 
-  it('finds the tables of a schema that took the place of another, as a replay swaps them', async () => {
-    const prisma = connect({ maxConnections: 1 })
-    const places = () => prisma.$queryRaw`SELECT count(*)::int AS places FROM places`
-    await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
-    await database.run('INSERT INTO rebuilt.places DEFAULT VALUES')
-    expect(await places()).toEqual([{ places: 0 }])
-    await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
-    onTestFinished(async () => {
-      await database.run('DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things')
-    })
-    expect(await places()).toEqual([{ places: 1 }])
-  })
+  it.each([
+    ['planned anew', false],
+    ['whose plans are kept', true],
+  ])(
+    'finds the tables of a schema that took the place of another, as a replay swaps them: %s',
+    async (_how, keepsPlans) => {
+      const prisma = connect({ maxConnections: 1, keepsPlans })
+      const places = () => prisma.$queryRaw`SELECT count(*)::int AS places FROM places`
+      await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
+      await database.run('INSERT INTO rebuilt.places DEFAULT VALUES')
+      expect(await places()).toEqual([{ places: 0 }])
+      await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
+      onTestFinished(async () => {
+        await database.run(
+          'DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things; DROP TABLE things.places',
+        )
+      })
+      expect(await places()).toEqual([{ places: 1 }])
+    },
+  )
 
   it('refuses a schema name that would need quoting', () => {
     expect(() => connect({ schema: 'things -c fsync=off' })).toThrow(/lower-case letters/)

@@ -17,7 +17,7 @@ export interface Table<Of extends Columns, Key extends keyof Of & string> {
   readonly upsert: (rows: readonly RowToWrite<Of>[], options?: UpsertOptions) => Statement[]
   /**
    * Upserts rows that may leave out one column, whose values are long. A row without it is there already, and keeps its
-   * value: what has not changed is not sent.
+   * value: what has not changed is not sent. Each key once, and only of a table whose columns are all replaced.
    */
   readonly upsertKeeping: <Long extends keyof Of & string>(
     long: Long,

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Sample } from '../generated/tables.ts'
 import { defineTable } from './define-table.ts'
@@ -22,6 +24,19 @@ describe('the tables of a schema.prisma', () => {
       },
       ['organization', 'userId'],
     ])
+  })
+
+  it('are what generated/tables.ts was made from', async () => {
+    const [schema, tables] = await Promise.all(
+      ['prisma/schema.prisma', 'generated/tables.ts'].map((file) =>
+        readFile(path.resolve(import.meta.dirname, '..', file), 'utf8'),
+      ),
+    )
+    expect(tables, 'run `npx -y pnpm generate`').toBe(describeTables(schema ?? ''))
+  })
+
+  it('are refused where a column is not named after its property', () => {
+    expect(() => describeTables('model Thing {\n  userId String @id @map("user")\n}')).toThrow(/user_id/)
   })
 
   it('are what a table is defined by', () => {

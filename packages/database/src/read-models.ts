@@ -1,4 +1,4 @@
-import type { SqlType } from './column-types.ts'
+import { columnNameOf, type SqlType } from './column-types.ts'
 
 /** A table as a model of `schema.prisma` describes it. */
 export interface Model {
@@ -18,7 +18,7 @@ export interface Field {
   readonly isId: boolean
 }
 
-/** The models of a `schema.prisma`. Throws on a type that it does not know. */
+/** The models of a `schema.prisma`. Throws on a type that it does not know, and on a column not named after its property. */
 export function readModels(schema: string): readonly Model[] {
   const models = schema.matchAll(/^model (?<name>\w+) \{\n(?<body>[\s\S]*?)^\}/gm)
   return Array.from(models, ({ groups }) => modelOf(groups?.['name'] ?? '', groups?.['body'] ?? ''))
@@ -39,9 +39,11 @@ function fieldOf(line: string): Field {
   const native = / @db\.(?<native>\w+(\(\d+\))?)/.exec(attributes)?.groups?.['native']
   const type = TYPES.get(`${scalar}${native ? ` @db.${native}` : ''}${suffix === '[]' ? '[]' : ''}`)
   if (type === undefined) throw new Error(`"${line}" has a type that this reader of schema.prisma does not know.`)
+  const column = / @map\("(?<column>\w+)"\)/.exec(attributes)?.groups?.['column'] ?? property
+  if (column !== columnNameOf(property)) throw new Error(`The column of ${property} must be ${columnNameOf(property)}.`)
   return {
     property,
-    column: / @map\("(?<column>\w+)"\)/.exec(attributes)?.groups?.['column'] ?? property,
+    column,
     type,
     isNullable: suffix === '?',
     hasDefault: attributes.includes(' @default('),

@@ -29,7 +29,7 @@ const WANTED_FOR_MS = 1_000
  * all. The consumer fetches nothing before every batch of the last fetch is handled (or parked, after half a second). So
  * nothing gathers while a partition that is ready to go on is behind the log's end, or has a record that somebody awaits.
  *
- * Nothing gathers either after a batch whose every record was awaited: the next record is likely to be, too, and a fetch
+ * Nothing gathers either after a fetch whose every record was awaited: the next record is likely to be, too, and a fetch
  * that waits at the broker gets it before it is named. `isAwaited`: whether a caller waits for what follows the fold.
  */
 export function createGathering(
@@ -89,7 +89,8 @@ export function createGathering(
       } finally {
         folding.delete(name)
       }
-      if (mayGather() && !areAwaited(batch)) await over
+      if (areAwaited(batch)) return
+      if (mayGather()) await over
       else hurry()
     },
     hurry,

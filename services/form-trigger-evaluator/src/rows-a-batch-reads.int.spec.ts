@@ -76,7 +76,10 @@ async function rowsReadBy(
   return countRowsRead(given.prisma, TABLES, () => work(given))
 }
 
-describe.each([{ keepsPlans: true }, { keepsPlans: false }])('a batch, $keepsPlans: the plan is kept', (options) => {
+describe.each([
+  { plan: 'kept', keepsPlans: true },
+  { plan: 'made anew', keepsPlans: false },
+])('a batch, its plan $plan,', (options) => {
   it('reads rows only of its users, also by a plan from when there was no user', async () => {
     const given = await givenTables(options)
     await loadBatches(given)

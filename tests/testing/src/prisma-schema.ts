@@ -18,10 +18,10 @@ export type DescribedTables = Readonly<Record<string, DescribedTable>>
 
 /** The tables that the models of a `schema.prisma` describe. Throws on a type that it does not know. */
 export function tablesOfPrismaSchema(text: string): DescribedTables {
-  return Object.fromEntries(readModels(text).map((model) => [model.table, describe(model)]))
+  return Object.fromEntries(readModels(text).map((model) => [model.table, describedTable(model)]))
 }
 
-function describe({ fields, key }: Model): DescribedTable {
+function describedTable({ fields, key }: Model): DescribedTable {
   const columnOf = new Map(fields.map(({ property, column }) => [property, column]))
   return {
     columns: Object.fromEntries(

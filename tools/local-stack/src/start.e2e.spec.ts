@@ -35,10 +35,10 @@ afterEach(async () => {
 })
 
 /** Runs `pnpm start` in this folder and on this port. */
-function start(environment: NodeJS.ProcessEnv = {}): Run {
+function start(environment: NodeJS.ProcessEnv = {}, args: readonly string[] = []): Run {
   const { PATH, HOME } = inheritedEnvironment()
   const settings = { PATH, HOME, NEXTVISIT_DATA: path.join(folder, 'data'), GATEWAY_PORT: String(port) }
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'start.ts')], {
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, 'start.ts'), ...args], {
     env: { ...settings, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -110,6 +110,15 @@ describe('pnpm start', () => {
     expect(third.output().trim()).toMatch(/Stopped\.$/)
     await nothingRuns()
     expect(existsSync(path.join(folder, 'data', 'lock'))).toBe(false)
+  })
+
+  it('explains its settings, and refuses arguments', async () => {
+    const asked = start({}, ['--help'])
+    expect(await asked.ended).toBe(0)
+    expect(asked.output()).toContain('GATEWAY_PORT')
+    const refused = start({}, ['console'])
+    expect(await refused.ended).toBe(2)
+    expect(refused.output()).toContain("Unexpected argument 'console'")
   })
 
   it('names a taken gateway port', async () => {

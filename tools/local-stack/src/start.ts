@@ -1,10 +1,36 @@
 /** `pnpm start`: the whole product on this machine, until Ctrl-C. */
 import { once } from 'node:events'
+import { parseArgs } from 'node:util'
 import { printDemo } from '@nextvisit/cli/print-demo'
 import { readStartConfig } from './config.ts'
 import { portBeside } from './free-port.ts'
 import { startStack } from './stack.ts'
 import { watchLaunchers } from './watch-launchers.ts'
+
+const HELP = `Usage: npx -y pnpm start
+
+Starts Kafka, Postgres, Redis, the services and the console on this machine, until Ctrl-C. It takes no arguments. Environment variables:
+
+  GATEWAY_PORT         where the gateway answers (default 8080)
+  CONSOLE_PORT         where the console answers (default: a free port beside the gateway's)
+  NEXTVISIT_DATA       folder for data and logs (default .nextvisit in the checkout)
+  NEXTVISIT_WORKSPACE  workspace file to apply (default: the demo)
+  KAFKA_BROKERS, DATABASE_URL, REDIS_URL
+                       parts that run already and are not started`
+
+function explainOrRefuse(): void {
+  try {
+    const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } })
+    if (!values.help) return
+    console.log(HELP)
+    process.exit(0)
+  } catch (error) {
+    console.error(`✗ ${(error as Error).message}\n\n${HELP}`)
+    process.exit(2)
+  }
+}
+
+explainOrRefuse()
 
 const stopping = new AbortController()
 

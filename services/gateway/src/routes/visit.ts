@@ -21,8 +21,13 @@ interface VisitParts {
 export function createVisit({ identify, singleRoute, countryOf, requestBudgetMs, log, logger }: VisitParts): Route {
   const recording: IdentifyRecording = {
     ...identify,
+    // The address is read at once: a socket whose caller has left has none.
+    parse: (request) => {
+      const parsed = identify.parse(request)
+      if (parsed.outcome !== 'ok') return parsed
+      return { ...parsed, value: withCallerCountry(parsed.value, request, countryOf) }
+    },
     mayReact: ({ project }) => compileForms(project.config).reactsToVisits(),
-    admit: (request, body, place) => identify.admit(request, withCallerCountry(body, request, countryOf), place),
     answer: (request, { fact, reply }) => {
       const { sdk } = request.project.config
       const visit = typeof reply === 'object' && reply.kind === 'visit' ? reply : undefined
