@@ -4,7 +4,11 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 const TIMEOUT_MS = 5_000
 
 beforeEach(() => void vi.useFakeTimers())
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  // In this order: a spy that is restored later would put the false timer back, for the next file of this worker.
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
 
 /** The requests of one connection, and how each of them ended. */
 function givenConnection(maxInFlightRequests?: number) {
