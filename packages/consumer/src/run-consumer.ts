@@ -1,6 +1,6 @@
 import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { HEADERS, TOPICS } from '@nextvisit/contracts'
-import { queryOf } from '@nextvisit/database'
+import { type Db, queryOf } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
 import { createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
@@ -40,7 +40,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const connection = { ...config.kafka, clientId }
   const onFailure = (error: Error): void => service.fail(error)
 
-  const { foldDb, loadDb, admissionDb, readDb } = await openPools(consumer, { ...config, clientId, metrics })
+  const pools = await openPools(consumer, { ...config, clientId, metrics })
+  const { foldDb, loadDb, admissionDb, readDb } = pools
   const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
   const subscriber = config.redisUrl && createRedisSubscriber({ url: config.redisUrl, name: `${name}-awaited`, logger })
   const catalog = createCatalogView(connection, { serviceName: name, logger })
@@ -87,7 +88,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const service = runService({
     logger,
     parts: [
-      ...[foldDb, ...(loadDb ? [loadDb] : []), admissionDb, readDb].map((one) => ({
+      ...Object.values(pools).map((one: Db) => ({
         name: 'database',
         start: () => Promise.resolve(),
         stop: () => one.$disconnect(),

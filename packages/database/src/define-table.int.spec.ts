@@ -1,27 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { openTestDb } from '../test/open-test-db.ts'
-import type { Sample } from '../generated/prisma/client.ts'
-import { type ColumnsOf, type Db, defineTable, sql, type Statement, withClient } from './index.ts'
+import { Sample } from '../generated/tables.ts'
+import { type Db, defineTable, sql, type Statement, withClient } from './index.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
-const samples = defineTable(
-  'samples',
-  {
-    organization: 'text',
-    userId: 'uuid',
-    traits: 'jsonb',
-    note: 'text?',
-    total: 'bigint',
-    revision: 'int',
-    isKnown: 'boolean',
-    firstAt: 'timestamptz',
-    lastAt: 'timestamptz?',
-    latestMs: 'bigint[]',
-    labels: 'text[]',
-  } satisfies ColumnsOf<Sample>,
-  ['organization', 'userId'],
-  { total: 'add', revision: 'greatest', firstAt: 'least', note: 'keep', traits: { leastBy: ['firstAt'] } },
-)
+const samples = defineTable(...Sample, {
+  total: 'add',
+  revision: 'greatest',
+  firstAt: 'least',
+  note: 'keep',
+  traits: { leastBy: ['firstAt'] },
+})
 
 function sample(user: number, own: Partial<typeof plain> = {}) {
   return { ...plain, userId: `00000000-0000-4000-8000-${String(user).padStart(12, '0')}`, ...own }

@@ -38,7 +38,7 @@ export function userKeyOf({ organization, project, userId }: UserRef): string {
 
 /** The namespace that a project's ids live in. */
 export function projectNamespace(organization: string, project: string): string {
-  return namespaces.memo(`${organization}/${project}`)
+  return namespaces.memo(projectKeyOf({ organization, project }))
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { KeptRefusal, ProjectRef } from '@nextvisit/contracts'
+import { projectKeyOf } from '@nextvisit/domain'
 import type { ProjectRefusals } from './refusal-store.ts'
 
 /** Between two flushes: so many projects, of each so many refusals, and so many of one reason. The others of a project are counted. */
@@ -15,7 +16,7 @@ export function createGatheredRefusals() {
   return {
     /** Calls `describe` only for a refusal that is kept in full. `dropped`: there are too many projects. */
     add: ({ organization, project }: ProjectRef, reason: string, describe: () => KeptRefusal): 'added' | 'dropped' => {
-      const name = `${organization}/${project}`
+      const name = projectKeyOf({ organization, project })
       const known = projects.get(name)
       if (!known && projects.size >= GATHERED.projects) return 'dropped'
       const gathered: GatheredProject = known ?? { organization, project, counts: new Map(), kept: [] }
