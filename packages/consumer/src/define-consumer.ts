@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { CatalogView } from '@nextvisit/catalog'
-import { type AdapterOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
+import { type ConnectionOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
 import { type Barrier, coreMigrations, type Projection } from '@nextvisit/projection'
 import type { InternalRoute, Logger } from '@nextvisit/service-kit'
 import type { Registry } from 'prom-client'
@@ -55,11 +55,6 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
   readonly settledUntil?: SettledUntil
   /** What other services may ask it. */
   readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]
-  /**
-   * Its projection's `load` looks up rows by an index, whatever plan Postgres makes: the plan is kept. Its specs count the
-   * rows that Postgres reads.
-   */
-  readonly looksUp?: true
   /** Its commits write records into the outbox, to be published. */
   readonly hasOutbox?: true
   /** Gateways wait for its replies, over Redis, and tell it there for which records: it needs `REDIS_URL`. */
@@ -76,7 +71,7 @@ export interface Consumer<Name extends string = string>
   /** `memory` is shared with `routes`. Left out: it has one of its own. */
   readonly projection: (parts: ProjectionParts, memory?: unknown) => Projection<unknown, unknown>
   readonly routes: (parts: RouteParts<Db>, memory?: unknown) => readonly InternalRoute[]
-  readonly openDb: (options: AdapterOptions) => Promise<Db>
+  readonly openDb: (options: ConnectionOptions) => Promise<Db>
   /** Its login role: it reads and writes the rows of its schema, and sees no other. */
   readonly role: string
   /** May name a database server of its own: `METERING_DATABASE_URL`. */
@@ -108,7 +103,7 @@ export function defineConsumer<
       { directory: coreMigrations, table: '_core_migrations' },
       { directory: path.join(directory, 'prisma/migrations'), table: '_prisma_migrations' },
     ],
-    openDb: (options: AdapterOptions) => definition.openDb(createAdapter(options)),
+    openDb: (options: ConnectionOptions) => definition.openDb(createAdapter(options)),
     projection: (parts: ProjectionParts, memory = newMemory()) => definition.projection(parts, memory),
     routes: (parts: RouteParts<Client>, memory = newMemory()) => definition.routes(parts, memory),
   }

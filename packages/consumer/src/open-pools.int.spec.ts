@@ -36,7 +36,8 @@ function keepBusy(db: Db): void {
 
 describe("a consumer's connections, as they are scraped (operations.md, Connections to Postgres)", () => {
   it.each([
-    ['folds', 'foldDb', 5],
+    ['folds', 'foldDb', 1],
+    ['upkeep', 'upkeepDb', 4],
     ['admission', 'admissionDb', 4],
     ['reads', 'readDb', 3],
   ] as const)('are free in the other pools when all of the pool %s are busy', async (busy, own, connections) => {
@@ -51,17 +52,18 @@ describe("a consumer's connections, as they are scraped (operations.md, Connecti
         busy: samples[`nextvisit_database_connections{pool="${pool}",state="busy"}`],
         waiting: samples[`nextvisit_database_waiting_statements{pool="${pool}"}`],
       })
-      return { folds: of('folds'), admission: of('admission'), reads: of('reads') }
+      return { folds: of('folds'), upkeep: of('upkeep'), admission: of('admission'), reads: of('reads') }
     }
     const expected = {
       folds: NONE,
+      upkeep: NONE,
       admission: NONE,
       reads: NONE,
       [busy]: { busy: connections, waiting: 8 - connections },
     }
     await expect.poll(read, SOON).toEqual(expected)
     await answerOthers()
-    const idle = others[0] === pools.foldDb ? 'folds' : 'admission'
+    const idle = others[0] === pools.foldDb ? 'folds' : 'upkeep'
     const sample = `nextvisit_database_connections{pool="${idle}",state="idle"}`
     expect(await scrape(sample)).toEqual({ [sample]: 1 })
   })

@@ -1,4 +1,4 @@
-import type { AdapterOptions, Db } from '@nextvisit/database'
+import { type CommitDb, type ConnectionOptions, type ConnectionPool, type Db, openCommitDb } from '@nextvisit/database'
 import type { Registry } from 'prom-client'
 import type { Consumer } from './define-consumer.ts'
 import { createPoolGauges } from './pool-gauges.ts'
@@ -6,14 +6,15 @@ import { createPoolGauges } from './pool-gauges.ts'
 /** After 2 s no caller waits for an answer any more (decisions.md, Track event). */
 const ADMISSION_LIMITS = { maxConnections: 4, statementTimeoutMs: 2_000 }
 /** There is one commit at a time. */
-const LOAD_LIMITS = { maxConnections: 1, keepsPlans: true }
+const FOLD_LIMITS = { maxConnections: 1, keepsPlansForMs: 5_000 }
+const UPKEEP_LIMITS = { maxConnections: 4 }
 const READ_LIMITS = { maxConnections: 3, statementTimeoutMs: 2_000 }
 
 /** A consumer's connections to its schema. They are apart: slow reads delay no admission, and neither waits for folds. */
 export interface Pools {
-  readonly foldDb: Db
-  /** For the projection's `load`, where that is not a part of `foldDb`. */
-  readonly loadDb?: Db
+  readonly foldDb: CommitDb
+  /** For what a running projection does beside its folds: ticks, the outbox, alarms. */
+  readonly upkeepDb: CommitDb
   readonly admissionDb: Db
   readonly readDb: Db
 }
@@ -27,18 +28,17 @@ export interface PoolsOptions {
 
 export async function openPools(consumer: Consumer, { databaseUrl, clientId, metrics }: PoolsOptions): Promise<Pools> {
   const gaugesOf = createPoolGauges(metrics)
-  const open = (pool: string, limits: Partial<AdapterOptions>, suffix = ` ${pool}`): Promise<Db> =>
-    consumer.openDb({
-      url: databaseUrl,
-      schema: consumer.schema,
-      applicationName: `${clientId}${suffix}`,
-      onPool: (opened) => gaugesOf(pool, opened),
-      ...limits,
-    })
+  const optionsOf = (pool: string, limits: Partial<ConnectionOptions>) => ({
+    url: databaseUrl,
+    schema: consumer.schema,
+    applicationName: `${clientId} ${pool}`,
+    onPool: (opened: ConnectionPool) => gaugesOf(pool, opened),
+    ...limits,
+  })
   return {
-    foldDb: await open('folds', {}, ''),
-    ...(consumer.looksUp && { loadDb: await open('loads', LOAD_LIMITS) }),
-    admissionDb: await open('admission', ADMISSION_LIMITS),
-    readDb: await open('reads', READ_LIMITS),
+    foldDb: openCommitDb(optionsOf('folds', FOLD_LIMITS)),
+    upkeepDb: openCommitDb(optionsOf('upkeep', UPKEEP_LIMITS)),
+    admissionDb: await consumer.openDb(optionsOf('admission', ADMISSION_LIMITS)),
+    readDb: await consumer.openDb(optionsOf('reads', READ_LIMITS)),
   }
 }

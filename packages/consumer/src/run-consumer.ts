@@ -41,7 +41,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const onFailure = (error: Error): void => service.fail(error)
 
   const pools = await openPools(consumer, { ...config, clientId, metrics })
-  const { foldDb, loadDb, admissionDb, readDb } = pools
+  const { foldDb, upkeepDb, admissionDb, readDb } = pools
   const redis = config.redisUrl ? createRedis({ url: config.redisUrl, name, logger }) : undefined
   const subscriber = config.redisUrl && createRedisSubscriber({ url: config.redisUrl, name: `${name}-awaited`, logger })
   const catalog = createCatalogView(connection, { serviceName: name, logger })
@@ -59,8 +59,8 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
   const barrier = createBarrier({ db: admissionDb, logAdmin, hurry, ...own })
   const runner = createProjectionRunner({
     projection,
-    db: foldDb,
-    loadDb,
+    db: upkeepDb,
+    foldDb,
     connection,
     catalog,
     logger,
@@ -80,7 +80,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
       createOperationsRoute(runner),
       ...createDeadLetterRoutes(projection.name, queryOf(readDb)),
     ],
-    ...consumerHealth({ runner, catalog, db: foldDb }),
+    ...consumerHealth({ runner, catalog, db: upkeepDb }),
     metrics,
     logger,
   })
@@ -93,7 +93,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
         start: () => Promise.resolve(),
         stop: () => one.$disconnect(),
       })),
-      ...(loadDb ? [{ name: 'loads', ...keepConnected(loadDb) }] : []),
+      ...(consumer.hasReplies ? [{ name: 'folds', ...keepConnected(foldDb) }] : []),
       { name: 'internal server', ...server },
       { name: 'cluster check', ...clusterCheck },
       ...(redis ? [{ name: 'redis', ...redis }] : []),

@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { type AdapterOptions, createAdapter, type Db, isConnectionFailure, sql } from './index.ts'
+import { type ConnectionOptions, createAdapter, type Db, isConnectionFailure, sql } from './index.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 describe('a client over createAdapter', () => {
@@ -17,7 +17,7 @@ describe('a client over createAdapter', () => {
   })
   afterAll(() => database.drop())
 
-  function connect(own: Partial<AdapterOptions> = {}): PrismaClient {
+  function connect(own: Partial<ConnectionOptions> = {}): PrismaClient {
     const adapter = createAdapter({ url: database.url, schema: 'things', applicationName: 'adapter-spec', ...own })
     const prisma = new PrismaClient({ adapter })
     onTestFinished(() => prisma.$disconnect())
@@ -105,26 +105,18 @@ describe('a client over createAdapter', () => {
     expect(prepared).toEqual([{ executed: 2n }])
   })
 
-  it.each([
-    ['planned anew', false],
-    ['whose plans are kept', true],
-  ])(
-    'finds the tables of a schema that took the place of another, as a replay swaps them: %s',
-    async (_how, keepsPlans) => {
-      const prisma = connect({ maxConnections: 1, keepsPlans })
-      const places = () => prisma.$queryRaw`SELECT count(*)::int AS places FROM places`
-      await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
-      await database.run('INSERT INTO rebuilt.places DEFAULT VALUES')
-      expect(await places()).toEqual([{ places: 0 }])
-      await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
-      onTestFinished(async () => {
-        await database.run(
-          'DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things; DROP TABLE things.places',
-        )
-      })
-      expect(await places()).toEqual([{ places: 1 }])
-    },
-  )
+  it('finds the tables of a schema that took the place of another, as a replay swaps them', async () => {
+    const prisma = connect({ maxConnections: 1 })
+    const places = () => prisma.$queryRaw`SELECT count(*)::int AS places FROM places`
+    await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
+    await database.run('INSERT INTO rebuilt.places DEFAULT VALUES')
+    expect(await places()).toEqual([{ places: 0 }])
+    await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
+    onTestFinished(async () => {
+      await database.run('DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things; DROP TABLE things.places')
+    })
+    expect(await places()).toEqual([{ places: 1 }])
+  })
 
   it('refuses a schema name that would need quoting', () => {
     expect(() => connect({ schema: 'things -c fsync=off' })).toThrow(/lower-case letters/)

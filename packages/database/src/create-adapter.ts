@@ -1,82 +1,24 @@
 import { PrismaPg } from '@prisma/adapter-pg'
-import { createHash } from 'node:crypto'
-import net from 'node:net'
+import {
+  connectionConfigOf,
+  type ConnectionOptions,
+  PLANNED_ANEW,
+  poolConfigOf,
+  statementNameOf,
+} from './connection-config.ts'
 import { delayWasmTierUp } from './delay-wasm-tier-up.ts'
-import { SilentConnectionError } from './errors.ts'
-import { plainIdentifier } from './plain-identifier.ts'
 
-export interface AdapterOptions {
-  /** `postgresql://role:password@host:port/database`; `sslmode` says whether and how TLS is used. */
-  readonly url: string
-  readonly schema: string
-  /** Of this process. The sum over all processes stays under the server's `max_connections`. */
-  readonly maxConnections?: number
-  /** Names the connections in `pg_stat_activity`. */
-  readonly applicationName: string
-  /**
-   * Keeps a statement's plan for good, which saves most of what a short statement costs: only for statements that look up
-   * rows by an index by any plan ({@link Table.lookUp}).
-   */
-  readonly keepsPlans?: boolean
-  /** How long a statement may run. Default 10 s. */
-  readonly statementTimeoutMs?: number
-  /** How long Postgres may say nothing during a statement before the connection is given up. */
-  readonly silentConnectionMs?: number
-  /** An idle connection was lost. Nothing failed: the next query opens another. */
-  readonly onConnectionLost?: (error: Error) => void
-  /** Called when the connections' pool exists. Its counts change by themselves: for metrics. */
-  readonly onPool?: (pool: ConnectionPool) => void
-}
-
-/** A pool's connections, and the statements that wait for one. */
-export interface ConnectionPool {
-  readonly totalCount: number
-  readonly idleCount: number
-  readonly waitingCount: number
-}
-
-/** A commit is one statement. */
-const STATEMENT_TIMEOUT_MS = 10_000
-const LOCK_TIMEOUT_MS = 2_000
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
-const CONNECT_TIMEOUT_MS = 5_000
-/** Of an SSD. As delivered (4, of a disk that turns), Postgres reads tables of some hundred rows where it would look up one. */
-const RANDOM_PAGE_COST = 1.1
-/**
- * A statement is planned each time it runs, for the tables as they are then. From its sixth run on, Postgres could keep a
- * plan until the next statistics: one from when a table held a handful of rows reads it as a whole, whatever it holds by
- * then. Functions that run very often keep theirs (docs/performance.md, Kept plans).
- */
-const PLANNED_ANEW = '-c plan_cache_mode=force_custom_plan'
-/** Made from few rows or many, it must be the same: without this, a lateral look-up in an empty table would read it as a whole. */
-const PLAN_KEPT = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
-/** Below the silence limit, so that a connection without work is closed in peace. */
-const IDLE_TIMEOUT_MS = 10_000
-const SILENT_CONNECTION_MS = 12_000
-
-/**
- * A service's connections to its schema. All settings of Postgres that matter to services are here: every server
- * default is "without limit".
- */
-export function createAdapter(options: AdapterOptions): PrismaPg {
-  const { schema, applicationName, maxConnections = 5, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
-  const { silentConnectionMs = SILENT_CONNECTION_MS, onPool } = options
+/** A service's connections to its schema, for its Prisma client. */
+export function createAdapter(options: ConnectionOptions): PrismaPg {
+  const { schema, onPool } = options
   delayWasmTierUp()
   const adapter = new PrismaPg(
+    { ...connectionConfigOf(options, PLANNED_ANEW), ...poolConfigOf(options) },
     {
-      ...sessionOf(options),
-      application_name: applicationName,
-      max: maxConnections,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      idleTimeoutMillis: Math.min(IDLE_TIMEOUT_MS, silentConnectionMs / 2),
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-      statement_timeout: statementTimeoutMs,
-      lock_timeout: LOCK_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-      stream: () => createSocket(silentConnectionMs),
+      schema,
+      onPoolError: options.onConnectionLost ?? (() => {}),
+      statementNameGenerator: ({ sql }) => statementNameOf(sql),
     },
-    { schema, onPoolError: options.onConnectionLost ?? (() => {}), statementNameGenerator: ({ sql }) => nameOf(sql) },
   )
   const connect = adapter.connect.bind(adapter)
   adapter.connect = async () => {
@@ -85,40 +27,4 @@ export function createAdapter(options: AdapterOptions): PrismaPg {
     return connected
   }
   return adapter
-}
-
-const names = new Map<string, string>()
-
-/** With a name a connection prepares a statement once. There are as many texts as the code has; values stand apart. */
-function nameOf(text: string): string {
-  const name = names.get(text) ?? createHash('sha1').update(text).digest('base64url')
-  names.set(text, name)
-  return name
-}
-
-/**
- * The schema for raw SQL (Prisma's `schema` option covers the ORM only), and UTC: adapter-pg sends and reads every
- * instant without its zone, so any other session time zone would shift them.
- */
-function sessionOf({ url, schema, keepsPlans }: AdapterOptions): { connectionString: string; options: string } {
-  const target = new URL(url)
-  // pg lets what the address says win, so its options have to be joined with ours. Of two the later one counts.
-  const given = target.searchParams.get('options')
-  target.searchParams.delete('options')
-  target.searchParams.delete('schema')
-  const planning = `-c random_page_cost=${RANDOM_PAGE_COST} ${keepsPlans ? PLAN_KEPT : PLANNED_ANEW}`
-  const required = `-c search_path=${plainIdentifier(schema)} -c TimeZone=UTC`
-  return {
-    connectionString: target.href,
-    options: [planning, given, required].join(' '),
-  }
-}
-
-/**
- * A server that froze or a network that swallows packets answers nothing at all, not even a timeout; TCP would wait a
- * quarter of an hour. Postgres' own timeouts are shorter than this silence, so whoever is silent longer is gone.
- */
-function createSocket(silentMs: number): net.Socket {
-  const socket = new net.Socket()
-  return socket.setTimeout(silentMs, () => socket.destroy(new SilentConnectionError(silentMs)))
 }

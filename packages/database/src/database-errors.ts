@@ -1,7 +1,7 @@
 /** Postgres is going, starting, full, a standby that only reads, or cut the session off. */
 const UNAVAILABLE = /^(?:08...|53...|57P0[1-5]|25P03|25006)$/
-/** Serialization failure, deadlock, lock timeout, statement timeout. */
-const CONTENDED = /^(?:40001|40P01|55P03|57014)$/
+/** Serialization failure, deadlock, lock timeout, statement timeout, transaction timeout. */
+const CONTENDED = /^(?:40001|40P01|55P03|57014|25P04)$/
 const CODES = new Set([
   // Node's
   'EAI_AGAIN',

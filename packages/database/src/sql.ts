@@ -8,13 +8,16 @@ export type Statement = Sql
 
 /**
  * What the core needs of a database: any generated Prisma client fits. No transactions of Prisma's: adapter-pg crashes when
- * an interactive one times out while it commits, and a batch takes a round trip a statement; `executeAll` takes one.
+ * an interactive one times out while it commits, and a batch takes a round trip a statement.
  */
 export interface Db {
-  $queryRaw<Row = unknown>(query: Sql): PrismaPromiseLike<Row>
-  $executeRaw(query: Sql): PrismaPromiseLike<number>
+  $queryRaw<Row = unknown>(query: Sql): Promise<Row>
+  $executeRaw(query: Sql): Promise<number>
   $disconnect(): Promise<void>
 }
 
-// Structural, so that this package needs no generated client. The parameter is Prisma's own brand.
-type PrismaPromiseLike<T> = Promise<T> & { readonly [Symbol.toStringTag]: 'PrismaPromise' }
+/** A database that also commits ({@link openCommitDb}). */
+export interface CommitDb extends Db {
+  /** Executes statements in order, all of them or none, in one round trip. */
+  readonly executeAll: (statements: readonly Statement[]) => Promise<void>
+}

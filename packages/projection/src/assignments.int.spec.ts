@@ -1,6 +1,6 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import type { Db } from '@nextvisit/database'
+import { type CommitDb, type Db } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
@@ -17,7 +17,7 @@ const marks = (...partitions: number[]) => new Map(partitions.map((partition) =>
 const given = (...partitions: number[]) => new Map([[TOPIC, partitions]])
 
 function givenAssignments(
-  db: Db,
+  db: CommitDb,
   {
     projection = createVisitsProjection(),
     now = () => new Date(),
@@ -43,27 +43,19 @@ function givenAssignments(
 }
 
 /** The database, but its first question waits until it is let go. */
-function holdingTheFirst(db: Db): { readonly db: Db; readonly letGo: () => void } {
+function holdingTheFirst(db: CommitDb): { readonly db: CommitDb; readonly letGo: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   let asked = 0
   const $queryRaw = ((query) =>
     asked++ === 0 ? promise.then(() => db.$queryRaw(query)) : db.$queryRaw(query)) as Db['$queryRaw']
-  return { db: { ...plain(db), $queryRaw }, letGo: resolve }
+  return { db: { ...db, $queryRaw }, letGo: resolve }
 }
 
 /** The database, which refuses every question until it is back. */
-function refusing(db: Db): { readonly db: Db; readonly comeBack: () => void } {
+function refusing(db: CommitDb): { readonly db: CommitDb; readonly comeBack: () => void } {
   let isBack = false
   const $queryRaw = ((query) => (isBack ? db.$queryRaw(query) : loadFromNowhere())) as Db['$queryRaw']
-  return { db: { ...plain(db), $queryRaw }, comeBack: () => void (isBack = true) }
-}
-
-function plain(db: Db): Db {
-  return {
-    $queryRaw: (query) => db.$queryRaw(query),
-    $executeRaw: (query) => db.$executeRaw(query),
-    $disconnect: () => db.$disconnect(),
-  }
+  return { db: { ...db, $queryRaw }, comeBack: () => void (isBack = true) }
 }
 
 async function loadFromNowhere(): Promise<never> {

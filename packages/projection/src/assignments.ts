@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { Db } from '@nextvisit/database'
+import type { CommitDb } from '@nextvisit/database'
 import { type Logger, type RecordConsumerHandlers, TopicMissingError, type Watermarks } from '@nextvisit/log'
 import type { CommonFold } from './common-fold.ts'
 import { fetchOffsetOf, outsideLog } from './log-identity.ts'
@@ -14,7 +14,7 @@ import type { RunnerMetrics } from './runner-metrics.ts'
 
 export interface AssignmentsOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
-  readonly db: Db
+  readonly db: CommitDb
   readonly catalog: CatalogView
   readonly serviceVersion: string
   /** Folds the batches of all partitions. */

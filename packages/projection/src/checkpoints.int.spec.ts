@@ -1,4 +1,4 @@
-import { type Db, sql } from '@nextvisit/database'
+import { type CommitDb, sql } from '@nextvisit/database'
 import { countRowsRead } from '@nextvisit/testing'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
@@ -12,13 +12,12 @@ import {
   readCheckpoints,
   readNextOffsets,
 } from './checkpoints.ts'
-import { executeAll } from './execute-all.ts'
 
 const KEY: CheckpointKey = { projection: 'visits', topic: 'events', partition: 0 }
 /** Each differs from {@link KEY} in one part. */
 const KEYS = [KEY, { ...KEY, partition: 1 }, { ...KEY, topic: 'others' }, { ...KEY, projection: 'others' }]
 
-let db: Db
+let db: CommitDb
 
 beforeEach(async () => {
   db = (await givenVisitsDatabase()).db
@@ -33,7 +32,7 @@ async function read(key = KEY): Promise<Checkpoint> {
 
 async function move(nextOffset: bigint, { key = KEY, as = {} as Partial<Checkpoint>, recordTime = '' } = {}) {
   const moved = { ...(await read(key)), ...as }
-  await executeAll(db, [fence([{ key, read: moved, nextOffset, recordTime: recordTime || undefined }])])
+  await db.executeAll([fence([{ key, read: moved, nextOffset, recordTime: recordTime || undefined }])])
 }
 
 async function moveOften(from: bigint): Promise<void> {

@@ -4,7 +4,8 @@ import { asFoldFailure } from './errors.ts'
 import type { FoldedShare, Share } from './fold-group.ts'
 import { sumOf } from './fold-result.ts'
 
-const STATEMENT_TIMEOUT = '57014'
+/** Of a statement, of a transaction. */
+const TIMEOUTS = ['57014', '25P04']
 const LOCK_TIMEOUT = '55P03'
 
 /** What became of a share; or why nothing of it was folded. */
@@ -66,7 +67,7 @@ function failureOf({ position, batch }: Share, error: unknown): unknown {
 
 /** Whether fewer records may fold: not while Postgres is unavailable or busy. */
 function isOfTheRecords(error: unknown): boolean {
-  return !isRetryable(error) || sqlStateOf(error) === STATEMENT_TIMEOUT
+  return !isRetryable(error) || TIMEOUTS.includes(sqlStateOf(error) ?? '')
 }
 
 /** A lock that one partition's rows wait for must not hold up the others. */

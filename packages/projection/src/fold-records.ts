@@ -1,4 +1,4 @@
-import type { Db, Statement } from '@nextvisit/database'
+import type { CommitDb, Statement } from '@nextvisit/database'
 import { dropDuplicates, insertIdempotentRecords, pruneOldRecords } from './idempotent-records.ts'
 import { outboxStatements } from './outbox.ts'
 import type { FoldContext, Projection, Recorded } from './projection.ts'
@@ -6,9 +6,7 @@ import type { FoldContext, Projection, Recorded } from './projection.ts'
 /** What every commit works with. */
 export interface FoldScope<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
-  readonly db: Db
-  /** For the projection's `load`. Default: `db`. */
-  readonly loadDb?: Db | undefined
+  readonly db: CommitDb
   readonly context: FoldContext
   /** Goes into dead letters. */
   readonly serviceVersion: string
@@ -26,13 +24,13 @@ export interface FoldedRecords<Fact, Draft> {
 
 /** Drops duplicates, then load → evolve* → save. Writes nothing. Records of several partitions may be mixed. */
 export async function foldRecords<Fact, Draft>(
-  { projection, db, loadDb = db, context }: FoldScope<Fact, Draft>,
+  { projection, db, context }: FoldScope<Fact, Draft>,
   recorded: readonly Recorded<Fact>[],
 ): Promise<FoldedRecords<Fact, Draft>> {
   const { records, duplicates, seen } = await dropDuplicates(db, projection.idempotencyOf, recorded)
   const ledger = [...insertIdempotentRecords(seen), ...pruneOldRecords('idempotent_records', seen)]
   if (records.length === 0) return { draft: undefined, duplicates, statements: ledger, outboxRows: 0 }
-  const loaded = projection.load ? await projection.load(loadDb, records, context) : projection.empty()
+  const loaded = projection.load ? await projection.load(db, records, context) : projection.empty()
   const draft = records.reduce((so, record) => projection.evolve(so, record, context), loaded)
   const outbox = projection.publish?.(draft) ?? []
   const statements = [...ledger, ...projection.save(draft), ...outboxStatements(outbox)]

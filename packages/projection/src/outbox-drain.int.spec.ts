@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db, sql } from '@nextvisit/database'
+import { type CommitDb, type Db, sql } from '@nextvisit/database'
 import { createLogReader, createPublisher, type Publisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { produceApiKey } from '@nextvisit/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { executeAll } from './execute-all.ts'
 import { givenFaultProxy, givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
@@ -12,7 +11,12 @@ import { outboxStatements } from './outbox.ts'
 
 const PLANNED_MS = 100
 
-async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, values: readonly string[]): Promise<void> {
+async function givenOutbox(
+  db: CommitDb,
+  { topic }: GivenLog,
+  partition: number,
+  values: readonly string[],
+): Promise<void> {
   const rows = values.map((value) => ({
     partition,
     topic: `${topic}.out`,
@@ -20,7 +24,7 @@ async function givenOutbox(db: Db, { topic }: GivenLog, partition: number, value
     value,
     headers: { size: String(value.length) },
   }))
-  await executeAll(db, outboxStatements(rows))
+  await db.executeAll(outboxStatements(rows))
 }
 
 function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], gatherMs = 0) {

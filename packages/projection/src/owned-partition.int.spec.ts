@@ -1,5 +1,5 @@
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type Db, sql } from '@nextvisit/database'
+import { type CommitDb, type Db, sql } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { Registry } from 'prom-client'
@@ -13,7 +13,7 @@ import { createRunnerMetrics } from './runner-metrics.ts'
 const records = factsAsRecords(Array.from({ length: 10 }, (_, index) => eventTracked({ eventName: `Event ${index}` })))
 const at = (minute: number) => new Date(Date.UTC(2026, 10, 2, 10, minute))
 
-async function givenOwned(db: Db, { logEnd = 0n, projection = createVisitsProjection() } = {}) {
+async function givenOwned(db: CommitDb, { logEnd = 0n, projection = createVisitsProjection() } = {}) {
   let minute = 0
   const registry = new Registry()
   const owned = createOwnedPartition({

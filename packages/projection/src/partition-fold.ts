@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { Db } from '@nextvisit/database'
+import type { CommitDb } from '@nextvisit/database'
 import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import type { Checkpoint, CheckpointKey } from './checkpoints.ts'
 import { type CommonFold, createCommonFold } from './common-fold.ts'
@@ -13,7 +13,7 @@ import { retryDeadLetters, type TickScope } from './retry-dead-letters.ts'
 
 export interface PartitionFoldOptions<Fact, Draft> extends Omit<GroupScope<Fact, Draft>, 'context'> {
   readonly projection: Projection<Fact, Draft>
-  readonly db: Db
+  readonly db: CommitDb
   readonly topic: string
   readonly partition: number
   readonly catalog: CatalogView

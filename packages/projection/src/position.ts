@@ -1,4 +1,4 @@
-import type { Db, Statement } from '@nextvisit/database'
+import type { CommitDb, Db, Statement } from '@nextvisit/database'
 import {
   type Checkpoint,
   type CheckpointKey,
@@ -8,7 +8,6 @@ import {
   readCheckpoint,
   readCheckpoints,
 } from './checkpoints.ts'
-import { executeAll } from './execute-all.ts'
 import type { Stale } from './fold-result.ts'
 
 /** Where a commit moves the checkpoint to. */
@@ -55,7 +54,7 @@ export interface CommitPart {
  * committed.
  */
 export async function commit(
-  db: Db,
+  db: CommitDb,
   parts: readonly CommitPart[],
   statements: readonly Statement[],
 ): Promise<ReadonlyMap<Position, Stale>> {
@@ -65,7 +64,7 @@ export async function commit(
     return { position, key: position.key, read, nextOffset, recordTime }
   })
   try {
-    await executeAll(db, [fence(moves), ...statements])
+    await db.executeAll([fence(moves), ...statements])
   } catch (error) {
     if (!isStale(error)) throw error
     const stale = await findStale(db, moves)

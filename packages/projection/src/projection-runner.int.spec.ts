@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { UserFact } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type Db, type Sql, sql } from '@nextvisit/database'
+import { type CommitDb, type Db, type Sql, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createLogReader, partitionForKey } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
@@ -251,13 +251,8 @@ async function putCheckpoint(db: Db, topic: string, partition: number, nextOffse
 }
 
 /** A database that something happens to before it answers a query. */
-function beforeQueries(db: Db, happen: () => Promise<void>): Db {
-  type Answer<Row> = ReturnType<typeof db.$queryRaw<Row>>
-  return {
-    $queryRaw: <Row>(query: Sql) => happen().then(() => db.$queryRaw<Row>(query)) as Answer<Row>,
-    $executeRaw: (statement) => db.$executeRaw(statement),
-    $disconnect: () => db.$disconnect(),
-  }
+function beforeQueries(db: CommitDb, happen: () => Promise<void>): CommitDb {
+  return { ...db, $queryRaw: <Row>(query: Sql) => happen().then(() => db.$queryRaw<Row>(query)) }
 }
 
 async function readOut({ topic, connection }: GivenLog): Promise<{ id: string; userId: string }[]> {

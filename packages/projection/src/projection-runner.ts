@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type AwaitedRecord, consumerGroupOf } from '@nextvisit/contracts'
-import type { Db } from '@nextvisit/database'
+import type { CommitDb } from '@nextvisit/database'
 import {
   createLogAdmin,
   createRecordConsumer,
@@ -31,9 +31,9 @@ import { createSchemaGauges } from './schema-gauges.ts'
 
 export interface ProjectionRunnerOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
-  readonly db: Db
-  /** For the projection's `load`. Default: `db`. */
-  readonly loadDb?: Db | undefined
+  /** For ticks and everything else beside folds, which it must not delay. */
+  readonly db: CommitDb
+  readonly foldDb: CommitDb
   readonly connection: LogConnection
   readonly catalog: CatalogView
   readonly logger: Logger
@@ -83,7 +83,7 @@ export interface ProjectionRunner {
  * that the log does not hold. Kafka's committed offsets are for dashboards only.
  */
 export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
-  const { projection, db, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
+  const { projection, db, foldDb, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
   const { groupId = consumerGroupOf(projection.name), tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
   const registry = options.metrics ?? new Registry()
   const progress = () => reported().map((partition) => partition.progress())
@@ -98,8 +98,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
   const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
   const common = createCommonFold<Fact, Draft>({
     projection,
-    db,
-    loadDb: options.loadDb,
+    db: foldDb,
     context: { catalog, isRebuild: false },
     serviceVersion,
     onFolded: ({ topic, partition, offset, id, traceparent }) =>

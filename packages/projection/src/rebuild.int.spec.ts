@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { staticCatalog } from '@nextvisit/catalog'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type Db, sql } from '@nextvisit/database'
+import { type CommitDb, sql } from '@nextvisit/database'
 import { readWatermarks } from '@nextvisit/log'
 import { interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { countVisits, createVisitsProjection, readVisits } from '../test/visits-projection.ts'
 import { rebuildInto } from './rebuild.ts'
 
-function rebuild({ topic, connection }: GivenLog, db: Db, until: ReadonlyMap<number, bigint>): Promise<void> {
+function rebuild({ topic, connection }: GivenLog, db: CommitDb, until: ReadonlyMap<number, bigint>): Promise<void> {
   const projection = createVisitsProjection(topic)
   const catalog = staticCatalog([])
   return rebuildInto({ projection, db, connection, topic, until, catalog, serviceVersion: 'test' })
@@ -71,15 +71,14 @@ async function endsOf({ topic, connection }: GivenLog): Promise<ReadonlyMap<numb
 }
 
 /** Each commit waits until all partitions that are folded at once were loaded, and for what the test does meanwhile. */
-function watching(db: Db, meanwhile: () => Promise<void>) {
+function watching(db: CommitDb, meanwhile: () => Promise<void>) {
   const running = { loads: 0, commits: 0 }
-  const counting: Db = {
+  const counting: CommitDb = {
+    ...db,
     $queryRaw: (query) => {
       if (query.sql.includes('JOIN "visits"')) running.loads += 1
       return db.$queryRaw(query)
     },
-    $executeRaw: (statement) => db.$executeRaw(statement),
-    $disconnect: () => db.$disconnect(),
   }
   const watched = interceptCommits(counting, async (commit) => {
     running.commits += 1

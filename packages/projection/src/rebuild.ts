@@ -1,5 +1,5 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { Db } from '@nextvisit/database'
+import type { CommitDb } from '@nextvisit/database'
 import {
   createLogReader,
   type FetchedBatch,
@@ -14,7 +14,7 @@ import type { Projection } from './projection.ts'
 export interface RebuildOptions<Fact, Draft> {
   readonly projection: Projection<Fact, Draft>
   /** Its schema is not the live one, and has the same migrations. */
-  readonly db: Db
+  readonly db: CommitDb
   readonly connection: LogConnection
   readonly topic: string
   /** Where to stop, by partition: for example the live checkpoints. Other partitions are left out. */
@@ -95,16 +95,15 @@ function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
  * One commit at a time, so that none waits for rows that partitions share, such as a project's new names. One Postgres
  * process writes as fast as this process reads.
  */
-function committingInTurn(db: Db): Db {
+function committingInTurn(db: CommitDb): CommitDb {
   let last: Promise<unknown> = Promise.resolve()
   return {
-    $queryRaw: (query) => db.$queryRaw(query),
-    $executeRaw: (statement) => {
-      const own = last.then(() => db.$executeRaw(statement))
+    ...db,
+    executeAll: (statements) => {
+      const own = last.then(() => db.executeAll(statements))
       last = own.catch(() => {})
-      return own as ReturnType<Db['$executeRaw']>
+      return own
     },
-    $disconnect: () => db.$disconnect(),
   }
 }
 

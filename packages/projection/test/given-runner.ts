@@ -1,6 +1,6 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { UserFact } from '@nextvisit/contracts'
-import type { Db } from '@nextvisit/database'
+import type { CommitDb } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'
 import { onTestFinished, vi } from 'vitest'
 import { createProjectionRunner, type ProjectionRunnerOptions } from '../src/projection-runner.ts'
@@ -10,11 +10,12 @@ import { createVisitsProjection, type VisitsDraft } from './visits-projection.ts
 type RunnerOptions = Partial<ProjectionRunnerOptions<UserFact, VisitsDraft>>
 
 /** A runner of the example projection, started, and stopped after the test. */
-export async function givenRunner({ topic, connection }: GivenLog, db: Db, own: RunnerOptions = {}) {
+export async function givenRunner({ topic, connection }: GivenLog, db: CommitDb, own: RunnerOptions = {}) {
   const onFailure = vi.fn<(error: Error) => void>()
   const runner = createProjectionRunner({
     projection: createVisitsProjection(topic),
     db,
+    foldDb: db,
     connection,
     catalog: staticCatalog([]),
     logger: createLogger('spec', 'silent'),

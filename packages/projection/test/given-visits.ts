@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog'
-import type { Db } from '@nextvisit/database'
+import type { CommitDb } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { inject, onTestFinished } from 'vitest'
@@ -11,9 +11,9 @@ import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts
 
 export interface GivenDatabase {
   readonly name: string
-  readonly db: Db
+  readonly db: CommitDb
   /** Another client of the same database: another process. */
-  readonly openDb: () => Db
+  readonly openDb: () => CommitDb
 }
 
 /** A database with the example's tables, gone after the test. */
@@ -25,8 +25,8 @@ export async function givenVisitsDatabase(): Promise<GivenDatabase> {
       { directory: path.join(VISITS_DIRECTORY, 'prisma/migrations'), table: '_prisma_migrations' },
     ],
   })
-  const opened: Db[] = []
-  const openDb = (): Db => {
+  const opened: CommitDb[] = []
+  const openDb = (): CommitDb => {
     const db = openTestDb(database.url, 'visits')
     opened.push(db)
     return db
@@ -43,7 +43,7 @@ const serviceVersion = 'test'
 
 /** The example's fold of `user-events`/0, opened at offset 0. */
 export async function givenVisitsFold(
-  db: Db,
+  db: CommitDb,
   projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
 ): Promise<PartitionFold> {
   const fold = createPartitionFold({ projection, db, topic: 'user-events', partition: 0, catalog, serviceVersion })
@@ -53,7 +53,7 @@ export async function givenVisitsFold(
 
 /** The example's folds of as many partitions of `user-events`, which are committed together. */
 export async function givenCommonFolds(
-  db: Db,
+  db: CommitDb,
   partitions: number,
   projection: ReturnType<typeof createVisitsProjection> = createVisitsProjection(),
 ): Promise<readonly PartitionFold[]> {

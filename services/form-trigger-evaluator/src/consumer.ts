@@ -24,7 +24,6 @@ export const formTriggerEvaluator = defineConsumer({
   directory: path.resolve(import.meta.dirname, '..'),
   version: packageJson.version,
   schema: 'forms',
-  looksUp: true,
   hasOutbox: true,
   hasReplies: true,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),

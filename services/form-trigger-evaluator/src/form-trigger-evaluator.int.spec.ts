@@ -15,11 +15,10 @@ import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvis
 import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import type { PrismaClient } from '../generated/prisma/client.ts'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
 import { formTriggerEvaluator } from './consumer.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { migrations, openDb } from '../test/given-evaluator.ts'
+import { migrations, openDbs } from '../test/given-evaluator.ts'
 
 /** As a gateway sees it: records go into the log, replies come over Redis. */
 const logger = createLogger('test', 'silent')
@@ -29,7 +28,7 @@ const failures: Error[] = []
 let topic: string
 let connection: LogConnection
 let database: TestDatabase
-let prisma: PrismaClient
+let dbs: ReturnType<typeof openDbs>
 let redis: RedisConnection
 let subscriber: Redis
 let publisher: Publisher
@@ -38,7 +37,7 @@ let runner: ProjectionRunner
 beforeAll(async () => {
   ;({ topic, connection } = await createTestTopic(inject('kafkaBrokers')))
   database = await createTestDatabase(inject('databaseUrl'), { schema: 'forms', migrations })
-  prisma = openDb(database.url)
+  dbs = openDbs(database.url)
   redis = createRedis({ url: inject('redisUrl'), name: 'test', logger })
   await redis.start()
   subscriber = new Redis(inject('redisUrl'))
@@ -52,7 +51,8 @@ beforeAll(async () => {
   const publishReplies = createReplyPublisher(redis.client, logger)
   runner = createProjectionRunner({
     projection: { ...createFormTriggerProjection({ publishReplies }), topics: [topic] },
-    db: prisma,
+    db: dbs.db,
+    foldDb: dbs.db,
     connection,
     catalog: contextOf([nps]).catalog,
     logger,
@@ -69,7 +69,7 @@ afterAll(async () => {
   await publisher?.stop(1_000)
   await redis?.stop()
   await subscriber?.quit()
-  await prisma?.$disconnect()
+  await dbs?.disconnect()
   await database?.drop()
 })
 
@@ -89,7 +89,7 @@ async function ask(fact: UserFact): Promise<EvaluatorReply> {
 }
 
 async function expectDelivered(): Promise<void> {
-  expect(await prisma.queueRow.findMany()).toMatchObject([{ state: 'delivered' }])
+  expect(await dbs.prisma.queueRow.findMany()).toMatchObject([{ state: 'delivered' }])
 }
 
 describe('the evaluator, asked over the log', () => {
@@ -123,8 +123,8 @@ describe('who asks why, of an event that was just answered', () => {
 
   function askWhy(withinMs: number): Promise<unknown> {
     return withLogAdmin(connection, async (logAdmin) => {
-      const barrier = createBarrier({ db: prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
-      const routes = formTriggerEvaluator.routes({ ...routeParts, db: prisma, readDb: prisma, barrier })
+      const barrier = createBarrier({ db: dbs.prisma, logAdmin, projection: 'form-trigger-evaluator', topic })
+      const routes = formTriggerEvaluator.routes({ ...routeParts, db: dbs.prisma, readDb: dbs.prisma, barrier })
       const route = routes.find(({ path }) => path === INTERNAL_ROUTES.readForms)
       return route?.handle(user, {
         signal: AbortSignal.timeout(withinMs),

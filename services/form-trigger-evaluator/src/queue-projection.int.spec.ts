@@ -93,7 +93,7 @@ describe('the queue out of form-events', () => {
         })) satisfies FetchedRecord[]
         const fold = createPartitionFold({
           projection: createQueueProjection(12),
-          db: rebuilt.prisma,
+          db: rebuilt.db,
           topic: 'form-events',
           partition: 0,
           catalog: context.catalog,

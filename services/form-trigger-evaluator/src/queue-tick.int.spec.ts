@@ -87,7 +87,7 @@ it('cancels what a batch queues under the catalog that it loaded, though the for
     if ((await due(ms))?.includes(PARTITION)) await fold.tick(new Date(at(ms)))
   }
   let isOnItsWay = false
-  const db = interceptCommits(given.prisma, async (commit) => {
+  const db = interceptCommits(given.db, async (commit) => {
     if (isOnItsWay) {
       isOnItsWay = false
       change('acme', { ...nps, enabled: false })

@@ -12,7 +12,7 @@ const shop = { organization: 'acme', project: 'shop' }
 const MANY = 20_000
 let given: GivenEvaluator
 beforeAll(async () => {
-  given = await givenEvaluator(inject('databaseUrl'), { maxConnections: 1 })
+  given = await givenEvaluator(inject('databaseUrl'))
   const names = ['ada', 'bob', 'cyd']
   const facts = names.flatMap((userName, nth) => {
     const user = { userName, userId: userIdOf('acme', 'shop', userName) }

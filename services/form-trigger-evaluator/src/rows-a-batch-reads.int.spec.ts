@@ -9,15 +9,19 @@ import { loadDraft } from './load-draft.ts'
 const TABLES = ['users', 'event_occurrences', 'queue', 'shown_forms']
 const USERS = 5_000
 const HANDFUL = 5
+/** As a running consumer. */
+const KEPT_MS = 5_000
 /** From the sixth run on, Postgres might keep a statement's plan until it has new statistics. */
 const BATCHES = 10
 const tracked = eventTracked()
 const { organization, project, userId, slug } = tracked
 const answered = visitAnswered({ userId, visitId: crypto.randomUUID(), queuedId: crypto.randomUUID(), formId: 'nps' })
 
-/** `keepsPlans`: as the running service loads. */
-async function givenTables({ keepsPlans = true } = {}): Promise<GivenEvaluator> {
-  const given = await givenEvaluator(inject('databaseUrl'), { maxConnections: 1, keepsPlans })
+/** A running service loads on the connection that keeps plans, a replay on others. */
+type Connection = 'db' | 'prisma'
+
+async function givenTables(): Promise<GivenEvaluator> {
+  const given = await givenEvaluator(inject('databaseUrl'), { maxConnections: 1, keepsPlansForMs: KEPT_MS })
   onTestFinished(() => given.stop())
   for (const table of TABLES) {
     await given.prisma.$executeRawUnsafe(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
@@ -54,57 +58,51 @@ async function givenHistory({ prisma }: GivenEvaluator, forms: number): Promise<
 const someUsers = (count: number) => Array.from({ length: count }, () => crypto.randomUUID())
 
 /** How many open rows each of these batches finds. */
-async function loadBatches({ prisma }: GivenEvaluator): Promise<readonly number[]> {
+async function loadBatches(given: GivenEvaluator, connection: Connection): Promise<readonly number[]> {
   const found: number[] = []
   for (let batch = 0; batch < BATCHES; batch += 1) {
-    const draft = await loadDraft(prisma, [recorded(tracked), recorded(answered)], contextOf([nps]))
+    const draft = await loadDraft(given[connection], [recorded(tracked), recorded(answered)], contextOf([nps]))
     found.push(...Array.from(draft.users.values(), ({ queue }) => queue.rows.size))
   }
   return found
 }
 
 /** What `work` reads of these tables, which had a handful of users when Postgres last gathered statistics. */
-async function rowsReadBy(
-  work: (given: GivenEvaluator) => Promise<void>,
-  options?: { readonly keepsPlans: boolean },
-): Promise<number> {
-  const given = await givenTables(options)
+async function rowsReadBy(work: (given: GivenEvaluator) => Promise<void>, connection: Connection): Promise<number> {
+  const given = await givenTables()
   await givenUsers(given, [userId, ...someUsers(HANDFUL)])
   await given.prisma.$executeRaw(sql`ANALYZE`)
   await work(given)
   await givenUsers(given, someUsers(USERS))
-  return countRowsRead(given.prisma, TABLES, () => work(given))
+  return countRowsRead(given[connection], TABLES, () => work(given))
 }
 
 describe.each([
-  { plan: 'kept', keepsPlans: true },
-  { plan: 'made anew', keepsPlans: false },
-])('a batch, its plan $plan,', (options) => {
+  { plan: 'kept', connection: 'db' },
+  { plan: 'made anew', connection: 'prisma' },
+] as const)('a batch, its plan $plan,', ({ connection }) => {
   it('reads rows only of its users, also by a plan from when there was no user', async () => {
-    const given = await givenTables(options)
-    await loadBatches(given)
+    const given = await givenTables()
+    await loadBatches(given, connection)
     await givenUsers(given, [userId, ...someUsers(USERS)])
     await givenHistory(given, USERS)
-    const read = await countRowsRead(given.prisma, TABLES, async () =>
-      expect(await loadBatches(given)).toEqual(Array(BATCHES).fill(1)),
+    const read = await countRowsRead(given[connection], TABLES, async () =>
+      expect(await loadBatches(given, connection)).toEqual(Array(BATCHES).fill(1)),
     )
     expect(read).toBeLessThan(2 * TABLES.length * BATCHES)
   })
 
   it('reads rows only of its users, also where there was a handful of users a minute ago', async () => {
     const read = await rowsReadBy(async (given) => {
-      expect(await loadBatches(given)).toEqual(Array(BATCHES).fill(1))
-    }, options)
+      expect(await loadBatches(given, connection)).toEqual(Array(BATCHES).fill(1))
+    }, connection)
     expect(read).toBeLessThan(2 * TABLES.length * BATCHES)
   })
 })
 
 it('reads no row but the first of a form to see that nothing is due', async () => {
-  const read = await rowsReadBy(
-    async (given) => {
-      for (let tick = 0; tick < BATCHES; tick += 1) await given.tick(contextOf([nps]), 0)
-    },
-    { keepsPlans: false },
-  )
+  const read = await rowsReadBy(async (given) => {
+    for (let tick = 0; tick < BATCHES; tick += 1) await given.tick(contextOf([nps]), 0)
+  }, 'prisma')
   expect(read).toBeLessThanOrEqual(BATCHES)
 })

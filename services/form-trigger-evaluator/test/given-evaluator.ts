@@ -1,6 +1,6 @@
 import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type AdapterOptions, createAdapter, sql } from '@nextvisit/database'
+import { type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
 import { createPartitionFold, type TickContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
@@ -11,16 +11,18 @@ import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
 
 export const { migrations } = formTriggerEvaluator
 
-type DbOptions = Pick<AdapterOptions, 'maxConnections' | 'keepsPlans'>
-
-export function openDb(url: string, options: DbOptions = {}): PrismaClient {
-  return new PrismaClient({ adapter: createAdapter({ url, schema: 'forms', applicationName: 'spec', ...options }) })
+/** Both kinds of connections to the tables. */
+export function openDbs(url: string, own: Partial<CommitDbOptions> = {}) {
+  const options = { url, schema: 'forms', applicationName: 'spec', ...own }
+  const prisma = new PrismaClient({ adapter: createAdapter(options) })
+  const db = openCommitDb(options)
+  return { prisma, db, disconnect: () => Promise.all([prisma.$disconnect(), db.$disconnect()]) }
 }
 
 /** For specs: the projection on a database of its own, fed batch by batch through the core. */
-export async function givenEvaluator(databaseUrl: string, options: DbOptions = {}) {
+export async function givenEvaluator(databaseUrl: string, options: Partial<CommitDbOptions> = {}) {
   const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
-  const prisma = openDb(database.url, options)
+  const { prisma, db, disconnect } = openDbs(database.url, options)
   let replies: EvaluatorReply[] = []
   let steps: StepTaken[] = []
   const projection = createFormTriggerProjection({
@@ -33,7 +35,7 @@ export async function givenEvaluator(databaseUrl: string, options: DbOptions = {
   /** A catalog for each batch: stories change the workspace. */
   async function openFold({ catalog, isRebuild, partition }: TickContext): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
-    const fold = createPartitionFold({ projection, db: prisma, ...place, catalog, isRebuild })
+    const fold = createPartitionFold({ projection, db, ...place, catalog, isRebuild })
     await fold.open()
     return fold
   }
@@ -54,6 +56,7 @@ export async function givenEvaluator(databaseUrl: string, options: DbOptions = {
 
   return {
     prisma,
+    db,
     /** One batch, for each record of which a gateway waits; returns the replies. */
     fold: (context: TickContext, ...facts: UserFact[]) => foldBatch(context, facts, { replyTo: GATEWAY }),
     /** One batch that nobody waits for. */
@@ -110,7 +113,7 @@ export async function givenEvaluator(databaseUrl: string, options: DbOptions = {
         sql`TRUNCATE users, event_occurrences, queue, shown_forms, decisions, outbox, idempotent_outcomes`,
       ),
     stop: async () => {
-      await prisma.$disconnect()
+      await disconnect()
       await database.drop()
     },
   }

@@ -12,7 +12,7 @@ import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
-import { migrations, openDb } from './given-evaluator.ts'
+import { migrations, openDbs } from './given-evaluator.ts'
 
 export interface Sent {
   readonly fact: UserFact
@@ -26,7 +26,7 @@ export interface Sent {
  */
 export async function givenRunningEvaluator(databaseUrl: string) {
   const database = await createTestDatabase(databaseUrl, { schema: 'forms', migrations })
-  const prisma = openDb(database.url)
+  const { prisma, db, disconnect } = openDbs(database.url)
   let replies: EvaluatorReply[] = []
   let held: CatalogView = staticCatalog([])
   const listeners: ((organization: string) => void)[] = []
@@ -44,7 +44,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
 
   const start = async (): Promise<void> => {
     const place = { topic: 'user-events', partition: PARTITION, serviceVersion: 'test' }
-    fold = createPartitionFold({ projection, db: prisma, ...place, catalog })
+    fold = createPartitionFold({ projection, db, ...place, catalog })
     await fold.open()
   }
 
@@ -96,7 +96,7 @@ export async function givenRunningEvaluator(databaseUrl: string) {
       await start()
     },
     stop: async (): Promise<void> => {
-      await prisma.$disconnect()
+      await disconnect()
       await database.drop()
     },
   }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { LeaseQuestion, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
-import { executeAll } from '@nextvisit/projection'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { event, givenLedger, newPlace, NOW, type Place, statementsFor } from '../test/given-ledger.ts'
@@ -152,7 +151,7 @@ describe('a lease between its fold and its return', () => {
     const place = newPlace()
     const [lease] = await givenLeases(place, 1_000, [5])
     const other = await ledger.begin()
-    await executeAll(other.prisma, statementsFor(leasedEvents(place, lease, 2)))
+    await other.db.executeAll(statementsFor(leasedEvents(place, lease, 2)))
     const returned = giveBack(place, lease, 3)
     await ledger.untilWaiting(1)
     await other.commit()
@@ -165,7 +164,7 @@ describe('a lease between its fold and its return', () => {
     const [lease] = await givenLeases(place, 1_000, [5])
     const other = await ledger.begin()
     const returned = [{ organization: place.organization, month: '2026-11', lease: lease ?? '', units: 3 }]
-    await returnLeased(other.prisma, returned)
+    await returnLeased(other.db, returned)
     const folded = ledger.fold(leasedEvents(place, lease, 2))
     await ledger.untilWaiting(1)
     await other.commit()
@@ -178,7 +177,7 @@ describe('a lease between its fold and its return', () => {
     const leases = (await Promise.all(Array.from({ length: 12 }, () => givenLeases(place, 10_000, [4])))).flat()
     const descending = leases.toSorted((one, two) => (one < two ? 1 : -1))
     const other = await ledger.begin()
-    await other.prisma.$executeRaw(sql`SELECT FROM reservations WHERE unit = ${descending.at(-2)}::uuid FOR UPDATE`)
+    await other.db.$executeRaw(sql`SELECT FROM reservations WHERE unit = ${descending.at(-2)}::uuid FOR UPDATE`)
     const folded = ledger.fold(descending.flatMap((lease) => leasedEvents(place, lease, 2)))
     await ledger.untilWaiting(1)
     const month = '2026-11'

@@ -1,6 +1,5 @@
 import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
-import { executeAll } from '@nextvisit/projection'
 import { describe, expect, it } from 'vitest'
 import { event, givenLedger, mau, newPlace, NOW, type Place, statementsFor } from '../test/given-ledger.ts'
 import { release, reserve } from './ledger.ts'
@@ -20,7 +19,7 @@ describe('a fold', () => {
     ]
     await ledger.fold(ofUser('ada'))
     const other = await ledger.begin()
-    await executeAll(other.prisma, statementsFor([...ofUser('ada'), ...ofUser('bob')], 0))
+    await other.db.executeAll(statementsFor([...ofUser('ada'), ...ofUser('bob')], 0))
     await ledger.fold([...ofUser('eve'), ...ofUser('eve')], 1)
     expect(await usageOf(place)).toMatchObject({ events: 3, monthlyActiveUsers: 2 })
     await other.commit()
@@ -33,9 +32,9 @@ describe('a fold', () => {
     const asked = [event(place, 2, tracked.id), mau(place, 2, 'ada', identified.id)]
     expect(await reserve(ledger.prisma, asked, NOW)).toEqual(['granted', 'granted'])
     const other = await ledger.begin()
-    expect(await reserve(other.prisma, [event(place, 2), mau(place, 2, 'bob')], NOW)).toEqual(['granted', 'granted'])
+    expect(await reserve(other.db, [event(place, 2), mau(place, 2, 'bob')], NOW)).toEqual(['granted', 'granted'])
     await ledger.fold([tracked, identified])
-    expect(await reserve(other.prisma, [event(place, 2), mau(place, 2, 'eve')], NOW)).toEqual(['held', 'held'])
+    expect(await reserve(other.db, [event(place, 2), mau(place, 2, 'eve')], NOW)).toEqual(['held', 'held'])
     await other.commit()
     for (const kind of ['event', 'mau'] as const) {
       expect(await ledger.counterOf(place, kind)).toEqual({ count: 1, pending: 1, reservations: 1 })
@@ -47,7 +46,7 @@ describe('a fold', () => {
     const [first, second] = [eventTracked({ ...place }), eventTracked({ ...place })]
     await reserve(ledger.prisma, [event(place, 3, first.id), event(place, 3, second.id)], NOW)
     const other = await ledger.begin()
-    await executeAll(other.prisma, statementsFor([first]))
+    await other.db.executeAll(statementsFor([first]))
     expect(await reserve(ledger.prisma, [event(place, 3), event(place, 3)], NOW)).toEqual(['granted', 'held'])
     await other.commit()
     expect(await reserve(ledger.prisma, [event(place, 3)], NOW)).toEqual(['held'])
@@ -61,7 +60,7 @@ describe('a unit that is asked for again', () => {
     const identified = identifyRequested({ ...place, userName: 'ada' })
     await reserve(ledger.prisma, [mau(place, 1, 'ada', identified.id)], NOW)
     const other = await ledger.begin()
-    await executeAll(other.prisma, statementsFor([identified]))
+    await other.db.executeAll(statementsFor([identified]))
     const verdicts = reserve(ledger.prisma, [mau(place, 1, 'ada'), mau(place, 1, 'bob')], NOW)
     await ledger.untilWaiting(1)
     await other.commit()
@@ -74,7 +73,7 @@ describe('a unit that is asked for again', () => {
     const identified = identifyRequested({ ...place, userName: 'ada' })
     await reserve(ledger.prisma, [mau(place, 1, 'ada', identified.id)], NOW)
     const other = await ledger.begin()
-    expect(await reserve(other.prisma, [mau(place, 1, 'ada')], NOW)).toEqual(['granted'])
+    expect(await reserve(other.db, [mau(place, 1, 'ada')], NOW)).toEqual(['granted'])
     const folded = ledger.fold([identified])
     await ledger.untilWaiting(1)
     await other.commit()
@@ -91,7 +90,7 @@ describe('a unit that is asked for again', () => {
     await reserve(ledger.prisma, again, NOW)
     const other = await ledger.begin()
     const second = userIdFixture(descending.at(-2) ?? '')
-    await other.prisma.$executeRaw(sql`SELECT FROM reservations WHERE unit = ${second}::uuid FOR UPDATE`)
+    await other.db.$executeRaw(sql`SELECT FROM reservations WHERE unit = ${second}::uuid FOR UPDATE`)
     const folded = ledger.fold(descending.map((userName) => identifyRequested({ ...place, userName })))
     await ledger.untilWaiting(1)
     const recordIds = again.map(({ recordId }) => recordId)

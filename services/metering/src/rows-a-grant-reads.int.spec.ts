@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { type Db, sql } from '@nextvisit/database'
-import { executeAll } from '@nextvisit/projection'
+import { type CommitDb, sql } from '@nextvisit/database'
 import { countRowsRead } from '@nextvisit/testing'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { event, givenLedger, mau, newPlace, NOW, type Place, statementsFor } from '../test/given-ledger.ts'
@@ -34,9 +33,9 @@ async function givenManyRows({ organization, project }: Place): Promise<void> {
 const place = newPlace()
 beforeAll(() => givenManyRows(place), 60_000)
 
-const rowsReadBy = (work: (prisma: Db) => Promise<unknown>) => {
-  const prisma = ledger.connectOnce()
-  return countRowsRead(prisma, ['counters', 'reservations', 'mau_members'], () => work(prisma))
+const rowsReadBy = (work: (db: CommitDb) => Promise<unknown>) => {
+  const db = ledger.connectOnce()
+  return countRowsRead(db, ['counters', 'reservations', 'mau_members'], () => work(db))
 }
 
 it('reads the counts of its own partitions, and of reservations and users only those it asks for', async () => {
@@ -61,7 +60,7 @@ describe('leases (docs/decisions/0017)', () => {
 
   it('are folded by key', async () => {
     const facts = leases.flatMap(({ lease }) => [eventTracked({ ...place, lease }), eventTracked({ ...place, lease })])
-    const read = await rowsReadBy((prisma) => executeAll(prisma, statementsFor(facts)))
+    const read = await rowsReadBy((db) => db.executeAll(statementsFor(facts)))
     expect(read).toBeLessThan(6 * leases.length)
   })
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { createAdapter, sql } from '@nextvisit/database'
-import { executeAll } from '@nextvisit/projection'
+import { type CommitDb, type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
@@ -18,21 +17,26 @@ const context = { catalog: staticCatalog([]), isRebuild: false }
 export function givenLedger() {
   let database: TestDatabase
   let prisma: PrismaClient
+  let db: CommitDb
   const connect = (maxConnections: number) => {
     const options = { url: database.url, schema: 'metering', applicationName: 'spec', maxConnections }
     return new PrismaClient({ adapter: createAdapter(options) })
   }
+  const openDb = (own: Partial<CommitDbOptions> = {}) =>
+    openCommitDb({ url: database.url, schema: 'metering', applicationName: 'spec', ...own })
   beforeAll(async () => {
     database = await createTestDatabase(inject('databaseUrl'), metering)
     prisma = connect(8)
+    db = openDb()
   })
   afterAll(async () => {
+    await db?.$disconnect()
     await prisma?.$disconnect()
     await database?.drop()
   })
 
   async function fold(facts: readonly UserFact[], partition = 0): Promise<void> {
-    await executeAll(prisma, statementsFor(facts, partition))
+    await db.executeAll(statementsFor(facts, partition))
   }
 
   const isDue = async (partition: number, instant: Date) =>
@@ -42,7 +46,7 @@ export function givenLedger() {
   async function tick(instant: Date, partition = 0): Promise<void> {
     if (!(await isDue(partition, instant))) return
     const statements = await meteringProjection.tick?.(prisma, instant, { ...context, partition })
-    await executeAll(prisma, statements ?? [])
+    await db.executeAll(statements ?? [])
   }
 
   async function counterOf({ organization }: Place, kind: 'event' | 'mau') {
@@ -55,8 +59,8 @@ export function givenLedger() {
   }
 
   /** Another process: one connection, until the test ends. */
-  function connectOnce(): PrismaClient {
-    const other = connect(1)
+  function connectOnce(own: Partial<CommitDbOptions> = {}): CommitDb {
+    const other = openDb({ maxConnections: 1, ...own })
     onTestFinished(() => other.$disconnect())
     return other
   }
@@ -65,7 +69,7 @@ export function givenLedger() {
   async function begin() {
     const other = connectOnce()
     await other.$executeRaw(sql`BEGIN`)
-    return { prisma: other, commit: () => other.$executeRaw(sql`COMMIT`) }
+    return { db: other, commit: () => other.$executeRaw(sql`COMMIT`) }
   }
 
   /** Resolves when so many transactions wait for others. */

@@ -1,8 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { createAdapter, withClient } from '@nextvisit/database'
-import { executeAll } from '@nextvisit/projection'
+import { type CommitDb, createAdapter, openCommitDb, withClient } from '@nextvisit/database'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import * as fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
@@ -20,12 +19,15 @@ const catalog = staticCatalog([])
 
 let database: TestDatabase
 let prisma: PrismaClient
+let db: CommitDb
 beforeAll(async () => {
   database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
   const adapter = createAdapter({ url: database.url, schema: 'registry', applicationName: 'spec', maxConnections: 8 })
   prisma = new PrismaClient({ adapter })
+  db = openCommitDb({ url: database.url, schema: 'registry', applicationName: 'spec' })
 })
 afterAll(async () => {
+  await db?.$disconnect()
   await prisma?.$disconnect()
   await database?.drop()
 })
@@ -65,7 +67,7 @@ function statementsFor(facts: readonly UserFact[]) {
 }
 
 async function fold(facts: readonly UserFact[]): Promise<void> {
-  await executeAll(prisma, statementsFor(facts))
+  await db.executeAll(statementsFor(facts))
 }
 
 const dueOf = async (partitions: readonly number[], instant: Date) =>
@@ -75,7 +77,7 @@ const dueOf = async (partitions: readonly number[], instant: Date) =>
 async function tick(partition: number, instant: Date): Promise<void> {
   if (!(await dueOf([partition], instant)).includes(partition)) return
   const statements = await projection.tick?.(prisma, instant, { catalog, isRebuild: false, partition })
-  await executeAll(prisma, statements ?? [])
+  await db.executeAll(statements ?? [])
 }
 
 async function tickAll(instant: Date): Promise<void> {

@@ -16,7 +16,7 @@ const registry = givenRegistry()
 async function fold(facts: readonly EventTracked[]): Promise<void> {
   const projection = createRegistryProjection({ countPartitions: () => Promise.resolve(1) })
   const place = { topic: 'user-events', partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
-  const partition = createPartitionFold({ projection, db: registry.prisma, ...place })
+  const partition = createPartitionFold({ projection, db: registry.db, ...place })
   const { nextOffset } = await partition.open()
   const records = factsAsRecords(facts).map((record) => ({ ...record, offset: record.offset + nextOffset }))
   const end = nextOffset + BigInt(facts.length)

@@ -1,8 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import type { EventTracked } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createAdapter, sql } from '@nextvisit/database'
-import { executeAll } from '@nextvisit/projection'
+import { type CommitDb, createAdapter, openCommitDb, sql } from '@nextvisit/database'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -17,12 +16,18 @@ const context = { catalog: staticCatalog([]), isRebuild: false }
 
 let database: TestDatabase
 let prisma: PrismaClient
+let own: CommitDb
+let connect: (own?: { readonly maxConnections: number }) => CommitDb
 let place: { readonly organization: string; readonly project: string }
 beforeAll(async () => {
   database = await createTestDatabase(inject('databaseUrl'), traitRegistry)
-  prisma = connect(4)
+  const options = { url: database.url, schema: 'registry', applicationName: 'spec' }
+  prisma = new PrismaClient({ adapter: createAdapter(options) })
+  connect = (limits) => openCommitDb({ ...options, ...limits })
+  own = connect()
 })
 afterAll(async () => {
+  await own?.$disconnect()
   await prisma?.$disconnect()
   await database?.drop()
 })
@@ -30,26 +35,21 @@ beforeEach(() => {
   place = { organization: `acme-${randomUUID().slice(0, 8)}`, project: 'shop' }
 })
 
-function connect(maxConnections: number) {
-  const options = { url: database.url, schema: 'registry', applicationName: 'spec', maxConnections }
-  return new PrismaClient({ adapter: createAdapter(options) })
-}
-
 /** A transaction of another process. It stays open until it is committed. */
 async function begin() {
-  const other = connect(1)
+  const other = connect({ maxConnections: 1 })
   onTestFinished(() => other.$disconnect())
   await other.$executeRaw(sql`BEGIN`)
   return { db: other, commit: () => other.$executeRaw(sql`COMMIT`) }
 }
 
-async function fold(db: PrismaClient, partition: number, facts: readonly EventTracked[]): Promise<void> {
+async function fold(db: CommitDb, partition: number, facts: readonly EventTracked[]): Promise<void> {
   const draft = facts.reduce(
     (before, fact) =>
       projection.evolve(before, { fact, topic: 'user-events', partition, offset: 0n, timestampMs: 0 }, context),
     projection.empty(),
   )
-  await executeAll(db, projection.save(draft))
+  await db.executeAll(projection.save(draft))
 }
 
 const signedUp = (received: string) =>
@@ -74,12 +74,17 @@ async function readDefinition() {
 const [TEN, ELEVEN, NOON] = ['2026-11-02T10:00:00.000Z', '2026-11-02T11:00:00.000Z', '2026-11-02T12:00:00.000Z']
 
 /** Whoever waits for a lock for 2 s fails (`lock_timeout`). */
+const waiting = () =>
+  prisma.$queryRaw(sql`
+    SELECT count(*)::int AS waiting FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+
 describe('a fold', () => {
   it('commits while another process has a fold of the same names open; reads sum up both', async () => {
-    await fold(prisma, 0, [signedUp(TEN)])
+    await fold(own, 0, [signedUp(TEN)])
     const other = await begin()
     await fold(other.db, 0, [signedUp(NOON)])
-    await fold(prisma, 1, [signedUp(ELEVEN), signedUp(ELEVEN)])
+    await fold(own, 1, [signedUp(ELEVEN), signedUp(ELEVEN)])
     const first = { slug: 'signed_up', name: `Signed Up ${TEN}`, firstSeenAt: TEN }
     expect(await readDefinition()).toEqual({ ...first, lastSeenAt: ELEVEN, count: 3 })
     await other.commit()
@@ -90,7 +95,7 @@ describe('a fold', () => {
     await claimNames(prisma, [claimOf('signed_up')], new Date(TEN))
     const other = await begin()
     expect(await claimNames(other.db, [claimOf('another')], new Date(TEN))).toEqual([['new']])
-    await fold(prisma, 0, [signedUp(TEN)])
+    await fold(own, 0, [signedUp(TEN)])
     await other.commit()
     expect(await claimNames(prisma, [claimOf('signed_up'), claimOf('another')], new Date(TEN))).toEqual([
       ['registered'],
@@ -101,11 +106,7 @@ describe('a fold', () => {
   it('waits where another brings in the same new name; the earliest record names it', async () => {
     const other = await begin()
     await fold(other.db, 0, [signedUp(ELEVEN)])
-    const folded = fold(prisma, 1, [signedUp(TEN)])
-    const waiting = () =>
-      prisma.$queryRaw(sql`
-        SELECT count(*)::int AS waiting FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+    const folded = fold(own, 1, [signedUp(TEN)])
     await expect.poll(waiting).toEqual([{ waiting: 1 }])
     await other.commit()
     await folded

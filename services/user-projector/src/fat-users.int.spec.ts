@@ -32,7 +32,7 @@ it('folds a batch over users with long traits in parts, none of which is too lon
   })
   const fold = createPartitionFold({
     projection: watched,
-    db: given.prisma,
+    db: given.db,
     topic: 'user-events',
     partition: 0,
     catalog,

@@ -33,7 +33,7 @@ it('folds a batch over users whose segments count many events in parts', async (
     loaded.push(draft.users.size)
   })
   const place = { topic: 'user-events', partition: 0, serviceVersion: 'test' }
-  const fold = createPartitionFold({ projection: watched, db: given.prisma, ...place, catalog })
+  const fold = createPartitionFold({ projection: watched, db: given.db, ...place, catalog })
   await fold.open()
   await fold.fold(batchOf(factsAsRecords(names.map((userName) => identifyRequested({ userName })))))
   expect(Math.max(...loaded)).toBeLessThanOrEqual(FIT)

@@ -54,7 +54,7 @@ describe("the look for users whose segments are not the catalog's (design.md: th
         expect(await given.isDue(turn, NOW)).toBe(expected)
       })
     const tick = (expected: boolean) =>
-      countRowsRead(given.prisma, ['segment_progress', 'segment_counts'], async () => {
+      countRowsRead([given.prisma, given.db], ['segment_progress', 'segment_counts'], async () => {
         expect(await given.tick(turn, NOW)).toBe(expected)
       })
 
@@ -74,7 +74,7 @@ describe("the look for users whose segments are not the catalog's (design.md: th
     await given.clear()
     await given.settle(turn, NOW)
     let isOnItsWay = true
-    const db = interceptCommits(given.prisma, async (commit) => {
+    const db = interceptCommits(given.db, async (commit) => {
       if (isOnItsWay) {
         isOnItsWay = false
         change('org-7')

@@ -53,7 +53,8 @@ describe('segments, computed by several processes over the log', () => {
   const start = async (metrics = createMetrics('spec')) => {
     const runner = createProjectionRunner({
       projection: { ...createUserProjection(), topics: [log.topic] },
-      db: given.prisma,
+      db: given.db,
+      foldDb: given.db,
       connection: log.connection,
       catalog,
       logger: createLogger('spec', 'silent'),

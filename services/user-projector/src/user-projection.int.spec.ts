@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog'
 import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
-import { createAdapter } from '@nextvisit/database'
+import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'
 import { partitionForKey } from '@nextvisit/log'
 import { behind as answerBehind } from '@nextvisit/service-kit'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'
@@ -12,19 +12,22 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { userProjector } from './consumer.ts'
 import { readUser } from './queries.ts'
-import { type Barrier, executeAll } from '@nextvisit/projection'
+import type { Barrier } from '@nextvisit/projection'
 import { createUserProjection } from './user-projection.ts'
 
 const context = { catalog: staticCatalog([]), isRebuild: false, partition: 0 }
 
 let database: TestDatabase
 let prisma: PrismaClient
+let db: CommitDb
 beforeAll(async () => {
   database = await createTestDatabase(inject('databaseUrl'), userProjector)
-  const adapter = createAdapter({ url: database.url, schema: 'users', applicationName: 'spec' })
-  prisma = new PrismaClient({ adapter })
+  const options = { url: database.url, schema: 'users', applicationName: 'spec' }
+  prisma = new PrismaClient({ adapter: createAdapter(options) })
+  db = openCommitDb(options)
 })
 afterAll(async () => {
+  await db?.$disconnect()
   await prisma?.$disconnect()
   await database?.drop()
 })
@@ -44,10 +47,10 @@ async function foldOnce(facts: readonly UserFact[]) {
   let skipped = 0
   const projection = createUserProjection({ onSkippedIncrements: (count) => (skipped += count) })
   const batch = facts.map((fact) => ({ fact, topic: 'user-events', partition: 0, offset: 0n, timestampMs: 0 }))
-  const loaded = (await projection.load?.(prisma, batch, context)) ?? projection.empty()
+  const loaded = (await projection.load?.(db, batch, context)) ?? projection.empty()
   const draft = batch.reduce((before, record) => projection.evolve(before, record, context), loaded)
   const statements = projection.save(draft)
-  await executeAll(prisma, statements)
+  await db.executeAll(statements)
   await projection.after?.(draft)
   return { skipped, statements }
 }

@@ -1,7 +1,7 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
 import type { UserFact } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
-import { createAdapter, type Db, sql } from '@nextvisit/database'
+import { type CommitDb, type CommitDbOptions, createAdapter, type Db, openCommitDb, sql } from '@nextvisit/database'
 import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
@@ -32,22 +32,18 @@ export interface Turn {
   readonly catalog: CatalogView
   readonly partition?: number
   /** Left out: that of the spec. */
-  readonly db?: Db
+  readonly db?: CommitDb
 }
 
 /** For specs: the projection on a database of its own, fed batch by batch through the core. */
-export async function givenProjector(databaseUrl: string, { maxConnections }: { maxConnections?: number } = {}) {
+export async function givenProjector(databaseUrl: string, own: Partial<CommitDbOptions> = {}) {
   const database = await createTestDatabase(databaseUrl, userProjector)
-  const adapter = createAdapter({
-    url: database.url,
-    schema: 'users',
-    applicationName: 'spec',
-    ...(maxConnections && { maxConnections }),
-  })
-  const prisma = new PrismaClient({ adapter })
+  const options = { url: database.url, schema: 'users', applicationName: 'spec', ...own }
+  const prisma = new PrismaClient({ adapter: createAdapter(options) })
+  const ownDb = openCommitDb(options)
   const projection = createUserProjection()
 
-  async function openFold({ catalog, partition = 0, db = prisma }: Turn, isRebuild = false): Promise<PartitionFold> {
+  async function openFold({ catalog, partition = 0, db = ownDb }: Turn, isRebuild = false): Promise<PartitionFold> {
     const place = { topic: 'user-events', partition, serviceVersion: 'test' }
     const fold = createPartitionFold({ projection, db, ...place, catalog, isRebuild })
     await fold.open()
@@ -78,6 +74,7 @@ export async function givenProjector(databaseUrl: string, { maxConnections }: { 
 
   return {
     prisma,
+    db: ownDb,
     openFold,
     fold: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, false, facts),
     rebuild: (turn: Turn, ...facts: UserFact[]) => foldBatch(turn, true, facts),
@@ -96,6 +93,7 @@ export async function givenProjector(databaseUrl: string, { maxConnections }: { 
       prisma.$executeRaw(sql`
       TRUNCATE users, user_events, segment_members, segment_counts, segment_progress, checkpoints, idempotent_records`),
     stop: async () => {
+      await ownDb.$disconnect()
       await prisma.$disconnect()
       await database.drop()
     },

@@ -1,6 +1,6 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
 import { type Consumer, rebuildParts, unknownTables } from '@nextvisit/consumer'
-import { type Db, type Statement, sql } from '@nextvisit/database'
+import { type CommitDb, type Db, openCommitDb, type Statement, sql } from '@nextvisit/database'
 import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import {
   createPartitionFold,
@@ -36,21 +36,21 @@ const PARTITIONS = 5
 
 /** The suite for every consumer's projection, on real Postgres: whatever happens to a batch, no record is lost or counted twice. */
 export function describeProjection(
-  consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'openDb' | 'projection' | 'tables'>,
+  consumer: Pick<Consumer, 'name' | 'schema' | 'migrations' | 'projection' | 'tables'>,
   options: ProjectionSuiteOptions,
 ): void {
   const { schema } = consumer
   const { readRows, readRebuiltRows = readRows, catalog = staticCatalog([]) } = options
-  const openDb = (url: string) => consumer.openDb({ url, schema, applicationName: 'spec' })
+  const openDb = (url: string) => openCommitDb({ url, schema, applicationName: 'spec' })
   const createProjection = () => consumer.projection(rebuildParts(() => Promise.resolve(1)))
   const records = factsAsRecords(options.facts)
   let database: TestDatabase
-  let db: Db
+  let db: CommitDb
   /** The rows of an undisturbed fold, one record at a time. */
   let expected: unknown
 
   const foldOn = async (
-    target: Db,
+    target: CommitDb,
     { projection = createProjection(), isRebuild = false, partition = 0 } = {},
   ): Promise<PartitionFold> => {
     const place = { topic: 'user-events', partition, catalog, serviceVersion: 'test', isRebuild }
@@ -68,7 +68,7 @@ export function describeProjection(
     })
     beforeEach(async () => {
       database = await createTestDatabase(inject('databaseUrl'), consumer)
-      db = await openDb(database.url)
+      db = openDb(database.url)
     })
     afterEach(async () => {
       await db?.$disconnect()
@@ -113,7 +113,7 @@ export function describeProjection(
     })
 
     it('lets only one of two racing owners commit', async () => {
-      const other = await openDb(database.url)
+      const other = openDb(database.url)
       try {
         const owners = [await foldOn(db), await foldOn(other)]
         for (const batch of batchesOf(records, 4)) {
@@ -128,7 +128,7 @@ export function describeProjection(
     })
 
     it('lets a zombie owner write nothing after a takeover', async () => {
-      const other = await openDb(database.url)
+      const other = openDb(database.url)
       try {
         const zombie = await foldOn(other)
         await foldAll(await foldOn(db), [batchOf(records)])
@@ -204,9 +204,9 @@ export function describeProjection(
     })
   })
 
-  async function onClone(work: (target: Db) => Promise<void>): Promise<void> {
+  async function onClone(work: (target: CommitDb) => Promise<void>): Promise<void> {
     const own = await createTestDatabase(inject('databaseUrl'), consumer)
-    const target = await openDb(own.url)
+    const target = openDb(own.url)
     try {
       await work(target)
     } finally {
@@ -227,7 +227,7 @@ function failingAtTheEnd<Fact, Draft>(projection: Projection<Fact, Draft>): Proj
 }
 
 /** A database whose connection dies between the first COMMIT and its answer. */
-function losingTheFirstAnswer(db: Db): Db {
+function losingTheFirstAnswer(db: CommitDb): CommitDb {
   let isLost = false
   return interceptCommits(db, async (commit) => {
     await commit()

@@ -1,6 +1,6 @@
 import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
 import type { Consumer } from '@nextvisit/consumer'
-import { asRole, type Db, prepareServiceSchema, withClient } from '@nextvisit/database'
+import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
 import { createProjectionRunner } from '@nextvisit/projection'
 import { createLogger } from '@nextvisit/service-kit'
@@ -28,19 +28,15 @@ export async function givenReplay(
   const adminUrl = database.url
   await prepareServiceSchema({ ...consumer, adminUrl, password: 'test' })
   const url = asRole(adminUrl, consumer.role, 'test')
-  const db = await consumer.openDb({ url, schema, applicationName: 'spec' })
+  const db = openCommitDb({ url, schema, applicationName: 'spec' })
   onTestFinished(async () => {
     await db.$disconnect()
     await database.drop()
   })
 
-  const replay = (
-    request: Partial<ReplayRequest> = {},
-    own: Partial<ReplayEnvironment> & { openDb?: (db: Db) => Db } = {},
-  ) => {
-    const { openDb = (opened: Db) => opened, ...environment } = own
+  const replay = (request: Partial<ReplayRequest> = {}, own: Partial<ReplayEnvironment> = {}) => {
     return replayConsumer(
-      { ...consumer, openDb: async (options) => openDb(await consumer.openDb(options)) },
+      consumer,
       { isDryRun: false, acceptsDifferences: false, restart: false, ...request },
       {
         adminUrl,
@@ -51,7 +47,7 @@ export async function givenReplay(
         onStep: ignore,
         onPause: ignore,
         onCompared: ignore,
-        ...environment,
+        ...own,
       },
     )
   }
@@ -62,6 +58,7 @@ export async function givenReplay(
     const runner = createProjectionRunner({
       projection: consumer.projection(rebuildParts(() => Promise.resolve(1))),
       db,
+      foldDb: db,
       connection,
       catalog,
       onFailure,

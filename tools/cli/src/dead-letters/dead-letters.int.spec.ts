@@ -3,7 +3,7 @@ import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog'
 import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type Db, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
+import { type CommitDb, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createPublisher, type LogConnection } from '@nextvisit/log'
 import {
@@ -33,7 +33,7 @@ const Mended = z.looseObject({ id: z.uuid(), type: z.string(), slug: z.string(),
 type Counted = z.infer<typeof Strict>
 
 let roleUrl: string
-let db: Db
+let db: CommitDb
 let topic: string
 let connection: LogConnection
 
@@ -88,6 +88,7 @@ async function startConsumer(schema: z.ZodType<Counted>) {
   const runner = createProjectionRunner({
     projection: countingProjection(schema),
     db,
+    foldDb: db,
     connection,
     catalog: staticCatalog([]),
     logger: logger as ReturnType<typeof createLogger>,
@@ -243,7 +244,7 @@ describe('nextvisit dead-letters', () => {
       await expect.poll(groups, { timeout: 20_000 }).toMatchObject([{ dead: 1 }])
       await old.runner.stop()
       await nextvisit('retry', '--service', 'metering', '--all', '--no-wait')
-      const openFold = async (own: Db) => {
+      const openFold = async (own: CommitDb) => {
         const place = { topic, partition: 0, catalog: staticCatalog([]), serviceVersion: 'test' }
         const fold = createPartitionFold({ projection: countingProjection(Mended), db: own, ...place })
         await fold.open()

@@ -1,8 +1,8 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import type { SettledUntil } from '@nextvisit/consumer'
-import { type Client, type Db, sql } from '@nextvisit/database'
+import { type Client, type CommitDb, sql } from '@nextvisit/database'
 import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
-import { createPartitionFold, executeAll, parseRecords, type Projection, rebuildInto } from '@nextvisit/projection'
+import { createPartitionFold, parseRecords, type Projection, rebuildInto } from '@nextvisit/projection'
 import type { Schemas } from './compare-tables.ts'
 import { ReplayError } from './replay-error.ts'
 
@@ -13,7 +13,7 @@ export interface RebuildContext {
   /** Reads the live schema. */
   readonly client: Client
   /** Of the schema that is rebuilt. */
-  readonly db: Db
+  readonly db: CommitDb
   readonly schemas: Schemas
   readonly connection: LogConnection
   readonly catalog: CatalogView
@@ -144,7 +144,7 @@ export function publishedTopic<Fact, Draft>(
     const foldContext = { catalog, isRebuild: true, partition: 0 }
     const loaded = (await projection.load?.(db, recorded, foldContext)) ?? projection.empty()
     const draft = recorded.reduce((so, record) => projection.evolve(so, record, foldContext), loaded)
-    await executeAll(db, projection.save(draft))
+    await db.executeAll(projection.save(draft))
   }
 
   return {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, rebuildParts } from '@nextvisit/consumer'
 import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import { type Client, isRetryable, withClient } from '@nextvisit/database'
+import { type Client, type CommitDb, isRetryable, openCommitDb, withClient } from '@nextvisit/database'
 import { type LogConnection, readPartitionCount } from '@nextvisit/log'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
@@ -24,6 +24,8 @@ export interface ReplayEnvironment {
   readonly catalog: CatalogView
   /** Default: `codeFingerprint`. */
   readonly code?: string
+  /** Stands before the database that is rebuilt. Default: nothing does. */
+  readonly around?: (db: CommitDb) => CommitDb
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
   readonly onStep: (step: ReplayStep) => void | Promise<void>
@@ -90,11 +92,9 @@ async function replayOnce(
     const { restart } = request
     const code = environment.code ?? (await codeFingerprint(consumer))
     const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, code, roles, restart })
-    const db = await consumer.openDb({
-      url: withoutFlush(adminUrl),
-      schema: schemas.rebuilt,
-      applicationName: `nextvisit replay ${name}`,
-    })
+    const url = withoutFlush(adminUrl)
+    const opened = openCommitDb({ url, schema: schemas.rebuilt, applicationName: `nextvisit replay ${name}` })
+    const db = environment.around?.(opened) ?? opened
     try {
       const context = { ...environment, serviceVersion, settledUntil, client, db, schemas }
       const sources = await sourcesOf(consumer, context)

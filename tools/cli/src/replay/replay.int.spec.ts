@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type Db, sql, withClient } from '@nextvisit/database'
+import { type CommitDb, type Db, sql, withClient } from '@nextvisit/database'
 import { createLogReader, readWatermarks } from '@nextvisit/log'
 import { interceptCommits } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
@@ -132,9 +132,9 @@ describe('a replay', () => {
     await log.publish(givenEvents(2_000))
     await expect.poll(() => countVisits(db), { timeout: 20_000 }).toBe(2_000)
     await runner.stop()
-    await expect(replay({}, { openDb: failing })).rejects.toMatchObject({ cause: new Error('cut off') })
+    await expect(replay({}, { around: failing })).rejects.toMatchObject({ cause: new Error('cut off') })
     const begins: { resumedFrom: string | undefined; remaining: number }[] = []
-    await replay({ isDryRun: true }, { onBegin: (begin) => void begins.push(begin), openDb: failing }).catch(() => {})
+    await replay({ isDryRun: true }, { onBegin: (begin) => void begins.push(begin), around: failing }).catch(() => {})
     await replay({ isDryRun: true, restart: true }, { onBegin: (begin) => void begins.push(begin) })
     expect(begins[0]?.resumedFrom).toMatch(/^2\d{3}-/)
     expect(begins[0]?.remaining).toBeLessThan(2_000)
@@ -278,7 +278,7 @@ async function asIfUnparsed(db: Db, letters: readonly (readonly [bigint, string]
 }
 
 /** Postgres goes away at the third commit. */
-function failing(opened: Db): Db {
+function failing(opened: CommitDb): CommitDb {
   let commits = 0
   return interceptCommits(opened, async (commit) => {
     if (++commits > 2) throw new Error('cut off')

@@ -111,13 +111,3 @@ CREATE TABLE idempotent_records (
 );
 CREATE INDEX idempotent_records_by_age ON idempotent_records (partition, received);
 
--- Runs a whole commit in one round trip: the statements in order, all or none. `$1[n]` in a statement is the nth argument,
--- as text. It runs with the rights of its caller.
-CREATE FUNCTION execute_all(statements text[], arguments text[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  statement text;
-BEGIN
-  FOREACH statement IN ARRAY statements LOOP
-    EXECUTE statement USING arguments;
-  END LOOP;
-END $$;

@@ -1,0 +1,73 @@
+import type { Connection } from 'pg'
+import { statementNameOf } from './connection-config.ts'
+import type { Statement } from './sql.ts'
+
+/** pg's connection, as far as a pipeline uses it and pg's types do not tell. */
+interface PipelineConnection extends Connection {
+  /** The texts of the statements that this connection has prepared, by name. */
+  readonly parsedStatements: Record<string, string>
+}
+
+/**
+ * Statements that are sent together, each prepared once by a connection, up to one `Sync`: without a BEGIN they are one
+ * transaction, which ends there (Postgres' documentation, Extended Query, Pipelining). What they answer is dropped. After
+ * an error the connection is of no use any more: it is not known which statements it has prepared.
+ */
+export class CommitPipeline {
+  readonly #statements: readonly { readonly text: string; readonly values: (string | null)[] }[]
+  readonly #settle: (error?: Error) => void
+
+  constructor(statements: readonly Statement[], settle: (error?: Error) => void) {
+    // A value that cannot be sent throws here, where nothing is sent yet.
+    this.#statements = statements.map(({ text, values }) => ({ text, values: values.map(toText) }))
+    this.#settle = settle
+  }
+
+  readonly submit = (connection: Connection): void => this.#send(connection as PipelineConnection)
+
+  #send(connection: PipelineConnection): void {
+    connection.stream.cork()
+    for (const { text, values } of this.#statements) {
+      const name = statementNameOf(text)
+      if (connection.parsedStatements[name] === undefined) {
+        connection.parse({ name, text, types: [] }, true)
+        connection.parsedStatements[name] = text
+      }
+      connection.bind({ statement: name, values }, true)
+      connection.execute({}, true)
+    }
+    connection.sync()
+    connection.stream.uncork()
+  }
+
+  handleError(error: Error): void {
+    this.#settle(error)
+  }
+
+  handleReadyForQuery(): void {
+    this.#settle()
+  }
+
+  handleDataRow(): void {}
+  handleCommandComplete(): void {}
+  handleEmptyQuery(): void {}
+  handlePortalSuspended(): void {}
+}
+
+/** In Postgres' text format. */
+function toText(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (Array.isArray(value)) return `{${value.map(toElement).join(',')}}`
+  if (value instanceof Date) return value.toISOString()
+  if (isPlain(value)) return String(value)
+  throw new TypeError('A value of a statement is an object; give its JSON')
+}
+
+function isPlain(value: unknown): value is string | number | bigint | boolean {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
+}
+
+function toElement(value: unknown): string {
+  const text = toText(value)
+  return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`
+}

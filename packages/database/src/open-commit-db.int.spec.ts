@@ -1,0 +1,231 @@
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CommitDb, type CommitDbOptions, isConnectionFailure, openCommitDb, sql, sqlStateOf } from './index.ts'
+import { createTestDatabase, type TestDatabase } from './test-database.ts'
+
+let database: TestDatabase
+let db: CommitDb
+
+beforeAll(async () => {
+  database = await createTestDatabase(inject('databaseUrl'))
+  await database.run(`
+    CREATE SCHEMA things;
+    CREATE TABLE things.kept (
+      text text, texts text[], whole bigint, real float8, truth boolean, instant timestamptz, ids uuid[]
+    )`)
+  db = connect()
+})
+afterAll(async () => {
+  await db?.$disconnect()
+  await database?.drop()
+})
+beforeEach(() => database.run('TRUNCATE things.kept'))
+
+function connect(own: Partial<CommitDbOptions> = {}): CommitDb {
+  return openCommitDb({ url: database.url, schema: 'things', applicationName: 'commit-spec', ...own })
+}
+
+/** Another connection, for one test. */
+function given(own: Partial<CommitDbOptions> = {}): CommitDb {
+  const opened = connect(own)
+  onTestFinished(opened.$disconnect)
+  return opened
+}
+
+const readKept = () => db.$queryRaw(sql`SELECT * FROM kept ORDER BY whole`)
+
+describe('executing statements in one round trip', () => {
+  it('keeps values of every kind as they are', async () => {
+    const id = '0199a1e0-0000-7000-8000-000000000001'
+    const instant = new Date('2026-11-21T10:00:00.123Z')
+    await db.executeAll([
+      sql`INSERT INTO kept VALUES (${'a'}, ${['b']}::text[], ${2n ** 62n}, ${0.1}, ${true},
+        ${instant}::timestamptz, ${[id]}::uuid[])`,
+      sql`INSERT INTO kept (text, texts, whole, truth) VALUES (${null}, ${[null, '']}::text[], ${-1}, ${false})`,
+    ])
+    expect(await readKept()).toMatchObject([
+      { text: null, texts: [null, ''], whole: -1n, truth: false },
+      { text: 'a', texts: ['b'], whole: 2n ** 62n, real: 0.1, truth: true, instant, ids: [id] },
+    ])
+  })
+
+  it('keeps every text, alone and in an array', async () => {
+    const anyText = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed() && !text.includes('\u0000'))
+    const awkward = fc.constantFrom(
+      '',
+      'NULL',
+      'null',
+      '{}',
+      '"',
+      '\\',
+      '\\"',
+      "'; DROP TABLE kept",
+      '$1[1]',
+      '{"a":"\\n"}',
+    )
+    const texts = fc.array(fc.oneof(anyText, awkward), { maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(anyText, awkward), texts, async (text, all) => {
+        await db.executeAll([
+          sql`DELETE FROM kept`,
+          sql`INSERT INTO kept (text, texts) VALUES (${text}, ${all}::text[])`,
+        ])
+        expect(await readKept()).toMatchObject([{ text, texts: all }])
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('sees in each statement what those before it did', async () => {
+    await db.executeAll([
+      sql`INSERT INTO kept (whole) VALUES (${1})`,
+      sql`UPDATE kept SET whole = whole + ${1}`,
+      sql`INSERT INTO kept (whole) SELECT whole + ${1} FROM kept`,
+    ])
+    expect(await readKept()).toMatchObject([{ whole: 2n }, { whole: 3n }])
+  })
+
+  it('leaves nothing behind where a statement fails', async () => {
+    const failing = db.executeAll([sql`INSERT INTO kept (whole) VALUES (${1})`, sql`SELECT 1 / 0`])
+    await expect(failing).rejects.toThrow('division by zero')
+    expect(await readKept()).toEqual([])
+  })
+
+  it('refuses an object, which has no one form as text', async () => {
+    await expect(db.executeAll([sql`SELECT ${{ a: 1 }}`])).rejects.toThrow('give its JSON')
+  })
+})
+
+const terminate = (name: string) =>
+  database.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${name}'`)
+const pidOf = (own: CommitDb) => own.$queryRaw(sql`SELECT pg_backend_pid() AS pid`)
+
+describe('connections that commit', () => {
+  it('give whole numbers, instants and JSON as a Prisma client does', async () => {
+    const rows = await db.$queryRaw(sql`
+      SELECT 1::int AS small, 9007199254740993::int8 AS large, 0.5::float8 AS real, true AS truth, NULL AS nothing,
+        '2026-11-21T10:00:00.123Z'::timestamptz AS instant, '{"a":[1]}'::jsonb AS json, ARRAY['a', NULL] AS texts`)
+    expect(rows).toEqual([
+      {
+        small: 1,
+        large: 9007199254740993n,
+        real: 0.5,
+        truth: true,
+        nothing: null,
+        instant: new Date('2026-11-21T10:00:00.123Z'),
+        json: { a: [1] },
+        texts: ['a', null],
+      },
+    ])
+    expect(await db.$executeRaw(sql`INSERT INTO kept (whole) VALUES (1), (2)`)).toBe(2)
+  })
+
+  it('are as many as they may be, and no more', async () => {
+    const own = given({ maxConnections: 2 })
+    const pids = await Promise.all(Array.from({ length: 5 }, () => pidOf(own)))
+    expect(new Set(pids.map((rows) => JSON.stringify(rows))).size).toBe(2)
+  })
+
+  it('go on after a statement failed, with statements that were sent behind it', async () => {
+    const insert = sql`INSERT INTO kept (whole, text) VALUES (${7}, 'behind')`
+    await expect(db.executeAll([sql`SELECT 1 / ${0}::int`, insert])).rejects.toThrow('division by zero')
+    await db.executeAll([insert])
+    expect(await readKept()).toMatchObject([{ whole: 7n }])
+  })
+
+  it('go on after one was lost, between two commits and during one', async () => {
+    const lost: Error[] = []
+    const own = given({ applicationName: 'commit-lost', onConnectionLost: (error) => lost.push(error) })
+    await own.executeAll([sql`INSERT INTO kept (whole) VALUES (1)`])
+    await terminate('commit-lost')
+    await expect.poll(() => lost.length).toBeGreaterThan(0)
+    const cut = own.executeAll([sql`INSERT INTO kept (whole) VALUES (2)`, sql`SELECT pg_sleep(10)`])
+    const outcome = cut.catch((error: unknown) => error)
+    const asleep = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = 'commit-lost'"
+    await expect.poll(async () => (await database.run(asleep)).length).toBe(1)
+    await terminate('commit-lost')
+    expect(isConnectionFailure(await outcome)).toBe(true)
+    await own.executeAll([sql`INSERT INTO kept (whole) VALUES (3)`])
+    expect(await readKept()).toMatchObject([{ whole: 1n }, { whole: 3n }])
+  })
+
+  it('are closed after a pause without work, and opened again', async () => {
+    const own = given({ silentConnectionMs: 1_000 })
+    const first = await pidOf(own)
+    await sleep(700)
+    expect(await pidOf(own)).not.toEqual(first)
+  })
+
+  it('report that Postgres cannot be reached as a failure of the connection', async () => {
+    const outcome = await given({ url: 'postgresql://nobody@127.0.0.1:1/none' })
+      .executeAll([sql`SELECT 1`])
+      .catch((error: unknown) => error)
+    expect(isConnectionFailure(outcome)).toBe(true)
+  })
+
+  it('bound a statement, a wait for a lock, and a commit as a whole', async () => {
+    const names = ['statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout']
+    const rows = await db.$queryRaw(sql`
+      SELECT name, setting FROM pg_settings WHERE name = ANY (${names}) ORDER BY name`)
+    expect(rows).toEqual([
+      { name: 'idle_in_transaction_session_timeout', setting: '10000' },
+      { name: 'lock_timeout', setting: '2000' },
+      { name: 'statement_timeout', setting: '10000' },
+      { name: 'transaction_timeout', setting: '12000' },
+    ])
+  })
+
+  // Each of the statements is short enough.
+  it('end a commit that takes too long as a whole', async () => {
+    const own = given({ statementTimeoutMs: 100, commitGraceMs: 100 })
+    const slow = Array.from({ length: 10 }, () => sql`SELECT pg_sleep(0.05)`)
+    const outcome = await own.executeAll(slow).catch((error: unknown) => error)
+    expect(sqlStateOf(outcome)).toBe('25P04')
+    await own.executeAll(slow.slice(0, 1))
+  })
+
+  it('find the tables of a schema that took the place of another, as a replay swaps them', async () => {
+    const count = sql`SELECT count(*)::int AS places FROM places`
+    const add = sql`INSERT INTO places DEFAULT VALUES`
+    await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
+    await db.executeAll([add])
+    expect(await db.$queryRaw(count)).toEqual([{ places: 1 }])
+    await database.run('INSERT INTO rebuilt.places SELECT FROM generate_series(1, 5)')
+    await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
+    onTestFinished(async () => {
+      await database.run('DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things; DROP TABLE things.places')
+    })
+    await db.executeAll([add])
+    expect(await db.$queryRaw(count)).toEqual([{ places: 6 }])
+  })
+
+  // By a plan from when there were three rows, each run reads all of them.
+  it('plan a statement once, and again after a while for the table as it is then', async () => {
+    const keepsPlansForMs = 300
+    const own = given({ keepsPlansForMs, maxConnections: 1 })
+    await database.run(`
+      CREATE TABLE things.filling (id int PRIMARY KEY, n int) WITH (autovacuum_enabled = false);
+      INSERT INTO things.filling VALUES (1, 0), (2, 0), (3, 0);
+      ANALYZE things.filling`)
+    onTestFinished(async () => void (await database.run('DROP TABLE things.filling')))
+    const update = sql`
+      UPDATE filling SET n = n + 1 FROM unnest(${[1, 2]}::int[]) AS asked (id) WHERE filling.id = asked.id`
+    const runs = async () => {
+      for (let run = 0; run < 10; run += 1) await own.executeAll([update])
+      await own.$queryRaw(sql`SELECT pg_stat_force_next_flush()::text`)
+      const [row] = await own.$queryRaw<{ read: number }[]>(sql`
+        SELECT (seq_tup_read + (SELECT idx_tup_read FROM pg_stat_user_indexes WHERE relname = 'filling'))::int AS read
+        FROM pg_stat_user_tables WHERE relname = 'filling'`)
+      return row?.read ?? 0
+    }
+    await runs()
+    const [prepared] = await own.$queryRaw<{ plans: number }[]>(sql`
+      SELECT generic_plans::int AS plans FROM pg_prepared_statements WHERE statement LIKE '%UPDATE filling SET%' AND statement NOT LIKE '%generic%'`)
+    expect(prepared).toEqual({ plans: 10 })
+    await database.run('INSERT INTO things.filling SELECT generate_series(4, 10000), 0')
+    await sleep(keepsPlansForMs)
+    const before = await runs()
+    expect((await runs()) - before).toBeLessThan(100)
+  })
+})
