@@ -20,7 +20,7 @@ export interface ProjectionParts {
 /** What the answers of a consumer may use. */
 export interface RouteParts<Client extends Db> {
   /** For what admission asks. Neither folds nor reads use these connections. */
-  readonly db: Client
+  readonly db: Db
   /** For reads, which may be slow. */
   readonly readDb: Client
   readonly catalog: CatalogView

@@ -38,7 +38,7 @@ export async function openPools(consumer: Consumer, { databaseUrl, clientId, met
   return {
     foldDb: openCommitDb(optionsOf('folds', FOLD_LIMITS)),
     upkeepDb: openCommitDb(optionsOf('upkeep', UPKEEP_LIMITS)),
-    admissionDb: await consumer.openDb(optionsOf('admission', ADMISSION_LIMITS)),
+    admissionDb: openCommitDb(optionsOf('admission', ADMISSION_LIMITS)),
     readDb: await consumer.openDb(optionsOf('reads', READ_LIMITS)),
   }
 }
