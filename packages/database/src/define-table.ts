@@ -139,6 +139,18 @@ export function defineTable<const Of extends Columns, const Key extends readonly
     return found as StoredRow<Of>
   }
 
+  const lookUp: Table<Of, Key[number]>['lookUp'] = (asked, { columns: properties, where, orderBy } = {}) => {
+    const common = properties ? pick(properties) : keyColumns
+    // `OFFSET 0`: Postgres does not make another join of it.
+    return sql`(
+      SELECT found.* FROM ${typeof asked === 'string' ? raw(asked) : unnest('asked', common, asked)},
+      LATERAL (
+        SELECT * FROM ${table} WHERE ${valuesAt(`"${name}"`, common)} = ${valuesAt('asked', common)}
+        ${where ? sql`AND ${where}` : empty} ${orderBy ? sql`ORDER BY ${namesOf(pick([orderBy]))}` : empty} OFFSET 0
+      ) AS found
+    ) AS ${table}`
+  }
+
   const select: Table<Of, Key[number]>['select'] = async (db, from) =>
     (await db.$queryRaw<object[]>(sql`SELECT ${selected} ${from}`)).map(parse)
 
@@ -147,22 +159,11 @@ export function defineTable<const Of extends Columns, const Key extends readonly
     parse,
     select,
     source: (alias, rows, properties) => unnest(alias, properties ? pick(properties) : keyColumns, rows),
-    selectByKeys: async (db, keys, properties) => {
-      if (keys.length === 0) return []
-      const common = properties ? pick(properties) : keyColumns
-      return select(db, sql`FROM ${unnest('asked', common, keys)} JOIN ${table} USING (${namesOf(common)})`)
-    },
-    lookUp: (asked, { columns: properties, where, orderBy } = {}) => {
-      const common = properties ? pick(properties) : keyColumns
-      // `OFFSET 0`: Postgres does not make another join of it.
-      return sql`(
-        SELECT found.* FROM ${typeof asked === 'string' ? raw(asked) : unnest('asked', common, asked)},
-        LATERAL (
-          SELECT * FROM ${table} WHERE ${valuesAt(`"${name}"`, common)} = ${valuesAt('asked', common)}
-          ${where ? sql`AND ${where}` : empty} ${orderBy ? sql`ORDER BY ${namesOf(pick([orderBy]))}` : empty} OFFSET 0
-        ) AS found
-      ) AS ${table}`
-    },
+    selectByKeys: (db, keys, columnNames) =>
+      keys.length > 0
+        ? select(db, sql`FROM ${lookUp(keys, columnNames && { columns: columnNames })}`)
+        : Promise.resolve([]),
+    lookUp,
     insert: (rows) => (rows.length > 0 ? [insertion(rows)] : []),
     insertMissing: (rows) => (rows.length > 0 ? [insertion(rows, empty, sql`${onKey} DO NOTHING`)] : []),
     upsert,

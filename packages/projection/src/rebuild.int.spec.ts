@@ -76,7 +76,7 @@ function watching(db: CommitDb, meanwhile: () => Promise<void>) {
   const counting: CommitDb = {
     ...db,
     $queryRaw: (query) => {
-      if (query.sql.includes('JOIN "visits"')) running.loads += 1
+      if (query.sql.includes('FROM "visits"')) running.loads += 1
       return db.$queryRaw(query)
     },
   }
