@@ -14,13 +14,20 @@ interface PipelineConnection extends Connection {
  * an error the connection is of no use any more: it is not known which statements it has prepared.
  */
 export class CommitPipeline {
+  /** Rejects with the first error, and then nothing is committed; unless the connection was lost: that is not known then. */
+  readonly committed: Promise<void>
+  /** Of all values. */
+  readonly characters: number
   readonly #statements: readonly { readonly text: string; readonly values: (string | null)[] }[]
-  readonly #settle: (error?: Error) => void
+  readonly #outcome = Promise.withResolvers<void>()
 
-  constructor(statements: readonly Statement[], settle: (error?: Error) => void) {
-    // A value that cannot be sent throws here, where nothing is sent yet.
+  /** Throws a `TypeError` for a value that has no one form as text. */
+  constructor(statements: readonly Statement[]) {
     this.#statements = statements.map(({ text, values }) => ({ text, values: values.map(toText) }))
-    this.#settle = settle
+    this.characters = this.#statements
+      .flatMap(({ values }) => values)
+      .reduce((sum, value) => sum + (value?.length ?? 0), 0)
+    this.committed = this.#outcome.promise
   }
 
   readonly submit = (connection: Connection): void => this.#send(connection as PipelineConnection)
@@ -41,11 +48,11 @@ export class CommitPipeline {
   }
 
   handleError(error: Error): void {
-    this.#settle(error)
+    this.#outcome.reject(error)
   }
 
   handleReadyForQuery(): void {
-    this.#settle()
+    this.#outcome.resolve()
   }
 
   handleDataRow(): void {}

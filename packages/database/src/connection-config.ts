@@ -12,7 +12,7 @@ export interface ConnectionOptions {
   readonly applicationName: string
   /** How long a statement may run. Default 10 s. */
   readonly statementTimeoutMs?: number
-  /** How long Postgres may say nothing during a statement before the connection is given up. */
+  /** How long Postgres may say nothing during a statement or a commit before the connection is given up. */
   readonly silentConnectionMs?: number
   /** Of this process. The sum over all processes stays under the server's `max_connections`. */
   readonly maxConnections?: number
@@ -32,13 +32,14 @@ export interface ConnectionPool {
 export const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000
+/** Also for a connection of the pool to be free. */
 const CONNECT_TIMEOUT_MS = 5_000
 /** Of an SSD. As delivered (4, of a disk that turns), Postgres reads tables of some hundred rows where it would look up one. */
 const RANDOM_PAGE_COST = 1.1
 const MAX_CONNECTIONS = 5
 /** Below the silence limit, so that a connection without work is closed in peace. */
 const IDLE_TIMEOUT_MS = 10_000
-const SILENT_CONNECTION_MS = 12_000
+export const SILENT_CONNECTION_MS = 13_000
 
 /**
  * A statement is planned each time it runs, for the tables as they are then. From its sixth run on, Postgres could keep a

@@ -20,7 +20,7 @@ const CODES = new Set([
   'P2024',
   'P2028',
   'P2037',
-  // SilentConnectionError, which Prisma replaces by an error of its own with the same code
+  // SilentConnectionError; Prisma replaces it by an error of its own with the same code
   'DATABASE_SILENT',
 ])
 const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'])

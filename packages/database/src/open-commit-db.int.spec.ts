@@ -1,8 +1,19 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CommitDb, type CommitDbOptions, isConnectionFailure, openCommitDb, sql, sqlStateOf } from './index.ts'
+import {
+  type CommitDb,
+  type CommitDbOptions,
+  isConnectionFailure,
+  openCommitDb,
+  raw,
+  sql,
+  sqlStateOf,
+} from './index.ts'
+import { SILENT_CONNECTION_MS } from './connection-config.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
+
+const MUCH = 'x'.repeat(300_000)
 
 let database: TestDatabase
 let db: CommitDb
@@ -150,6 +161,40 @@ describe('connections that commit', () => {
     expect(await readKept()).toMatchObject([{ whole: 1n }, { whole: 3n }])
   })
 
+  it('fail one statement where one of them is terminated', async () => {
+    const own = given({ applicationName: 'commit-cut', maxConnections: 1 })
+    const cut = own.$queryRaw(sql`SELECT pg_sleep(10)`).catch((error: unknown) => error)
+    const behind = own.$queryRaw(sql`SELECT 1 AS one`)
+    const asleep = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = 'commit-cut'"
+    await expect.poll(async () => (await database.run(asleep)).length).toBe(1)
+    await terminate('commit-cut')
+    expect(isConnectionFailure(await cut)).toBe(true)
+    expect(await behind).toEqual([{ one: 1 }])
+  })
+
+  it('fail one statement after a migration has changed the type of a column', async () => {
+    const own = given({ maxConnections: 1, keepsPlansForMs: 5_000 })
+    await database.run('CREATE TABLE things.altered (n int)')
+    onTestFinished(async () => void (await database.run('DROP TABLE things.altered')))
+    const read = () => own.$queryRaw(sql`SELECT n FROM altered`)
+    await own.executeAll([sql`INSERT INTO altered VALUES (${1})`])
+    expect(await read()).toEqual([{ n: 1 }])
+    await database.run('ALTER TABLE things.altered ALTER n TYPE text')
+    expect(sqlStateOf(await read().catch((error: unknown) => error))).toBe('0A000')
+    expect(await read()).toEqual([{ n: '1' }])
+  })
+
+  it('prepare a statement once, whether it is read or committed', async () => {
+    const own = given({ maxConnections: 1 })
+    const same = sql`INSERT INTO kept (whole) VALUES (${5n}) RETURNING whole`
+    expect(await own.$queryRaw(same)).toEqual([{ whole: 5n }])
+    await own.executeAll([same])
+    expect(await own.$queryRaw(same)).toEqual([{ whole: 5n }])
+    const prepared = await own.$queryRaw(sql`
+      SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO kept%'`)
+    expect(prepared).toEqual([{ count: 1 }])
+  })
+
   it('are closed after a pause without work, and opened again', async () => {
     const own = given({ silentConnectionMs: 1_000 })
     const first = await pidOf(own)
@@ -172,8 +217,10 @@ describe('connections that commit', () => {
       { name: 'idle_in_transaction_session_timeout', setting: '10000' },
       { name: 'lock_timeout', setting: '2000' },
       { name: 'statement_timeout', setting: '10000' },
-      { name: 'transaction_timeout', setting: '12000' },
+      { name: 'transaction_timeout', setting: '11000' },
     ])
+    // Otherwise the connection of a slow commit would count as lost, and the commit would be tried again as it is.
+    expect(SILENT_CONNECTION_MS).toBeGreaterThanOrEqual(11_000 + 2_000)
   })
 
   // Each of the statements is short enough.
@@ -201,8 +248,14 @@ describe('connections that commit', () => {
   })
 
   // By a plan from when there were three rows, each run reads all of them.
-  it('plan a statement once, and again after a while for the table as it is then', async () => {
-    const keepsPlansForMs = 300
+  it.each([
+    ['after a while', 300, async (_own: CommitDb, fill: string) => database.run(fill).then(() => sleep(300))],
+    [
+      'once much was written',
+      60_000,
+      (own: CommitDb, fill: string) => own.executeAll([raw(fill), sql`SELECT ${MUCH}`]),
+    ],
+  ])('plan a statement once, and again %s, for the table as it is then', async (_when, keepsPlansForMs, grow) => {
     const own = given({ keepsPlansForMs, maxConnections: 1 })
     await database.run(`
       CREATE TABLE things.filling (id int PRIMARY KEY, n int) WITH (autovacuum_enabled = false);
@@ -221,10 +274,10 @@ describe('connections that commit', () => {
     }
     await runs()
     const [prepared] = await own.$queryRaw<{ plans: number }[]>(sql`
-      SELECT generic_plans::int AS plans FROM pg_prepared_statements WHERE statement LIKE '%UPDATE filling SET%' AND statement NOT LIKE '%generic%'`)
+      SELECT generic_plans::int AS plans FROM pg_prepared_statements
+      WHERE statement LIKE '%UPDATE filling SET%' AND statement NOT LIKE '%generic%'`)
     expect(prepared).toEqual({ plans: 10 })
-    await database.run('INSERT INTO things.filling SELECT generate_series(4, 10000), 0')
-    await sleep(keepsPlansForMs)
+    await grow(own, 'INSERT INTO things.filling SELECT generate_series(4, 10000), 0')
     const before = await runs()
     expect((await runs()) - before).toBeLessThan(100)
   })

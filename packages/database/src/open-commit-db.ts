@@ -12,19 +12,21 @@ import type { CommitDb, Statement } from './sql.ts'
 
 export interface CommitDbOptions extends ConnectionOptions {
   /**
-   * Keeps the plan of a statement for so long, which saves most of what a short statement costs. Then it is made anew, for the
-   * tables as they are by then: one that had a handful of rows may hold thousands (docs/performance.md, Kept plans). Left
-   * out: a plan serves once.
+   * Keeps the plan of a statement for so long, which saves most of what a short statement costs. Then, or once much was
+   * written over its connection, it is made anew, for the tables as they are by then: one that had a handful of rows may hold
+   * thousands (docs/performance.md, Kept plans). Left out: a plan serves once.
    */
   readonly keepsPlansForMs?: number
-  /** How much longer than a statement a commit may take. Default 2 s. */
+  /** How much longer than a statement a commit may take. Default 1 s. */
   readonly commitGraceMs?: number
 }
 
 /** A plan for any values. A small table is looked up by its index, too: it may grow while the plan is kept. */
 const PLAN_KEPT = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }
+/** With so much written since, plans are made anew: a join of two thousand rows with a table that was empty takes seconds. */
+const MAX_CHARACTERS_A_PLAN = 256 * 1024
 /** A commit that takes longer is halved. It is also ended where a frozen process has sent only its beginning. */
-const COMMIT_GRACE_MS = 2_000
+const COMMIT_GRACE_MS = 1_000
 
 /** Connections to a service's schema that also commit. */
 export function openCommitDb(options: CommitDbOptions): CommitDb {
@@ -34,9 +36,9 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
     transaction_timeout: statementTimeoutMs + commitGraceMs,
   }
   const pool = new Pool({ ...connectionConfigOf(options, settings), ...poolConfigOf(options), types: TYPES })
-  const plannedAtMs = new WeakMap<PoolClient, number>()
+  const planned = new WeakMap<PoolClient, { atMs: number; writtenSince: number }>()
   pool.on('connect', (client) => {
-    plannedAtMs.set(client, performance.now())
+    planned.set(client, { atMs: performance.now(), writtenSince: 0 })
     // Without a listener a connection that is cut between two statements would end the process; the next one fails anyway.
     client.on('error', () => {})
   })
@@ -45,34 +47,37 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
 
   const dropOldPlans = async (client: PoolClient): Promise<void> => {
     if (keepsPlansForMs === undefined) return
-    if (performance.now() - (plannedAtMs.get(client) ?? 0) <= keepsPlansForMs) return
-    plannedAtMs.set(client, performance.now())
+    const { atMs = 0, writtenSince = 0 } = planned.get(client) ?? {}
+    if (performance.now() - atMs <= keepsPlansForMs && writtenSince <= MAX_CHARACTERS_A_PLAN) return
     await client.query('DISCARD PLANS')
+    planned.set(client, { atMs: performance.now(), writtenSince: 0 })
   }
 
-  const query = ({ text, values }: Statement) =>
-    pool.connect().then(async (client) => {
-      try {
-        await dropOldPlans(client)
-        return await client.query({ name: statementNameOf(text), text, values: [...values] })
-      } finally {
-        client.release()
-      }
-    })
-
-  const executeAll = async (statements: readonly Statement[]): Promise<void> => {
+  const use = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
     const client = await pool.connect()
     try {
       await dropOldPlans(client)
-      await new Promise<void>((resolve, reject) => {
-        client.query(new CommitPipeline(statements, (error) => (error ? reject(error) : resolve())))
-      })
+      const result = await work(client)
       client.release()
+      return result
     } catch (error) {
-      // It is not known which of the statements this connection has prepared.
+      // It may be going, what it has prepared may not fit its tables any more, or it is not known what it has prepared.
       client.release(true)
       throw error
     }
+  }
+
+  const query = ({ text, values }: Statement) =>
+    use((client) => client.query({ name: statementNameOf(text), text, values: [...values] }))
+
+  const executeAll = async (statements: readonly Statement[]): Promise<void> => {
+    const pipeline = new CommitPipeline(statements)
+    await use((client) => {
+      const plans = planned.get(client)
+      if (plans) plans.writtenSince += pipeline.characters
+      client.query(pipeline)
+      return pipeline.committed
+    })
   }
 
   return {

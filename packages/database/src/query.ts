@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import type { Db, Statement } from './sql.ts'
 
-/** Runs one statement, and resolves to its rows. Both a service's Prisma client and a command's connection can. */
+/** Runs one statement, and resolves to its rows. A service's connections and a command's can. */
 export type Query = <Row>(statement: Statement) => Promise<readonly Row[]>
 
 export function queryOf(db: Pick<Db, '$queryRaw'>): Query {

@@ -15,7 +15,7 @@ export interface CommonFold {
   readonly fold: (share: Share) => Promise<FoldResult>
 }
 
-/** Bounds what one commit holds: about as many records as cost Postgres a tenth of `statement_timeout` on a slow machine. */
+/** Bounds what one commit holds: about as many records as cost Postgres a tenth of its timeouts on a slow machine. */
 const MAX_RECORDS_A_COMMIT = 2_000
 const MAX_RECORD_BYTES_A_COMMIT = 4 * 1024 * 1024
 

@@ -2,7 +2,7 @@ import { type Db, sql, type Sql } from '@nextvisit/database'
 import { BatchTooLargeError } from './errors.ts'
 
 /**
- * How many bytes of long rows one commit may load and write. Far below what Postgres does within `statement_timeout`, and
+ * How many bytes of long rows one commit may load and write. Far below what Postgres does within its timeouts, and
  * what one message to it may hold.
  */
 export const MAX_BYTES_A_COMMIT = 16 * 1024 * 1024

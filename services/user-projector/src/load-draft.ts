@@ -49,11 +49,10 @@ export async function loadDraft(
   const counted = [...followed].reduce((sum, { segments: { index } }) => sum + index.countKeys.size, 0)
   const size = { rows: profiles.size, maxBytesARow: USER_LIMITS.traitBytes, eventRows: events.size + counted }
   await requireFits(batch.length, size, () => traitBytesOf(db, users.lookUp([...profiles])))
-  await Promise.all([
-    users.selectByKeys(db, [...profiles]).then((rows) => rows.forEach((row) => putProfile(draft, row))),
-    userEvents.selectByKeys(db, [...events.values()]).then((rows) => rows.forEach((row) => putEvent(draft, row))),
-    loadWhatSegmentsCount(db, draft, [...followed]),
-  ])
+  // One after the other: a running consumer folds over one connection.
+  for (const row of await users.selectByKeys(db, [...profiles])) putProfile(draft, row)
+  for (const row of await userEvents.selectByKeys(db, [...events.values()])) putEvent(draft, row)
+  await loadWhatSegmentsCount(db, draft, [...followed])
   return draft
 }
 
@@ -95,10 +94,8 @@ async function loadWhatSegmentsCount(db: Db, draft: UserDraft, followed: readonl
   const counted = sql`FROM ${users.source('followed', followed)}
     JOIN ${userEvents.source('counted', slugs, ['organization', 'project', 'slug'])} USING (organization, project)
     JOIN user_events USING (organization, project, user_id, slug)`
-  const [events, memberships] = await Promise.all([
-    slugs.length === 0 ? [] : userEvents.select(db, counted),
-    segmentMembers.selectByKeys(db, followed, ['organization', 'project', 'userId']),
-  ])
+  const events = slugs.length === 0 ? [] : await userEvents.select(db, counted)
+  const memberships = await segmentMembers.selectByKeys(db, followed, ['organization', 'project', 'userId'])
   for (const row of events) putEvent(draft, row)
   for (const row of memberships) draft.users.get(userKeyOf(row))?.memberships.set(row.segmentId, Date.parse(row.since))
   for (const user of followed) user.stored = { ...user.stored, memberships: new Map(user.memberships) }

@@ -110,4 +110,3 @@ CREATE TABLE idempotent_records (
   received  timestamptz NOT NULL
 );
 CREATE INDEX idempotent_records_by_age ON idempotent_records (partition, received);
-
