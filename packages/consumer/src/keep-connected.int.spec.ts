@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Db, sql } from '@nextvisit/database'
+import { type CommitDb, type Db, openCommitDb, sql } from '@nextvisit/database'
 import { createTestDatabase } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { visitsConsumer } from '../test/visits-consumer.ts'
@@ -8,11 +8,11 @@ import { keepConnected } from './keep-connected.ts'
 /** A connection is closed after half of this without work. */
 const SILENT_MS = 1_000
 
-async function givenConnection(): Promise<Db> {
+async function givenConnection(): Promise<CommitDb> {
   const consumer = visitsConsumer()
   const database = await createTestDatabase(inject('databaseUrl'), consumer)
   const options = { url: database.url, schema: 'visits', applicationName: 'spec' }
-  const db = await consumer.openDb({ ...options, maxConnections: 1, silentConnectionMs: SILENT_MS })
+  const db = openCommitDb({ ...options, maxConnections: 1, silentConnectionMs: SILENT_MS })
   onTestFinished(async () => {
     await db.$disconnect()
     await database.drop()

@@ -1,4 +1,4 @@
-import { type CommitDb, type ConnectionOptions, type ConnectionPool, type Db, openCommitDb } from '@nextvisit/database'
+import { type CommitDb, type CommitDbOptions, type ConnectionPool, type Db, openCommitDb } from '@nextvisit/database'
 import type { Registry } from 'prom-client'
 import type { Consumer } from './define-consumer.ts'
 import { createPoolGauges } from './pool-gauges.ts'
@@ -28,7 +28,7 @@ export interface PoolsOptions {
 
 export async function openPools(consumer: Consumer, { databaseUrl, clientId, metrics }: PoolsOptions): Promise<Pools> {
   const gaugesOf = createPoolGauges(metrics)
-  const optionsOf = (pool: string, limits: Partial<ConnectionOptions>) => ({
+  const optionsOf = (pool: string, limits: Partial<CommitDbOptions>) => ({
     url: databaseUrl,
     schema: consumer.schema,
     applicationName: `${clientId} ${pool}`,

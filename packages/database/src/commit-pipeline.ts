@@ -16,18 +16,20 @@ interface PipelineConnection extends Connection {
 export class CommitPipeline {
   /** Rejects with the first error, and then nothing is committed; unless the connection was lost: that is not known then. */
   readonly committed: Promise<void>
-  /** Of all values. */
-  readonly characters: number
   readonly #statements: readonly { readonly text: string; readonly values: (string | null)[] }[]
   readonly #outcome = Promise.withResolvers<void>()
 
   /** Throws a `TypeError` for a value that has no one form as text. */
   constructor(statements: readonly Statement[]) {
     this.#statements = statements.map(({ text, values }) => ({ text, values: values.map(toText) }))
-    this.characters = this.#statements
-      .flatMap(({ values }) => values)
-      .reduce((sum, value) => sum + (value?.length ?? 0), 0)
     this.committed = this.#outcome.promise
+  }
+
+  /** Of all values. */
+  countCharacters(): number {
+    let sum = 0
+    for (const { values } of this.#statements) for (const value of values) sum += value?.length ?? 0
+    return sum
   }
 
   readonly submit = (connection: Connection): void => this.#send(connection as PipelineConnection)

@@ -225,26 +225,27 @@ describe('connections that commit', () => {
 
   // Each of the statements is short enough.
   it('end a commit that takes too long as a whole', async () => {
-    const own = given({ statementTimeoutMs: 100, commitGraceMs: 100 })
-    const slow = Array.from({ length: 10 }, () => sql`SELECT pg_sleep(0.05)`)
+    const own = given({ statementTimeoutMs: 100 })
+    const slow = Array.from({ length: 30 }, () => sql`SELECT pg_sleep(0.05)`)
     const outcome = await own.executeAll(slow).catch((error: unknown) => error)
     expect(sqlStateOf(outcome)).toBe('25P04')
     await own.executeAll(slow.slice(0, 1))
   })
 
   it('find the tables of a schema that took the place of another, as a replay swaps them', async () => {
+    const own = given({ keepsPlansForMs: 60_000, maxConnections: 1 })
     const count = sql`SELECT count(*)::int AS places FROM places`
     const add = sql`INSERT INTO places DEFAULT VALUES`
     await database.run('CREATE TABLE things.places (); CREATE SCHEMA rebuilt; CREATE TABLE rebuilt.places ()')
-    await db.executeAll([add])
-    expect(await db.$queryRaw(count)).toEqual([{ places: 1 }])
+    await own.executeAll([add])
+    expect(await own.$queryRaw(count)).toEqual([{ places: 1 }])
     await database.run('INSERT INTO rebuilt.places SELECT FROM generate_series(1, 5)')
     await database.run('ALTER SCHEMA things RENAME TO retired; ALTER SCHEMA rebuilt RENAME TO things')
     onTestFinished(async () => {
       await database.run('DROP SCHEMA things CASCADE; ALTER SCHEMA retired RENAME TO things; DROP TABLE things.places')
     })
-    await db.executeAll([add])
-    expect(await db.$queryRaw(count)).toEqual([{ places: 6 }])
+    await own.executeAll([add])
+    expect(await own.$queryRaw(count)).toEqual([{ places: 6 }])
   })
 
   // By a plan from when there were three rows, each run reads all of them.

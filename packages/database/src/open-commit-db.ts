@@ -17,28 +17,39 @@ export interface CommitDbOptions extends ConnectionOptions {
    * thousands (docs/performance.md, Kept plans). Left out: a plan serves once.
    */
   readonly keepsPlansForMs?: number
-  /** How much longer than a statement a commit may take. Default 1 s. */
-  readonly commitGraceMs?: number
+}
+
+/** Those that a connection has made since they were last dropped. */
+interface Plans {
+  /** A `performance.now()` instant. */
+  readonly untilMs: number
+  /** Characters of values that were committed with them. */
+  written: number
 }
 
 /** A plan for any values. A small table is looked up by its index, too: it may grow while the plan is kept. */
 const PLAN_KEPT = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }
 /** With so much written since, plans are made anew: a join of two thousand rows with a table that was empty takes seconds. */
 const MAX_CHARACTERS_A_PLAN = 256 * 1024
-/** A commit that takes longer is halved. It is also ended where a frozen process has sent only its beginning. */
+/** How much longer than a statement a commit may take. One that takes longer is halved. It is also ended where a frozen process has sent only its beginning. */
 const COMMIT_GRACE_MS = 1_000
 
 /** Connections to a service's schema that also commit. */
 export function openCommitDb(options: CommitDbOptions): CommitDb {
-  const { keepsPlansForMs, commitGraceMs = COMMIT_GRACE_MS, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const { keepsPlansForMs, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
   const settings = {
     ...(keepsPlansForMs === undefined ? PLANNED_ANEW : PLAN_KEPT),
-    transaction_timeout: statementTimeoutMs + commitGraceMs,
+    transaction_timeout: statementTimeoutMs + COMMIT_GRACE_MS,
   }
   const pool = new Pool({ ...connectionConfigOf(options, settings), ...poolConfigOf(options), types: TYPES })
-  const planned = new WeakMap<PoolClient, { atMs: number; writtenSince: number }>()
+  /** Of each connection, where plans are kept. */
+  const planned = new WeakMap<PoolClient, Plans>()
+  const beginPlans = (client: PoolClient): void => {
+    if (keepsPlansForMs === undefined) return
+    planned.set(client, { untilMs: performance.now() + keepsPlansForMs, written: 0 })
+  }
   pool.on('connect', (client) => {
-    planned.set(client, { atMs: performance.now(), writtenSince: 0 })
+    beginPlans(client)
     // Without a listener a connection that is cut between two statements would end the process; the next one fails anyway.
     client.on('error', () => {})
   })
@@ -46,11 +57,10 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
   options.onPool?.(pool)
 
   const dropOldPlans = async (client: PoolClient): Promise<void> => {
-    if (keepsPlansForMs === undefined) return
-    const { atMs = 0, writtenSince = 0 } = planned.get(client) ?? {}
-    if (performance.now() - atMs <= keepsPlansForMs && writtenSince <= MAX_CHARACTERS_A_PLAN) return
+    const plans = planned.get(client)
+    if (!plans || (performance.now() <= plans.untilMs && plans.written <= MAX_CHARACTERS_A_PLAN)) return
     await client.query('DISCARD PLANS')
-    planned.set(client, { atMs: performance.now(), writtenSince: 0 })
+    beginPlans(client)
   }
 
   const use = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
@@ -74,7 +84,7 @@ export function openCommitDb(options: CommitDbOptions): CommitDb {
     const pipeline = new CommitPipeline(statements)
     await use((client) => {
       const plans = planned.get(client)
-      if (plans) plans.writtenSince += pipeline.characters
+      if (plans) plans.written += pipeline.countCharacters()
       client.query(pipeline)
       return pipeline.committed
     })

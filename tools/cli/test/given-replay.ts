@@ -2,7 +2,7 @@ import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
 import type { Consumer } from '@nextvisit/consumer'
 import { asRole, openCommitDb, prepareServiceSchema, withClient } from '@nextvisit/database'
 import type { LogConnection } from '@nextvisit/log'
-import { createProjectionRunner } from '@nextvisit/projection'
+import { createProjectionRunner, type Projection } from '@nextvisit/projection'
 import { createLogger } from '@nextvisit/service-kit'
 import { rebuildParts } from '@nextvisit/consumer'
 import { createTestDatabase } from '@nextvisit/testing'
@@ -15,6 +15,9 @@ export interface GivenReplayOptions {
 }
 
 const ignore = (): void => {}
+
+/** Stands before the projection that is rebuilt. */
+type Around = (projection: Projection<unknown, unknown>) => Projection<unknown, unknown>
 
 /** A consumer's live read models in a database of its own, used as its own role, and replays of them. */
 export async function givenReplay(
@@ -34,9 +37,12 @@ export async function givenReplay(
     await database.drop()
   })
 
-  const replay = (request: Partial<ReplayRequest> = {}, own: Partial<ReplayEnvironment> = {}) => {
-    return replayConsumer(
-      consumer,
+  const replay = (
+    request: Partial<ReplayRequest> = {},
+    { around = (projection) => projection, ...environment }: Partial<ReplayEnvironment> & { around?: Around } = {},
+  ) =>
+    replayConsumer(
+      { ...consumer, projection: (...parts) => around(consumer.projection(...parts)) },
       { isDryRun: false, acceptsDifferences: false, restart: false, ...request },
       {
         adminUrl,
@@ -47,10 +53,9 @@ export async function givenReplay(
         onStep: ignore,
         onPause: ignore,
         onCompared: ignore,
-        ...own,
+        ...environment,
       },
     )
-  }
 
   /** The consumer's live fold, until the test ends. */
   const startLive = async (topic: string) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type Consumer, rebuildParts } from '@nextvisit/consumer'
 import { type ReplayStep, TOPICS, USER_PROJECTOR_GROUP } from '@nextvisit/contracts'
-import { type Client, type CommitDb, isRetryable, openCommitDb, withClient } from '@nextvisit/database'
+import { type Client, isRetryable, openCommitDb, withClient } from '@nextvisit/database'
 import { type LogConnection, readPartitionCount } from '@nextvisit/log'
 import type { Schemas, TableComparison } from './compare-tables.ts'
 import { codeFingerprint } from './code-fingerprint.ts'
@@ -24,8 +24,6 @@ export interface ReplayEnvironment {
   readonly catalog: CatalogView
   /** Default: `codeFingerprint`. */
   readonly code?: string
-  /** Stands before the database that is rebuilt. Default: nothing does. */
-  readonly around?: (db: CommitDb) => CommitDb
   readonly onBegin: (begin: { readonly resumedFrom: string | undefined; readonly remaining: number }) => void
   readonly onProgress: (records: number) => void
   readonly onStep: (step: ReplayStep) => void | Promise<void>
@@ -93,8 +91,7 @@ async function replayOnce(
     const code = environment.code ?? (await codeFingerprint(consumer))
     const resumedFrom = await openShadow(client, { adminUrl, role, migrations, live, code, roles, restart })
     const url = withoutFlush(adminUrl)
-    const opened = openCommitDb({ url, schema: schemas.rebuilt, applicationName: `nextvisit replay ${name}` })
-    const db = environment.around?.(opened) ?? opened
+    const db = openCommitDb({ url, schema: schemas.rebuilt, applicationName: `nextvisit replay ${name}` })
     try {
       const context = { ...environment, serviceVersion, settledUntil, client, db, schemas }
       const sources = await sourcesOf(consumer, context)

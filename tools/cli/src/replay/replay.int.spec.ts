@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type CommitDb, type Db, sql, withClient } from '@nextvisit/database'
+import { type Db, sql, withClient } from '@nextvisit/database'
 import { createLogReader, readWatermarks } from '@nextvisit/log'
-import { interceptCommits } from '@nextvisit/testing'
+import type { Projection } from '@nextvisit/projection'
 import { describe, expect, it } from 'vitest'
 import { givenEvents, givenLog, type GivenLog } from '@nextvisit/projection/test/given-log.ts'
 import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
@@ -277,11 +277,12 @@ async function asIfUnparsed(db: Db, letters: readonly (readonly [bigint, string]
   }
 }
 
-/** Postgres goes away at the third commit. */
-function failing(opened: CommitDb): CommitDb {
+/** What the third commit writes cannot be told. */
+function failing<Fact, Draft>(projection: Projection<Fact, Draft>): Projection<Fact, Draft> {
   let commits = 0
-  return interceptCommits(opened, async (commit) => {
+  const save = (draft: Draft) => {
     if (++commits > 2) throw new Error('cut off')
-    await commit()
-  })
+    return projection.save(draft)
+  }
+  return { ...projection, save }
 }
