@@ -24,6 +24,8 @@ export interface Row {
   readonly showFromMs: number
   /** Infinity: never. */
   readonly expiresMs: number
+  /** A record received at its expiry or later was folded, and may have expired it for records received before. */
+  isDue: boolean
   /** Expired or cancelled, between two records that cannot be determined. */
   isOver: boolean
   /** By the evaluator's clock. */
@@ -122,6 +124,7 @@ export function createQueueHistory(): QueueHistory {
       const key = userKey(fact)
       const user = userOf(key)
       if (fact.type === 'VisitAnswered') return confirm(fact, user)
+      for (const row of user.undelivered.values()) row.isDue ||= Date.parse(fact.received) >= row.expiresMs
       for (const { queuedId } of queuedBy(fact)) {
         const row = rows.get(`${key}/${queuedId}`)
         if (row) user.undelivered.set(queuedId, row)
@@ -145,6 +148,7 @@ function rowOf({ queuedId, formId, at: queuedAt, priority, showFrom, expiresAt }
     priority,
     showFromMs: Date.parse(showFrom),
     expiresMs,
+    isDue: false,
     isOver: false,
     offers: [],
   }
@@ -159,10 +163,11 @@ export function mayBeOnOffer({ offers }: Row, now: number): boolean {
   return offers.some((offer) => isOpenAt(offer, now))
 }
 
-/** By the record's time: a row that had not expired when the record was received is open, whatever a clock showed later. */
+/** By the record's time: what a tick does later does not count, what a record folded before may have done does. */
 export function stateAt(row: Row, now: number): 'open' | 'over' | 'undecided' {
-  const { expiresMs, cancelledMs } = row
+  const { expiresMs, isDue, cancelledMs } = row
   if (now >= expiresMs) return mayBeOnOffer(row, now) ? 'undecided' : 'over'
+  if (isDue) return 'undecided'
   if (cancelledMs === undefined || now <= cancelledMs - NEAR_MS) return 'open'
   return now >= cancelledMs + NEAR_MS ? 'over' : 'undecided'
 }

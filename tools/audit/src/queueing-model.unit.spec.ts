@@ -139,6 +139,14 @@ describe('what the log does not tell is left undecided', () => {
     expect(await after(11)).toEqual({ decided: 2, undecided: 0, found: [notQueued(1)] })
   })
 
+  it('when a record received later, and folded before, may have expired a row', async () => {
+    const first = queued(0, { expiresAt: at(10) })
+    const then = (...records: readonly UserFact[]) =>
+      audited({ form: always, records: [track(0), ...records], forms: [first] })
+    expect(await then(identify(9.9), track(9.8))).toEqual({ decided: 2, undecided: 0, found: [] })
+    expect(await then(identify(10), track(9.8))).toEqual({ decided: 1, undecided: 1, found: [] })
+  })
+
   it('when another form may have been on offer', async () => {
     const other = queued(0, { formId: 'other' })
     const story = { formCooldown: '1h', forms: [other], others: [{ id: 'other', triggers: [{ event: 'x' }] }] }
