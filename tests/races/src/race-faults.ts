@@ -5,7 +5,10 @@ import type { RaceStack } from './race-stack.ts'
 export interface RaceFault {
   readonly id: string
   readonly what: string
-  /** `start`: armed before the race. `first answers`: while most requests are open. `limits reached`: when all room is used. */
+  /**
+   * `start`: armed before the race. `first answers`: while most requests are open. `limits reached`: when all room is used,
+   * and once more before each further limit's second half, because what was killed starts again.
+   */
   readonly when: 'start' | 'first answers' | 'limits reached'
   readonly strike: (stack: RaceStack) => Promise<void> | void
   readonly heal?: (stack: RaceStack) => Promise<void> | void
@@ -80,7 +83,7 @@ export const FAULTS: readonly RaceFault[] = [
     id: 'services-killed',
     what: 'admission services killed',
     when: 'limits reached',
-    strike: ({ signalAdmissionServices }) => signalAdmissionServices('SIGKILL'),
+    strike: ({ killAdmissionServices }) => killAdmissionServices(),
     witness: pidOf('metering-2'),
     leavesUnchecked: true,
   },

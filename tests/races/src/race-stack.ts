@@ -18,6 +18,8 @@ export interface RaceStack extends ThrowAwayStack {
   readonly redis: Redis
   /** Signals both processes of every admission service. */
   readonly signalAdmissionServices: (signal: NodeJS.Signals) => void
+  /** Kills them, and waits until none of them accepts a connection. */
+  readonly killAdmissionServices: () => Promise<void>
   /** Waits until every process is ready. */
   readonly untilReady: () => Promise<void>
 }
@@ -48,16 +50,28 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   redis.on('error', () => {}) // a fault kills Redis
 
   const admissionProcesses = [...ADMISSION_SERVICES, ...seconds.map(({ name }) => name)]
-  const internal = ['gateway', ...ADMISSION_SERVICES].map(stack.internalUrlOf)
-  const ready = [...internal, ...seconds.map(({ internalUrl }) => internalUrl), second.internalUrl]
+  const admissionUrls = [
+    ...ADMISSION_SERVICES.map(stack.internalUrlOf),
+    ...seconds.map(({ internalUrl }) => internalUrl),
+  ]
+  const ready = [stack.internalUrlOf('gateway'), ...admissionUrls, second.internalUrl]
+  const signalAdmissionServices: RaceStack['signalAdmissionServices'] = (signal) => {
+    for (const process of admissionProcesses) stack.kill(process, signal)
+  }
   return {
     ...stack,
     gatewayUrls: [stack.gatewayUrl, `http://127.0.0.1:${gatewayPort}`],
     gatewayMetrics: [stack.internalUrlOf('gateway'), second.internalUrl].map((url) => `${url}/metrics`),
     proxy,
     redis,
-    signalAdmissionServices: (signal) => {
-      for (const process of admissionProcesses) stack.kill(process, signal)
+    signalAdmissionServices,
+    killAdmissionServices: async () => {
+      // A process that is just starting is not killed, so it may accept connections after the signal.
+      const areDown = async () => {
+        signalAdmissionServices('SIGKILL')
+        return !(await Promise.all(admissionUrls.map(isListening))).includes(true)
+      }
+      await eventually(areDown, Boolean, 30_000, 20)
     },
     untilReady: async () => {
       await redis.ping()
@@ -70,4 +84,11 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function isListening(url: string): Promise<boolean> {
+  return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+    () => true,
+    () => false,
+  )
 }

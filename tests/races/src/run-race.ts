@@ -34,9 +34,12 @@ export async function runRace(stack: RaceStack, fault: RaceFault, families: read
     early.push(half)
     await Promise.race([half, eventually(async () => isTimeFor(fault, runner), Boolean, 10_000, 2)])
   }
-  if (fault.when !== 'start') await fault.strike(stack)
+  if (fault.when === 'first answers') await fault.strike(stack)
   // One limit after the other: a slow machine would refuse most requests as busy if all were sent at once.
-  for (const runner of runners) await sendAll(runner, REQUESTS / 2, REQUESTS)
+  for (const runner of runners) {
+    if (fault.when === 'limits reached') await fault.strike(stack)
+    await sendAll(runner, REQUESTS / 2, REQUESTS)
+  }
   await Promise.all(early)
   await fault.heal?.(stack)
   await stack.untilReady()
