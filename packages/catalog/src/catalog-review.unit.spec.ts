@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCatalogReview } from './catalog-review.ts'
-import { staticCatalog } from './static-catalog.ts'
+import { staticCatalog } from '../test/static-catalog.ts'
 
 function givenCatalog() {
   const listeners: ((organization: string) => void)[] = []

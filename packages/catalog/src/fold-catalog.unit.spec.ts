@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
 import type { CatalogRecord } from './read-catalog-record.ts'
-import { staticCatalog } from './static-catalog.ts'
+import { staticCatalog } from '../test/static-catalog.ts'
 
 const HASH = 'a'.repeat(64)
 const revoked = 'e'.repeat(64)

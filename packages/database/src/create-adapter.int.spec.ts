@@ -2,7 +2,7 @@ import net from 'node:net'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { type ConnectionOptions, createAdapter, type Db, isConnectionFailure, sql } from './index.ts'
-import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
 
 describe('a client over createAdapter', () => {
   let database: TestDatabase

@@ -6,12 +6,10 @@ import {
   poolConfigOf,
   statementNameOf,
 } from './connection-config.ts'
-import { delayWasmTierUp } from './delay-wasm-tier-up.ts'
 
 /** A service's connections to its schema, for its Prisma client. */
 export function createAdapter(options: ConnectionOptions): PrismaPg {
   const { schema, onPool } = options
-  delayWasmTierUp()
   const adapter = new PrismaPg(
     { ...connectionConfigOf(options, PLANNED_ANEW), ...poolConfigOf(options) },
     {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { createAdapter, isConnectionFailure, isRetryable, sqlStateOf } from './index.ts'
-import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { withClient } from './with-client.ts'
 
 function connect(url: string): PrismaClient {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 import { openTestDb } from '../test/open-test-db.ts'
 import { Sample } from '../generated/tables.ts'
 import { type Db, defineTable, sql, type Statement, withClient } from './index.ts'
-import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
 
 const samples = defineTable(...Sample, {
   total: 'add',

@@ -11,7 +11,7 @@ import {
   sqlStateOf,
 } from './index.ts'
 import { SILENT_CONNECTION_MS } from './connection-config.ts'
-import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { createTestDatabase, type TestDatabase } from '../test/test-database.ts'
 
 const MUCH = 'x'.repeat(300_000)
 

@@ -6,7 +6,7 @@ export type { Client }
 
 const LOCK_WAIT_MS = 60_000
 
-/** Runs `work` on one connection of its own. For migrations and roles; services use the adapter. */
+/** Runs `work` on one connection of its own. For migrations and roles; services have pools. */
 export async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5_000 })
   // Without a listener a connection that is cut between two queries would end the process; the next query fails anyway.

@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'

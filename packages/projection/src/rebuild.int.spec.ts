@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, sql } from '@nextvisit/database'
 import { readWatermarks } from '@nextvisit/log'

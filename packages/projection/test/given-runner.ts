@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { UserFact } from '@nextvisit/contracts'
 import type { CommitDb } from '@nextvisit/database'
 import { createLogger } from '@nextvisit/service-kit'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { CommitDb } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
 import { createTestDatabase, type TestDatabase } from '@nextvisit/testing'

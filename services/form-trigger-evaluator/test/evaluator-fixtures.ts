@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { type Form, OrganizationConfig, type ProjectConfig, TOPICS, type UserFact } from '@nextvisit/contracts'
 import type { TickContext, Recorded } from '@nextvisit/projection'
 

@@ -1,4 +1,5 @@
-import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import type { CatalogView } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import {
   type EvaluatorReply,
   FormFact,

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { HEADERS, OrganizationConfig, UserFact } from '@nextvisit/contracts'
 import { createApiKey, hashApiKey } from '@nextvisit/domain'
 import { createHttpServer } from '@nextvisit/http-edge'

@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { OrganizationConfig } from '@nextvisit/contracts'
 import { hashApiKey } from '@nextvisit/domain'
 import { newKey } from './gateway-fixture.ts'

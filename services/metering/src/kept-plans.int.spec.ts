@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, raw, sql } from '@nextvisit/database'
 import { countRowsRead } from '@nextvisit/testing'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'

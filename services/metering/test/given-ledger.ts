@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { Reservation, UserFact } from '@nextvisit/contracts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'

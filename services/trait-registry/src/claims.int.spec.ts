@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { Claim, UserFact } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb, withClient } from '@nextvisit/database'

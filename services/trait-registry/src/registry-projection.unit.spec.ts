@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import type { IdentifyRequested } from '@nextvisit/contracts'
 import { expect, it } from 'vitest'

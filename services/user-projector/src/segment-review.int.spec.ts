@@ -1,4 +1,5 @@
-import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import type { CatalogView } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { batchOf, countRowsRead, factsAsRecords, interceptCommits } from '@nextvisit/testing'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'

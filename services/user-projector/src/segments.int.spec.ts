@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { readOrganizationConfig } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { compileSegments, FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'

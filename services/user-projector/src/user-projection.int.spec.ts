@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { INTERNAL_ROUTES, type TraitOperations, type UserFact, type UserReadModel } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, createAdapter, openCommitDb } from '@nextvisit/database'

@@ -1,4 +1,5 @@
-import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import type { CatalogView } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { UserFact } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type CommitDbOptions, createAdapter, type Db, openCommitDb, sql } from '@nextvisit/database'

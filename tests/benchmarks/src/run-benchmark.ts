@@ -18,6 +18,8 @@ import { type LoadResult, runLoad } from './load/run-load.ts'
 const ROUNDS = 3
 const SECONDS = 6
 const WARM_SECONDS = 2
+/** Requests a second that are far apart: each wakes its server, and Kafka, alone. */
+const PACES = [20, 100, 300] as const
 const TOPIC = 'reference-events'
 /** Few send batches: these have 400 events on their way. */
 const BATCH_CONNECTIONS = 4
@@ -35,10 +37,17 @@ interface Program {
   readonly withMetering?: true
 }
 
+interface PacedRow {
+  readonly name: string
+  readonly pace: number
+  readonly measured: Measured
+}
+
 interface Measured extends LoadResult {
   readonly events: number
-  /** CPU time of the server per event. */
+  /** CPU time per event, of the server and of Kafka. */
   readonly cpuMs: number
+  readonly kafkaMs: number
 }
 
 const LIMITED_KEY = keyNamed('LIMITED_ADMIN_P')
@@ -75,8 +84,16 @@ try {
     }
     rounds.push(results)
   }
+  const alone = programs.filter(({ load, withMetering }) => load === 'events' && !withMetering)
+  const paced: PacedRow[] = []
+  for (let round = 1; round <= ROUNDS; round++) {
+    console.log(`Round ${round} of ${ROUNDS}: the same, ${PACES.join(', ')} a second …`)
+    for (const { name, ...program } of alone)
+      for (const pace of PACES) paced.push({ name, pace, measured: await measure({ name, ...program }, SECONDS, pace) })
+  }
   for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGCONT')
   printTable(programs, rounds)
+  printPaced(alone, paced)
 } catch (error) {
   console.error(error)
   process.exitCode = 1
@@ -115,15 +132,25 @@ async function startReference(kind: 'limit' | 'usual', name: string): Promise<Pr
 }
 
 /** The steady state: a known event of known users, to which no form reacts. */
-async function measure(program: Program, seconds: number): Promise<Measured> {
+async function measure(program: Program, seconds: number, pace?: number): Promise<Measured> {
   const { name, url, pid, load, adminKey = stack.keys.admin } = program
   const { next, eventsPerRequest } = createCostLoad(load, { gatewayUrl: url, keys: { ...stack.keys, admin: adminKey } })
-  const cpuSeconds = async () => (await readProcessUse(new Map([[name, { pid }]]))).get(name)?.cpuSeconds ?? 0
-  const before = await cpuSeconds()
+  const kafka = { pid: stack.processes().get('kafka')?.pid ?? 0 }
+  const cpuMs = async () => {
+    const uses = await readProcessUse(
+      new Map([
+        [name, { pid }],
+        ['kafka', kafka],
+      ]),
+    )
+    return [name, 'kafka'].map((one) => (uses.get(one)?.cpuSeconds ?? 0) * 1_000)
+  }
+  const [ownBefore = 0, kafkaBefore = 0] = await cpuMs()
   const connections = load === 'batches' ? { connections: BATCH_CONNECTIONS } : {}
-  const result = await runLoad({ url, next, seconds, ...connections })
+  const result = await runLoad({ url, next, seconds, perSecond: pace, ...connections })
+  const [own = 0, ofKafka = 0] = await cpuMs()
   const events = result.answered * eventsPerRequest
-  return { ...result, events, cpuMs: (((await cpuSeconds()) - before) * 1_000) / events }
+  return { ...result, events, cpuMs: (own - ownBefore) / events, kafkaMs: (ofKafka - kafkaBefore) / events }
 }
 
 function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<string, Measured>[]): void {
@@ -141,6 +168,21 @@ function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<s
     console.log(
       `| ${name} | ${speeds} | ${ratio.toFixed(2)} | ${p50?.toFixed(1)} / ${p99?.toFixed(1)} | ${cpu?.toFixed(3)} | ${failed} |`,
     )
+  }
+}
+
+/** What an event costs where it comes alone. */
+function printPaced(programs: readonly Program[], rows: readonly PacedRow[]): void {
+  const header = PACES.map((pace) => `${pace}/s: CPU ms per event, of it Kafka | p50 ms`)
+  console.log(`\n| program | ${header.join(' | ')} |\n|---|${'---|'.repeat(2 * PACES.length)}`)
+  for (const { name } of programs) {
+    const cells = PACES.map((pace) => {
+      const measured = rows.filter((row) => row.name === name && row.pace === pace).map((row) => row.measured)
+      const all = median(measured.map(({ cpuMs, kafkaMs }) => cpuMs + kafkaMs))
+      const kafka = median(measured.map(({ kafkaMs }) => kafkaMs))
+      return `${all.toFixed(2)}, ${kafka.toFixed(2)} | ${median(measured.map(({ p50Ms }) => p50Ms)).toFixed(1)}`
+    })
+    console.log(`| ${name} | ${cells.join(' | ')} |`)
   }
 }
 

@@ -58,6 +58,11 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   const signalAdmissionServices: RaceStack['signalAdmissionServices'] = (signal) => {
     for (const process of admissionProcesses) stack.kill(process, signal)
   }
+  // A process that is just starting is not killed, so it may accept connections after the signal.
+  const areDownOnceKilled = async (): Promise<boolean> => {
+    signalAdmissionServices('SIGKILL')
+    return !(await Promise.all(admissionUrls.map(isListening))).includes(true)
+  }
   return {
     ...stack,
     gatewayUrls: [stack.gatewayUrl, `http://127.0.0.1:${gatewayPort}`],
@@ -65,14 +70,7 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     proxy,
     redis,
     signalAdmissionServices,
-    killAdmissionServices: async () => {
-      // A process that is just starting is not killed, so it may accept connections after the signal.
-      const areDown = async () => {
-        signalAdmissionServices('SIGKILL')
-        return !(await Promise.all(admissionUrls.map(isListening))).includes(true)
-      }
-      await eventually(areDown, Boolean, 30_000, 20)
-    },
+    killAdmissionServices: async () => void (await eventually(areDownOnceKilled, Boolean, 30_000, 20)),
     untilReady: async () => {
       await redis.ping()
       for (const url of ready) await eventually(() => isReady(url), Boolean, 60_000)

@@ -1,4 +1,5 @@
-import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import type { CatalogView } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { type Consumer, rebuildParts, unknownTables } from '@nextvisit/consumer'
 import { type CommitDb, type Db, openCommitDb, type Statement, sql } from '@nextvisit/database'
 import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'

@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { Consumer } from '@nextvisit/consumer'
 import type { Db } from '@nextvisit/database'
 

@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
 import type { ApiRoute } from '../http/api-route.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { hashApiKey } from '@nextvisit/domain'
 import { expect, it, onTestFinished } from 'vitest'

@@ -1,4 +1,4 @@
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import type { TrackBody } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-import { encryptSigningSecret, staticCatalog } from '@nextvisit/catalog'
+import { encryptSigningSecret } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import {
   type JsonObject,

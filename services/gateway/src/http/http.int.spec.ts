@@ -267,7 +267,7 @@ describe('too much', () => {
 describe('what goes wrong inside', () => {
   it('is a 500 that says nothing of the cause', async () => {
     const catalog = {
-      ...(await import('@nextvisit/catalog')).staticCatalog([]),
+      ...(await import('@nextvisit/catalog/test/static-catalog.ts')).staticCatalog([]),
       keyByHash: () => {
         throw new Error('secret cause')
       },

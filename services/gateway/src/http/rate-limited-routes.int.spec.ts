@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { INTERNAL_ROUTES, type OrganizationConfig, type RateLimit } from '@nextvisit/contracts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayFixture, startGateway } from '../../test/gateway-fixture.ts'

@@ -134,7 +134,7 @@ describe('when Kafka fails under load (decisions.md, Busy and broken)', () => {
 
 describe('a catalog that is not known to be current (decisions.md, Keys)', () => {
   it('makes the gateway not ready, and says since when', async () => {
-    const { staticCatalog } = await import('@nextvisit/catalog')
+    const { staticCatalog } = await import('@nextvisit/catalog/test/static-catalog.ts')
     const stale = { ...staticCatalog([]), currentAsOfMs: () => performance.now() - 31_000 }
     const unread = { ...staticCatalog([]), currentAsOfMs: () => 0 }
     const [first, second] = [await startGateway({ catalog: stale }), await startGateway({ catalog: unread })]

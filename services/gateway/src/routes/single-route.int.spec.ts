@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { AWAITED_RECORDS_CHANNEL } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { createKeptAnswers } from '@nextvisit/idempotency'

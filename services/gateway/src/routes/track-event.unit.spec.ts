@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { encryptSigningSecret, staticCatalog } from '@nextvisit/catalog'
+import { encryptSigningSecret } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import type { KeyKind } from '@nextvisit/contracts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { encryptSigningSecret, staticCatalog } from '@nextvisit/catalog'
+import { encryptSigningSecret } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
 import { createCheckSignature } from './user-signature.ts'

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
-import { staticCatalog } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { encodeRecord } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'

@@ -1,4 +1,5 @@
-import { type CatalogView, staticCatalog } from '@nextvisit/catalog'
+import type { CatalogView } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { encodeRecord } from '@nextvisit/contracts'
 import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'

@@ -1,8 +1,8 @@
 import type { OrganizationConfig } from '@nextvisit/contracts'
-import type { CatalogView } from './catalog-view.ts'
-import { emptyCatalog, foldCatalog, lookupsOf } from './fold-catalog.ts'
+import type { CatalogView } from '../src/catalog-view.ts'
+import { emptyCatalog, foldCatalog, lookupsOf } from '../src/fold-catalog.ts'
 
-/** A view that never changes and is always current, each organization at revision 1: for tests and rebuilds. */
+/** A view that never changes and is always current, each organization at revision 1, for specs. */
 export function staticCatalog(configs: readonly OrganizationConfig[]): CatalogView {
   const state = emptyCatalog()
   for (const config of configs) {

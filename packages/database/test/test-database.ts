@@ -1,6 +1,6 @@
 /** For this package's specs: a database that is gone afterwards. Others take `createTestDatabase` of `@nextvisit/testing`. */
 import { randomBytes } from 'node:crypto'
-import { withClient } from './with-client.ts'
+import { withClient } from '../src/with-client.ts'
 
 export interface TestDatabase {
   readonly url: string
