@@ -1,11 +1,12 @@
 /**
  * `pnpm benchmark`: tracked events per second through the gateway and through two reference servers (reference-server.ts)
  * with the same broker. All run at once and are loaded in turn. The machine is shared and noisy, so only the ratios within a
- * round are meaningful.
+ * round are meaningful. Then the same at low rates, where what counts is what it costs to be woken.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { withLogAdmin } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
 import { keyNamed, startThrowAwayStack } from '@nextvisit/testing/black-box'
@@ -20,6 +21,8 @@ const SECONDS = 6
 const WARM_SECONDS = 2
 /** Requests a second that are far apart: each wakes its server, and Kafka, alone. */
 const PACES = [20, 100, 300] as const
+const WAKES = 500
+const WAKES_A_SECOND = 100
 const TOPIC = 'reference-events'
 /** Few send batches: these have 400 events on their way. */
 const BATCH_CONNECTIONS = 4
@@ -93,7 +96,7 @@ try {
   }
   for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGCONT')
   printTable(programs, rounds)
-  printPaced(alone, paced)
+  printPaced(alone, paced, await measureWake())
 } catch (error) {
   console.error(error)
   process.exitCode = 1
@@ -171,8 +174,8 @@ function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<s
   }
 }
 
-/** What an event costs where it comes alone. */
-function printPaced(programs: readonly Program[], rows: readonly PacedRow[]): void {
+/** What an event costs where it comes alone, and what a process costs that is only woken. */
+function printPaced(programs: readonly Program[], rows: readonly PacedRow[], wakeMs: number): void {
   const header = PACES.map((pace) => `${pace}/s: CPU ms per event, of it Kafka | p50 ms`)
   console.log(`\n| program | ${header.join(' | ')} |\n|---|${'---|'.repeat(2 * PACES.length)}`)
   for (const { name } of programs) {
@@ -184,6 +187,15 @@ function printPaced(programs: readonly Program[], rows: readonly PacedRow[]): vo
     })
     console.log(`| ${name} | ${cells.join(' | ')} |`)
   }
+  console.log(`\nA timer that does nothing takes ${wakeMs.toFixed(2)} ms of CPU each time.`)
+}
+
+/** CPU ms of this process for each time that a timer wakes it, with nothing else to do. */
+async function measureWake(): Promise<number> {
+  const before = process.cpuUsage()
+  for (let wake = 0; wake < WAKES; wake++) await sleep(1_000 / WAKES_A_SECOND)
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000 / WAKES
 }
 
 function perSecond(result: Measured | undefined): number {
