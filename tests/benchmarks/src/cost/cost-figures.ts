@@ -4,6 +4,8 @@ import path from 'node:path'
 
 /** What one load cost at one rate. A batch counts as its events. */
 export interface LoadFigures {
+  /** {@link measureFixedWork}, the mean of before and after: the machine's speed changes within minutes. */
+  readonly workMs: number
   readonly perSecond: number
   /** Events by the time until every consumer has folded them: what the stack sustains. */
   readonly foldedPerSecond: number
@@ -26,7 +28,7 @@ export interface LoadFigures {
 /** What a benchmark of costs has measured. */
 export interface CostFigures {
   readonly measuredAt: string
-  /** CPU time of a fixed piece of work: how fast the machine was. */
+  /** {@link measureFixedWork} at the beginning. */
   readonly workMs: number
   /** Cores in use without load, by process. */
   readonly idleCores?: Readonly<Record<string, number>>

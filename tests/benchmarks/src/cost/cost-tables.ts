@@ -10,7 +10,7 @@ export function costTables(measured: CostFigures, kept: CostFigures | undefined)
 function machineLine({ workMs }: CostFigures, kept: CostFigures | undefined): string {
   if (!kept) return 'No figures of a release are kept yet; --save writes them.'
   const ratio = (workMs / kept.workMs).toFixed(2)
-  return `In brackets: the ratio to the figures of ${kept.measuredAt}. A fixed piece of work takes ${ratio} times the CPU time of then.`
+  return `In brackets: the ratio to the figures of ${kept.measuredAt}. At the beginning a fixed piece of work took ${ratio} times the CPU time of then.`
 }
 
 function idleTable({ idleCores }: CostFigures, kept: CostFigures | undefined): string | undefined {
@@ -46,6 +46,7 @@ function loadTable(
     row('**CPU ms per event**', ({ cpuMs }) => totalOf(cpuMs)),
     ...processes.map((process) => row(process, ({ cpuMs }) => cpuMs[process])),
     row('(load generator)', ({ generatorMs }) => generatorMs),
+    row('(CPU ms of a fixed piece of work)', ({ workMs }) => workMs),
     row('(cores of other work)', ({ otherCores }) => otherCores),
     row('transactions per event', ({ transactions }) => transactions),
     row('p50 ms', ({ p50Ms }) => p50Ms),

@@ -3,6 +3,7 @@ import { type CostFigures, mergeFigures } from './cost-figures.ts'
 import { costTables } from './cost-tables.ts'
 
 const atHundred = {
+  workMs: 100,
   perSecond: 100,
   foldedPerSecond: 90,
   cpuMs: { postgres: 8, gateway: 2 },
@@ -26,15 +27,16 @@ const measured: CostFigures = {
   measuredAt: '2026-11-23',
   workMs: 150,
   idleCores: { postgres: 0.05, gateway: 0.05 },
-  loads: { events: { 100: { ...atHundred, cpuMs: { postgres: 1, gateway: 1.5 } } } },
+  loads: { events: { 100: { ...atHundred, workMs: 120, cpuMs: { postgres: 1, gateway: 1.5 } } } },
 }
 
 it('shows each figure beside its ratio to the kept one', () => {
   const shown = costTables(measured, kept)
-  expect(shown).toContain('A fixed piece of work takes 1.50 times the CPU time of then.')
+  expect(shown).toContain('At the beginning a fixed piece of work took 1.50 times the CPU time of then.')
   expect(shown).toContain('| all | 0.10 (0.25×) |')
   expect(shown).toContain('| **CPU ms per event** | 2.50 (0.25×) |')
   expect(shown).toContain('| postgres | 1.00 (0.13×) |')
+  expect(shown).toContain('| (CPU ms of a fixed piece of work) | 120 (1.20×) |')
   expect(shown).toContain('| lag at the end, records | 1,234 |')
   expect(shown).not.toContain('visits')
 })

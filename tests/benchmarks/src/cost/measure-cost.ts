@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fillLog, type ThrowAwayStack } from '@nextvisit/testing/black-box'
 import type { HttpAnswer } from '../load/http-connection.ts'
 import { runLoad } from '../load/run-load.ts'
-import type { CostFigures, LoadFigures } from './cost-figures.ts'
+import { type CostFigures, type LoadFigures, measureFixedWork } from './cost-figures.ts'
 import { type CostLoad, createCostLoad, USERS } from './cost-loads.ts'
 import type { Rate } from './cost-options.ts'
 import { measureCpu } from './measure-cpu.ts'
@@ -54,6 +54,7 @@ export async function measureLoad(
     if (status < 300 && !body.includes(load.expected)) late += 1
   }
   const perSecond = rate === 'flat' ? undefined : rate / load.eventsPerRequest
+  const workBefore = measureFixedWork()
   const before = await probe.transactions()
   const { result, cpuSeconds, ownSeconds, otherSeconds } = await measureCpu(stack, () =>
     runLoad({ url: stack.gatewayUrl, next: load.next, seconds, perSecond, onAnswer }),
@@ -63,6 +64,7 @@ export async function measureLoad(
   const catchUpSeconds = await probe.waitUntilCaughtUp()
   const events = result.answered * load.eventsPerRequest
   return {
+    workMs: (workBefore + measureFixedWork()) / 2,
     perSecond: events / result.seconds,
     foldedPerSecond: events / (result.seconds + catchUpSeconds),
     cpuMs: mapValues(cpuSeconds, (cpu) => (cpu * 1_000) / events),
