@@ -91,12 +91,12 @@ try {
   const paced: PacedRow[] = []
   for (let round = 1; round <= ROUNDS; round++) {
     console.log(`Round ${round} of ${ROUNDS}: the same, ${PACES.join(', ')} a second …`)
-    for (const { name, ...program } of alone)
-      for (const pace of PACES) paced.push({ name, pace, measured: await measure({ name, ...program }, SECONDS, pace) })
+    for (const program of alone) paced.push(...(await measurePaced(program)))
   }
+  const wakeMs = await measureWake()
   for (const consumer of CONSUMERS) stack.kill(consumer, 'SIGCONT')
   printTable(programs, rounds)
-  printPaced(alone, paced, await measureWake())
+  printPaced(alone, paced, wakeMs)
 } catch (error) {
   console.error(error)
   process.exitCode = 1
@@ -136,24 +136,38 @@ async function startReference(kind: 'limit' | 'usual', name: string): Promise<Pr
 
 /** The steady state: a known event of known users, to which no form reacts. */
 async function measure(program: Program, seconds: number, pace?: number): Promise<Measured> {
-  const { name, url, pid, load, adminKey = stack.keys.admin } = program
+  const { url, load, adminKey = stack.keys.admin } = program
   const { next, eventsPerRequest } = createCostLoad(load, { gatewayUrl: url, keys: { ...stack.keys, admin: adminKey } })
-  const kafka = { pid: stack.processes().get('kafka')?.pid ?? 0 }
-  const cpuMs = async () => {
-    const uses = await readProcessUse(
-      new Map([
-        [name, { pid }],
-        ['kafka', kafka],
-      ]),
-    )
-    return [name, 'kafka'].map((one) => (uses.get(one)?.cpuSeconds ?? 0) * 1_000)
-  }
-  const [ownBefore = 0, kafkaBefore = 0] = await cpuMs()
+  const before = await usedMs(program)
   const connections = load === 'batches' ? { connections: BATCH_CONNECTIONS } : {}
   const result = await runLoad({ url, next, seconds, perSecond: pace, ...connections })
-  const [own = 0, ofKafka = 0] = await cpuMs()
+  const { own, kafka } = await usedMs(program)
   const events = result.answered * eventsPerRequest
-  return { ...result, events, cpuMs: (own - ownBefore) / events, kafkaMs: (ofKafka - kafkaBefore) / events }
+  return { ...result, events, cpuMs: (own - before.own) / events, kafkaMs: (kafka - before.kafka) / events }
+}
+
+/** At each pace, less what the server and Kafka use in the same time without a request. */
+async function measurePaced(program: Program): Promise<readonly PacedRow[]> {
+  const before = await usedMs(program)
+  await sleep(SECONDS * 1_000)
+  const idle = await usedMs(program)
+  const rows: PacedRow[] = []
+  for (const pace of PACES) {
+    const measured = await measure(program, SECONDS, pace)
+    const share = measured.seconds / SECONDS / measured.events
+    const cpuMs = measured.cpuMs - (idle.own - before.own) * share
+    const kafkaMs = measured.kafkaMs - (idle.kafka - before.kafka) * share
+    rows.push({ name: program.name, pace, measured: { ...measured, cpuMs, kafkaMs } })
+  }
+  return rows
+}
+
+/** CPU time since the start, of the server and of Kafka. */
+async function usedMs({ pid }: Program): Promise<{ readonly own: number; readonly kafka: number }> {
+  const kafkaPid = stack.processes().get('kafka')?.pid ?? 0
+  const uses = await readProcessUse(new Map(Object.entries({ own: { pid }, kafka: { pid: kafkaPid } })))
+  const msOf = (name: string): number => (uses.get(name)?.cpuSeconds ?? 0) * 1_000
+  return { own: msOf('own'), kafka: msOf('kafka') }
 }
 
 function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<string, Measured>[]): void {
@@ -174,16 +188,17 @@ function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<s
   }
 }
 
-/** What an event costs where it comes alone, and what a process costs that is only woken. */
+/** What an event adds to an idle server and Kafka where it comes alone, and what a process costs that is only woken. */
 function printPaced(programs: readonly Program[], rows: readonly PacedRow[], wakeMs: number): void {
-  const header = PACES.map((pace) => `${pace}/s: CPU ms per event, of it Kafka | p50 ms`)
+  const header = PACES.map((pace) => `${pace}/s: CPU ms per event, of it Kafka | p50 ms, failed`)
   console.log(`\n| program | ${header.join(' | ')} |\n|---|${'---|'.repeat(2 * PACES.length)}`)
   for (const { name } of programs) {
     const cells = PACES.map((pace) => {
       const measured = rows.filter((row) => row.name === name && row.pace === pace).map((row) => row.measured)
       const all = median(measured.map(({ cpuMs, kafkaMs }) => cpuMs + kafkaMs))
       const kafka = median(measured.map(({ kafkaMs }) => kafkaMs))
-      return `${all.toFixed(2)}, ${kafka.toFixed(2)} | ${median(measured.map(({ p50Ms }) => p50Ms)).toFixed(1)}`
+      const failed = measured.reduce((sum, one) => sum + one.failed, 0)
+      return `${all.toFixed(2)}, ${kafka.toFixed(2)} | ${median(measured.map(({ p50Ms }) => p50Ms)).toFixed(1)}, ${failed}`
     })
     console.log(`| ${name} | ${cells.join(' | ')} |`)
   }

@@ -70,7 +70,10 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
     proxy,
     redis,
     signalAdmissionServices,
-    killAdmissionServices: async () => void (await eventually(areDownOnceKilled, Boolean, 30_000, 20)),
+    killAdmissionServices: async () => {
+      if (await eventually(areDownOnceKilled, Boolean, 30_000, 20)) return
+      throw new Error('An admission service accepts connections, however often it is killed.')
+    },
     untilReady: async () => {
       await redis.ping()
       for (const url of ready) await eventually(() => isReady(url), Boolean, 60_000)
@@ -84,9 +87,10 @@ export async function startRaceStack(workspace: string): Promise<RaceStack> {
   }
 }
 
+/** Only a refused connection says that nobody listens. */
 function isListening(url: string): Promise<boolean> {
   return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
     () => true,
-    () => false,
+    ({ cause }: { readonly cause?: { readonly code?: string } }) => cause?.code !== 'ECONNREFUSED',
   )
 }

@@ -9,6 +9,7 @@ import {
 } from './facts.ts'
 import type { QueueThen } from './gates.ts'
 import { NEAR_MS } from './model.ts'
+import { isEvaluated } from './triggers.ts'
 
 /** An offer that nobody confirms returns to the queue after so long (docs/spec/forms.md, The queue). */
 export const OFFER_HOLDS_MS = 30_000
@@ -24,7 +25,7 @@ export interface Row {
   readonly showFromMs: number
   /** Infinity: never. */
   readonly expiresMs: number
-  /** A record received at its expiry or later was folded, and may have expired it for records received before. */
+  /** A record received at its expiry or later was evaluated, and may have expired it for records received before. */
   isDue: boolean
   /** Expired or cancelled, between two records that cannot be determined. */
   isOver: boolean
@@ -124,7 +125,9 @@ export function createQueueHistory(): QueueHistory {
       const key = userKey(fact)
       const user = userOf(key)
       if (fact.type === 'VisitAnswered') return confirm(fact, user)
-      for (const row of user.undelivered.values()) row.isDue ||= Date.parse(fact.received) >= row.expiresMs
+      if (isEvaluated(fact)) {
+        for (const row of user.undelivered.values()) row.isDue ||= Date.parse(fact.received) >= row.expiresMs
+      }
       for (const { queuedId } of queuedBy(fact)) {
         const row = rows.get(`${key}/${queuedId}`)
         if (row) user.undelivered.set(queuedId, row)
@@ -167,9 +170,8 @@ export function mayBeOnOffer({ offers }: Row, now: number): boolean {
 export function stateAt(row: Row, now: number): 'open' | 'over' | 'undecided' {
   const { expiresMs, isDue, cancelledMs } = row
   if (now >= expiresMs) return mayBeOnOffer(row, now) ? 'undecided' : 'over'
-  if (isDue) return 'undecided'
-  if (cancelledMs === undefined || now <= cancelledMs - NEAR_MS) return 'open'
-  return now >= cancelledMs + NEAR_MS ? 'over' : 'undecided'
+  if (cancelledMs !== undefined && now >= cancelledMs + NEAR_MS) return 'over'
+  return isDue || (cancelledMs !== undefined && now > cancelledMs - NEAR_MS) ? 'undecided' : 'open'
 }
 
 function queuesOf({ undelivered, shown }: UserQueue, now: number): QueuesThen {
