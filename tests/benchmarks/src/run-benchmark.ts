@@ -11,8 +11,8 @@ import { withLogAdmin } from '@nextvisit/log'
 import { consumers } from '@nextvisit/services'
 import { keyNamed, startThrowAwayStack } from '@nextvisit/testing/black-box'
 import { createCostLoad, type LoadName } from './cost/cost-loads.ts'
-import { identifyUsers } from './cost/measure-cost.ts'
-import { readProcessUse } from './cost/process-use.ts'
+import { identifyUsers, measureIdle } from './cost/measure-cost.ts'
+import { type Measurable, measureCpu } from './cost/measure-cpu.ts'
 import { openStackProbe } from './cost/stack-probe.ts'
 import { type LoadResult, runLoad } from './load/run-load.ts'
 
@@ -48,8 +48,9 @@ interface PacedRow {
 
 interface Measured extends LoadResult {
   readonly events: number
-  /** CPU time per event, of the server and of Kafka. */
+  /** CPU time of the server per event. */
   readonly cpuMs: number
+  /** CPU time of Kafka per event. */
   readonly kafkaMs: number
 }
 
@@ -138,36 +139,32 @@ async function startReference(kind: 'limit' | 'usual', name: string): Promise<Pr
 async function measure(program: Program, seconds: number, pace?: number): Promise<Measured> {
   const { url, load, adminKey = stack.keys.admin } = program
   const { next, eventsPerRequest } = createCostLoad(load, { gatewayUrl: url, keys: { ...stack.keys, admin: adminKey } })
-  const before = await usedMs(program)
   const connections = load === 'batches' ? { connections: BATCH_CONNECTIONS } : {}
-  const result = await runLoad({ url, next, seconds, perSecond: pace, ...connections })
-  const { own, kafka } = await usedMs(program)
+  const { result, cpuSeconds } = await measureCpu(serverAndKafka(program), () =>
+    runLoad({ url, next, seconds, perSecond: pace, ...connections }),
+  )
   const events = result.answered * eventsPerRequest
-  return { ...result, events, cpuMs: (own - before.own) / events, kafkaMs: (kafka - before.kafka) / events }
+  const msOf = (name: string): number => ((cpuSeconds[name] ?? 0) * 1_000) / events
+  return { ...result, events, cpuMs: msOf('server'), kafkaMs: msOf('kafka') }
 }
 
 /** At each pace, less what the server and Kafka use in the same time without a request. */
 async function measurePaced(program: Program): Promise<readonly PacedRow[]> {
-  const before = await usedMs(program)
-  await sleep(SECONDS * 1_000)
-  const idle = await usedMs(program)
+  const { server = 0, kafka = 0 } = await measureIdle(serverAndKafka(program), SECONDS)
   const rows: PacedRow[] = []
   for (const pace of PACES) {
     const measured = await measure(program, SECONDS, pace)
-    const share = measured.seconds / SECONDS / measured.events
-    const cpuMs = measured.cpuMs - (idle.own - before.own) * share
-    const kafkaMs = measured.kafkaMs - (idle.kafka - before.kafka) * share
+    const msAnEvent = (measured.seconds * 1_000) / measured.events
+    const cpuMs = measured.cpuMs - server * msAnEvent
+    const kafkaMs = measured.kafkaMs - kafka * msAnEvent
     rows.push({ name: program.name, pace, measured: { ...measured, cpuMs, kafkaMs } })
   }
   return rows
 }
 
-/** CPU time since the start, of the server and of Kafka. */
-async function usedMs({ pid }: Program): Promise<{ readonly own: number; readonly kafka: number }> {
-  const kafkaPid = stack.processes().get('kafka')?.pid ?? 0
-  const uses = await readProcessUse(new Map(Object.entries({ own: { pid }, kafka: { pid: kafkaPid } })))
-  const msOf = (name: string): number => (uses.get(name)?.cpuSeconds ?? 0) * 1_000
-  return { own: msOf('own'), kafka: msOf('kafka') }
+function serverAndKafka({ pid }: Program): Measurable {
+  const kafka = stack.processes().get('kafka') ?? { pid: 0 }
+  return { processes: () => new Map(Object.entries({ server: { pid }, kafka })) }
 }
 
 function printTable(programs: readonly Program[], rounds: readonly ReadonlyMap<string, Measured>[]): void {

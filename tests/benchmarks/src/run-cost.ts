@@ -35,7 +35,6 @@ async function main(): Promise<number> {
 }
 
 async function measure({ loads, rates, seconds, records }: CostOptions): Promise<CostFigures> {
-  measureFixedWork() // the first time, V8 has not compiled it
   const workMs = measureFixedWork()
   say('Starting a stack …')
   const stack = await startThrowAwayStack(WORKSPACE)

@@ -168,10 +168,10 @@ export function mayBeOnOffer({ offers }: Row, now: number): boolean {
 
 /** By the record's time: what a tick does later does not count, what a record folded before may have done does. */
 export function stateAt(row: Row, now: number): 'open' | 'over' | 'undecided' {
-  const { expiresMs, isDue, cancelledMs } = row
+  const { expiresMs, isDue, cancelledMs = Infinity } = row
   if (now >= expiresMs) return mayBeOnOffer(row, now) ? 'undecided' : 'over'
-  if (cancelledMs !== undefined && now >= cancelledMs + NEAR_MS) return 'over'
-  return isDue || (cancelledMs !== undefined && now > cancelledMs - NEAR_MS) ? 'undecided' : 'open'
+  if (now >= cancelledMs + NEAR_MS) return 'over'
+  return isDue || now > cancelledMs - NEAR_MS ? 'undecided' : 'open'
 }
 
 function queuesOf({ undelivered, shown }: UserQueue, now: number): QueuesThen {

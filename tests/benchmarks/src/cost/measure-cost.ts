@@ -5,7 +5,7 @@ import { runLoad } from '../load/run-load.ts'
 import { type CostFigures, type LoadFigures, measureFixedWork } from './cost-figures.ts'
 import { type CostLoad, createCostLoad, USERS } from './cost-loads.ts'
 import type { Rate } from './cost-options.ts'
-import { measureCpu } from './measure-cpu.ts'
+import { type Measurable, measureCpu } from './measure-cpu.ts'
 import { readProcessUse } from './process-use.ts'
 import type { StackProbe } from './stack-probe.ts'
 
@@ -33,9 +33,9 @@ export async function identifyUsers(stack: ThrowAwayStack, probe: StackProbe): P
 }
 
 /** Cores in use without any load, by process. */
-export async function measureIdle(stack: ThrowAwayStack, seconds: number): Promise<Record<string, number>> {
+export async function measureIdle(processes: Measurable, seconds: number): Promise<Record<string, number>> {
   await sleep(QUIET_AFTER_MS)
-  const { result, cpuSeconds } = await measureCpu(stack, async () => {
+  const { result, cpuSeconds } = await measureCpu(processes, async () => {
     const beganAt = performance.now()
     await sleep(seconds * 1_000)
     return (performance.now() - beganAt) / 1_000

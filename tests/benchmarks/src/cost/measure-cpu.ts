@@ -1,9 +1,13 @@
-import type { ThrowAwayStack } from '@nextvisit/testing/black-box'
 import { readMachineCpuSeconds, readProcessUse } from './process-use.ts'
+
+/** A stack, or other processes by name. */
+export interface Measurable {
+  readonly processes: () => ReadonlyMap<string, { readonly pid: number }>
+}
 
 export interface Cpu<Result> {
   readonly result: Result
-  /** Of each process of the stack. */
+  /** Of each process. */
   readonly cpuSeconds: Record<string, number>
   /** Of this process. */
   readonly ownSeconds: number
@@ -12,16 +16,16 @@ export interface Cpu<Result> {
 }
 
 /** Measures the CPU time that is used during the work. */
-export async function measureCpu<Result>(stack: ThrowAwayStack, work: () => Promise<Result>): Promise<Cpu<Result>> {
+export async function measureCpu<Result>({ processes }: Measurable, work: () => Promise<Result>): Promise<Cpu<Result>> {
   const machine = await readMachineCpuSeconds()
-  const before = await readProcessUse(stack.processes())
+  const before = await readProcessUse(processes())
   const own = process.cpuUsage()
   const result = await work()
   const { user, system } = process.cpuUsage(own)
-  const after = await readProcessUse(stack.processes())
+  const after = await readProcessUse(processes())
   const ownSeconds = (user + system) / 1e6
   const used = [...after].map(([name, use]) => [name, use.cpuSeconds - (before.get(name)?.cpuSeconds ?? 0)] as const)
-  const stackSeconds = used.reduce((sum, [, seconds]) => sum + seconds, 0)
-  const otherSeconds = Math.max(0, (await readMachineCpuSeconds()) - machine - ownSeconds - stackSeconds)
+  const theirSeconds = used.reduce((sum, [, seconds]) => sum + seconds, 0)
+  const otherSeconds = Math.max(0, (await readMachineCpuSeconds()) - machine - ownSeconds - theirSeconds)
   return { result, cpuSeconds: Object.fromEntries(used), ownSeconds, otherSeconds }
 }
