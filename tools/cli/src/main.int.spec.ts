@@ -64,6 +64,11 @@ describe('nextvisit', () => {
     expect(stdout).toMatch(/Exits with 0|^Commands:$/m)
   })
 
+  it('shows its version', async () => {
+    const { exitCode, stdout } = await nextvisit(['--version'])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '0.1.0\n' })
+  })
+
   it('shows all commands on one screen, one per line, frequent ones first', async () => {
     const { stdout } = await nextvisit(['help'])
     expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(30)
@@ -84,6 +89,7 @@ describe('nextvisit', () => {
     [['topics', 'create'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
     [['audit'], 'KAFKA_BROKERS is not set and no local stack runs here.'],
     [['audit', '--users-a-pass', '0'], 'It must be a whole number from 1 on.'],
+    [['replay', 'nope'], 'There is no consumer service nope; it is one of user-projector,'],
     [['migrate'], 'DATABASE_URL is not set and no local stack runs here. Set it to'],
     [
       ['import', '/nowhere/h.ndjson', '--project', 'acme/shop'],
@@ -96,6 +102,7 @@ describe('nextvisit', () => {
     expect(exitCode).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toContain(message)
+    expect(stderr).toMatch(/^\S/)
     expect(stderr).not.toContain('    at ')
   })
 

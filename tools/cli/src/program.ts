@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import cli from '../package.json' with { type: 'json' }
 import { EXIT, exitCodeOf, isOurs } from './errors.ts'
 import { complain } from './output.ts'
 
@@ -97,10 +98,11 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   const program = new Command('nextvisit')
     .helpCommand('help [command]', 'Show help for a command.')
     .description('Configures and monitors Nextvisit: a local stack, or what the environment names.')
+    .version(cli.version, '--version', 'show the version')
     .option('--verbose', 'show where an error came from')
     .addHelpText(
       'after',
-      '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\n\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
+      '\nCommands exit with 0 if done, 1 if refused or failed, 2 if the arguments or a file are invalid.\nExample:\n  nextvisit apply infra/demo-workspace.yaml',
     )
   for (const { name, summary, load } of COMMANDS) {
     const command = argv.includes(name) ? await load() : new Command(name)

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CHECKOUT, inheritedEnvironment } from './config.ts'
@@ -106,6 +107,8 @@ describe('pnpm start', () => {
     await pasteCommands(third.output().replace('"newEvent":true', '"newEvent":false'))
 
     third.child.kill('SIGINT')
+    await sleep(50)
+    third.child.kill('SIGINT') // as `timeout` and npx pass it on
     expect(await third.ended).toBe(0)
     expect(third.output().trim()).toMatch(/Stopped\.$/)
     await nothingRuns()

@@ -33,9 +33,16 @@ function explainOrRefuse(): void {
 explainOrRefuse()
 
 const stopping = new AbortController()
+/** `timeout`, npx and a terminal may all pass on the same Ctrl-C. A person's second one comes later. */
+const SAME_REQUEST_WITHIN_MS = 300
+let stopRequestedAt = 0
 
 function requestStop(): void {
-  if (stopping.signal.aborted) process.exit(1) // the second Ctrl-C: the watchdog ends what is still running
+  if (stopping.signal.aborted) {
+    if (performance.now() - stopRequestedAt < SAME_REQUEST_WITHIN_MS) return
+    process.exit(1) // the second Ctrl-C: the watchdog ends what is still running
+  }
+  stopRequestedAt = performance.now()
   stopping.abort()
   console.log('\nStopping … (Ctrl-C again to stop at once)')
 }
@@ -54,6 +61,7 @@ try {
   const stack = await startStack({ ...config, consolePort, signal, onProgress: (line) => console.log(line) })
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`\nNextvisit answers at ${stack.gatewayUrl}, after ${seconds} s. Ctrl-C stops everything.`)
+  console.log(`Its routes are described at ${stack.gatewayUrl}/docs`)
   if (stack.console) {
     console.log(`The console is at ${stack.console.url}; its token is ${stack.console.token}`)
     console.log(`Somebody who only looks signs in with ${stack.console.viewerToken}\n`)

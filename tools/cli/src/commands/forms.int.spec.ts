@@ -165,7 +165,7 @@ describe('nextvisit forms dry-run', () => {
   it('shows for each form how many users it would have been queued for, and which gates refused it for others', async () => {
     await dryRunForms(await fileOf(FILE), { from: FROM, to: NOW }, topics)
     expect(printed).toEqual([
-      `${FACTS.length + FORM_FACTS.length} records of 3 users read; evaluated is what was received from ${at(0)} to ${at(7 * DAY)}.`,
+      `${FACTS.length + FORM_FACTS.length} records of 3 users read from user-events and form-events; evaluated is what was received from ${at(0)} to ${at(7 * DAY)}.`,
       '',
       'acme/shop',
       'FORM   USERS  TODAY  QUEUED  TODAY  DELIVERED  TODAY  EVALUATED  MOSTLY REFUSED AS',

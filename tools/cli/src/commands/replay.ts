@@ -54,7 +54,7 @@ async function replay(service: string, flags: ReplayFlags): Promise<void> {
     process.exitCode = isFine ? EXIT.done : EXIT.failed
   } catch (error) {
     if (flags.jsonLines) printLine(errorLineOf(error))
-    complain(`\n${describeFailure(error)}`)
+    complain(describeFailure(error))
     process.exitCode = exitCodeOf(error)
   }
 }

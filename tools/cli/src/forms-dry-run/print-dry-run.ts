@@ -1,4 +1,4 @@
-import type { DryRunOutcome, FormTallies } from '@nextvisit/contracts'
+import { type DryRunOutcome, type FormTallies, TOPICS } from '@nextvisit/contracts'
 import { print, printTable, styled } from '../output.ts'
 import type { ReadPast } from './read-past.ts'
 import type { Period, SimulatedProject } from './simulate-forms.ts'
@@ -19,7 +19,7 @@ export function printDryRun({ records, unreadable, since, users, period, project
   const from = new Date(period.from).toISOString()
   const to = new Date(period.to).toISOString()
   print(
-    `${records} records of ${users} ${users === 1 ? 'user' : 'users'} read; evaluated is what was received from ${from} to ${to}.`,
+    `${records} records of ${users} ${users === 1 ? 'user' : 'users'} read from ${TOPICS.userEvents} and ${TOPICS.formEvents}; evaluated is what was received from ${from} to ${to}.`,
   )
   if (since !== null) {
     print(

@@ -6,8 +6,10 @@ const TELL_EVERY_MS = 5_000
 export interface Progress {
   /** So many more records are folded. */
   readonly add: (records: number) => void
-  /** Removes the bar. Returns a summary: records, seconds, records per second. */
-  readonly end: () => string
+  /** Removes the bar, until more records are folded. */
+  readonly clear: () => void
+  /** Records, seconds, records per second. */
+  readonly summary: () => string
 }
 
 export interface ProgressOptions {
@@ -37,10 +39,11 @@ export function createProgress({ total, stream, now = () => performance.now() }:
       shownAt = now()
       show()
     },
-    end: () => {
+    clear: () => {
       if (stream.isTTY) stream.write('\r\u001b[K')
-      return `${count(folded)} records folded in ${((now() - startedAt) / 1_000).toFixed(1)} s (${count(rate())} records/s)`
     },
+    summary: () =>
+      `${count(folded)} records folded in ${((now() - startedAt) / 1_000).toFixed(1)} s (${count(rate())} records/s)`,
   }
 }
 

@@ -18,6 +18,8 @@ export interface ReplayReport {
   readonly step: (step: ReplayStep) => void
   readonly comparison: (comparisons: readonly TableComparison[]) => void
   readonly outcome: (outcome: ReplayOutcome) => void
+  /** The replay is over, also where it failed. */
+  readonly end: () => void
 }
 
 const STEPS: Readonly<Record<ReplayStep, string>> = {
@@ -37,15 +39,20 @@ export function createReplayText({ name, tables }: Pick<Consumer, 'name' | 'tabl
       progress = createProgress({ total: remaining, stream: process.stdout })
     },
     progress: (records) => progress?.add(records),
-    pause: (because) => print(`\nPostgres is unavailable or busy (${because}); trying again.`),
+    pause: (because) => {
+      progress?.clear()
+      print(`Postgres is unavailable or busy (${because}); trying again.`)
+    },
     step: (step) => {
-      if (step === 'compare' && progress) print(progress.end())
+      progress?.clear()
+      if (step === 'compare' && progress) print(progress.summary())
       print(STEPS[step])
     },
     comparison: (comparisons) => {
       for (const line of reportComparisons(comparisons, tables)) print(line)
     },
     outcome: (outcome) => print(reportOutcome(outcome)),
+    end: () => progress?.clear(),
   }
 }
 
@@ -76,5 +83,6 @@ export function createReplayLines({ name, tables }: Pick<Consumer, 'name' | 'tab
       }),
     outcome: ({ outcome, comparisons, lockedMs }) =>
       printLine({ type: 'outcome', outcome, isEqual: isEqual(comparisons), lockedMs: Math.round(lockedMs) }),
+    end: () => {},
   }
 }

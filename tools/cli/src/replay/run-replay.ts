@@ -36,6 +36,8 @@ export async function runReplay(options: RunReplayOptions, report: ReplayReport)
     if (!(error instanceof Error) || isOurs(error) || !isRetryable(error)) throw error
     const message = `Postgres was unavailable or busy (${firstLine(error)}). Run the same command again: it continues where it stopped.`
     throw new CliError(message, EXIT.failed, { cause: error })
+  } finally {
+    report.end()
   }
 }
 
