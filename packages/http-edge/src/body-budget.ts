@@ -1,3 +1,5 @@
+import { Node, Yallist } from 'yallist'
+
 interface BodyBudgetOptions {
   /** Of all bodies that are being read or handled, as sent and as inflated. */
   readonly maxBytes: number
@@ -33,7 +35,7 @@ interface Holder {
   requests: number
   bytes: number
   /** What displaces each body that has not arrived completely, the oldest first. */
-  readonly unfinished: Set<() => void>
+  readonly unfinished: Yallist<() => void>
 }
 
 /**
@@ -48,7 +50,7 @@ export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOp
   let freeBytes = maxBytes
 
   function enter(key: string): Holder {
-    const holder = holders.get(key) ?? { key, requests: 0, bytes: 0, unfinished: new Set() }
+    const holder = holders.get(key) ?? { key, requests: 0, bytes: 0, unfinished: new Yallist() }
     holders.set(key, holder)
     holder.requests += 1
     return holder
@@ -72,7 +74,7 @@ export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOp
 
   return (key, isUnfinished) => {
     let holder = enter(key)
-    if (isUnfinished && holder.unfinished.size >= maxUnfinishedPerKey && !displaceOldest(holder)) {
+    if (isUnfinished && holder.unfinished.length >= maxUnfinishedPerKey && !displaceOldest(holder)) {
       leave(holder)
       return undefined
     }
@@ -84,14 +86,15 @@ export function createBodyBudget({ maxBytes, maxUnfinishedPerKey }: BodyBudgetOp
       freeBytes += held
       held = 0
     }
-    const finish = () => void holder.unfinished.delete(displace)
+    const finish = () => void node.list?.removeNode(node)
     const displace = () => {
       isDisplaced = true
       finish()
       giveBack()
       tell?.()
     }
-    if (isUnfinished) holder.unfinished.add(displace)
+    const node = new Node(displace)
+    if (isUnfinished) holder.unfinished.pushNode(node)
     const take = (bytes: number) => {
       if (isDisplaced) return false
       while (holder.bytes + bytes > freeBytes * SHARE) if (!displaceOldest(holder, displace)) return false

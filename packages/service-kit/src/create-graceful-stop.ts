@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
+import { Node, Yallist } from 'yallist'
 
 export interface GracefulStopOptions {
   /** How long requests on kept connections that are on their way are still answered. Default 0. */
@@ -13,18 +14,20 @@ export interface GracefulStopOptions {
  * connections, so that callers who are silent do not delay it. `track` must see every response before its headers are written.
  */
 export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: GracefulStopOptions) {
-  const underWay = new Set<ServerResponse>()
+  // Not a Set, whose former tables would keep the responses of a busy server (docs/performance.md, Memory).
+  const underWay = new Yallist<ServerResponse>()
   let isStopping = false
   let isGraceOver = false
   const closeWhenDone = () => {
-    if (isGraceOver && underWay.size === 0) server.closeAllConnections()
+    if (isGraceOver && underWay.length === 0) server.closeAllConnections()
   }
   return {
     track: (response: ServerResponse): void => {
       if (isStopping) response.shouldKeepAlive = false
-      underWay.add(response)
+      const node = new Node(response)
+      underWay.pushNode(node)
       response.once('close', () => {
-        underWay.delete(response)
+        underWay.removeNode(node)
         closeWhenDone()
       })
     },
