@@ -115,7 +115,7 @@ function serviceProcess(
   options: ServicesOptions,
   own: NodeJS.ProcessEnv,
 ): ServiceProcess {
-  const inherited = withLimits(name, { ...inheritedEnvironment(), ...options.environment })
+  const inherited = withLimits({ ...inheritedEnvironment(), ...options.environment })
   delete inherited['DATABASE_URL']
   for (const { databaseVariable } of allConsumers) delete inherited[databaseVariable]
   return {
@@ -141,10 +141,9 @@ function serviceProcess(
   }
 }
 
-/** Adds the limits of memory that infra/gateway.env or infra/service.env sets. Options of Node that are given count after them. */
-function withLimits(service: string, environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const file = service === 'gateway' ? 'gateway.env' : 'service.env'
-  const limits = parseEnv(readFileSync(path.join(CHECKOUT, 'infra', file), 'utf8'))
+/** Adds the limits of memory that infra/service.env sets. Options of Node that are given count after them. */
+function withLimits(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const limits = parseEnv(readFileSync(path.join(CHECKOUT, 'infra/service.env'), 'utf8'))
   const { NODE_OPTIONS: ours = '' } = limits
   const { NODE_OPTIONS: given = '' } = environment
   return { ...limits, ...environment, NODE_OPTIONS: `${ours} ${given}`.trim() }

@@ -5,12 +5,7 @@ import { expect, it } from 'vitest'
 import { CHECKOUT } from './config.ts'
 import { replicaOf, serviceProcesses, type ServicesOptions } from './service-processes.ts'
 
-const limits = limitsIn('service.env')
-const gatewayLimits = limitsIn('gateway.env')
-
-function limitsIn(file: string): NodeJS.Dict<string> {
-  return parseEnv(readFileSync(path.join(CHECKOUT, 'infra', file), 'utf8'))
-}
+const limits = parseEnv(readFileSync(path.join(CHECKOUT, 'infra/service.env'), 'utf8'))
 
 function given(environment: NodeJS.ProcessEnv): ServicesOptions {
   return {
@@ -37,12 +32,11 @@ function given(environment: NodeJS.ProcessEnv): ServicesOptions {
 it('limits the memory of every service, and of its replicas', async () => {
   const { gateway, consumers } = await serviceProcesses(given({ NODE_OPTIONS: '' }))
   const replica = await replicaOf(gateway, 'gateway-2', {})
-  for (const { plan } of consumers) expect(plan.env).toMatchObject(limits)
-  for (const { plan } of [gateway, replica]) expect(plan.env).toMatchObject(gatewayLimits)
-  for (const { NODE_OPTIONS } of [limits, gatewayLimits]) expect(NODE_OPTIONS).toContain('--max-old-space-size=')
+  for (const { plan } of [...consumers, gateway, replica]) expect(plan.env).toMatchObject(limits)
+  expect(limits['NODE_OPTIONS']).toContain('--max-old-space-size=')
 })
 
 it('adds options of Node that are given', async () => {
   const { gateway } = await serviceProcesses(given({ NODE_OPTIONS: '--expose-gc' }))
-  expect(gateway.plan.env?.['NODE_OPTIONS']).toBe(`${gatewayLimits['NODE_OPTIONS']} --expose-gc`)
+  expect(gateway.plan.env?.['NODE_OPTIONS']).toBe(`${limits['NODE_OPTIONS']} --expose-gc`)
 })
