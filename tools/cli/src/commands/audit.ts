@@ -1,5 +1,4 @@
 import { audit, AuditError, type AuditReport, type ReadModel } from '@nextvisit/audit'
-import { TOPICS } from '@nextvisit/contracts'
 import { consumers } from '@nextvisit/services'
 import { Command } from 'commander'
 import { logConnection, readEnvironment } from '../config.ts'
@@ -90,7 +89,7 @@ function printReport({ records, passes, lag, queueing, compacted, findings }: Au
     print(
       `Whether a form had to be queued: ${decided} cases decided, ${undecided} undecided because the log is not sufficient.`,
     )
-  const counted = `${records} records of ${TOPICS.userEvents} checked${passes > 1 ? ` in ${passes} passes` : ''}`
+  const counted = `${records} records checked${passes > 1 ? ` in ${passes} passes` : ''}`
   const total = findings.reduce((sum, { count }) => sum + count, 0)
   print(`${counted}: ${total === 0 ? styled('green', 'no difference') : styled('red', `${total} differences`)}.`)
 }
