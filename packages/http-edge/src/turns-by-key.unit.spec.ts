@@ -35,6 +35,37 @@ it('works on a few reads of a key at once, the others in their order, and not on
   expect(await Promise.all(results)).toEqual(names)
 })
 
+it('counts works by their size, lets none overtake another, and runs one that alone counts too much', async () => {
+  const inTurn = createTurnsByKey({ atOnce: 10, worksForMs: LONG, withinMs: LONG })
+  const { begun, read, end } = givenReads()
+  const sizes = { a: 4, b: 6, c: 25, d: 1, e: 9 }
+  const results = Object.entries(sizes).map(([name, size]) => inTurn('one', read(name), size))
+  const afterEnd = async () => {
+    end()
+    await nextTurn()
+    return begun.join('')
+  }
+  expect(begun.join('')).toBe('ab')
+  expect([await afterEnd(), await afterEnd(), await afterEnd()]).toEqual(['ab', 'abc', 'abcde'])
+  end()
+  end()
+  expect(await Promise.all(results)).toEqual(Object.keys(sizes))
+})
+
+it('lets smaller ones begin once the large one before them has waited too long', async () => {
+  const inTurn = createTurnsByKey({ atOnce: 10, worksForMs: LONG, withinMs: 20 })
+  const { begun, read, end } = givenReads()
+  const first = inTurn('one', read('a'), 8)
+  const large = inTurn('one', read('b'), 9)
+  await sleep(10)
+  const small = inTurn('one', read('c'), 2)
+  expect(await large).toBe('crowded')
+  await expect.poll(() => begun).toEqual(['a', 'c'])
+  end()
+  end()
+  expect(await Promise.all([first, small])).toEqual(['a', 'c'])
+})
+
 it('begins the next read where one takes long, and counts each only once', async () => {
   const inTurn = createTurnsByKey({ atOnce: 1, worksForMs: 20, withinMs: LONG })
   const { begun, read, end } = givenReads()

@@ -19,11 +19,16 @@ import { idempotentRequestOf } from '@nextvisit/idempotency'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import { createPayments, type RateLimiter } from '@nextvisit/rate-limit'
 import type { NoteRefusal } from '@nextvisit/refusals'
-import type { Logger } from '@nextvisit/service-kit'
+import { type Logger, remainingMs } from '@nextvisit/service-kit'
 import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
-import { admissionBudgetMs } from '../request/budget.ts'
+import { admissionBudgetMs, bodyTurnWithinMs, readTurnWithinMs } from '../request/budget.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
+
+/** Bodies up to this size need no turn, bytes. */
+const SMALL_BODY_BYTES = 8_192
+/** Bytes of larger bodies of one key that are worked on at once: about a thousand events. More only fill the memory. */
+const LARGE_BODY_BYTES_AT_ONCE = 196_608
 
 export interface AnswerRequestParts extends BodyReaderOptions {
   readonly catalog: CatalogView
@@ -93,7 +98,9 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   const { catalog, requestBudgetMs, maxInFlight, callerAddress, onRefused } = parts
   const withBody = createBodyReader(parts)
   const payments = createPayments(parts.rateLimiter)
-  const readInTurn = createTurnsByKey()
+  const readInTurn = createTurnsByKey({ withinMs: readTurnWithinMs(requestBudgetMs) })
+  const bodyTurns = { atOnce: LARGE_BODY_BYTES_AT_ONCE, withinMs: bodyTurnWithinMs(requestBudgetMs) }
+  const largeBodyInTurn = createTurnsByKey(bodyTurns)
   let inFlight = 0
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {
@@ -144,8 +151,12 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     if (inFlight >= maxInFlight) return refuse(REFUSALS.busy)
     inFlight += 1
     try {
-      if (exchange.route.method !== 'GET') return await handleParsed(exchange, key, bytes, keyInBody)
-      const result = await readInTurn(key.entry.sha256, () => handleParsed(exchange, key))
+      // What a read has waited for its turn is a part of its time. So is what a body has, but not its way here.
+      const beganAt = bytes ? performance.now() : exchange.beganAt
+      const work = () => handleParsed(exchange, key, beganAt, bytes, keyInBody)
+      if (bytes && bytes.length <= SMALL_BODY_BYTES) return await work()
+      const { sha256 } = key.entry
+      const result = await (bytes ? largeBodyInTurn(sha256, work, bytes.length) : readInTurn(sha256, work))
       return result === 'crowded' ? refuse(REFUSALS.busy) : result
     } finally {
       inFlight -= 1
@@ -155,6 +166,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   async function handleParsed(
     exchange: Exchange,
     key: CatalogKey,
+    beganAt: number,
     bytes?: Uint8Array,
     keyInBody?: string,
   ): Promise<Result> {
@@ -183,14 +195,13 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       : 'none'
     const ownId = typeof idempotent === 'object' ? idempotent.recordId : requestId
     headers['X-Request-Id'] = ownId
-    // What a read has waited for its turn is a part of its time.
-    const beganAt = bytes ? performance.now() : exchange.beganAt
+    const deadlineAt = beganAt + requestBudgetMs
     return route.handle({
       requestId: ownId,
       traceparent,
       receivedMs: Date.now(),
-      deadlineAt: beganAt + requestBudgetMs,
-      admissionDeadlineAt: beganAt + admissionBudgetMs(requestBudgetMs),
+      deadlineAt,
+      admissionDeadlineAt: performance.now() + admissionBudgetMs(remainingMs(deadlineAt)),
       key,
       project: key.project,
       callerAddress: () => callerAddress(request),

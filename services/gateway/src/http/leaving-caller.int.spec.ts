@@ -1,22 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { organizationConfig } from '@nextvisit/contracts/fixtures'
-import { createApiKey, hashApiKey } from '@nextvisit/domain'
-import { createLogger } from '@nextvisit/service-kit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { REQUEST_BUDGET_MS } from '../request/budget.ts'
+import { answerRequestParts, KEY } from '../../test/answer-request-parts.ts'
 import type { Route } from '../request/route.ts'
 import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
 
-const KEY = createApiKey('admin', 'P', new Uint8Array(32))
-const catalog = staticCatalog([
-  organizationConfig({
-    id: 'acme',
-    projects: [{ id: 'shop', keys: [{ name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(KEY) }] }],
-  }),
-])
 const BODY = '{"userName":"ada"}'
 
 let server: Server
@@ -39,19 +28,7 @@ async function givenRoute(
       return { isAllowed: true, remaining: 1, moreInSeconds: 1 }
     },
   }
-  const onAnswered = vi.fn<AnswerRequestParts['onAnswered']>()
-  const logger = createLogger('spec', 'silent')
-  const answerRequest = createAnswerRequest({
-    catalog,
-    rateLimiter,
-    requestBudgetMs: REQUEST_BUDGET_MS,
-    maxInFlight: 10,
-    maxBodyBytesInFlight: 67_108_864,
-    callerAddress: () => undefined,
-    onAnswered,
-    onRefused: () => undefined,
-    logger,
-  })
+  const answerRequest = createAnswerRequest(answerRequestParts({ rateLimiter }))
   server = createServer((request, response) => {
     callerLeft = once(response, 'close')
     void answerRequest(route, new URLSearchParams(), request, response).then(over.resolve)

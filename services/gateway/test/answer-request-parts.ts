@@ -1,0 +1,26 @@
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { createApiKey, hashApiKey } from '@nextvisit/domain'
+import { createLogger } from '@nextvisit/service-kit'
+import type { AnswerRequestParts } from '../src/http/answer-request.ts'
+import { REQUEST_BUDGET_MS } from '../src/request/budget.ts'
+
+/** The admin key of {@link answerRequestParts}' only project. */
+export const KEY = createApiKey('admin', 'P', new Uint8Array(32))
+
+/** What answers requests without any connection: for specs that bring their own routes. */
+export function answerRequestParts(parts: Partial<AnswerRequestParts> = {}): AnswerRequestParts {
+  const keys = [{ name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(KEY) }] as const
+  return {
+    catalog: staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop', keys: [...keys] }] })]),
+    rateLimiter: { take: async () => ({ isAllowed: true, remaining: 1, moreInSeconds: 1 }) },
+    requestBudgetMs: REQUEST_BUDGET_MS,
+    maxInFlight: 100,
+    maxBodyBytesInFlight: 67_108_864,
+    callerAddress: () => undefined,
+    onAnswered: () => undefined,
+    onRefused: () => undefined,
+    logger: createLogger('spec', 'silent'),
+    ...parts,
+  }
+}
