@@ -21,7 +21,7 @@ import { createPayments, type RateLimiter } from '@nextvisit/rate-limit'
 import type { NoteRefusal } from '@nextvisit/refusals'
 import { type Logger, remainingMs } from '@nextvisit/service-kit'
 import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
-import { admissionBudgetMs, bodyTurnWithinMs, readTurnWithinMs } from '../request/budget.ts'
+import { admissionBudgetMs, turnWithinMs } from '../request/budget.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 
@@ -98,9 +98,9 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   const { catalog, requestBudgetMs, maxInFlight, callerAddress, onRefused } = parts
   const withBody = createBodyReader(parts)
   const payments = createPayments(parts.rateLimiter)
-  const readInTurn = createTurnsByKey({ withinMs: readTurnWithinMs(requestBudgetMs) })
-  const bodyTurns = { atOnce: LARGE_BODY_BYTES_AT_ONCE, withinMs: bodyTurnWithinMs(requestBudgetMs) }
-  const largeBodyInTurn = createTurnsByKey(bodyTurns)
+  const withinMs = turnWithinMs(requestBudgetMs)
+  const readInTurn = createTurnsByKey({ withinMs: withinMs.read })
+  const largeBodyInTurn = createTurnsByKey({ withinMs: withinMs.largeBody, atOnce: LARGE_BODY_BYTES_AT_ONCE })
   let inFlight = 0
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {

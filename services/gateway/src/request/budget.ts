@@ -11,14 +11,9 @@ export function admissionBudgetMs(requestBudgetMs: number): number {
   return requestBudgetMs / 2
 }
 
-/** How long a read may wait for its turn (decisions.md, Busy and broken). */
-export function readTurnWithinMs(requestBudgetMs: number): number {
-  return 0.75 * requestBudgetMs
-}
-
-/** How long a large body may. It then has half of what is left for admission, and as much for the rest. */
-export function bodyTurnWithinMs(requestBudgetMs: number): number {
-  return requestBudgetMs / 2
+/** How long reads and large bodies may wait for their turn (decisions.md, Busy and broken). */
+export function turnWithinMs(requestBudgetMs: number): { readonly read: number; readonly largeBody: number } {
+  return { read: 0.75 * requestBudgetMs, largeBody: requestBudgetMs / 2 }
 }
 
 /** What one request to Kafka may use of it. */
