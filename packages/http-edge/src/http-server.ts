@@ -9,7 +9,9 @@ import { createUnreadAnswers } from './unread-answers.ts'
 import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
-const CLOSE_WITHIN_MS = 5_000
+/** More than the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second. */
+const CLOSE_WITHIN_MS = 6_000
+const CLOSE_REFUSED_AFTER_MS = 1_000
 const MAKE_ROOM_EVERY_MS = 1_000
 const MAX_UNREAD_BYTES = 67_108_864
 const READ_WITHIN_MS = 10_000
@@ -77,15 +79,22 @@ export function createHttpServer({
     socket.on('error', () => socket.destroy())
     answerClientError(new Error('CONNECT is for proxies'), socket)
   })
-  server.on('clientError', answerClientError)
+  server.on('clientError', (error, socket) => {
+    const response = part.underWayOn(socket)
+    if (!response?.req.complete) return answerClientError(error, socket)
+    // What came after a whole request is no HTTP. That request may be recorded already, so it gets its answer.
+    response.shouldKeepAlive = false
+    response.once('close', () => closeSoon(socket))
+  })
 
-  return createHttpPart(server, {
+  const part = createHttpPart(server, {
     host,
     port,
     portVariable,
     graceMs: GRACE_MS,
     withinMs: CLOSE_WITHIN_MS,
   })
+  return part
 }
 
 function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
@@ -110,6 +119,13 @@ function answerClientError(error: Error & { code?: string }, socket: Duplex): vo
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  closeSoon(socket)
+}
+
+/** Node's own time limits are over for it, and a caller may leave its side open for ever. */
+function closeSoon(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), CLOSE_REFUSED_AFTER_MS)
+  socket.once('close', () => clearTimeout(timer))
 }
 
 function clientErrorOf(code: string | undefined): RefusalRule {

@@ -39,13 +39,17 @@ export function textOf({ body, text }: Answer): string {
   return text ?? JSON.stringify(body)
 }
 
-/** Writes a text, or its bytes in UTF-8, of the type that its headers say, and drops what is left of the request. */
+/**
+ * Writes a text, or its bytes in UTF-8, of the type that its headers say, and drops what is left of the request. Nothing
+ * where the caller has left.
+ */
 export function writeText(
   response: ServerResponse,
   status: number,
   text: string | Uint8Array,
   headers: Readonly<Record<string, string>>,
 ): void {
+  if (response.destroyed) return
   const bytes = Buffer.byteLength(text)
   response.writeHead(status, { ...SECURITY_HEADERS, 'Content-Length': bytes, ...headers })
   response.end(text)

@@ -7,7 +7,7 @@ import { type EventForecast, FORECAST_MS, forecastEvents, unitsToLease } from '.
 export const ROOM_LEASE_MS = 250
 /** From one question to the next, or to its answer if that is later. The next lease comes before the last one ends. */
 const RENEW_AFTER_MS = FORECAST_MS
-/** Where no answer came in time: metering keeps for a minute what it granted and nobody gives back. */
+/** Where no answer came: metering keeps for a minute what it granted and nobody gives back. */
 const RETRY_AFTER_MS = 5_000
 
 interface RoomLeasesOptions {
@@ -112,22 +112,25 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
       return
     }
     const unitsOf = unitsToLease(account.forecast)
-    const isInTime = unitsOf.size === 0 || (await askFor(account, unitsOf))
+    const isAnswered = unitsOf.size === 0 || (await askFor(account, unitsOf))
     const sinceAskedMs = performance.now() - askedAt
-    renewAfter(account, isInTime ? Math.max(0, RENEW_AFTER_MS - sinceAskedMs) : RETRY_AFTER_MS)
+    renewAfter(account, isAnswered ? Math.max(0, RENEW_AFTER_MS - sinceAskedMs) : RETRY_AFTER_MS)
   }
 
-  /** Whether metering answered while the leases could be used. */
+  /**
+   * Whether metering answered. Also a late answer leads to the next question: it is late because many events ask for
+   * themselves, and so they do until there is a lease.
+   */
   async function askFor(account: Account, unitsOf: ReadonlyMap<number, number>): Promise<boolean> {
     const grant = grantOf(account, unitsOf)
     const leases = Array.from(grant.byPartition, ([partition, { id, units }]) => ({ lease: id, partition, units }))
     const asked = await ask({ ...grant.of, limit: grant.limit, leases })
-    const isInTime = asked.outcome === 'answered' && !isOver(grant)
-    if (asked.outcome === 'answered' && !asked.answer) return isInTime
+    const isAnswered = asked.outcome === 'answered'
+    if (isAnswered && !asked.answer) return true
     // Where no answer came, it may have been granted all the same.
-    if (!isInTime || isStopped) await end(grant)
+    if (!isAnswered || isOver(grant) || isStopped) await end(grant)
     else begin(account, grant)
-    return isInTime
+    return isAnswered
   }
 
   function begin(account: Account, grant: Grant): void {

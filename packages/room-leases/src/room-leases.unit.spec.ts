@@ -122,7 +122,7 @@ describe('leases of room (docs/decisions/0017)', () => {
     }
   })
 
-  it('are asked for again after some time where the answer comes too late: metering is slow already', async () => {
+  it('are asked for again soon where the answer comes too late: without one, all events ask for themselves', async () => {
     for (const answer of [GRANTED, REFUSED]) {
       const answerLate = () => new Promise<Asked<boolean>>((resolve) => void setTimeout(resolve, ROOM_LEASE_MS, answer))
       const { asked, returned, takeMany } = givenLeases(answerLate)
@@ -130,10 +130,8 @@ describe('leases of room (docs/decisions/0017)', () => {
         takeMany(10)
         await vi.advanceTimersByTimeAsync(100)
       }
-      expect(asked).toHaveLength(1)
-      expect(returned).toHaveLength(answer === REFUSED ? 0 : 1)
-      await vi.advanceTimersByTimeAsync(1_000)
-      expect(asked).toHaveLength(2)
+      expect(asked.length).toBeGreaterThan(10)
+      expect(returned).toHaveLength(answer === REFUSED ? 0 : asked.length - 1)
     }
   })
 

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { Node, Yallist } from 'yallist'
 
 export interface GracefulStopOptions {
@@ -31,6 +32,9 @@ export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: Gr
         closeWhenDone()
       })
     },
+    /** What is under way for the request that came last on a connection. */
+    underWayOn: (socket: Duplex): ServerResponse | undefined =>
+      underWay.toArrayReverse().find(({ req }) => req.socket === socket),
     stop: () =>
       new Promise<void>((resolve) => {
         isStopping = true

@@ -16,7 +16,7 @@ export interface HttpPartOptions extends GracefulStopOptions {
  * `request` event: a server that handles `checkContinue` itself must emit it for these requests, too.
  */
 export function createHttpPart(server: Server, { host, port, portVariable, ...stopping }: HttpPartOptions) {
-  const { track, stop } = createGracefulStop(server, stopping)
+  const { track, underWayOn, stop } = createGracefulStop(server, stopping)
   server.prependListener('request', (_request, response) => track(response))
   const start = () =>
     new Promise<{ readonly port: number }>((resolve, reject) => {
@@ -26,5 +26,5 @@ export function createHttpPart(server: Server, { host, port, portVariable, ...st
       })
       server.listen(port, host, () => resolve({ port: (server.address() as AddressInfo).port }))
     })
-  return { start, stop }
+  return { start, underWayOn, stop }
 }

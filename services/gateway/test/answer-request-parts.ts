@@ -5,12 +5,16 @@ import { createLogger } from '@nextvisit/service-kit'
 import type { AnswerRequestParts } from '../src/http/answer-request.ts'
 import { REQUEST_BUDGET_MS } from '../src/request/budget.ts'
 
-/** The admin key of {@link answerRequestParts}' only project. */
+/** Keys of {@link answerRequestParts}' only project. */
 export const KEY = createApiKey('admin', 'P', new Uint8Array(32))
+export const SDK_KEY = createApiKey('sdk', 'P', new Uint8Array(32))
 
 /** What answers requests without any connection: for specs that bring their own routes. */
 export function answerRequestParts(parts: Partial<AnswerRequestParts> = {}): AnswerRequestParts {
-  const keys = [{ name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(KEY) }] as const
+  const keys = [
+    { name: 'backend', kind: 'admin', environment: 'P', sha256: hashApiKey(KEY) },
+    { name: 'web', kind: 'sdk', environment: 'P', sha256: hashApiKey(SDK_KEY) },
+  ] as const
   return {
     catalog: staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop', keys: [...keys] }] })]),
     rateLimiter: { take: async () => ({ isAllowed: true, remaining: 1, moreInSeconds: 1 }) },

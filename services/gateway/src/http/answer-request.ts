@@ -19,15 +19,16 @@ import { idempotentRequestOf } from '@nextvisit/idempotency'
 import { type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
 import { createPayments, type RateLimiter } from '@nextvisit/rate-limit'
 import type { NoteRefusal } from '@nextvisit/refusals'
-import { type Logger, remainingMs } from '@nextvisit/service-kit'
+import type { Logger } from '@nextvisit/service-kit'
 import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
 import { admissionBudgetMs, turnWithinMs } from '../request/budget.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
+const ABORTED = { outcome: 'aborted' } as const
 
-/** Bodies up to this size need no turn, bytes. */
+/** Bodies up to this size need no turn. */
 const SMALL_BODY_BYTES = 8_192
-/** Bytes of larger bodies of one key that are worked on at once: about a thousand events. More only fill the memory. */
+/** Bytes of larger bodies of one key that are worked on at once, about a thousand events: docs/performance.md, Batches. */
 const LARGE_BODY_BYTES_AT_ONCE = 196_608
 
 export interface AnswerRequestParts extends BodyReaderOptions {
@@ -53,6 +54,12 @@ interface Exchange extends Pick<CheckedRequest, 'requestId' | 'traceparent' | 'p
   readonly headers: Record<string, string>
   /** As far as it was read, for a refusal of it. */
   readonly known: { key?: CatalogKey; body?: JsonObject }
+}
+
+/** A request whose body has been read, if it has one. */
+interface ReadRequest extends Exchange, Pick<CheckedRequest, 'key' | 'receivedMs' | 'deadlineAt'> {
+  readonly bytes: Uint8Array | undefined
+  readonly keyInBody: string | undefined
 }
 
 type Result = RouteAnswer | Refusal | { readonly outcome: 'aborted' }
@@ -151,11 +158,17 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     if (inFlight >= maxInFlight) return refuse(REFUSALS.busy)
     inFlight += 1
     try {
-      // What a read has waited for its turn is a part of its time. So is what a body has, but not its way here.
-      const beganAt = bytes ? performance.now() : exchange.beganAt
-      const work = () => handleParsed(exchange, key, beganAt, bytes, keyInBody)
-      if (bytes && bytes.length <= SMALL_BODY_BYTES) return await work()
+      const mayPay = await payments.presence(key, exchange.headers, bytes?.length ?? 0)
+      if (mayPay.outcome === 'refused') return mayPay
+      // What either waits for its turn is a part of its time. The way of a body to this process is not.
+      const deadlineAt = (bytes ? performance.now() : exchange.beganAt) + requestBudgetMs
+      const read: ReadRequest = { ...exchange, key, deadlineAt, receivedMs: Date.now(), bytes, keyInBody }
+      // Browsers send one record at a time.
+      const needsNoTurn = bytes && (bytes.length <= SMALL_BODY_BYTES || exchange.route.keyKind === 'sdk')
+      if (needsNoTurn) return await handleParsed(read)
       const { sha256 } = key.entry
+      // Whose caller left meanwhile is not begun: a repeat may be on its way.
+      const work = async () => (exchange.request.socket.destroyed ? ABORTED : handleParsed(read))
       const result = await (bytes ? largeBodyInTurn(sha256, work, bytes.length) : readInTurn(sha256, work))
       return result === 'crowded' ? refuse(REFUSALS.busy) : result
     } finally {
@@ -163,18 +176,10 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     }
   }
 
-  async function handleParsed(
-    exchange: Exchange,
-    key: CatalogKey,
-    beganAt: number,
-    bytes?: Uint8Array,
-    keyInBody?: string,
-  ): Promise<Result> {
-    const { route, parameters, request, headers, known, requestId, traceparent } = exchange
+  async function handleParsed(read: ReadRequest): Promise<Result> {
+    const { key, deadlineAt, receivedMs, bytes, keyInBody, route, parameters, request, headers, known } = read
     const { parseBody = parseJson } = route
     const bodyBytes = bytes?.length ?? 0
-    const mayPay = await payments.presence(key, headers, bodyBytes)
-    if (mayPay.outcome === 'refused') return mayPay
     const parsed = bytes ? parseBody(bytes) : NO_BODY
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
     // It was found in the text, wherever it stood.
@@ -193,15 +198,14 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
           apiKey: key.entry,
         })
       : 'none'
-    const ownId = typeof idempotent === 'object' ? idempotent.recordId : requestId
+    const ownId = typeof idempotent === 'object' ? idempotent.recordId : read.requestId
     headers['X-Request-Id'] = ownId
-    const deadlineAt = beganAt + requestBudgetMs
     return route.handle({
       requestId: ownId,
-      traceparent,
-      receivedMs: Date.now(),
+      traceparent: read.traceparent,
+      receivedMs,
       deadlineAt,
-      admissionDeadlineAt: performance.now() + admissionBudgetMs(remainingMs(deadlineAt)),
+      admissionDeadlineAt: performance.now() + admissionBudgetMs(requestBudgetMs),
       key,
       project: key.project,
       callerAddress: () => callerAddress(request),

@@ -3,38 +3,53 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { answerRequestParts, KEY } from '../../test/answer-request-parts.ts'
+import { answerRequestParts, KEY, SDK_KEY } from '../../test/answer-request-parts.ts'
+import { admissionBudgetMs, turnWithinMs } from '../request/budget.ts'
 import type { CheckedRequest, Route } from '../request/route.ts'
-import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
+import { createAnswerRequest } from './answer-request.ts'
 
 const OK = { outcome: 'answered', status: 200, body: {} } as const
-const LONG = 60_000
+const PATIENT_BUDGET_MS = 60_000
+const PATIENT = { timeout: 20_000 }
+/** One that no other one fits beside. */
+const HUGE = 400_000
 
-/** A route whose requests each take `workMs`; counts how many it works on at once. */
-async function givenRoute(workMs: number, parts: Partial<AnswerRequestParts> = {}) {
+interface RouteUnderTest extends Pick<Partial<Route>, 'keyKind'> {
+  /** How long each request takes. Default: until the test ends. */
+  readonly workMs?: number
+  readonly requestBudgetMs?: number
+}
+
+/** A route that counts how many requests it works on at once. */
+async function givenRoute({ workMs, requestBudgetMs = PATIENT_BUDGET_MS, keyKind = 'admin' }: RouteUnderTest) {
+  const ended = new AbortController()
   const working = { now: 0, most: 0 }
-  const begun: { readonly request: CheckedRequest; readonly at: number }[] = []
+  const begun: { readonly request: CheckedRequest; readonly at: number; readonly atWallMs: number }[] = []
   const handle: Route['handle'] = async (request) => {
-    begun.push({ request, at: performance.now() })
+    begun.push({ request, at: performance.now(), atWallMs: Date.now() })
     working.now += 1
     working.most = Math.max(working.most, working.now)
-    await sleep(workMs)
+    await sleep(workMs ?? PATIENT_BUDGET_MS, undefined, { signal: ended.signal }).catch(() => undefined)
     working.now -= 1
     return OK
   }
-  const route: Route = { method: 'POST', pattern: '/test', keyKind: 'admin', maxBodyBytes: 512_000, handle }
-  const answerRequest = createAnswerRequest(answerRequestParts(parts))
+  const route: Route = { method: 'POST', pattern: '/test', keyKind, maxBodyBytes: 512_000, handle }
+  const answerRequest = createAnswerRequest(answerRequestParts({ requestBudgetMs }))
   const server = createServer(
     (request, response) => void answerRequest(route, new URLSearchParams(), request, response),
   )
-  onTestFinished(() => void server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    ended.abort()
+    server.closeAllConnections()
+    server.close()
+  })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const headers = { 'content-type': 'application/json', 'x-api-key': KEY }
+  const headers = { 'content-type': 'application/json', 'x-api-key': keyKind === 'sdk' ? SDK_KEY : KEY }
   /** The status of a request whose body has so many bytes. */
-  const send = async (bytes: number): Promise<number> => {
+  const send = async (bytes: number, signal?: AbortSignal): Promise<number> => {
     const body = JSON.stringify({ note: 'x'.repeat(bytes - JSON.stringify({ note: '' }).length) })
-    const { status } = await fetch(url, { method: 'POST', headers, body })
+    const { status } = await fetch(url, { method: 'POST', headers, body, signal: signal ?? ended.signal })
     return status
   }
   const sendMany = (count: number, bytes: number) => Promise.all(Array.from({ length: count }, () => send(bytes)))
@@ -42,40 +57,66 @@ async function givenRoute(workMs: number, parts: Partial<AnswerRequestParts> = {
 }
 
 describe('large bodies of one key (decisions.md, Busy and broken)', () => {
-  it('are worked on for 192 KiB at once, and all are answered', async () => {
-    const { working, sendMany } = await givenRoute(120, { requestBudgetMs: LONG })
-    expect(new Set(await sendMany(60, 32_768))).toEqual(new Set([200]))
-    // Six, and six more for each time that a busy machine lets these take long.
-    expect(working.most).toBeLessThan(30)
+  it.each([
+    ['192 KiB', 32_768, 30],
+    ['one, where it is larger than that', HUGE, 6],
+  ])('are worked on at once up to %s, and all are answered', async (_what, bytes, fewer) => {
+    const { working, sendMany } = await givenRoute({ workMs: 60 })
+    const statuses = await sendMany(2 * fewer, bytes)
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    // As many, and as many more for each time that a busy machine lets these take long.
+    expect(working.most).toBeLessThan(fewer)
   })
 
-  it('need no turn up to 8 KiB', async () => {
-    const { working, sendMany } = await givenRoute(200, { requestBudgetMs: LONG })
-    expect(new Set(await sendMany(60, 8_192))).toEqual(new Set([200]))
+  it.each([
+    ['need no turn up to 8 KiB', 8_192, 'admin'],
+    ['need no turn from a browser', 32_768, 'sdk'],
+  ] as const)('%s', async (_what, bytes, keyKind) => {
+    const { working, sendMany } = await givenRoute({ workMs: 200, keyKind })
+    expect(new Set(await sendMany(60, bytes))).toEqual(new Set([200]))
     expect(working.most).toBeGreaterThan(30)
   })
 
-  it('are worked on one at a time where each is larger than that', async () => {
-    const { working, sendMany } = await givenRoute(120, { requestBudgetMs: LONG })
-    expect(new Set(await sendMany(12, 400_000))).toEqual(new Set([200]))
-    expect(working.most).toBeLessThan(6)
-  })
-
-  it('are refused where their turn does not come within half of the budget', async () => {
-    const { sendMany } = await givenRoute(400, { requestBudgetMs: 200 })
-    const statuses = await sendMany(3, 400_000)
+  it('are refused where their turn does not come in time', async () => {
+    const { sendMany } = await givenRoute({ workMs: 400, requestBudgetMs: 200 })
+    const statuses = await sendMany(3, HUGE)
     expect(statuses.filter((status) => status === 503)).toHaveLength(2)
     expect(statuses).toContain(200)
   })
 
-  it('have what is left of their time once their turn has come, half of it for admission', async () => {
-    const { begun, sendMany } = await givenRoute(LONG)
-    void sendMany(2, 400_000).catch(() => undefined)
-    await expect.poll(() => begun.length).toBe(2)
-    const left = begun.map(({ request, at }) => request.deadlineAt - at)
-    const leftForAdmission = begun.map(({ request, at }) => request.admissionDeadlineAt - at)
-    // The second one began when the first had taken 250 ms.
-    expect(left[1]).toBeLessThan(left[0] ?? 0)
-    for (const [index, ms] of leftForAdmission.entries()) expect(ms).toBeLessThanOrEqual((left[index] ?? 0) / 2)
+  it('are dated when they came, and wait at the cost of their time, but not of that for admission', async () => {
+    const { begun, sendMany } = await givenRoute({})
+    // All come at once, and begin one after the other.
+    void sendMany(3, HUGE).catch(() => undefined)
+    await expect.poll(() => begun.length, PATIENT).toBe(3)
+    const [first, , last] = begun
+    if (!first || !last) throw new Error('They have begun')
+    const halfOfWaitMs = (last.at - first.at) / 2
+    const { deadlineAt, admissionDeadlineAt, receivedMs } = last.request
+    expect(deadlineAt - first.at).toBeLessThan(PATIENT_BUDGET_MS + halfOfWaitMs)
+    expect(receivedMs - first.atWallMs).toBeLessThan(halfOfWaitMs)
+    expect(admissionDeadlineAt - first.at).toBeGreaterThan(admissionBudgetMs(PATIENT_BUDGET_MS) + halfOfWaitMs)
   })
+
+  it('are not worked on where their caller left meanwhile', async () => {
+    const { begun, send, sendMany } = await givenRoute({})
+    const leaving = new AbortController()
+    void sendMany(3, HUGE).catch(() => undefined)
+    await expect.poll(() => begun.length, PATIENT).toBe(1)
+    const left = send(HUGE - 1, leaving.signal).catch(() => 'left')
+    await sleep(50)
+    leaving.abort()
+    expect(await left).toBe('left')
+    void send(HUGE - 2).catch(() => undefined)
+    await expect.poll(() => begun.length, PATIENT).toBe(4)
+    const lengths = begun.map(({ request }) => JSON.stringify(request.body).length)
+    expect(lengths).toEqual([HUGE, HUGE, HUGE, HUGE - 2])
+  })
+})
+
+it('have all of their time for admission once their turn has come, and some to be published', () => {
+  for (const requestBudgetMs of [200, 2_000, 5_000]) {
+    const left = requestBudgetMs - turnWithinMs(requestBudgetMs).largeBody
+    expect(left - admissionBudgetMs(requestBudgetMs)).toBeGreaterThanOrEqual(requestBudgetMs / 8)
+  }
 })

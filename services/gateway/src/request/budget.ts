@@ -2,7 +2,7 @@ import { ROOM_LEASE_MS } from '@nextvisit/room-leases'
 
 /**
  * One budget for everything that a request does, ms (decisions.md, Track event), unless `GATEWAY_REQUEST_BUDGET_MS` says
- * otherwise. Every other limit on a request's time follows from it.
+ * otherwise. Limits on what follows the read of its body are shares of it.
  */
 export const REQUEST_BUDGET_MS = 2_000
 
@@ -11,9 +11,9 @@ export function admissionBudgetMs(requestBudgetMs: number): number {
   return requestBudgetMs / 2
 }
 
-/** How long reads and large bodies may wait for their turn (decisions.md, Busy and broken). */
+/** How long reads and large bodies may wait for their turn. A body still has all of its time for admission then. */
 export function turnWithinMs(requestBudgetMs: number): { readonly read: number; readonly largeBody: number } {
-  return { read: 0.75 * requestBudgetMs, largeBody: requestBudgetMs / 2 }
+  return { read: 0.75 * requestBudgetMs, largeBody: 0.375 * requestBudgetMs }
 }
 
 /** What one request to Kafka may use of it. */
