@@ -7,7 +7,10 @@ import type { ApplyOutcome } from './apply-workspace.ts'
  */
 export function reportStartChanges(applied: ApplyOutcome, report: (line: string) => void): void {
   const changed = applied.outcome === 'applied' ? changesOfKnown(applied.changes) : []
-  if (changed.length > 0) report('! The catalog differed from the workspace file. This start has changed it:')
+  if (changed.length > 0)
+    report(
+      '! The catalog differed from the workspace file. This start has changed it (write what should stay into that file):',
+    )
   for (const change of changed) report(`    ${changeLine(change)}`)
 }
 
