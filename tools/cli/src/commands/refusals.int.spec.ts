@@ -22,6 +22,7 @@ const logger = createLogger('cli-spec', 'silent')
 const redis = createRedis({ url: inject('redisUrl'), name: 'cli-spec', logger, commandTimeoutMs: 10_000 })
 const store = createRefusalStore(redis.client)
 let printed: string[]
+let complained: string[]
 let refused = 0
 
 const refusalOf = (userName: string, reason = 'user'): KeptRefusal => ({
@@ -51,6 +52,7 @@ beforeAll(async () => {
 afterAll(() => redis.stop())
 beforeEach(() => {
   printed = []
+  complained = []
   vi.stubEnv('REDIS_URL', inject('redisUrl'))
   vi.stubEnv('KAFKA_BROKERS', inject('kafkaBrokers'))
 })
@@ -62,6 +64,7 @@ afterEach(() => {
 /** Without a process, on a catalog of its own. */
 async function show(flags: Partial<RefusalsFlags>): Promise<void> {
   vi.spyOn(console, 'log').mockImplementation((line = '') => void printed.push(line))
+  vi.spyOn(console, 'error').mockImplementation((line = '') => void complained.push(line))
   await refusals({ project: shop, limit: 20, ...flags }, topic)
 }
 
@@ -81,6 +84,7 @@ describe('nextvisit refusals', () => {
     printed = []
     await show({ limit: 1 })
     expect(printed.slice(1)).toEqual([expect.stringContaining(second.requestId)])
+    expect(complained).toEqual(['These are the latest 1 of 2 that are kept: --limit shows more.'])
   })
 
   it('prints JSON', async () => {

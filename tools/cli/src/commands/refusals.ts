@@ -90,11 +90,14 @@ async function show(read: Read, flags: Shown, requireKnown: () => Promise<void>)
     const message = 'Redis, where the gateways keep refusals, does not answer: see REDIS_URL.'
     throw new CliError(message, EXIT.failed, { cause })
   })
-  const latest = ofUser(first.refusals, flags).slice(0, flags.limit).toReversed()
+  const kept = ofUser(first.refusals, flags)
+  const latest = kept.slice(0, flags.limit).toReversed()
   if (Object.keys(first.counts).length === 0) await requireKnown()
   if (flags.json && !flags.follow) return print(JSON.stringify({ refusals: latest, counts: first.counts }, null, 2))
   if (!flags.json) printCounts(first.counts)
   printAll(latest, flags)
+  if (latest.length < kept.length)
+    complain(`These are the latest ${latest.length} of ${kept.length} that are kept: --limit shows more.`)
   if (flags.follow) await follow(read, first.refusals, flags)
 }
 
