@@ -53,6 +53,26 @@ it('answers a request that came whole, though no HTTP follows it, and then close
   await stop()
 })
 
+it('listens once for the end of an answer, however many pieces of rubbish come meanwhile', async () => {
+  const listeners: number[] = []
+  const { call, stop } = await givenServer((request, response) => {
+    request.resume()
+    setTimeout(() => {
+      listeners.push(response.listenerCount('close'))
+      writeText(response, 200, 'recorded', {})
+    }, 300)
+  })
+  const quiet = call('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  const noisy = call('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}')
+  noisy.setNoDelay(true)
+  const rubbish = setInterval(() => noisy.write('}'), 10)
+  onTestFinished(() => clearInterval(rubbish))
+  await Promise.all([text(quiet), text(noisy)])
+  const [first = 0, second = 0] = listeners
+  expect(Math.abs(first - second)).toBe(1)
+  await stop()
+})
+
 it('refuses at once a request whose body is no HTTP', async () => {
   const { call, stop } = await givenServer((request) => request.resume())
   const chunked = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nrubbish\r\n'

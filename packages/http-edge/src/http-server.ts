@@ -9,7 +9,7 @@ import { createUnreadAnswers } from './unread-answers.ts'
 import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
 
 const GRACE_MS = 300
-/** More than the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second. */
+/** From when its body is read, an answer takes at most the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second. */
 const CLOSE_WITHIN_MS = 6_000
 const CLOSE_REFUSED_AFTER_MS = 1_000
 const MAKE_ROOM_EVERY_MS = 1_000
@@ -82,7 +82,8 @@ export function createHttpServer({
   server.on('clientError', (error, socket) => {
     const response = part.underWayOn(socket)
     if (!response?.req.complete) return answerClientError(error, socket)
-    // What came after a whole request is no HTTP. That request may be recorded already, so it gets its answer.
+    // What came after the last request is no HTTP. That request may be recorded already, so it gets its answer.
+    socket.pause()
     response.shouldKeepAlive = false
     response.once('close', () => closeSoon(socket))
   })

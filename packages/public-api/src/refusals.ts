@@ -51,7 +51,7 @@ export const REFUSALS = nameRules({
   busy: {
     status: 503,
     message: 'Too many requests at once: try again',
-    when: 'More requests at once than the gateway takes',
+    when: 'More requests, or more reads or large bodies of one key, at once than the gateway takes',
   },
   noRoute: { status: 404, message: 'There is no such route', when: 'A path that no route has' },
   otherMethod: (methods: readonly string[]) => ({

@@ -114,7 +114,9 @@ export function createRoomLeases({ ask, giveBack }: RoomLeasesOptions) {
     const unitsOf = unitsToLease(account.forecast)
     const isAnswered = unitsOf.size === 0 || (await askFor(account, unitsOf))
     const sinceAskedMs = performance.now() - askedAt
-    renewAfter(account, isAnswered ? Math.max(0, RENEW_AFTER_MS - sinceAskedMs) : RETRY_AFTER_MS)
+    const isLate = sinceAskedMs >= ROOM_LEASE_MS
+    const pauseMs = isLate ? RENEW_AFTER_MS : Math.max(0, RENEW_AFTER_MS - sinceAskedMs)
+    renewAfter(account, isAnswered ? pauseMs : RETRY_AFTER_MS)
   }
 
   /**

@@ -13,7 +13,7 @@ export interface BatchedCallOptions<Question, Answer> {
   readonly weightOf?: (question: Question) => number
   /** How much of a call's body a question takes up. Default: nothing worth counting. */
   readonly bytesOf?: (question: Question) => number
-  /** Of one call; less while calls take long. A question that alone is heavier is not asked. */
+  /** Of one call. A question that alone is heavier is not asked. */
   readonly maxWeight?: number
   /** Of one call: internal ports accept bodies up to 1 MB. A question that alone is larger is not asked. */
   readonly maxBytes?: number
@@ -63,12 +63,6 @@ const CROWDED = { outcome: 'crowded' } as const
 const UNAWAITED_MS = 5_000
 /** What has less time left is not asked any more. */
 const SHORTEST_CALL_MS = 50
-/**
- * A call that takes longer is followed by a lighter one. Whoever waits then sees others answered within their time: they
- * are crowded, not unavailable. And a lease never waits long for the lock that a call for its organization holds.
- */
-const LONG_CALL_MS = 100
-const LIGHTEST_CALL = 25
 
 /**
  * A few calls in flight for each kind of question; everything that arrives meanwhile goes into the next ones (design.md, A
@@ -84,12 +78,11 @@ export function createBatchedCall<Question, Answer>(
   const tenants = new Map<string, Tenant<Question, Answer>>()
   let calls = 0
   let positions = 0
-  let weightNow = maxWeight
 
   /** Begins as many calls as there are questions for. */
   function askMore(): void {
     while (calls < maxCalls) {
-      const batch = takeBatch(tenants, weightNow, maxBytes)
+      const batch = takeBatch(tenants, maxWeight, maxBytes)
       if (batch.length === 0) return
       void askBatch(batch)
     }
@@ -100,13 +93,9 @@ export function createBatchedCall<Question, Answer>(
     for (const tenant of asking) beginTurn(tenant)
     calls += 1
     const beganAt = positions
-    const askedAt = performance.now()
     const groups = [...Map.groupBy(batch, ({ question }) => keyOf(question)).values()]
     const questions = groups.flatMap(([first]) => (first ? [first.question] : []))
-    const answers = await ask(questions, askedAt + callWithinMs).catch(() => [])
-    const isLong = performance.now() - askedAt > LONG_CALL_MS
-    weightNow = isLong ? Math.max(LIGHTEST_CALL, weightNow / 2) : 2 * weightNow
-    weightNow = Math.min(maxWeight, weightNow)
+    const answers = await ask(questions, performance.now() + callWithinMs).catch(() => [])
     const isComplete = answers.length === questions.length
     groups.forEach((group, index) => {
       const answer = answers[index]
@@ -154,7 +143,7 @@ export function createBatchedCall<Question, Answer>(
   }
 }
 
-/** Takes out what fits into one call: a question of each tenant in turn, as long as there are any. The first one always fits. */
+/** Takes out what fits into one call: a question of each tenant in turn, as long as there are any. */
 function takeBatch<Question, Answer>(
   tenants: ReadonlyMap<string, Tenant<Question, Answer>>,
   maxWeight: number,
@@ -166,7 +155,7 @@ function takeBatch<Question, Answer>(
   while (turns.length > 0) {
     turns = turns.filter(({ waiting }) => {
       const next = firstInTime(waiting)
-      if (!next || (batch.length > 0 && weight + next.weight > maxWeight) || bytes + next.bytes > maxBytes) return false
+      if (!next || weight + next.weight > maxWeight || bytes + next.bytes > maxBytes) return false
       waiting.delete(next)
       batch.push(next)
       weight += next.weight

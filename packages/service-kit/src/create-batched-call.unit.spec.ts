@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createBatchedCall } from './create-batched-call.ts'
 
 const callWithinMs = 1_000
@@ -89,32 +89,6 @@ describe('a batched call (design.md, A track event)', () => {
     for (let i = 0; i < 5; i += 1) await answerNext(calls, i)
     expect(calls.map(({ questions }) => questions)).toEqual([[1], [2, 3], [4], [9], [6]])
     expect(await Promise.all(answers)).toHaveLength(6)
-  })
-
-  it('asks for less at a time while calls take long, and for more again when they do not', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, tenantOf, maxWeight: 400 })
-    for (let question = 0; question < 2_000; question += 1) void call(question, soon())
-    for (const tookMs of [10, 200, 200, 200, 200, 200, 200, 10, 10, 10]) {
-      vi.advanceTimersByTime(tookMs)
-      await answerNext(calls, calls.length - 1)
-    }
-    expect(calls.map(({ questions }) => questions.length)).toEqual([1, 400, 200, 100, 50, 25, 25, 25, 50, 100, 200])
-  })
-
-  it('asks a question that alone is heavier than that', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const { calls, ask } = heldService()
-    const call = createBatchedCall({ ask, callWithinMs, tenantOf, weightOf: () => 300, maxWeight: 400 })
-    for (const question of [1, 2, 3, 4]) void call(question, soon())
-    for (let index = 0; index < 4; index += 1) {
-      vi.advanceTimersByTime(200)
-      await answerNext(calls, index)
-    }
-    expect(calls.map(({ questions }) => questions)).toEqual([[1], [2], [3], [4]])
   })
 })
 

@@ -33,8 +33,11 @@ export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: Gr
       })
     },
     /** What is under way for the request that came last on a connection. */
-    underWayOn: (socket: Duplex): ServerResponse | undefined =>
-      underWay.toArrayReverse().find(({ req }) => req.socket === socket),
+    underWayOn: (socket: Duplex): ServerResponse | undefined => {
+      let node = underWay.tail
+      while (node && node.value.req.socket !== socket) node = node.prev
+      return node?.value
+    },
     stop: () =>
       new Promise<void>((resolve) => {
         isStopping = true

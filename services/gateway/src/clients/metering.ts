@@ -42,6 +42,8 @@ export function createMetering({ batched, read, stop }: ServiceClient, requestBu
     bodyOf: (reservations: readonly Reservation[]) => ({ reservations }),
     schema: ReserveAnswer,
     answersOf: ({ verdicts }) => verdicts,
+    // A call holds its organizations' locks. A lease, which must come within 250 ms, waits for them.
+    maxWeight: 200,
   })
   /**
    * Gives back what a record reserved that certainly was not published. Metering settles by itself what gets lost here.

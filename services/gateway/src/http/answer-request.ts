@@ -28,7 +28,7 @@ const ABORTED = { outcome: 'aborted' } as const
 
 /** Bodies up to this size need no turn. */
 const SMALL_BODY_BYTES = 8_192
-/** Bytes of larger bodies of one key that are worked on at once, about a thousand events: docs/performance.md, Batches. */
+/** Bytes of larger bodies of one key that are worked on at once, some 600 events: docs/performance.md, Batches. */
 const LARGE_BODY_BYTES_AT_ONCE = 196_608
 
 export interface AnswerRequestParts extends BodyReaderOptions {
@@ -158,14 +158,14 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     if (inFlight >= maxInFlight) return refuse(REFUSALS.busy)
     inFlight += 1
     try {
-      const mayPay = await payments.presence(key, exchange.headers, bytes?.length ?? 0)
-      if (mayPay.outcome === 'refused') return mayPay
       // What either waits for its turn is a part of its time. The way of a body to this process is not.
       const deadlineAt = (bytes ? performance.now() : exchange.beganAt) + requestBudgetMs
       const read: ReadRequest = { ...exchange, key, deadlineAt, receivedMs: Date.now(), bytes, keyInBody }
       // Browsers send one record at a time.
       const needsNoTurn = bytes && (bytes.length <= SMALL_BODY_BYTES || exchange.route.keyKind === 'sdk')
       if (needsNoTurn) return await handleParsed(read)
+      const mayWait = await mayPay(read)
+      if (mayWait.outcome === 'refused') return mayWait
       const { sha256 } = key.entry
       // Whose caller left meanwhile is not begun: a repeat may be on its way.
       const work = async () => (exchange.request.socket.destroyed ? ABORTED : handleParsed(read))
@@ -176,10 +176,14 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
     }
   }
 
+  const mayPay = ({ key, headers, bytes }: ReadRequest) => payments.presence(key, headers, bytes?.length ?? 0)
+
   async function handleParsed(read: ReadRequest): Promise<Result> {
     const { key, deadlineAt, receivedMs, bytes, keyInBody, route, parameters, request, headers, known } = read
     const { parseBody = parseJson } = route
     const bodyBytes = bytes?.length ?? 0
+    const mayParse = await mayPay(read)
+    if (mayParse.outcome === 'refused') return mayParse
     const parsed = bytes ? parseBody(bytes) : NO_BODY
     if (parsed.outcome === 'rejected') return refuseBody(parsed)
     // It was found in the text, wherever it stood.
