@@ -7,9 +7,10 @@ import {
   type CallerAddress,
   CORS_HEADERS,
   createBodyReader,
-  createTurnsByKey,
+  createRequestTurns,
   isKeyInBody,
   keyInHeaders,
+  needsTurn,
   textOf,
   traceParentOf,
   writeAnswer,
@@ -24,12 +25,6 @@ import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
 import { admissionBudgetMs, turnWithinMs } from '../request/budget.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
-const ABORTED = { outcome: 'aborted' } as const
-
-/** Bodies up to this size need no turn. */
-const SMALL_BODY_BYTES = 8_192
-/** Bytes of larger bodies of one key that are worked on at once, some 600 events: docs/performance.md, Batches. */
-const LARGE_BODY_BYTES_AT_ONCE = 196_608
 
 export interface AnswerRequestParts extends BodyReaderOptions {
   readonly catalog: CatalogView
@@ -105,9 +100,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   const { catalog, requestBudgetMs, maxInFlight, callerAddress, onRefused } = parts
   const withBody = createBodyReader(parts)
   const payments = createPayments(parts.rateLimiter)
-  const withinMs = turnWithinMs(requestBudgetMs)
-  const readInTurn = createTurnsByKey({ withinMs: withinMs.read })
-  const largeBodyInTurn = createTurnsByKey({ withinMs: withinMs.largeBody, atOnce: LARGE_BODY_BYTES_AT_ONCE })
+  const inTurn = createRequestTurns({ withinMs: turnWithinMs(requestBudgetMs) })
   let inFlight = 0
 
   async function checkAndHandle(exchange: Exchange): Promise<Result> {
@@ -161,16 +154,10 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
       // What either waits for its turn is a part of its time. The way of a body to this process is not.
       const deadlineAt = (bytes ? performance.now() : exchange.beganAt) + requestBudgetMs
       const read: ReadRequest = { ...exchange, key, deadlineAt, receivedMs: Date.now(), bytes, keyInBody }
-      // Browsers send one record at a time.
-      const needsNoTurn = bytes && (bytes.length <= SMALL_BODY_BYTES || exchange.route.keyKind === 'sdk')
-      if (needsNoTurn) return await handleParsed(read)
+      if (!needsTurn(exchange.route, bytes)) return await handleParsed(read)
       const mayWait = await mayPay(read)
       if (mayWait.outcome === 'refused') return mayWait
-      const { sha256 } = key.entry
-      // Whose caller left meanwhile is not begun: a repeat may be on its way.
-      const work = async () => (exchange.request.socket.destroyed ? ABORTED : handleParsed(read))
-      const result = await (bytes ? largeBodyInTurn(sha256, work, bytes.length) : readInTurn(sha256, work))
-      return result === 'crowded' ? refuse(REFUSALS.busy) : result
+      return await inTurn({ request: exchange.request, keyHash: key.entry.sha256, bytes }, () => handleParsed(read))
     } finally {
       inFlight -= 1
     }
