@@ -225,8 +225,8 @@ describe('connections that commit', () => {
 
   // Each of the statements is short enough.
   it('end a commit that takes too long as a whole', async () => {
-    const own = given({ statementTimeoutMs: 100 })
-    const slow = Array.from({ length: 30 }, () => sql`SELECT pg_sleep(0.05)`)
+    const own = given({ statementTimeoutMs: 500 })
+    const slow = Array.from({ length: 40 }, () => sql`SELECT pg_sleep(0.05)`)
     const outcome = await own.executeAll(slow).catch((error: unknown) => error)
     expect(sqlStateOf(outcome)).toBe('25P04')
     await own.executeAll(slow.slice(0, 1))
