@@ -5,12 +5,23 @@ import { LRUCache } from 'lru-cache'
 /** A constant of the product: with another one every user would get another id. */
 const NEXTVISIT_NAMESPACE = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
 const MAX_KNOWN_PROJECTS = 10_000
+const MAX_KNOWN_USERS = 10_000
 
 /** The namespaces of projects in use: each request derives the id of its user in one. */
 const namespaces = new LRUCache<string, string>({
   max: MAX_KNOWN_PROJECTS,
   memoMethod: (project) => uuidV5(project, NEXTVISIT_NAMESPACE),
 })
+
+/** The ids of users of late: who sends one event sends more. By {@link projectKeyOf} and name, which may hold a `/`. */
+const userIds = new LRUCache<string, string, NamedUser>({
+  max: MAX_KNOWN_USERS,
+  memoMethod: (_key, _stale, { context: { userName, ...project } }) => uuidV5(userName, namespaceOf(project)),
+})
+
+interface NamedUser extends ProjectRef {
+  readonly userName: string
+}
 
 /**
  * The UUID, version 5, of a name in a namespace (itself a UUID). Throws TypeError for a name with a lone surrogate: all
@@ -38,7 +49,11 @@ export function userKeyOf({ organization, project, userId }: UserRef): string {
 
 /** The namespace that a project's ids live in. */
 export function projectNamespace(organization: string, project: string): string {
-  return namespaces.memo(projectKeyOf({ organization, project }))
+  return namespaceOf({ organization, project })
+}
+
+function namespaceOf(project: ProjectRef): string {
+  return namespaces.memo(projectKeyOf(project))
 }
 
 /**
@@ -46,5 +61,6 @@ export function projectNamespace(organization: string, project: string): string 
  * exactly as given and must be well-formed: lone surrogates would collide as bytes.
  */
 export function userIdOf(organization: string, project: string, userName: string): string {
-  return uuidV5(userName, projectNamespace(organization, project))
+  const context = { organization, project, userName }
+  return userIds.memo(`${organization}/${project}/${userName}`, { context })
 }

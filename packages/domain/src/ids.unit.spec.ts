@@ -29,6 +29,19 @@ describe('ids', () => {
     expect(new Set(names.map((name) => userIdOf('acme', 'shop', name))).size).toBe(names.length)
   })
 
+  it('gives a user the id of its own name and project, also after others that look alike', () => {
+    const few = fc.constantFrom('a', 'b', 'ab')
+    const users = fc.array(fc.tuple(few, few, fc.constantFrom('a', 'b/a', 'a/b', '/', '')))
+    fc.assert(
+      fc.property(users, (asked) => {
+        for (const [organization, project, userName] of asked)
+          expect(userIdOf(organization, project, userName)).toBe(
+            uuidV5(userName, projectNamespace(organization, project)),
+          )
+      }),
+    )
+  })
+
   it('keeps users of different projects apart', () => {
     const id = fc.stringMatching(/^[a-z0-9-]{1,63}$/)
     fc.assert(

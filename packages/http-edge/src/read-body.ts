@@ -65,7 +65,9 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
     permit.onDisplaced(() => done(refuse(REFUSALS.tooManyBytes)))
     const chunks: Buffer[] = []
     let size = 0
+    let timer: NodeJS.Timeout | undefined
     const done = (result: ReadBody) => {
+      clearImmediate(begun)
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('close', onClose)
       resolve(result)
@@ -81,7 +83,10 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
     const onClose = () => done({ outcome: 'aborted' })
     // After a stall of this process, what has arrived in the meantime is read first.
     const onLate = () => setImmediate(() => done(refuse(REFUSALS.bodyTooSlow)))
-    const timer = request.complete ? undefined : setTimeout(onLate, remainingMs(dueAt))
+    // A body that came along with its headers has been parsed after this turn of the event loop, and needs no timer.
+    const begun = setImmediate(() => {
+      if (!request.complete) timer = setTimeout(onLate, remainingMs(dueAt))
+    })
     request.on('data', onData).on('end', onEnd).on('close', onClose)
   })
 }

@@ -1,4 +1,6 @@
+import { LRUCache } from 'lru-cache'
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
+import { isoInstant } from '../iso-instant.ts'
 import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from '../occurred-at.ts'
 import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { parseEventProperties } from './event-properties.ts'
@@ -6,6 +8,9 @@ import { reject, type Rejection } from './rejection.ts'
 import { isLongerThan } from './is-longer-than.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
 import { checkUserName } from './user-name.ts'
+
+/** By name. A caller sends few names, each again and again. They are no longer than {@link BODY_LIMITS} allows. */
+const slugs = new LRUCache<string, string>({ max: 10_000, memoMethod: (name) => eventSlug(name) })
 
 export interface TrackBody {
   readonly userName: string
@@ -27,7 +32,7 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
   const eventName = memberOf(body, 'eventName')
   const rejection = checkUserName(userName) ?? checkEventName(eventName)
   if (rejection) return rejection
-  const slug = eventSlug(eventName as string)
+  const slug = slugs.memo(eventName as string)
   if (slug === '') return reject(BODY_RULES.emptySlug)
   const when = occurredAtOf(memberOf(body, 'occurredAt'), receivedMs, maxAgeMs)
   if (when.outcome === 'rejected') return when
@@ -46,8 +51,7 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
 
 /** An event happened when it was received, unless its caller says otherwise. */
 function occurredAtOf(text: unknown, receivedMs: number, maxAgeMs: number): OccurredAt {
-  if (text === undefined)
-    return { outcome: 'ok', occurredAt: new Date(receivedMs).toISOString(), evaluateTriggers: true }
+  if (text === undefined) return { outcome: 'ok', occurredAt: isoInstant(receivedMs), evaluateTriggers: true }
   return typeof text === 'string' ? parseOccurredAt(text, receivedMs, maxAgeMs) : reject(BODY_RULES.occurredAtType)
 }
 

@@ -1,3 +1,4 @@
+import { isoInstant } from '@nextvisit/domain'
 import type { Refusal } from '@nextvisit/public-api'
 import type { Metering } from '../clients/metering.ts'
 import type { TraitRegistry } from '../clients/trait-registry.ts'
@@ -32,7 +33,7 @@ export function commonFields(request: CheckedRequest, place: RecordPlace) {
     organization,
     project,
     userId: place.userId,
-    received: new Date(request.receivedMs).toISOString(),
+    received: isoInstant(request.receivedMs),
     environment,
     source,
     keyed: typeof request.idempotent === 'object',

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
-import { hashApiKey, type JsonObject, memberOf, parseApiKey, parseJson } from '@nextvisit/domain'
+import { type JsonObject, memberOf, parseJson } from '@nextvisit/domain'
 import {
   type BodyReaderOptions,
   type CallerAddress,
@@ -23,6 +23,7 @@ import type { NoteRefusal } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
 import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
 import { admissionBudgetMs, turnWithinMs } from '../request/budget.ts'
+import { keyHashOf } from './key-hash-of.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 
@@ -130,7 +131,8 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   /** The key, its kind, and its rate limit. */
   async function checkKey(exchange: Exchange, named: string | undefined) {
     const { keyKind } = exchange.route
-    const key = named !== undefined && parseApiKey(named) ? catalog.keyByHash(hashApiKey(named)) : undefined
+    const hash = named === undefined ? undefined : keyHashOf(named)
+    const key = hash === undefined ? undefined : catalog.keyByHash(hash)
     if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
     exchange.known.key = key
     if (key.entry.kind !== keyKind) return refuse(REFUSALS.kindOfKey(keyKind))

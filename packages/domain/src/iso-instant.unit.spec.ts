@@ -1,0 +1,23 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { isoInstant } from './iso-instant.ts'
+
+/** What a `Date` can hold. */
+const MOST_MS = 8.64e15
+
+it('writes what Date writes, for instants that repeat and alternate', () => {
+  const instants = fc.array(
+    fc.oneof(fc.constantFrom(0, -0, 1, 1_764_000_000_000), fc.integer({ min: -MOST_MS, max: MOST_MS })),
+  )
+  fc.assert(
+    fc.property(instants, (all) => {
+      for (const ms of all) expect(isoInstant(ms)).toBe(new Date(ms).toISOString())
+    }),
+  )
+})
+
+it('throws for what is no instant, and goes on', () => {
+  const before = isoInstant(1)
+  for (const ms of [Number.NaN, Infinity, MOST_MS + 1]) expect(() => isoInstant(ms)).toThrow(RangeError)
+  expect(isoInstant(1)).toBe(before)
+})
