@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ProjectRef, UserRef } from '@nextvisit/contracts'
-import { LRUCache } from 'lru-cache'
+import { remembered } from './remembered.ts'
 
 /** A constant of the product: with another one every user would get another id. */
 const NEXTVISIT_NAMESPACE = 'e1c55cb5-3a47-5d0c-9a06-2d7f1f1c6a3e'
@@ -8,20 +8,14 @@ const MAX_KNOWN_PROJECTS = 10_000
 const MAX_KNOWN_USERS = 10_000
 
 /** The namespaces of projects in use: each request derives the id of its user in one. */
-const namespaces = new LRUCache<string, string>({
-  max: MAX_KNOWN_PROJECTS,
-  memoMethod: (project) => uuidV5(project, NEXTVISIT_NAMESPACE),
-})
+const namespaceOf = remembered(MAX_KNOWN_PROJECTS, (projectKey) => uuidV5(projectKey, NEXTVISIT_NAMESPACE))
 
-/** The ids of users of late: who sends one event sends more. By {@link projectKeyOf} and name, which may hold a `/`. */
-const userIds = new LRUCache<string, string, NamedUser>({
-  max: MAX_KNOWN_USERS,
-  memoMethod: (_key, _stale, { context: { userName, ...project } }) => uuidV5(userName, namespaceOf(project)),
+/** The ids of recent users: a server that sends an event of a user sends more. Ids of projects hold no `/`. */
+const idOf = remembered(MAX_KNOWN_USERS, (userNameInProject) => {
+  const [organization = '', project = ''] = userNameInProject.split('/', 2)
+  const projectKey = projectKeyOf({ organization, project })
+  return uuidV5(userNameInProject.slice(projectKey.length + 1), namespaceOf(projectKey))
 })
-
-interface NamedUser extends ProjectRef {
-  readonly userName: string
-}
 
 /**
  * The UUID, version 5, of a name in a namespace (itself a UUID). Throws TypeError for a name with a lone surrogate: all
@@ -49,11 +43,7 @@ export function userKeyOf({ organization, project, userId }: UserRef): string {
 
 /** The namespace that a project's ids live in. */
 export function projectNamespace(organization: string, project: string): string {
-  return namespaceOf({ organization, project })
-}
-
-function namespaceOf(project: ProjectRef): string {
-  return namespaces.memo(projectKeyOf(project))
+  return namespaceOf(projectKeyOf({ organization, project }))
 }
 
 /**
@@ -61,6 +51,5 @@ function namespaceOf(project: ProjectRef): string {
  * exactly as given and must be well-formed: lone surrogates would collide as bytes.
  */
 export function userIdOf(organization: string, project: string, userName: string): string {
-  const context = { organization, project, userName }
-  return userIds.memo(`${organization}/${project}/${userName}`, { context })
+  return idOf(`${projectKeyOf({ organization, project })}/${userName}`)
 }

@@ -30,8 +30,8 @@ describe('ids', () => {
   })
 
   it('gives a user the id of its own name and project, also after others that look alike', () => {
-    const few = fc.constantFrom('a', 'b', 'ab')
-    const users = fc.array(fc.tuple(few, few, fc.constantFrom('a', 'b/a', 'a/b', '/', '')))
+    const few = fc.constantFrom('a', 'aa')
+    const users = fc.array(fc.tuple(few, few, fc.constantFrom('a', 'aa', 'a/a', '/', '')))
     fc.assert(
       fc.property(users, (asked) => {
         for (const [organization, project, userName] of asked)

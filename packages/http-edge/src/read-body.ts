@@ -67,7 +67,7 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
     let size = 0
     let timer: NodeJS.Timeout | undefined
     const done = (result: ReadBody) => {
-      clearImmediate(begun)
+      clearImmediate(arming)
       clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('close', onClose)
       resolve(result)
@@ -84,7 +84,7 @@ function collect(request: IncomingMessage, { permit, maxBytes, dueAt }: BodyRead
     // After a stall of this process, what has arrived in the meantime is read first.
     const onLate = () => setImmediate(() => done(refuse(REFUSALS.bodyTooSlow)))
     // A body that came along with its headers has been parsed after this turn of the event loop, and needs no timer.
-    const begun = setImmediate(() => {
+    const arming = setImmediate(() => {
       if (!request.complete) timer = setTimeout(onLate, remainingMs(dueAt))
     })
     request.on('data', onData).on('end', onEnd).on('close', onClose)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { createBodyBudget } from './body-budget.ts'
@@ -8,6 +9,26 @@ import { createTurnsByKey } from './turns-by-key.ts'
 
 const MAX_BYTES = 512_000
 const LONG = 60_000
+const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+
+/** Bodies that come in pieces, without an end. */
+function givenPieces() {
+  const open = createBodyBudget({ maxBytes: 100 * MAX_BYTES, maxUnfinishedPerKey: 1_000 })
+  return {
+    read: async (pieces: readonly Buffer[]) => {
+      const permit = open('key', true)
+      if (!permit) throw new Error('there is no limit to unfinished bodies here')
+      const coming = new Readable({ read: () => {} })
+      for (const piece of pieces) coming.push(piece)
+      const request = Object.assign(coming, { headers: {}, complete: false }) as unknown as IncomingMessage
+      const dueAt = performance.now() + LONG
+      const read = await readBody(request, { permit, maxBytes: MAX_BYTES, dueAt, inTurn: (inflating) => inflating() })
+      permit.release()
+      return read.outcome === 'refused' ? read.status : read.outcome
+    },
+  }
+}
+
 const bomb = gzipSync(Buffer.alloc(511_000, ' '))
 
 /** One key reads bodies under a budget. `mostHeld`: the bytes that they had taken at any time. */
@@ -66,4 +87,13 @@ it('takes gzip in several members, and refuses what is cut off or too large', as
   expect(await read(Buffer.from('not gzip'))).toBe(400)
   expect(await read(Buffer.concat([large, large]))).toBe(413)
   expect(await read(gzipSync(Buffer.alloc(50_000_000)))).toBe(413)
+})
+
+it('leaves no timer behind where a body is over before the turn ends', async () => {
+  const { read } = givenPieces()
+  const before = timers()
+  expect(await read([Buffer.alloc(MAX_BYTES), Buffer.alloc(1)])).toBe(413)
+  await nextTurn()
+  await nextTurn()
+  expect(timers()).toBe(before)
 })

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import { eventSlug, isReservedEventName } from '../event-slug.ts'
 import { isoInstant } from '../iso-instant.ts'
 import { MAX_EVENT_AGE_MS, type OccurredAt, parseOccurredAt } from '../occurred-at.ts'
+import { remembered } from '../remembered.ts'
 import { BODY_LIMITS, BODY_RULES } from './body-rules.ts'
 import { parseEventProperties } from './event-properties.ts'
 import { reject, type Rejection } from './rejection.ts'
@@ -9,8 +9,9 @@ import { isLongerThan } from './is-longer-than.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
 import { checkUserName } from './user-name.ts'
 
-/** By name. A caller sends few names, each again and again. They are no longer than {@link BODY_LIMITS} allows. */
-const slugs = new LRUCache<string, string>({ max: 10_000, memoMethod: (name) => eventSlug(name) })
+const MAX_KNOWN_NAMES = 10_000
+/** Callers send few names of events, each again and again. */
+const slugOf = remembered(MAX_KNOWN_NAMES, eventSlug)
 
 export interface TrackBody {
   readonly userName: string
@@ -32,7 +33,7 @@ export function parseTrackBody(body: JsonObject, receivedMs: number, maxAgeMs = 
   const eventName = memberOf(body, 'eventName')
   const rejection = checkUserName(userName) ?? checkEventName(eventName)
   if (rejection) return rejection
-  const slug = slugs.memo(eventName as string)
+  const slug = slugOf(eventName as string)
   if (slug === '') return reject(BODY_RULES.emptySlug)
   const when = occurredAtOf(memberOf(body, 'occurredAt'), receivedMs, maxAgeMs)
   if (when.outcome === 'rejected') return when

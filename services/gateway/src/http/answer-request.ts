@@ -23,7 +23,7 @@ import type { NoteRefusal } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
 import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
 import { admissionBudgetMs, turnWithinMs } from '../request/budget.ts'
-import { keyHashOf } from './key-hash-of.ts'
+import { createFindKey } from './find-key.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 
@@ -99,6 +99,7 @@ export function createAnswerRequest(parts: AnswerRequestParts) {
 /** The checks that all routes share, in their order, then the route's own (decisions.md, Order of checks). */
 function createCheckAndHandle(parts: AnswerRequestParts) {
   const { catalog, requestBudgetMs, maxInFlight, callerAddress, onRefused } = parts
+  const findKey = createFindKey(catalog)
   const withBody = createBodyReader(parts)
   const payments = createPayments(parts.rateLimiter)
   const inTurn = createRequestTurns({ withinMs: turnWithinMs(requestBudgetMs) })
@@ -131,8 +132,7 @@ function createCheckAndHandle(parts: AnswerRequestParts) {
   /** The key, its kind, and its rate limit. */
   async function checkKey(exchange: Exchange, named: string | undefined) {
     const { keyKind } = exchange.route
-    const hash = named === undefined ? undefined : keyHashOf(named)
-    const key = hash === undefined ? undefined : catalog.keyByHash(hash)
+    const key = named === undefined ? undefined : findKey(named)
     if (!key) return refuse(catalog.currentAsOfMs() === 0 ? REFUSALS.noCatalog : REFUSALS.key)
     exchange.known.key = key
     if (key.entry.kind !== keyKind) return refuse(REFUSALS.kindOfKey(keyKind))

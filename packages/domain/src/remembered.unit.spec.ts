@@ -1,0 +1,52 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import * as fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { remembered } from './remembered.ts'
+
+const quoted = (text: string) => JSON.stringify(text)
+
+describe('a rule that remembers', () => {
+  it('says what the rule says, whatever came before', () => {
+    const texts = fc.array(
+      fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '\ud800', '\ufffd', 'a', 'a\u0308')),
+    )
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 1, max: 4 }), (all, max) => {
+        const remembering = remembered(max, quoted)
+        for (const text of all) expect(remembering(text)).toBe(quoted(text))
+      }),
+    )
+  })
+
+  it('asks once for a text, and again after `max` others', () => {
+    const rule = vi.fn<(text: string) => string>((text) => `of ${text}`)
+    const remembering = remembered(2, rule)
+    for (const text of ['a', 'b', 'a', 'b']) remembering(text)
+    expect(rule).toHaveBeenCalledTimes(2)
+    remembering('c')
+    expect(remembering('a')).toBe('of a')
+    expect(rule).toHaveBeenCalledTimes(4)
+  })
+
+  it('asks again where there was no result', () => {
+    const rule = vi.fn<(text: string) => string | undefined>(() => undefined)
+    const remembering = remembered(2, rule)
+    for (const text of ['a', 'a']) expect(remembering(text)).toBeUndefined()
+    expect(rule).toHaveBeenCalledTimes(2)
+  })
+
+  it('keeps no body alive that a text was cut from', () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const bodyBytes = 500_000
+    const bodies = 40
+    const remembering = remembered(1_000, (text) => text.length)
+    const cutFrom = (count: number) => `"${String(count).padStart(40, 'k')}"`.padEnd(bodyBytes).slice(1, 41)
+    collect()
+    const before = process.memoryUsage().heapUsed
+    for (let count = 0; count < bodies; count += 1) remembering(cutFrom(count))
+    collect()
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan((bodies * bodyBytes) / 4)
+  })
+})

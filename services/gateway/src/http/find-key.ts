@@ -1,0 +1,19 @@
+import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
+import { hashApiKey, parseApiKey, remembered } from '@nextvisit/domain'
+
+const MAX_REMEMBERED_KEYS = 10_000
+
+/**
+ * Finds keys in the catalog by their text. Each request names one, so the hashes of recent ones are remembered: only of keys
+ * that the catalog had, so that nobody fills the memory with invented ones. The catalog says each time whether it still has one.
+ */
+export function createFindKey(catalog: Pick<CatalogView, 'keyByHash'>): (text: string) => CatalogKey | undefined {
+  const hashOf = remembered(MAX_REMEMBERED_KEYS, (text) => {
+    const hash = parseApiKey(text) && hashApiKey(text)
+    return hash !== undefined && catalog.keyByHash(hash) ? hash : undefined
+  })
+  return (text) => {
+    const hash = hashOf(text)
+    return hash === undefined ? undefined : catalog.keyByHash(hash)
+  }
+}
