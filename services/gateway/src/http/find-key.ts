@@ -4,8 +4,9 @@ import { hashApiKey, parseApiKey, remembered } from '@nextvisit/domain'
 const MAX_REMEMBERED_KEYS = 10_000
 
 /**
- * Finds keys in the catalog by their text. Each request names one, so the hashes of recent ones are remembered: only of keys
- * that the catalog had, so that nobody fills the memory with invented ones. The catalog says each time whether it still has one.
+ * Finds keys in the catalog by their text. Each request names one, so the texts of recent ones are remembered with their
+ * hashes, in the memory of this process only. Only keys that the catalog had: nobody drives them out with invented ones. The
+ * catalog says each time whether it still has the key.
  */
 export function createFindKey(catalog: Pick<CatalogView, 'keyByHash'>): (text: string) => CatalogKey | undefined {
   const hashOf = remembered(MAX_REMEMBERED_KEYS, (text) => {
