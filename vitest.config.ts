@@ -16,8 +16,8 @@ function specs(cost: 'unit' | 'int' | 'e2e') {
  */
 const sharedModules = { isolate: false } as const
 
-/** Int specs wait for Kafka's groups and timers most of the time: more workers than cores work meanwhile. */
-const manyWorkers = { maxWorkers: 4 } as const
+/** Int specs wait for Kafka's groups and timers most of the time, the longest ones all at once: more workers than cores work meanwhile. */
+const manyWorkers = { maxWorkers: 6 } as const
 
 const partsForAll = { globalSetup: ['tests/testing/src/global-setup.ts'] }
 const patientHooks = { hookTimeout: 120_000 }
