@@ -12,8 +12,7 @@ const namespaceOf = remembered(MAX_KNOWN_PROJECTS, (projectKey) => uuidV5(projec
 
 /** The ids of recent users: a server that sends an event of a user sends more. Ids of projects hold no `/`. */
 const idOf = remembered(MAX_KNOWN_USERS, (userNameInProject) => {
-  const [organization = '', project = ''] = userNameInProject.split('/', 2)
-  const projectKey = projectKeyOf({ organization, project })
+  const projectKey = userNameInProject.split('/', 2).join('/')
   return uuidV5(userNameInProject.slice(projectKey.length + 1), namespaceOf(projectKey))
 })
 
