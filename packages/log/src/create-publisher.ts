@@ -7,7 +7,7 @@ import { keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import { createPublishQueue, sizeOf, type WaitingRecord } from './publish-queue.ts'
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
-import { createRequestSpacing } from './request-spacing.ts'
+import { createRequestSpacing, ENOUGH_RECORDS } from './request-spacing.ts'
 
 export interface PublisherOptions {
   /** Records that may wait for a request. Further ones are answered `queue-full`. Default 5,000. */
@@ -57,6 +57,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
   let producer: IdempotentProducer | undefined
   let flight: Promise<void> | undefined
   let inFlight: readonly WaitingRecord[] = []
+  let endWait = (): void => {}
   let sweepTimer: NodeJS.Timeout | undefined
   let sweepAt = Infinity
 
@@ -94,9 +95,10 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
   }
 
   const fly = async (): Promise<void> => {
-    const waitMs = spacing.waitMs(performance.now())
-    // At least until the end of this turn of the event loop: whatever else arrives in it joins the request.
-    await (waitMs > 0 ? sleep(waitMs) : setImmediate())
+    const waitMs = spacing.waitMs(performance.now(), queue.waiting().length)
+    if (waitMs > 0) await waitForMore(waitMs)
+    // Whatever else arrives in this turn of the event loop joins the request.
+    await setImmediate()
     settleOverdue()
     // The connection may have closed during the wait. Then the records wait for the next one.
     const current = producer
@@ -120,6 +122,15 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
       for (const waiting of inFlight) waiting.settle({ outcome: 'unknown', cause })
       replaceProducer(cause)
     }
+  }
+
+  /** Resolves after this time, or once enough records wait. */
+  const waitForMore = async (waitMs: number): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, waitMs)
+    endWait = resolve
+    await promise
+    clearTimeout(timer)
   }
 
   const settleOverdue = (): void => {
@@ -164,6 +175,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     else {
       sweepBy(deadlineAt)
       pump()
+      if (queue.waiting().length >= ENOUGH_RECORDS) endWait()
     }
     return promise
   }

@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRequestSpacing, REQUEST_SPACING_MS } from './request-spacing.ts'
+import { createRequestSpacing, ENOUGH_RECORDS, REQUEST_SPACING_MS } from './request-spacing.ts'
 
-/** Sends a request `afterMs` after the last one was to begin. Returns how long it waited. */
+/** Sends a request `afterMs` after the last one was to begin, for which `waiting` records wait. Returns how long it waited. */
 function givenRequests() {
   const spacing = createRequestSpacing()
   let nowMs = 1_000
-  return (afterMs: number, records: number): number => {
+  return (afterMs: number, records: number, waiting = 1): number => {
     nowMs += afterMs
-    const waitMs = spacing.waitMs(nowMs)
+    const waitMs = spacing.waitMs(nowMs, waiting)
     nowMs += waitMs
     spacing.noticeRequest(nowMs, records)
     return waitMs
@@ -38,6 +38,14 @@ describe('the spacing of requests to the log', () => {
     expect(send(2, 1)).toBe(0)
   })
 
+  it('lets a request go at once for which enough records wait', () => {
+    const send = givenRequests()
+    send(0, 1)
+    expect(send(2, 9, ENOUGH_RECORDS - 1)).toBe(3)
+    expect(waits(100, () => send(2, ENOUGH_RECORDS, ENOUGH_RECORDS))).toEqual(waits(100, () => 0))
+    expect(send(2, 9, ENOUGH_RECORDS - 1)).toBe(3)
+  })
+
   it('goes on waiting where some of the waits gather records', () => {
     const send = givenRequests()
     send(0, 1)
@@ -48,12 +56,13 @@ describe('the spacing of requests to the log', () => {
   it('never waits longer than the spacing', () => {
     // Of 1/1024 ms, so that sums of them are exact.
     const pauseMs = fc.integer({ min: 0, max: 20 * 1_024 }).map((parts) => parts / 1_024)
-    const requests = fc.array(fc.tuple(pauseMs, fc.integer({ min: 1, max: 9 })))
+    const records = fc.integer({ min: 1, max: 2 * ENOUGH_RECORDS })
+    const requests = fc.array(fc.tuple(pauseMs, records, records))
     fc.assert(
       fc.property(requests, (all) => {
         const send = givenRequests()
-        for (const [afterMs, records] of all) {
-          const waitMs = send(afterMs, records)
+        for (const request of all) {
+          const waitMs = send(...request)
           expect(waitMs).toBeGreaterThanOrEqual(0)
           expect(waitMs).toBeLessThanOrEqual(REQUEST_SPACING_MS)
         }
