@@ -57,7 +57,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
   let producer: IdempotentProducer | undefined
   let flight: Promise<void> | undefined
   let inFlight: readonly WaitingRecord[] = []
-  let endWait = (): void => {}
+  let endWait: (() => void) | undefined
   let sweepTimer: NodeJS.Timeout | undefined
   let sweepAt = Infinity
 
@@ -175,7 +175,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     else {
       sweepBy(deadlineAt)
       pump()
-      if (queue.waiting().length >= ENOUGH_RECORDS) endWait()
+      if (queue.waiting().length >= ENOUGH_RECORDS) endWait?.()
     }
     return promise
   }
