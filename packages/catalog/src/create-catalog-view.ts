@@ -41,6 +41,8 @@ const REMOVE_GROUP_WITHIN_MS = 1_000
  * killed process. The smallest value that a broker accepts by default.
  */
 const SESSION_TIMEOUT_MS = 6_000
+/** Between two heartbeats, and for a fetch at the broker: a third of the session. */
+const QUIET_MS = 2_000
 
 /**
  * Follows the catalog topic from its first record and holds it in memory. While the log is unavailable it answers from
@@ -110,6 +112,8 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         topics: [topic],
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
+        heartbeatIntervalMs: QUIET_MS,
+        maxWaitMs: QUIET_MS,
         commitNote: () => viewReportNote(state),
         logger,
       },

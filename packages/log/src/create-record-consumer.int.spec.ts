@@ -108,6 +108,18 @@ describe('a record consumer', () => {
     })
   })
 
+  it('leaves the group without waiting for a fetch that waits at the broker', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['first'])
+    const groupId = `log-spec.${randomUUID()}`
+    const { batches, consumer } = await givenMember({ topic, groupId, maxWaitMs: 600_000 })
+    await until(() => batches.length > 0)
+    await consumer.stop()
+    await withLogAdmin(givenConnection(), async (admin) => {
+      expect(await admin.describeGroup(groupId)).toEqual({ state: 'Empty', members: [] })
+    })
+  })
+
   it('waits for a topic that does not exist yet, but not for ever', async () => {
     const topic = `log-spec.${randomUUID()}`
     await expect(givenMember({ topic, startWithinMs: 500 })).rejects.toMatchObject({ code: 'TOPIC_MISSING' })

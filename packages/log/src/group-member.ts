@@ -225,7 +225,8 @@ export function createGroupMember(
 
   const leave: GroupMember['leave'] = async () => {
     await commits.flush()
-    await consumer.disconnect().catch(() => {})
+    // It leaves the group, and does not wait for a fetch that waits at the broker (infra/patches), as `disconnect` would.
+    await consumer.stop().catch(() => {})
     await Promise.all(parked)
     commits.discard()
     sockets.cutOff(new ConsumerHaltedError())

@@ -22,6 +22,7 @@ export function createBreaker(name: string, { logger, onState }: BreakerWatch, r
     rollingCountTimeout: 5_000,
     resetTimeout: retryAfterMs,
     rollingPercentilesEnabled: false,
+    enableSnapshots: false,
   })
   onState(name, false)
   circuit.on('open', () => {

@@ -40,7 +40,7 @@ export const SINGLE_NODE = {
   'num.io.threads': '2',
   'background.threads': '2',
   'broker.session.timeout.ms': '1500',
-  'broker.heartbeat.interval.ms': '375',
+  'broker.heartbeat.interval.ms': '500',
   // Otherwise the controller writes an empty record every half a second: a fifth of what an idle broker costs.
   'metadata.max.idle.interval.ms': '0',
 }
