@@ -55,6 +55,8 @@ export interface ConsumerDefinition<Name extends string, Client extends Db, Fact
   readonly settledUntil?: SettledUntil
   /** What other services may ask it. */
   readonly routes: (parts: RouteParts<Client>, memory: Memory) => readonly InternalRoute[]
+  /** How long records gather that nobody waits for. Default `GATHER_MS`. */
+  readonly gatherMs?: number
   /** Its commits write records into the outbox, to be published. */
   readonly hasOutbox?: true
   /** Gateways wait for its replies, over Redis, and tell it there for which records: it needs `REDIS_URL`. */

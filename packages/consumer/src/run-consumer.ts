@@ -69,6 +69,7 @@ export async function runConsumer(consumer: Consumer): Promise<void> {
     serviceVersion,
     onFailure,
     ...(publisher && { publisher }),
+    ...(consumer.gatherMs !== undefined && { gatherMs: consumer.gatherMs }),
     ...(consumer.hasReplies && { isAwaited: ({ headers }) => headers[HEADERS.replyTo] !== undefined }),
   })
   if (subscriber) hearAwaitedRecords(subscriber.client, runner.hurryTo, logger)

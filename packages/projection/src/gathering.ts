@@ -8,6 +8,8 @@ import type { OwnedPartition } from './owned-partition.ts'
  * than the partition's owner answers.
  */
 export const GATHER_MS = 250
+/** The same for a consumer whose folds no admission waits for. Shorter than what a batch may take before its partition is paused. */
+export const GATHER_LONGER_MS = 400
 
 /** Decides when the next batches are fetched. */
 export interface Gathering {
