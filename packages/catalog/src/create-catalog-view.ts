@@ -41,8 +41,8 @@ const REMOVE_GROUP_WITHIN_MS = 1_000
  * killed process. The smallest value that a broker accepts by default.
  */
 const SESSION_TIMEOUT_MS = 6_000
-/** Between two heartbeats, and for a fetch at the broker: a third of the session. */
-const QUIET_MS = 2_000
+/** How long the broker may hold a fetch that finds nothing. A heartbeat follows: several in a session. */
+const FETCH_WAIT_MS = 2_000
 
 /**
  * Follows the catalog topic from its first record and holds it in memory. While the log is unavailable it answers from
@@ -112,8 +112,7 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         topics: [topic],
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
-        heartbeatIntervalMs: QUIET_MS,
-        maxWaitMs: QUIET_MS,
+        maxWaitMs: FETCH_WAIT_MS,
         commitNote: () => viewReportNote(state),
         logger,
       },

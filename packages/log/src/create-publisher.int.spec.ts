@@ -7,7 +7,6 @@ import { describe, expect, it, vi } from 'vitest'
 import { createPublisher, type PublisherOptions } from './create-publisher.ts'
 import { givenConnection, givenFaultProxy, givenPublisher, givenTopic, readAll } from '../test/given-topic.ts'
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
-import { ENOUGH_RECORDS } from './request-spacing.ts'
 
 function recordOf(topic: string, partition: number, value: string): RecordToPublish {
   return { topic, partition, key: value, value, headers: { ce_id: value } }
@@ -92,12 +91,13 @@ describe('a publisher whose broker answers', () => {
     const publisher = await givenPublisher(givenConnection(), { onRequest, requestSpacingMs: 600_000 })
     const publish = (value: number) => publisher.publish(recordOf(topic, 0, String(value)), inMs(10_000))
     await publish(0)
-    const waiting = Array.from({ length: ENOUGH_RECORDS - 1 }, (_, index) => publish(1 + index))
+    const enough = 16
+    const waiting = Array.from({ length: enough - 1 }, (_, index) => publish(1 + index))
     await sleep(100)
     expect(onRequest).toHaveBeenCalledTimes(1)
-    const outcomes = await Promise.all([...waiting, publish(ENOUGH_RECORDS), publish(ENOUGH_RECORDS + 1)])
+    const outcomes = await Promise.all([...waiting, publish(enough), publish(enough + 1)])
     expect(outcomes).toEqual(outcomes.map((_, index) => ({ outcome: 'published', offset: BigInt(1 + index) })))
-    expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, ENOUGH_RECORDS + 1])
+    expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, enough + 1])
   })
 
   it('tells each record the offset it got', async () => {

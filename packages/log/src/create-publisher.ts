@@ -7,7 +7,7 @@ import { keepTrying } from './keep-trying.ts'
 import type { LogConnection, Logger } from './log-connection.ts'
 import { createPublishQueue, sizeOf, type WaitingRecord } from './publish-queue.ts'
 import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
-import { createRequestSpacing, ENOUGH_RECORDS } from './request-spacing.ts'
+import { areEnough, createRequestSpacing } from './request-spacing.ts'
 
 export interface PublisherOptions {
   /** Records that may wait for a request. Further ones are answered `queue-full`. Default 5,000. */
@@ -175,7 +175,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
     else {
       sweepBy(deadlineAt)
       pump()
-      if (queue.waiting().length >= ENOUGH_RECORDS) endWait?.()
+      if (areEnough(queue.waiting().length)) endWait?.()
     }
     return promise
   }
@@ -183,6 +183,7 @@ export function createPublisher(connection: LogConnection, options: PublisherOpt
   const stop: Publisher['stop'] = async (withinMs) => {
     stopping.abort()
     for (const waiting of queue.takeAll()) waiting.settle({ outcome: 'not-published', reason: 'stopped' })
+    endWait?.()
     await Promise.race([flight, sleep(withinMs, undefined, { ref: false })])
     const cause = new PublisherStoppedError()
     for (const waiting of inFlight) waiting.settle({ outcome: 'unknown', cause })

@@ -114,6 +114,7 @@ describe('a record consumer', () => {
     const groupId = `log-spec.${randomUUID()}`
     const { batches, consumer } = await givenMember({ topic, groupId, maxWaitMs: 600_000 })
     await until(() => batches.length > 0)
+    await sleep(100) // the next fetch is on its way
     await consumer.stop()
     await withLogAdmin(givenConnection(), async (admin) => {
       expect(await admin.describeGroup(groupId)).toEqual({ state: 'Empty', members: [] })

@@ -80,6 +80,45 @@ declare module 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js' {
   export default function decodeMessages(decoder: Decoder): Promise<readonly unknown[]>
 }
 
+declare module 'kafkajs/src/protocol/requests/produce/v3/request.js' {
+  import type { IHeaders } from 'kafkajs'
+
+  export interface MessageToEncode {
+    readonly key: Buffer | string | null
+    readonly value: Buffer | string | null
+    readonly timestamp: string
+    readonly headers: IHeaders
+  }
+
+  /** A request to publish, whose sender and first sequence are as given. */
+  export default function produceRequest(request: {
+    readonly acks: number
+    readonly timeout: number
+    readonly producerEpoch: number
+    readonly topicData: readonly {
+      readonly topic: string
+      readonly partitions: readonly {
+        readonly partition: number
+        readonly firstSequence: number
+        readonly messages: readonly MessageToEncode[]
+      }[]
+    }[]
+  }): { readonly encode: () => Promise<{ readonly buffer: Buffer }> }
+}
+
+declare module 'kafkajs/src/consumer/fetchManager.js' {
+  import type { Logger } from 'kafkajs'
+
+  /** Fetches from each broker that leads a partition. `start` resolves once it is stopped. */
+  export default function createFetchManager(options: {
+    readonly logger: Pick<Logger, 'namespace'>
+    readonly getNodeIds: () => readonly string[]
+    readonly fetch: (nodeId: string) => Promise<readonly unknown[]>
+    readonly handler: (batch: unknown) => Promise<void>
+    readonly isRunning: () => boolean
+  }): { readonly start: () => Promise<void>; readonly stop: () => Promise<void> }
+}
+
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   import type { Logger } from 'kafkajs'
 

@@ -3,8 +3,8 @@
  * ten records in one do. A caller waits so much longer at most.
  */
 export const REQUEST_SPACING_MS = 5
-/** Among so many records a request costs each next to nothing, and their callers wait: it goes at once. */
-export const ENOUGH_RECORDS = 16
+/** A request with so many records goes at once: it costs each of them next to nothing, and their callers wait. */
+const ENOUGH_RECORDS = 16
 /** A caller that sends one record after the other gathers nothing by waiting. */
 const LONE_WAITS = 4
 /** Then so many requests go at once, before waiting is tried again. */
@@ -12,13 +12,18 @@ const REQUESTS_AT_ONCE = 32
 
 /** Decides how long the next request to the log waits for more records. */
 export interface RequestSpacing {
-  /** From `nowMs` on, in ms, where so many records wait; 0: it goes at once. Instants are those of `performance.now()`. */
+  /** From `nowMs` on, in ms; 0: it goes at once. `records`: how many wait for it. Instants are those of `performance.now()`. */
   readonly waitMs: (nowMs: number, records: number) => number
   /** A request begins, after a wait or at once, with so many records. */
   readonly noticeRequest: (nowMs: number, records: number) => void
 }
 
-/** A request goes at once after a pause, with {@link ENOUGH_RECORDS}, and where the last waits gathered nothing. */
+/** Whether a request for which so many records wait should go now. */
+export function areEnough(records: number): boolean {
+  return records >= ENOUGH_RECORDS
+}
+
+/** A request goes at once after a pause, with enough records, and where the last waits gathered nothing. */
 export function createRequestSpacing(spacingMs = REQUEST_SPACING_MS): RequestSpacing {
   let lastBeganMs = -Infinity
   let loneWaits = 0
@@ -28,7 +33,7 @@ export function createRequestSpacing(spacingMs = REQUEST_SPACING_MS): RequestSpa
   return {
     waitMs: (nowMs, records) => {
       const leftMs = lastBeganMs + spacingMs - nowMs
-      isWaited = leftMs > 0 && goAtOnce === 0 && records < ENOUGH_RECORDS
+      isWaited = leftMs > 0 && goAtOnce === 0 && !areEnough(records)
       return isWaited ? leftMs : 0
     },
     noticeRequest: (nowMs, records) => {

@@ -1,6 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRequestSpacing, ENOUGH_RECORDS, REQUEST_SPACING_MS } from './request-spacing.ts'
+import { areEnough, createRequestSpacing, REQUEST_SPACING_MS } from './request-spacing.ts'
+
+/** The fewest records that are enough. */
+const ENOUGH = 16
 
 /** Sends a request `afterMs` after the last one was to begin, for which `waiting` records wait. Returns how long it waited. */
 function givenRequests() {
@@ -39,11 +42,12 @@ describe('the spacing of requests to the log', () => {
   })
 
   it('lets a request go at once for which enough records wait', () => {
+    expect([ENOUGH - 1, ENOUGH].map(areEnough)).toEqual([false, true])
     const send = givenRequests()
     send(0, 1)
-    expect(send(2, 9, ENOUGH_RECORDS - 1)).toBe(3)
-    expect(waits(100, () => send(2, ENOUGH_RECORDS, ENOUGH_RECORDS))).toEqual(waits(100, () => 0))
-    expect(send(2, 9, ENOUGH_RECORDS - 1)).toBe(3)
+    expect(send(2, 9, ENOUGH - 1)).toBe(3)
+    expect(waits(100, () => send(2, ENOUGH, ENOUGH))).toEqual(waits(100, () => 0))
+    expect(send(2, 9, ENOUGH - 1)).toBe(3)
   })
 
   it('goes on waiting where some of the waits gather records', () => {
@@ -56,7 +60,7 @@ describe('the spacing of requests to the log', () => {
   it('never waits longer than the spacing', () => {
     // Of 1/1024 ms, so that sums of them are exact.
     const pauseMs = fc.integer({ min: 0, max: 20 * 1_024 }).map((parts) => parts / 1_024)
-    const records = fc.integer({ min: 1, max: 2 * ENOUGH_RECORDS })
+    const records = fc.integer({ min: 1, max: 2 * ENOUGH })
     const requests = fc.array(fc.tuple(pauseMs, records, records))
     fc.assert(
       fc.property(requests, (all) => {

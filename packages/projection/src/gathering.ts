@@ -8,7 +8,10 @@ import type { OwnedPartition } from './owned-partition.ts'
  * than the partition's owner answers.
  */
 export const GATHER_MS = 250
-/** The same for a consumer whose folds no admission waits for. Shorter than what a batch may take before its partition is paused. */
+/**
+ * How long they gather where no admission waits for the fold. Less than the half second after which a partition is paused
+ * whose batch is not handled.
+ */
 export const GATHER_LONGER_MS = 400
 
 /** Decides when the next batches are fetched. */

@@ -21,7 +21,7 @@ const JVM_FLAGS = [
   '-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info',
 ]
 
-/** Settings of a single node. The session is short, because a restarted broker waits until its old session has ended. */
+/** Settings of a single node. The session is three heartbeats, because a restarted broker waits until its old session has ended. */
 export const SINGLE_NODE = {
   'process.roles': 'broker,controller',
   'node.id': '1',
