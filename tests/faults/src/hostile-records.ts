@@ -12,6 +12,8 @@ const SEEN_WITHIN_MS = 20_000
 const READERS = 20
 const NO_LAG_MS = 5_000
 const BUGGY = 'a user that the fold fails for'
+/** Another one: a user who exists is read also while their partition is halted. */
+const BUGGY_AND_READ = 'a user that the fold fails for, and who is read'
 
 interface CatalogRecord {
   readonly revision: number
@@ -58,27 +60,30 @@ async function publishLater(stack: CampaignStack, organization: string): Promise
 }
 
 /** The user projector's fold of one user fails, as from a bug: only that user's partition may halt. */
-const failingFold: Fault['inject'] = async ({ stack, hostile: { project, client } }) => {
-  const mend = await failFoldOf(stack, BUGGY)
-  await client.send(project, { route: '/v2/admin/identify-user', body: { userName: BUGGY } })
-  const halted = await eventually(
-    () => haltedPartitions(stack),
-    (partitions) => partitions.length > 0,
-    SEEN_WITHIN_MS,
-  )
-  return {
-    lastsMs: 5_000,
-    heal: mend,
-    witness: async () => (halted.length === 1 ? 'one partition of the user projector halted, and no other' : undefined),
+const failingFold =
+  (userName: string): Fault['inject'] =>
+  async ({ stack, hostile: { project, client } }) => {
+    const mend = await failFoldOf(stack, userName)
+    await client.send(project, { route: '/v2/admin/identify-user', body: { userName } })
+    const halted = await eventually(
+      () => haltedPartitions(stack),
+      (partitions) => partitions.length > 0,
+      SEEN_WITHIN_MS,
+    )
+    return {
+      lastsMs: 5_000,
+      heal: mend,
+      witness: async () =>
+        halted.length === 1 ? 'one partition of the user projector halted, and no other' : undefined,
+    }
   }
-}
 
 /** The same, while the hostile organization reads the user of the halted partition as often as it may. */
 const readsOfHalted: Fault['inject'] = async (context) => {
   const { stack, hostile } = context
-  const injected = await failingFold(context)
+  const injected = await failingFold(BUGGY_AND_READ)(context)
   const othersSince = await watchOthers(context)
-  const url = `${stack.gatewayUrl}/v2/admin/users/${encodeURIComponent(BUGGY)}`
+  const url = `${stack.gatewayUrl}/v2/admin/users/${encodeURIComponent(BUGGY_AND_READ)}`
   const headers = { 'x-api-key': hostile.project.adminKey }
   const until = performance.now() + injected.lastsMs
   let refused = 0
@@ -119,13 +124,15 @@ const readsOfHalted: Fault['inject'] = async (context) => {
   }
 }
 
+/** An alarm ends when the checkpoint passes its offset; its row stays. */
 async function haltedPartitions(stack: CampaignStack): Promise<readonly number[]> {
-  const sql = `SELECT partition FROM partition_alarms WHERE kind = 'halted'`
+  const sql = `SELECT partition FROM partition_alarms JOIN checkpoints USING (projection, topic, partition)
+    WHERE kind = 'halted' AND next_offset <= "offset"`
   return (await queryRows<{ partition: number }>(stack, 'user-projector', sql)).map(({ partition }) => partition)
 }
 
 export const hostileRecords: readonly Fault[] = [
   { name: 'a catalog of a later version', family: 'hostile records', inject: laterCatalog },
-  { name: 'a fold that fails', family: 'hostile records', inject: failingFold },
+  { name: 'a fold that fails', family: 'hostile records', inject: failingFold(BUGGY) },
   { name: 'reads of a halted partition', family: 'hostile records', inject: readsOfHalted },
 ]
