@@ -18,6 +18,7 @@ import { readConsumerConfig } from './config.ts'
 import { consumerHealth } from './consumer-health.ts'
 import type { Consumer } from './define-consumer.ts'
 import { createDeadLetterRoutes } from './dead-letter-routes.ts'
+import { forbidPretenuring } from './forbid-pretenuring.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
 import { keepConnected } from './keep-connected.ts'
 import { openPools } from './open-pools.ts'
@@ -32,6 +33,7 @@ const now = () => new Date()
  * 2 if its configuration is wrong.
  */
 export async function runConsumer(consumer: Consumer): Promise<void> {
+  forbidPretenuring()
   const { name, version: serviceVersion, hasOutbox } = consumer
   const config = configOrExit(() => readConsumerConfig(consumer))
   const logger = createLogger(name, config.logLevel)

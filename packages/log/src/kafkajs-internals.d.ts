@@ -146,3 +146,28 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     destroy(): void
   }
 }
+
+declare module 'kafkajs/src/consumer/worker.js' {
+  /** Takes batches of `next` until there is none. */
+  export interface Worker<Batch> {
+    readonly run: (source: {
+      readonly next: () =>
+        | { readonly batch: Batch; readonly resolve: () => void; readonly reject: (error: Error) => void }
+        | undefined
+    }) => Promise<void>
+  }
+
+  export default function createWorker<Batch>(options: {
+    readonly handler: (batch: Batch) => Promise<void>
+    readonly workerId: number
+  }): Worker<Batch>
+}
+
+declare module 'kafkajs/src/consumer/workerQueue.js' {
+  import type { Worker } from 'kafkajs/src/consumer/worker.js'
+
+  /** `push` resolves once the workers have handled the batches. */
+  export default function createWorkerQueue<Batch>(options: { readonly workers: readonly Worker<Batch>[] }): {
+    readonly push: (...batches: readonly Batch[]) => Promise<void>
+  }
+}

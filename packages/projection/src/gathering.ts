@@ -3,16 +3,11 @@ import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import type { OwnedPartition } from './owned-partition.ts'
 
 /**
- * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. It is half
- * of what admission waits for a partition that is folded as usual, and the longest that a read waits which another process
- * than the partition's owner answers.
+ * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. It is the
+ * longest that a read waits which another process than the partition's owner answers, and less than the half second after
+ * which a partition is paused whose batch is not handled.
  */
-export const GATHER_MS = 250
-/**
- * How long they gather where no admission waits for the fold. Less than the half second after which a partition is paused
- * whose batch is not handled.
- */
-export const GATHER_LONGER_MS = 400
+export const GATHER_MS = 400
 
 /** Decides when the next batches are fetched. */
 export interface Gathering {

@@ -27,9 +27,9 @@ async function givenOutbox(
   await db.executeAll(outboxStatements(rows))
 }
 
-function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], gatherMs = 0) {
+function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], drainAfterMs = 0) {
   const logger = createLogger('spec', 'silent')
-  return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, gatherMs })
+  return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, drainAfterMs })
 }
 
 /** The publisher, and the most that it was asked for at the same time. */

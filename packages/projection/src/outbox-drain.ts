@@ -6,6 +6,7 @@ import type { OutboxRow } from './outbox.ts'
 const ROWS_PER_REQUEST = 100
 const BYTES_PER_REQUEST = 500_000
 const PUBLISH_WITHIN_MS = 5_000
+const DRAIN_AFTER_MS = 250
 
 export interface OutboxDrainOptions {
   readonly db: Db
@@ -15,7 +16,8 @@ export interface OutboxDrainOptions {
   readonly owned: () => readonly number[]
   /** The partition of a topic that a key belongs to. */
   readonly partitionOf: (topic: string, key: string) => Promise<number>
-  readonly gatherMs: number
+  /** Default 250. */
+  readonly drainAfterMs?: number
 }
 
 /** Publishes what commits put into the outbox. */
@@ -25,14 +27,14 @@ export interface OutboxDrain {
    * rejects. One drain at a time: calls that come meanwhile share the next one.
    */
   readonly drain: () => Promise<void>
-  /** Drains after `gatherMs`, together with what comes until then: no caller waits for it. */
+  /** Drains after `drainAfterMs`, together with what comes until then: no caller waits for it. */
   readonly drainSoon: () => void
   /** Resolves once all requested drains have ended; what would be drained soon is left to the next owner. */
   readonly finished: () => Promise<void>
 }
 
 export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
-  const { db, publisher, logger, owned, partitionOf, gatherMs } = options
+  const { db, publisher, logger, owned, partitionOf, drainAfterMs = DRAIN_AFTER_MS } = options
   let timer: NodeJS.Timeout | undefined
   let underWay: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
@@ -99,7 +101,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     timer ??= setTimeout(() => {
       endTimer()
       void drain()
-    }, gatherMs)
+    }, drainAfterMs)
   }
 
   const finished = (): Promise<void> => {

@@ -115,8 +115,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
-  const outbox =
-    publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf, gatherMs: GATHER_MS })
+  const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf })
 
   const consumer = createRecordConsumer(
     connection,

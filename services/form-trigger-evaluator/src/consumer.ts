@@ -8,7 +8,7 @@ import {
   TriggerCountsQuery,
   UserQuery,
 } from '@nextvisit/contracts'
-import { catchUp, GATHER_LONGER_MS } from '@nextvisit/projection'
+import { catchUp } from '@nextvisit/projection'
 import { behind, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createFormSteps } from './form-steps.ts'
@@ -26,7 +26,6 @@ export const formTriggerEvaluator = defineConsumer({
   schema: 'forms',
   hasOutbox: true,
   hasReplies: true,
-  gatherMs: GATHER_LONGER_MS,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   memory: () => createFormSteps({ nowMs: () => Date.now() }),
   projection: ({ publishReplies }, steps) =>

@@ -1,7 +1,6 @@
 import path from 'node:path'
 import { defineConsumer } from '@nextvisit/consumer'
 import { ClaimRequest, DefinitionsQuery, INTERNAL_ROUTES, ReleaseClaimsRequest } from '@nextvisit/contracts'
-import { GATHER_LONGER_MS } from '@nextvisit/projection'
 import { internalRoute } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { claimNames, releaseClaims } from './claims.ts'
@@ -14,7 +13,6 @@ export const traitRegistry = defineConsumer({
   directory: path.resolve(import.meta.dirname, '..'),
   version: packageJson.version,
   schema: 'registry',
-  gatherMs: GATHER_LONGER_MS,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: ({ countPartitions }) => createRegistryProjection({ countPartitions }),
 

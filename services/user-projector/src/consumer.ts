@@ -21,12 +21,16 @@ import { createUserProjection } from './user-projection.ts'
  */
 const READ_BARRIER_WITHIN_MS = 1_000
 
+/** Half of what admission waits for a user who is not there yet (look-up-users.ts), which another process may answer. */
+const GATHER_MS = 250
+
 /** Folds users with their traits, device facts, events and segments. */
 export const userProjector = defineConsumer({
   name: 'user-projector',
   directory: path.resolve(import.meta.dirname, '..'),
   version: packageJson.version,
   schema: 'users',
+  gatherMs: GATHER_MS,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: ({ metrics }) => {
     const skippedIncrements = new Counter({

@@ -10,11 +10,16 @@ import { type ProcessPlan, startOwnedProcess } from './owned-process.ts'
 export const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
 export const READY = /Kafka Server started/
 
-/** Options for low CPU use and a quick start. Warnings and the line that says it is ready go to the log. */
+/**
+ * Options for low CPU use and a quick start. Few requests a second would leave much of the broker interpreted for minutes, so
+ * it is compiled sooner. Warnings and the line that says it is ready go to the log.
+ */
 const JVM_FLAGS = [
   '-Xms256m',
   '-Xmx512m',
   '-XX:TieredStopAtLevel=1',
+  '-XX:CompileThresholdScaling=0.3',
+  '-XX:-UsePerfData',
   '-XX:+UseSerialGC',
   '-XX:+ExitOnOutOfMemoryError',
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',

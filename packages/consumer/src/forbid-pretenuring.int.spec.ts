@@ -1,0 +1,14 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+
+const PROGRAM = path.join(import.meta.dirname, '../test/small-batches.fixture.ts')
+
+it('small batches after a backlog leave nothing to large collections (docs/performance.md, Memory)', async () => {
+  const flags = ['--max-semi-space-size=1', '--trace-gc-nvp']
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, PROGRAM])
+  const afterBacklog = stdout.slice(stdout.indexOf('small batches'))
+  expect(afterBacklog.match(/ gc=mc /g) ?? [], 'large collections').toHaveLength(0)
+  expect(afterBacklog.match(/ gc=s /g)?.length, 'small collections').toBeGreaterThan(50)
+})

@@ -1,0 +1,22 @@
+import { forbidPretenuring } from '../src/forbid-pretenuring.ts'
+
+/** Works off a backlog, and then folds small batches. A batch is kept until the next one is folded. */
+interface Folded {
+  readonly record: { readonly offset: number; readonly headers: readonly number[] }
+}
+
+forbidPretenuring()
+let kept: readonly Folded[] = []
+
+function fold(records: number): void {
+  const batch: Folded[] = []
+  for (let offset = 0; offset < records; offset += 1) {
+    batch.push({ record: { offset, headers: [offset, offset, offset, offset] } })
+  }
+  kept = batch
+}
+
+for (let batch = 0; batch < 400; batch += 1) fold(4_000)
+console.log('small batches')
+for (let batch = 0; batch < 50_000; batch += 1) fold(20)
+console.log(`the last one has ${kept.length} records`)
