@@ -51,6 +51,11 @@ export interface CatchUpOptions {
   readonly withinMs?: number
 }
 
+/**
+ * Enough for records that are on their way. After that, an answer without the latest records is better than none. The rest
+ * of the caller's 2 s is for the answer.
+ */
+export const READ_WITHIN_MS = 1_000
 /** Of the caller's time, what is left for the answer. */
 const KEPT_FOR_ANSWER_MS = 100
 

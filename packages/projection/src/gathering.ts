@@ -3,9 +3,9 @@ import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
 import type { OwnedPartition } from './owned-partition.ts'
 
 /**
- * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. It is the
- * longest that a read waits which another process than the partition's owner answers, and less than the half second after
- * which a partition is paused whose batch is not handled.
+ * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. A read that
+ * another process than the partition's owner answers may wait as long. It must be less than the half second after which a
+ * partition is paused whose batch is not handled.
  */
 export const GATHER_MS = 400
 

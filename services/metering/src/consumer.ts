@@ -8,6 +8,7 @@ import {
   ReturnLeasedRequest,
   UsageQuery,
 } from '@nextvisit/contracts'
+import { catchUp, READ_WITHIN_MS } from '@nextvisit/projection'
 import { internalRoute } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { leaseRoom, returnLeased } from './leases.ts'
@@ -39,7 +40,7 @@ export const metering = defineConsumer({
     unique_names: 'fold',
   },
 
-  routes: ({ db, readDb, catalog, now, hurry }) => [
+  routes: ({ db, readDb, barrier, countPartitions, catalog, now, hurry }) => [
     internalRoute(INTERNAL_ROUTES.reserve, ReserveRequest, async ({ reservations }) => {
       const verdicts = await reserve(db, reservations, now())
       // Whether the room is used up is known once the records that hold it are folded. Callers ask again until then.
@@ -57,7 +58,8 @@ export const metering = defineConsumer({
       await returnLeased(db, returned)
       return {}
     }),
-    internalRoute(INTERNAL_ROUTES.readUsage, UsageQuery, (query) => {
+    internalRoute(INTERNAL_ROUTES.readUsage, UsageQuery, async (query, context) => {
+      await catchUp({ barrier, countPartitions }, 'all users', { ...context, withinMs: READ_WITHIN_MS })
       const project = catalog.project(query.organization, query.project)
       return readUsage(readDb, query, project?.disabledTraits ?? new Set())
     }),

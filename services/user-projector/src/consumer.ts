@@ -8,21 +8,15 @@ import {
   UserQuery,
 } from '@nextvisit/contracts'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { catchUp } from '@nextvisit/projection'
+import { catchUp, READ_WITHIN_MS } from '@nextvisit/projection'
 import { behind, type CallContext, Counter, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { lookUpUsers } from './look-up-users.ts'
 import { readSegmentMembers, readSegments, readUser } from './queries.ts'
 import { createUserProjection } from './user-projection.ts'
 
-/**
- * Enough for records that are on their way. After that, an answer without the latest records is better than none. The rest
- * of the caller's 2 s is for the answer.
- */
-const READ_BARRIER_WITHIN_MS = 1_000
-
-/** Half of what admission waits for a user who is not there yet (look-up-users.ts), which another process may answer. */
-const GATHER_MS = 250
+/** Half of what admission waits for the fold of a user who is not there yet, where another process answers (look-up-users.ts). */
+const GATHER_BEFORE_LOOK_UPS_MS = 250
 
 /** Folds users with their traits, device facts, events and segments. */
 export const userProjector = defineConsumer({
@@ -30,7 +24,7 @@ export const userProjector = defineConsumer({
   directory: path.resolve(import.meta.dirname, '..'),
   version: packageJson.version,
   schema: 'users',
-  gatherMs: GATHER_MS,
+  gatherMs: GATHER_BEFORE_LOOK_UPS_MS,
   openDb: async (adapter) => new (await import('../generated/prisma/client.ts')).PrismaClient({ adapter }),
   projection: ({ metrics }) => {
     const skippedIncrements = new Counter({
@@ -116,5 +110,5 @@ export const userProjector = defineConsumer({
 })
 
 function within(context: CallContext) {
-  return { ...context, withinMs: READ_BARRIER_WITHIN_MS }
+  return { ...context, withinMs: READ_WITHIN_MS }
 }

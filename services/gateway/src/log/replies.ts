@@ -38,7 +38,7 @@ export function createReplies(options: RepliesOptions) {
   let isUp = false
   let isSilent = false
 
-  /** The evaluator fetches the record now. Not waited for: if this is lost, the reply comes a quarter of a second later. */
+  /** The evaluator fetches the record now. Not waited for: if this is lost, the reply comes up to 400 ms later. */
   function announce({ partition, offset }: PlaceInLog): void {
     const message = JSON.stringify({ topic, partition, offset: offset.toString() })
     redis.publish(AWAITED_RECORDS_CHANNEL, message).then(
