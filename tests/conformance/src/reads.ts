@@ -180,6 +180,17 @@ export function describeReads(): void {
       })
     })
 
+    it('counts everything that was answered before', async () => {
+      const { identify, track, get } = registries
+      await identify({ userName: 'counted' })
+      const readCount = async () => ((await get('/v2/admin/usage')).body['events'] as { count: number }).count
+      const before = await readCount()
+      for (let sent = 1; sent <= 5; sent += 1) {
+        expect((await track({ userName: 'counted', eventName: 'Counted' })).status).toBe(202)
+        expect(await readCount()).toBe(before + sent)
+      }
+    })
+
     it('counts users and names once', async () => {
       const twin = callerOf('TRAITS_IN_ORDER_ADMIN_P')
       const { body } = await eventually(() => twin.get('/v2/admin/usage'), hasThreeTraits, 10_000)
