@@ -1,6 +1,6 @@
 import { createLogAdmin, type Watermarks } from '@nextvisit/log'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createBarrier } from './barrier.ts'
+import { catchUp, createBarrier } from './barrier.ts'
 import { givenEvents, givenLog, PARTITIONS } from '../test/given-log.ts'
 import { givenRunner } from '../test/given-runner.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
@@ -80,5 +80,14 @@ describe('a barrier', () => {
     const barrier = createBarrier({ db, logAdmin, projection: 'visits', topic: 'silent' })
     await expect(barrier([0], AbortSignal.timeout(50))).rejects.toThrow('aborted due to timeout')
     await expect(barrier([0], AbortSignal.abort())).rejects.toThrow('aborted')
+  })
+})
+
+describe('a read that wants the latest records', () => {
+  it('is answered in its time while the log does not say how many partitions there are', async () => {
+    const parts = { barrier: async () => {}, countPartitions: () => Promise.withResolvers<never>().promise }
+    const { signal } = new AbortController()
+    const read = catchUp(parts, 'all users', { signal, deadlineAt: performance.now() + 2_000, withinMs: 50 })
+    await expect(read).resolves.toBe(false)
   })
 })

@@ -55,7 +55,7 @@ export interface CatchUpOptions {
  * Enough for records that are on their way. After that, an answer without the latest records is better than none. The rest
  * of the caller's 2 s is for the answer.
  */
-export const READ_WITHIN_MS = 1_000
+export const READ_BARRIER_WITHIN_MS = 1_000
 /** Of the caller's time, what is left for the answer. */
 const KEPT_FOR_ANSWER_MS = 100
 
@@ -68,13 +68,14 @@ export async function catchUp(
   of: 'all users' | { readonly userId: string },
   options: CatchUpOptions,
 ): Promise<boolean> {
+  const wait = waitSignal(options)
   try {
-    const count = await countPartitions()
+    const count = await unlessAborted(countPartitions(), wait)
     const partitions =
       of === 'all users'
         ? Array.from({ length: count }, (_, partition) => partition)
         : [partitionForKey(of.userId, count)]
-    await barrier(partitions, waitSignal(options))
+    await barrier(partitions, wait)
     return true
   } catch (error) {
     if (options.signal.aborted) throw error

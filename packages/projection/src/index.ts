@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 
 export { askToSetAside, type SetAsideOutcome } from './ask-to-set-aside.ts'
-export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_WITHIN_MS } from './barrier.ts'
+export { type Barrier, catchUp, createBarrier, findCaughtUp, READ_BARRIER_WITHIN_MS } from './barrier.ts'
 export * from './decide-dead-letters.ts'
 export * from './errors.ts'
 export { isDuplicate, pruneOldRecords } from './idempotent-records.ts'

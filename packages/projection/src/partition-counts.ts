@@ -39,10 +39,18 @@ export function createPartitionCounts(
   readFoldedKeys: () => Promise<readonly number[]> = () => Promise.resolve([]),
 ): PartitionCounts {
   const known = new Map<string, Seen>()
+  const underWay = new Map<string, Promise<Seen>>()
 
+  /** Callers that come together share a look: Kafka may take long to answer. */
   const look = async (topic: string): Promise<Seen> => {
     const last = known.get(topic)
     if (last && performance.now() - last.atMs < LOOK_AGAIN_AFTER_MS) return last
+    const looking = underWay.get(topic) ?? lookAgain(topic, last).finally(() => underWay.delete(topic))
+    underWay.set(topic, looking)
+    return looking
+  }
+
+  const lookAgain = async (topic: string, last: Seen | undefined): Promise<Seen> => {
     const found = await logAdmin.partitionCount(topic).catch((cause: unknown) => {
       if (last) return last.found // nothing can be published or fetched meanwhile
       throw new LogUnavailableError({ cause })

@@ -26,6 +26,11 @@ describe('partition counts', () => {
     expect(await counts.keysOf('t')).toBe(12)
   })
 
+  it('are asked for once by callers that come together', async () => {
+    const counts = givenCounts([12, 24])
+    expect(await Promise.all([counts.keysOf('t'), counts.keysOf('t')])).toEqual([12, 12])
+  })
+
   it('are refused with the name of the runbook when they are not as expected, at once or later', async () => {
     const refusal = { code: 'PARTITIONS_CHANGED', message: expect.stringContaining('docs/runbooks/partitions.md') }
     await expect(givenCounts([24], TWELVE).keysOf('t')).rejects.toMatchObject(refusal)

@@ -8,7 +8,7 @@ import {
   ReturnLeasedRequest,
   UsageQuery,
 } from '@nextvisit/contracts'
-import { catchUp, READ_WITHIN_MS } from '@nextvisit/projection'
+import { catchUp, READ_BARRIER_WITHIN_MS } from '@nextvisit/projection'
 import { internalRoute } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { leaseRoom, returnLeased } from './leases.ts'
@@ -59,7 +59,7 @@ export const metering = defineConsumer({
       return {}
     }),
     internalRoute(INTERNAL_ROUTES.readUsage, UsageQuery, async (query, context) => {
-      await catchUp({ barrier, countPartitions }, 'all users', { ...context, withinMs: READ_WITHIN_MS })
+      await catchUp({ barrier, countPartitions }, 'all users', { ...context, withinMs: READ_BARRIER_WITHIN_MS })
       const project = catalog.project(query.organization, query.project)
       return readUsage(readDb, query, project?.disabledTraits ?? new Set())
     }),

@@ -8,7 +8,7 @@ import {
   UserQuery,
 } from '@nextvisit/contracts'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { catchUp, READ_WITHIN_MS } from '@nextvisit/projection'
+import { catchUp, READ_BARRIER_WITHIN_MS } from '@nextvisit/projection'
 import { behind, type CallContext, Counter, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { lookUpUsers } from './look-up-users.ts'
@@ -110,5 +110,5 @@ export const userProjector = defineConsumer({
 })
 
 function within(context: CallContext) {
-  return { ...context, withinMs: READ_WITHIN_MS }
+  return { ...context, withinMs: READ_BARRIER_WITHIN_MS }
 }

@@ -52,7 +52,7 @@ async function readUser(userName: string): Promise<Record<string, unknown>> {
   )
 }
 
-/** Metering's count, some time after the answers. */
+/** Metering's count. */
 async function countedEvents(): Promise<number> {
   const { events } = await get('/v2/admin/usage')
   return (events as { count: number }).count

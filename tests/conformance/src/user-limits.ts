@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { callerOf, errorOf } from './call.ts'
+import { eventually } from '@nextvisit/testing/black-box'
+import { type Answer, callerOf, errorOf } from './call.ts'
 import { settledUser } from './settled-user.ts'
+
+const areThree = ({ body }: Answer) => (body['monthlyActiveUsers'] as { count: number }).count === 3
 
 /** The contract, unique-traits cap and MAU quota; decisions.md, Identify. The plans' limits are 3. */
 export function describeUserLimits(): void {
@@ -89,7 +92,7 @@ export function describeUserLimits(): void {
         'a refused request leaves no user',
       ).toMatchObject(errorOf(404, 'User not found'))
       expect((await p.track({ userName: 'first', eventName: 'no MAU' })).status).toBe(202)
-      const usage = await p.get('/v2/admin/usage')
+      const usage = await eventually(() => p.get('/v2/admin/usage'), areThree, 10_000)
       expect(usage.body['monthlyActiveUsers']).toEqual({ count: 3, limit: 3 })
     })
 

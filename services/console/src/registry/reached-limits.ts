@@ -33,10 +33,8 @@ export function createReachedLimits({
   async function read(): Promise<readonly ReachedLimit[]> {
     const projects = (await catalog()).projects()
     if (projects.length > MAX_PROJECTS) return []
-    const reached: ReachedLimit[] = []
-    // One after the other: metering serves gateways at the same time.
-    for (const project of projects) reached.push(...(await reachedBy(project)))
-    return reached
+    // Together, so that they wait once for metering's folds.
+    return (await Promise.all(projects.map(reachedBy))).flat()
   }
 
   /** Nothing of a project whose counters cannot be read: the others count. */
