@@ -43,7 +43,8 @@ A line is the body of an admin route, its type, and when it happened. Any age is
   {"type":"identify","userName":"ada","userAttributes":{"$set":{"plan":"pro"}},"occurredAt":"2021-03-01T09:00:00Z"}
   {"type":"track","userName":"ada","eventName":"Signed Up","occurredAt":"2021-03-01T09:00:05Z"}
 The lines of nextvisit export are records. They have another form, and are not accepted here.
-An import fills in what is not known: it overwrites no trait, counts for no limit and triggers no form (docs/spec/decisions.md, Import).
+An import fills in what is not known: it overwrites no trait, counts no event and no active user, and triggers no form.
+New names count toward their caps (docs/spec/decisions.md, Import).
 The user of a track line must be identified by an earlier line, or must exist already. Two equal lines of one file are two events;
 lines with the same "id" are one. Equal lines of different files are also one: if you split a history into several files, give
 each line its own "id".
