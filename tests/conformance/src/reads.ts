@@ -186,7 +186,7 @@ export function describeReads(): void {
       const readCount = async () => ((await get('/v2/admin/usage')).body['events'] as { count: number }).count
       const before = await readCount()
       for (let sent = 1; sent <= 5; sent += 1) {
-        expect((await track({ userName: 'counted', eventName: 'Counted' })).status).toBe(202)
+        expect((await track({ userName: 'counted', eventName: 'a' })).status).toBe(202)
         expect(await readCount()).toBe(before + sent)
       }
     })
