@@ -20,7 +20,7 @@ export interface CatalogViewOptions {
   /** Names this process for `nextvisit apply`, which waits for it. */
   readonly serviceName: string
   readonly logger: Logger
-  /** How often the log's end is read. Default 5,000. */
+  /** How often the log's end is read. Default 10,000. */
   readonly currentEveryMs?: number
   /** Default: `catalog`. */
   readonly topic?: string
@@ -41,15 +41,13 @@ const REMOVE_GROUP_WITHIN_MS = 1_000
  * killed process. The smallest value that a broker accepts by default.
  */
 const SESSION_TIMEOUT_MS = 6_000
-/** How long the broker may hold a fetch that finds nothing. A heartbeat follows: several in a session. */
-const FETCH_WAIT_MS = 2_000
 
 /**
  * Follows the catalog topic from its first record and holds it in memory. While the log is unavailable it answers from
  * memory, and it continues when the log is back.
  */
 export function createCatalogView(connection: LogConnection, options: CatalogViewOptions): LiveCatalogView {
-  const { serviceName, logger, currentEveryMs = 5_000, topic = TOPICS.catalog } = options
+  const { serviceName, logger, currentEveryMs = 10_000, topic = TOPICS.catalog } = options
   const groupId = viewGroup(topic, serviceName, randomUUID())
   const state = emptyCatalog()
   const lookups = lookupsOf(state)
@@ -112,7 +110,6 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
         topics: [topic],
         sessionTimeoutMs: SESSION_TIMEOUT_MS,
         rebalanceTimeoutMs: SESSION_TIMEOUT_MS,
-        maxWaitMs: FETCH_WAIT_MS,
         commitNote: () => viewReportNote(state),
         logger,
       },

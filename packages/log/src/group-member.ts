@@ -275,7 +275,7 @@ function createConsumer(
     sessionTimeout: options.sessionTimeoutMs ?? 10_000,
     heartbeatInterval: options.heartbeatIntervalMs ?? 1_000,
     rebalanceTimeout: options.rebalanceTimeoutMs ?? 15_000,
-    maxWaitTimeInMs: options.maxWaitMs ?? 1_000,
+    maxWaitTimeInMs: options.maxWaitMs ?? 2_000,
     minBytes: 1,
     maxBytesPerPartition: options.maxBytesPerPartition ?? 1_100_000,
     maxBytes: MAX_FETCH_BYTES,

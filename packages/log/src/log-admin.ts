@@ -80,22 +80,21 @@ export function createLogAdmin(connection: LogConnection, options: LogAdminOptio
   }).admin()
 
   const partitionCount: LogAdmin['partitionCount'] = async (topic) => {
-    if (!(await admin.listTopics()).includes(topic)) return 0
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-    return topics[0]?.partitions.length ?? 0
+    // All topics: asked for one that does not exist, kafkajs throws.
+    const { topics } = await admin.fetchTopicMetadata()
+    return topics.find(({ name }) => name === topic)?.partitions.length ?? 0
   }
 
   const describeTopics: LogAdmin['describeTopics'] = async (topics) => {
-    const there = await admin.listTopics()
-    const missing = topics.filter((topic) => !there.includes(topic))
+    const { topics: there } = await admin.fetchTopicMetadata()
+    const missing = topics.filter((topic) => !there.some(({ name }) => name === topic))
     if (missing.length > 0) throw new TopicMissingError(missing)
-    const metadata = await admin.fetchTopicMetadata({ topics: [...topics] })
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: topics.map((name) => ({ type: TOPIC_RESOURCE, name })),
     })
     return topics.map((topic) => {
-      const partitions = metadata.topics.find(({ name }) => name === topic)?.partitions ?? []
+      const partitions = there.find(({ name }) => name === topic)?.partitions ?? []
       const entries = resources.find(({ resourceName }) => resourceName === topic)?.configEntries ?? []
       return {
         topic,

@@ -1,4 +1,5 @@
 import { PartitionsChangedError, TopicMissingError } from './errors.ts'
+import type { LogAdmin } from './log-admin.ts'
 import type { ExpectedPartitions, LogConnection } from './log-connection.ts'
 import { withLogAdmin } from './with-log-admin.ts'
 
@@ -12,19 +13,31 @@ export function requirePartitions(topic: string, found: number, { keys, inTopic 
   return keys
 }
 
-/**
- * Asks Kafka, and throws like {@link requirePartitions}, and where the group `foldedBy` has folded records whose keys were
- * spread otherwise. A connection without an expectation takes the topic as it is.
- */
-export async function readPartitionCount(connection: LogConnection, topic: string, foldedBy?: string): Promise<number> {
-  return withLogAdmin(connection, async (admin) => {
-    const found = await admin.partitionCount(topic)
-    const keys = requirePartitions(topic, found, connection.partitions ?? { keys: found, inTopic: found })
-    const notes = foldedBy === undefined ? new Map<number, string>() : await admin.groupNotes(foldedBy, topic)
-    const changed = foldedOtherwise(topic, [...notes.values()].flatMap(keysInNote), keys)
-    if (changed) throw changed
-    return keys
-  })
+export interface PartitionCountQuestion {
+  readonly topic: string
+  /** Left out: the topic is taken as it is. */
+  readonly expected?: ExpectedPartitions | undefined
+  /** The consumer group that knows how the keys of folded records were spread. */
+  readonly foldedBy?: string | undefined
+}
+
+/** Asks Kafka, and throws like {@link requirePartitions}, and where `foldedBy` has folded records whose keys were spread otherwise. */
+export async function countPartitions(
+  admin: Pick<LogAdmin, 'partitionCount' | 'groupNotes'>,
+  { topic, expected, foldedBy }: PartitionCountQuestion,
+): Promise<number> {
+  const found = await admin.partitionCount(topic)
+  const keys = requirePartitions(topic, found, expected ?? { keys: found, inTopic: found })
+  const notes = foldedBy === undefined ? new Map<number, string>() : await admin.groupNotes(foldedBy, topic)
+  const changed = foldedOtherwise(topic, [...notes.values()].flatMap(keysInNote), keys)
+  if (changed) throw changed
+  return keys
+}
+
+/** The same over a connection of its own. */
+export function readPartitionCount(connection: LogConnection, topic: string, foldedBy?: string): Promise<number> {
+  const { partitions: expected } = connection
+  return withLogAdmin(connection, (admin) => countPartitions(admin, { topic, expected, foldedBy }))
 }
 
 /** Why nothing may be published or folded where the keys of folded records were spread over so many partitions. */

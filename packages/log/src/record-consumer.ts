@@ -42,8 +42,8 @@ export interface RecordConsumerOptions {
    */
   readonly maxBytesPerPartition?: number
   /**
-   * How long the broker may hold a fetch that finds nothing. Default 1,000: an idle consumer costs one fetch a second, and
-   * sends its heartbeat between two of them. At most 100 while a partition is paused (infra/patches): it is read again
+   * How long the broker may hold a fetch that finds nothing. Default 2,000. An idle consumer sends its heartbeat between two
+   * fetches, so it is told that late of a rebalance. At most 100 while a partition is paused (infra/patches): it is read again
    * only after the fetch of the others.
    */
   readonly maxWaitMs?: number

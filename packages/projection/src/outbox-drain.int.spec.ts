@@ -3,13 +3,15 @@ import { type CommitDb, type Db, sql } from '@nextvisit/database'
 import { createLogReader, createPublisher, type Publisher } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
 import { produceApiKey } from '@nextvisit/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { givenFaultProxy, givenLog, type GivenLog } from '../test/given-log.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { createOutboxDrain } from './outbox-drain.ts'
 import { outboxStatements } from './outbox.ts'
 
 const PLANNED_MS = 100
+
+const partitionOf = async () => 0
 
 async function givenOutbox(
   db: CommitDb,
@@ -29,7 +31,9 @@ async function givenOutbox(
 
 function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], drainAfterMs = 0) {
   const logger = createLogger('spec', 'silent')
-  return createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf: async () => 0, drainAfterMs })
+  const outbox = createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf, drainAfterMs })
+  onTestFinished(outbox.finished)
+  return outbox
 }
 
 /** The publisher, and the most that it was asked for at the same time. */
@@ -116,6 +120,22 @@ describe('the outbox', () => {
     await givenDrain(db, log.publisher).drain()
     expect(await readOut(log)).toEqual(values)
     expect(await readLeft(db)).toEqual([])
+  })
+
+  it('continues by itself with what was not published', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, ['x'.repeat(2_000), '1'])
+    const narrow = createPublisher(log.connection, { maxQueuedBytes: 1_000 })
+    await narrow.start()
+    onTestFinished(() => narrow.stop(1_000))
+    let current = narrow
+    const publish: Publisher['publish'] = (record, deadlineAt) => current.publish(record, deadlineAt)
+    await givenDrain(db, { ...log.publisher, publish }).drain()
+    expect(await readLeft(db)).toHaveLength(2)
+    current = log.publisher
+    await vi.waitFor(async () => expect(await readLeft(db)).toEqual([]), { timeout: 10_000 })
+    expect(await readOut(log)).toEqual(['x'.repeat(2_000), '1'])
   })
 
   it('lets no partition wait for one whose rows are refused', async () => {

@@ -7,6 +7,7 @@ const ROWS_PER_REQUEST = 100
 const BYTES_PER_REQUEST = 500_000
 const PUBLISH_WITHIN_MS = 5_000
 const DRAIN_AFTER_MS = 250
+const DRAIN_AGAIN_AFTER_MS = 1_000
 
 export interface OutboxDrainOptions {
   readonly db: Db
@@ -23,13 +24,13 @@ export interface OutboxDrainOptions {
 /** Publishes what commits put into the outbox. */
 export interface OutboxDrain {
   /**
-   * Drains the rows that are there now. Ends early where the publisher or Postgres fails: a later call continues. Never
-   * rejects. One drain at a time: calls that come meanwhile share the next one.
+   * Drains the rows that are there now. Ends early where the publisher or Postgres fails, and continues a second later.
+   * Never rejects. One drain at a time: calls that come meanwhile share the next one.
    */
   readonly drain: () => Promise<void>
   /** Drains after `drainAfterMs`, together with what comes until then: no caller waits for it. */
   readonly drainSoon: () => void
-  /** Resolves once all requested drains have ended; what would be drained soon is left to the next owner. */
+  /** Resolves once all requested drains have ended, and begins no more: what would be drained soon is left to the next owner. */
   readonly finished: () => Promise<void>
 }
 
@@ -38,6 +39,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
   let timer: NodeJS.Timeout | undefined
   let underWay: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
+  let isFinished = false
 
   /**
    * Publishes rows in sequence order and deletes those that are in the log: at least once, with stable ids by which
@@ -50,7 +52,8 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
       const { published, failed } = await publishInOrder(rows)
       await deleteRows(db, published)
       for (const [partition, outcome] of failed) logger.warn({ partition, outcome }, 'The outbox waits for the log')
-      if (failed.size > 0 || !mayLeaveOthers(rows)) return
+      if (failed.size > 0) return drainAfter(DRAIN_AGAIN_AFTER_MS)
+      if (!mayLeaveOthers(rows)) return
     }
   }
 
@@ -86,7 +89,10 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
   const drain: OutboxDrain['drain'] = () => {
     next ??= underWay.then(() => {
       next = undefined
-      underWay = drainOwned().catch((err: unknown) => logger.warn({ err }, 'The outbox waits'))
+      underWay = drainOwned().catch((err: unknown) => {
+        logger.warn({ err }, 'The outbox waits')
+        drainAfter(DRAIN_AGAIN_AFTER_MS)
+      })
       return underWay
     })
     return next
@@ -97,14 +103,18 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
     timer = undefined
   }
 
-  const drainSoon = (): void => {
+  const drainAfter = (ms: number): void => {
+    if (isFinished) return
     timer ??= setTimeout(() => {
       endTimer()
       void drain()
-    }, drainAfterMs)
+    }, ms)
   }
 
+  const drainSoon = (): void => drainAfter(drainAfterMs)
+
   const finished = (): Promise<void> => {
+    isFinished = true
     endTimer()
     return next ?? underWay
   }

@@ -16,18 +16,21 @@ export interface PartitionTicksOptions<Fact, Draft> {
   readonly now: () => Date
   readonly logger: Logger
   readonly everyMs: number
-  /** Called after each round. */
-  readonly onRound: () => void
+  /** Called after each round that looks at what hardly ever changes. */
+  readonly onLook: () => void
   /** Aborted when the runner stops. */
   readonly signal: AbortSignal
 }
 
-/** Records that are fetched say where the log ends, too. Only a partition that fetches nothing needs to be told. */
-const ROUNDS_PER_LOOK_AT_END = 5
+/**
+ * Some rounds also look at what hardly ever changes. Only an operator asks for retries. And records that are fetched say where
+ * the log ends, too: only a partition that fetches nothing needs to be told.
+ */
+const ROUNDS_PER_LOOK = 5
 
 /** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
 export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
-  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onRound, signal } = options
+  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onLook, signal } = options
   const ticking = new Map<OwnedPartition, Promise<void>>()
   /** Topics whose end could not be read. */
   const endUnknown = new Set<string>()
@@ -35,18 +38,23 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
 
   const runRound = async (): Promise<void> => {
     round += 1
-    for (const topic of projection.topics) await tickTopic(topic).catch((error: unknown) => onRoundFailed(topic, error))
-    onRound()
+    const isLook = round % ROUNDS_PER_LOOK === 0
+    for (const topic of projection.topics) {
+      await tickTopic(topic, isLook).catch((error: unknown) => onRoundFailed(topic, error))
+    }
+    if (isLook) onLook()
   }
 
   /** The instant is taken before the log's end is read, so that everything in the log by then is folded first. */
-  const tickTopic = async (topic: string): Promise<void> => {
+  const tickTopic = async (topic: string, isLook: boolean): Promise<void> => {
     const instant = now()
     const ofTopic = owned().filter((one) => one.topic === topic)
     const partitions = ofTopic.map(({ partition }) => partition)
-    const due = await findDue(topic, partitions, instant)
-    const isLookDue = round % ROUNDS_PER_LOOK_AT_END === 0 || endUnknown.has(topic)
-    const marks = due.size > 0 || isLookDue ? await lookAtEnd(topic) : undefined
+    const due = new Set([
+      ...(isLook ? await findAsked(topic, partitions) : []),
+      ...(await findDue(partitions, instant)),
+    ])
+    const marks = due.size > 0 || isLook || endUnknown.has(topic) ? await lookAtEnd(topic) : undefined
     for (const one of ofTopic) {
       const end = marks?.get(one.partition)?.high
       if (end !== undefined) one.noticeEnd(end)
@@ -65,16 +73,15 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     return marks
   }
 
-  /** Which of these partitions have something to do: few queries, however many partitions are owned. */
-  const findDue = async (topic: string, partitions: readonly number[], instant: Date): Promise<ReadonlySet<number>> => {
-    if (partitions.length === 0) return new Set()
-    const { name, tick, due } = projection
-    const [withRetries, timely] = await Promise.all([
-      findRetries(db, { projection: name, topic }, partitions),
-      due ? due(db, instant, { partitions, catalog }) : tick ? partitions : [],
-    ])
-    return new Set([...withRetries, ...timely])
+  /** Which of these partitions have something to do: one query, however many partitions are owned. */
+  const findDue = async (partitions: readonly number[], instant: Date): Promise<readonly number[]> => {
+    const { tick, due } = projection
+    if (!due || partitions.length === 0) return tick ? partitions : []
+    return due(db, instant, { partitions, catalog })
   }
+
+  const findAsked = async (topic: string, partitions: readonly number[]): Promise<readonly number[]> =>
+    partitions.length === 0 ? [] : findRetries(db, { projection: projection.name, topic }, partitions)
 
   /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
   const beginTick = (one: OwnedPartition, instant: Date, end: bigint): void => {

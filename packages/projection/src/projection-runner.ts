@@ -125,6 +125,8 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
       onAssigned: (assigned) => {
         gathering.reassign()
         begin(assigned)
+        // Their last owner may have left rows.
+        outbox?.drainSoon()
       },
       onBatch: async (batch) => {
         const one = find(batch.topic, batch.partition)
@@ -151,7 +153,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     logger,
     signal,
     everyMs: tickEveryMs,
-    onRound: () => void outbox?.drain(),
+    onLook: () => void outbox?.drain(),
   })
 
   return {

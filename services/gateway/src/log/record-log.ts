@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeRecord, TOPICS, USER_PROJECTOR_GROUP, type UserFact } from '@nextvisit/contracts'
 import {
+  countPartitions,
+  type LogAdmin,
   type LogConnection,
   partitionForKey,
   type Publisher,
   type PublishOutcome,
   type RecordSequence,
   PartitionsChangedError,
-  readPartitionCount,
+  withLogAdmin,
 } from '@nextvisit/log'
 import { UNAVAILABLE_REASONS } from '@nextvisit/public-api'
 import { type BreakerWatch, createBreaker } from '@nextvisit/service-kit'
@@ -57,8 +59,8 @@ export function createRecordLog(options: RecordLogOptions) {
   let partitions = 0
   let changed: PartitionsChangedError | undefined
 
-  async function connect(): Promise<void> {
-    const keys = await readPartitionCount({ ...connection, ...(expected && { partitions: expected }) }, topic, foldedBy)
+  async function connect(admin: LogAdmin): Promise<void> {
+    const keys = await countPartitions(admin, { topic, expected, foldedBy })
     if (!isConnected) await publisher.start()
     isConnected = true
     expected ??= { keys, inTopic: keys }
@@ -66,14 +68,24 @@ export function createRecordLog(options: RecordLogOptions) {
     changed = undefined
   }
 
+  /** Until it fails. A new connection for each count would cost more than the count. */
+  async function stayConnected(admin: LogAdmin): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await connect(admin)
+      await pause(COUNT_AGAIN_AFTER_MS)
+    }
+  }
+
   /** Counts again from time to time: what is published to a topic with more partitions may stand in the wrong one. */
   async function keepConnecting(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await connect().catch(onFailed)
-      const pauseMs = partitions === 0 ? CONNECT_AGAIN_AFTER_MS : COUNT_AGAIN_AFTER_MS
-      await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+      await withLogAdmin(connection, stayConnected).catch(onFailed)
+      await pause(partitions === 0 ? CONNECT_AGAIN_AFTER_MS : COUNT_AGAIN_AFTER_MS)
     }
   }
+
+  const pause = (ms: number): Promise<void> =>
+    sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
 
   function onFailed(err: unknown): void {
     if (err instanceof PartitionsChangedError) {
