@@ -272,8 +272,8 @@ function createConsumer(
   })
   return kafka.consumer({
     groupId: options.groupId,
-    sessionTimeout: options.sessionTimeoutMs ?? 10_000,
-    heartbeatInterval: options.heartbeatIntervalMs ?? 1_000,
+    sessionTimeout: options.sessionTimeoutMs ?? 9_000,
+    heartbeatInterval: options.heartbeatIntervalMs ?? 2_000,
     rebalanceTimeout: options.rebalanceTimeoutMs ?? 15_000,
     maxWaitTimeInMs: options.maxWaitMs ?? 2_000,
     minBytes: 1,

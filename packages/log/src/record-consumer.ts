@@ -42,14 +42,13 @@ export interface RecordConsumerOptions {
    */
   readonly maxBytesPerPartition?: number
   /**
-   * How long the broker may hold a fetch that finds nothing. Default 2,000. An idle consumer sends its heartbeat between two
-   * fetches, so it is told that late of a rebalance. At most 100 while a partition is paused (infra/patches): it is read again
+   * How long the broker may hold a fetch that finds nothing. Default 2,000: heartbeats are sent between two fetches. At most 100 while a partition is paused (infra/patches): it is read again
    * only after the fetch of the others.
    */
   readonly maxWaitMs?: number
-  /** After this time without a heartbeat the partitions go to others. Default 10,000. */
+  /** After this time without a heartbeat the partitions go to others. Default 9,000. */
   readonly sessionTimeoutMs?: number
-  /** Default 1,000. */
+  /** How late a member may be told of a rebalance. Default 2,000. */
   readonly heartbeatIntervalMs?: number
   /** How long a rebalance waits for a member that handles a batch. Default 15,000. */
   readonly rebalanceTimeoutMs?: number

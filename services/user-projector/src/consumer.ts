@@ -15,8 +15,11 @@ import { lookUpUsers } from './look-up-users.ts'
 import { readSegmentMembers, readSegments, readUser } from './queries.ts'
 import { createUserProjection } from './user-projection.ts'
 
-/** Half of what admission waits for the fold of a user who is not there yet, where another process answers (look-up-users.ts). */
-const GATHER_BEFORE_LOOK_UPS_MS = 250
+/**
+ * Admission waits half a second for the fold of a user who is not there yet (look-up-users.ts). Where another process answers
+ * than the one that folds, nothing hurries the fold, and the rest of that time is for it.
+ */
+const GATHER_BEFORE_LOOK_UPS_MS = 350
 
 /** Folds users with their traits, device facts, events and segments. */
 export const userProjector = defineConsumer({
