@@ -34,6 +34,8 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
   const ticking = new Map<OwnedPartition, Promise<void>>()
   /** Topics whose end could not be read. */
   const endUnknown = new Set<string>()
+  /** Topics where the last look found retries: a tick folds a part of them. */
+  const retrying = new Set<string>()
   let round = 0
 
   const runRound = async (): Promise<void> => {
@@ -50,10 +52,8 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     const instant = now()
     const ofTopic = owned().filter((one) => one.topic === topic)
     const partitions = ofTopic.map(({ partition }) => partition)
-    const due = new Set([
-      ...(isLook ? await findAsked(topic, partitions) : []),
-      ...(await findDue(partitions, instant)),
-    ])
+    const withRetries = isLook || retrying.has(topic) ? await lookForRetries(topic, partitions) : []
+    const due = new Set([...withRetries, ...(await findDue(partitions, instant))])
     const marks = due.size > 0 || isLook || endUnknown.has(topic) ? await lookAtEnd(topic) : undefined
     for (const one of ofTopic) {
       const end = marks?.get(one.partition)?.high
@@ -80,8 +80,13 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     return due(db, instant, { partitions, catalog })
   }
 
-  const findAsked = async (topic: string, partitions: readonly number[]): Promise<readonly number[]> =>
-    partitions.length === 0 ? [] : findRetries(db, { projection: projection.name, topic }, partitions)
+  const lookForRetries = async (topic: string, partitions: readonly number[]): Promise<readonly number[]> => {
+    const { name } = projection
+    const found = partitions.length === 0 ? [] : await findRetries(db, { projection: name, topic }, partitions)
+    if (found.length > 0) retrying.add(topic)
+    else retrying.delete(topic)
+    return found
+  }
 
   /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
   const beginTick = (one: OwnedPartition, instant: Date, end: bigint): void => {

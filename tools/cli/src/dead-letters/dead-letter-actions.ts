@@ -23,7 +23,7 @@ import { awaitFolded } from './await-folded.ts'
 import { printLetter } from './print-letter.ts'
 import { letterNamed, type SelectionFlags, selectionOf } from './selection.ts'
 
-/** A consumer ticks once a second, and folds a hundred letters of a partition a tick. */
+/** A consumer looks for them every five seconds, and then folds a hundred letters of a partition a second. */
 const STALLED_AFTER_MS = 20_000
 const LOOK_EVERY_MS = 250
 /** More than a record can have. */
