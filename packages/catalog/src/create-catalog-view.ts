@@ -34,7 +34,9 @@ export interface LiveCatalogView extends CatalogView {
   readonly isCurrentWithin: (ms: number) => boolean
 }
 
-const FOLLOW_AGAIN_AFTER_MS = 1_000
+const TRY_AGAIN_AFTER_MS = 1_000
+/** Whoever waits for Kafka longer looks at the end too rarely to know that the view is current. */
+const READ_END_WITHIN_MS = 5_000
 const REMOVE_GROUP_WITHIN_MS = 1_000
 /**
  * How long the group waits for this view's previous member after a broker was killed, and how long `apply` waits for a
@@ -136,17 +138,17 @@ export function createCatalogView(connection: LogConnection, options: CatalogVie
       await followOnce().catch((error: unknown) => {
         logger.error({ err: error, topic }, 'Cannot follow the catalog; trying again, and answering from memory')
       })
-      await pause(FOLLOW_AGAIN_AFTER_MS)
+      await pause(TRY_AGAIN_AFTER_MS)
     }
   }
 
   /** Keeps its connection: a new one every time would cost an idle process more than everything else. */
   const watchEnd = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      await withLogAdmin(connection, readEnds).catch((error: unknown) => {
+      await withLogAdmin(connection, readEnds, { requestTimeoutMs: READ_END_WITHIN_MS }).catch((error: unknown) => {
         logger.warn({ err: error, topic }, "Cannot see the catalog's end; trying again")
       })
-      await pause(currentEveryMs)
+      await pause(TRY_AGAIN_AFTER_MS)
     }
   }
 

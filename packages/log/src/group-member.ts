@@ -273,7 +273,7 @@ function createConsumer(
   return kafka.consumer({
     groupId: options.groupId,
     sessionTimeout: options.sessionTimeoutMs ?? 9_000,
-    heartbeatInterval: options.heartbeatIntervalMs ?? 2_000,
+    heartbeatInterval: options.heartbeatIntervalMs ?? 1_500,
     rebalanceTimeout: options.rebalanceTimeoutMs ?? 15_000,
     maxWaitTimeInMs: options.maxWaitMs ?? 2_000,
     minBytes: 1,

@@ -42,13 +42,14 @@ export interface RecordConsumerOptions {
    */
   readonly maxBytesPerPartition?: number
   /**
-   * How long the broker may hold a fetch that finds nothing. Default 2,000: heartbeats are sent between two fetches. At most 100 while a partition is paused (infra/patches): it is read again
-   * only after the fetch of the others.
+   * How long the broker may hold a fetch that finds nothing. Default 2,000. Heartbeats are sent between two fetches, so it must
+   * be a small part of the session. At most 100 while a partition is paused (infra/patches): it is read again only after
+   * the fetch of the others.
    */
   readonly maxWaitMs?: number
   /** After this time without a heartbeat the partitions go to others. Default 9,000. */
   readonly sessionTimeoutMs?: number
-  /** How late a member may be told of a rebalance. Default 2,000. */
+  /** The least time between two. Default 1,500, so that one follows each fetch that found nothing. */
   readonly heartbeatIntervalMs?: number
   /** How long a rebalance waits for a member that handles a batch. Default 15,000. */
   readonly rebalanceTimeoutMs?: number

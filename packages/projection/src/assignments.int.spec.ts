@@ -36,6 +36,7 @@ function givenAssignments(
     logger: createLogger('spec', 'silent'),
     metrics,
     now,
+    drainSoon: () => {},
     readMarks: () => Promise.resolve(marks()),
     partitionCounts: { refusalOf: () => Promise.resolve(undefined) },
     signal,

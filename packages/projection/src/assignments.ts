@@ -22,6 +22,8 @@ export interface AssignmentsOptions<Fact, Draft> {
   readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
+  /** See `createOwnedPartition`. */
+  readonly drainSoon: () => void
   readonly readMarks: (topic: string) => Promise<ReadonlyMap<number, Watermarks>>
   readonly partitionCounts: Pick<PartitionCounts, 'refusalOf'>
   /** Over how many partitions keys are spread. Stored with each new checkpoint. */
@@ -54,7 +56,7 @@ interface OpenedPartition {
 }
 
 export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact, Draft>): Assignments {
-  const { projection, db, catalog, serviceVersion, common, logger, metrics, now } = options
+  const { projection, db, catalog, serviceVersion, common, logger, metrics, now, drainSoon } = options
   const { readMarks, partitionCounts, keyPartitions, signal } = options
   const opened = new Map<string, OpenedPartition>()
   const opening = new Map<string, { readonly one: ReportedPartition; readonly tracker: ProgressTracker }>()
@@ -120,7 +122,7 @@ export function createAssignments<Fact, Draft>(options: AssignmentsOptions<Fact,
     opened.delete(name)
     const until = AbortSignal.any([signal, ended.signal])
     const { refusal, ...fold } = found
-    const one = createOwnedPartition({ topic, partition, ...fold, logger, metrics, now, signal: until })
+    const one = createOwnedPartition({ topic, partition, ...fold, logger, metrics, now, drainSoon, signal: until })
     if (refusal) one.halt(refusal)
     return one
   }

@@ -31,9 +31,15 @@ async function givenOutbox(
 
 function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], drainAfterMs = 0) {
   const logger = createLogger('spec', 'silent')
-  const outbox = createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf, drainAfterMs })
-  onTestFinished(outbox.finished)
-  return outbox
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const outbox = createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf, drainAfterMs, signal })
+  const stop = (): Promise<void> => {
+    stopping.abort()
+    return outbox.finished()
+  }
+  onTestFinished(stop)
+  return { ...outbox, stop }
 }
 
 /** The publisher, and the most that it was asked for at the same time. */
@@ -196,10 +202,25 @@ describe('the outbox', () => {
     const log = await givenLog()
     const { db } = await givenVisitsDatabase()
     await givenOutbox(db, log, 0, numbers(3))
-    const { drainSoon, finished } = givenDrain(db, log.publisher, [0], PLANNED_MS)
+    const { drainSoon, stop } = givenDrain(db, log.publisher, [0], PLANNED_MS)
     drainSoon()
-    await finished()
+    await stop()
     await sleep(3 * PLANNED_MS)
+    expect(await readLeft(db)).toEqual(numbers(3))
+  })
+
+  it('is left to the next owner where it could not be published before the stop', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(3))
+    let isAway = true
+    const publish: Publisher['publish'] = async (record, deadlineAt) =>
+      isAway ? { outcome: 'not-published', reason: 'stopped' } : log.publisher.publish(record, deadlineAt)
+    const { drain, stop } = givenDrain(db, { ...log.publisher, publish })
+    await drain()
+    isAway = false
+    await stop()
+    await sleep(1_500) // it would have tried again after a second
     expect(await readLeft(db)).toEqual(numbers(3))
   })
 })

@@ -19,6 +19,8 @@ export interface OutboxDrainOptions {
   readonly partitionOf: (topic: string, key: string) => Promise<number>
   /** Default 250. */
   readonly drainAfterMs?: number
+  /** Aborted when the runner stops: from then on no drain begins. */
+  readonly signal: AbortSignal
 }
 
 /** Publishes what commits put into the outbox. */
@@ -30,16 +32,15 @@ export interface OutboxDrain {
   readonly drain: () => Promise<void>
   /** Drains after `drainAfterMs`, together with what comes until then: no caller waits for it. */
   readonly drainSoon: () => void
-  /** Resolves once all requested drains have ended, and begins no more: what would be drained soon is left to the next owner. */
+  /** Resolves once all requested drains have ended; what would be drained soon is left to the next owner. */
   readonly finished: () => Promise<void>
 }
 
 export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
-  const { db, publisher, logger, owned, partitionOf, drainAfterMs = DRAIN_AFTER_MS } = options
-  let timer: NodeJS.Timeout | undefined
+  const { db, publisher, logger, owned, partitionOf, drainAfterMs = DRAIN_AFTER_MS, signal } = options
+  let timer: { readonly atMs: number; readonly handle: NodeJS.Timeout } | undefined
   let underWay: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
-  let isFinished = false
 
   /**
    * Publishes rows in sequence order and deletes those that are in the log: at least once, with stable ids by which
@@ -87,6 +88,7 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
   }
 
   const drain: OutboxDrain['drain'] = () => {
+    if (signal.aborted) return next ?? underWay
     next ??= underWay.then(() => {
       next = undefined
       underWay = drainOwned().catch((err: unknown) => {
@@ -99,22 +101,25 @@ export function createOutboxDrain(options: OutboxDrainOptions): OutboxDrain {
   }
 
   const endTimer = (): void => {
-    clearTimeout(timer)
+    clearTimeout(timer?.handle)
     timer = undefined
   }
 
+  /** What is planned for an earlier time stays as it is. */
   const drainAfter = (ms: number): void => {
-    if (isFinished) return
-    timer ??= setTimeout(() => {
+    const atMs = performance.now() + ms
+    if (signal.aborted || (timer && timer.atMs <= atMs)) return
+    endTimer()
+    const begin = (): void => {
       endTimer()
       void drain()
-    }, ms)
+    }
+    timer = { atMs, handle: setTimeout(begin, ms) }
   }
 
   const drainSoon = (): void => drainAfter(drainAfterMs)
 
   const finished = (): Promise<void> => {
-    isFinished = true
     endTimer()
     return next ?? underWay
   }

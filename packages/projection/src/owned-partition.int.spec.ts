@@ -24,6 +24,7 @@ async function givenOwned(db: CommitDb, { logEnd = 0n, projection = createVisits
     logger: createLogger('spec', 'silent'),
     metrics: createRunnerMetrics(registry, () => []),
     now: () => at(minute),
+    drainSoon: () => {},
     signal: new AbortController().signal,
   })
   return { owned, registry, pass: (minutes: number) => (minute += minutes) }

@@ -18,6 +18,8 @@ export interface OwnedPartitionOptions {
   readonly logger: Logger
   readonly metrics: RunnerMetrics
   readonly now: () => Date
+  /** Rows that nobody else told of may be in the outbox. */
+  readonly drainSoon: () => void
   /** Aborted when this process loses the partition: what waits for Postgres then ends with a RunnerStoppedError. */
   readonly signal: AbortSignal
 }
@@ -58,7 +60,7 @@ const HALTED_RETRY_MS = 60_000
 const FAILED_TICK_PAUSE_MS = 5_000
 
 export function createOwnedPartition(options: OwnedPartitionOptions): OwnedPartition {
-  const { topic, partition, fold, logEnd, logger, metrics, now, signal } = options
+  const { topic, partition, fold, logEnd, logger, metrics, now, drainSoon, signal } = options
   const topicPartition = { topic, partition }
   const nextOffset = () => fold.checkpoint().nextOffset
   const progress = createProgressTracker({ ...topicPartition, logEnd, nextOffset, now })
@@ -85,6 +87,8 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
       const result = await attempt()
       if (result.outcome === 'folded') return report(result)
       metrics.staleCommits.inc()
+      // Another owner's rows, or those of an own commit whose answer was lost.
+      drainSoon()
       if (result.isSwapped) logger.info(topicPartition, SWAPPED)
       else logger.warn(topicPartition, OVERTAKEN)
     }
@@ -145,6 +149,7 @@ export function createOwnedPartition(options: OwnedPartitionOptions): OwnedParti
     pendingTick = undefined
     try {
       await commit(() => fold.tick(instant))
+      drainSoon()
       progress.noticeTicked()
     } catch (error) {
       if (signal.aborted) return

@@ -7,6 +7,7 @@ import { createVisitsProjection } from '../test/visits-projection.ts'
 import type { OwnedPartition } from './owned-partition.ts'
 import { createPartitionTicks } from './partition-ticks.ts'
 
+const soon = { timeout: 20_000 }
 const place = { topic: 'user-events', partition: 0 }
 
 /** Ticks of one partition, with the rounds in which it was ticked, and those in which the log's end was read. */
@@ -46,10 +47,10 @@ it('looks for retries and the log’s end in every fifth round, and while there 
     INSERT INTO dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version, state)
     VALUES ('visits', ${place.topic}, ${place.partition}, 0, '{}', now(), 'value is not JSON', 'test', 'retry')`)
   ticks.start()
-  await vi.waitFor(() => expect(seen.ticked.length).toBeGreaterThanOrEqual(4))
+  await vi.waitFor(() => expect(seen.ticked.length).toBeGreaterThanOrEqual(4), soon)
   await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retried'`)
   const rounds = seen.rounds
-  await vi.waitFor(() => expect(seen.rounds).toBeGreaterThan(rounds + 12))
+  await vi.waitFor(() => expect(seen.rounds).toBeGreaterThan(rounds + 12), soon)
   const last = seen.ticked.at(-1) ?? 0
   expect(seen.ticked).toEqual(Array.from({ length: last - 4 }, (_, index) => index + 5))
   expect(seen.ends.filter((round) => round > last).every((round) => round % 5 === 0)).toBe(true)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { UserFact } from '@nextvisit/contracts'
+import { encodeRecord, type UserFact } from '@nextvisit/contracts'
 import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type CommitDb, type Db, type Sql, sql } from '@nextvisit/database'
 import { openTestDb } from '@nextvisit/database/testing'
@@ -12,6 +12,7 @@ import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from '.
 import { givenRunner } from '../test/given-runner.ts'
 import { givenVisitsDatabase } from '../test/given-visits.ts'
 import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
+import { outboxStatements } from './outbox.ts'
 
 async function given() {
   return { log: await givenLog(), ...(await givenVisitsDatabase()) }
@@ -177,6 +178,32 @@ describe('a projection runner', () => {
     await givenRunner(log, db, { publisher: log.publisher, tickEveryMs: 3_600_000 })
     await log.publish(givenEvents(20))
     await expect.poll(() => readOut(log), soon).toHaveLength(20)
+  })
+
+  it('publishes what its last owner left in the outbox, without waiting for a tick', async () => {
+    const { log, db } = await given()
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(20))
+    await expect.poll(visitsOf(db), soon).toBe(20)
+    await runner.stop()
+    await givenRunner(log, db, { publisher: log.publisher, tickEveryMs: 3_600_000 })
+    await expect.poll(() => readOut(log), soon).toHaveLength(20)
+  })
+
+  it('publishes what a tick put into its outbox before later rounds look for it', async () => {
+    const { log, db } = await given()
+    const visits = createVisitsProjection(log.topic)
+    let rounds = 0
+    const due: typeof visits.due = async (_db, _instant, { partitions }) => ((rounds += 1) === 1 ? partitions : [])
+    const tick: typeof visits.tick = async (_db, _instant, { partition }) => {
+      const [fact] = givenEvents(1)
+      const encoded = encodeRecord(fact as UserFact, { source: 'visits', time: new Date().toISOString() })
+      return outboxStatements([{ partition, topic: `${log.topic}.out`, key: 'ada', ...encoded }])
+    }
+    const projection = { ...visits, due, tick }
+    await givenRunner(log, db, { projection, publisher: log.publisher, tickEveryMs: 2_000 })
+    await expect.poll(() => readOut(log), soon).toHaveLength(PARTITIONS)
+    expect(rounds).toBeLessThan(5)
   })
 
   it('asks in one question which partitions are due, and ticks those alone', async () => {

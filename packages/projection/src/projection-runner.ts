@@ -106,16 +106,18 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
     onAfterFailed: (error) => logger.warn({ err: error }, 'The work after a commit failed; continuing'),
     onCommitted: ({ records, outboxRows }) => {
       if (records > 0) metrics.batchRecords.observe(records)
-      if (outboxRows > 0) outbox?.drainSoon()
+      if (outboxRows > 0) drainSoon()
     },
   })
-  const owning = { common, readMarks, partitionCounts, keyPartitions: connection.partitions?.keys, metrics, signal }
+  const drainSoon = (): void => outbox?.drainSoon()
+  const keyPartitions = connection.partitions?.keys
+  const owning = { common, readMarks, partitionCounts, keyPartitions, metrics, drainSoon, signal }
   const { positions, begin, owned, reported, find } = createAssignments({ ...options, ...owning })
   const gathering = createGathering(gatherMs, options.isAwaited)
 
   const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
   const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
-  const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf })
+  const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf, signal })
 
   const consumer = createRecordConsumer(
     connection,
@@ -126,7 +128,7 @@ export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOpt
         gathering.reassign()
         begin(assigned)
         // Their last owner may have left rows.
-        outbox?.drainSoon()
+        if (assigned.size > 0) drainSoon()
       },
       onBatch: async (batch) => {
         const one = find(batch.topic, batch.partition)

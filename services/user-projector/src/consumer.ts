@@ -16,8 +16,8 @@ import { readSegmentMembers, readSegments, readUser } from './queries.ts'
 import { createUserProjection } from './user-projection.ts'
 
 /**
- * Admission waits half a second for the fold of a user who is not there yet (look-up-users.ts). Where another process answers
- * than the one that folds, nothing hurries the fold, and the rest of that time is for it.
+ * Admission waits half a second for the fold of a user who is not there yet (look-up-users.ts). A process that answers but does
+ * not own the partition cannot hurry the fold: the rest of that time is for it.
  */
 const GATHER_BEFORE_LOOK_UPS_MS = 350
 

@@ -28,7 +28,7 @@ const JVM_FLAGS = [
 
 /**
  * Settings of a single node. The session is three heartbeats, because a restarted broker waits until its old session has
- * ended; each heartbeat costs an idle broker a fortieth.
+ * ended. One heartbeat a second more would cost an idle broker a tenth of its CPU.
  */
 export const SINGLE_NODE = {
   'process.roles': 'broker,controller',
