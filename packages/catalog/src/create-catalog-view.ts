@@ -35,7 +35,7 @@ export interface LiveCatalogView extends CatalogView {
 }
 
 const TRY_AGAIN_AFTER_MS = 1_000
-/** Whoever waits for Kafka longer looks at the end too rarely to know that the view is current. */
+/** With a longer wait, two lost answers would leave no time to find out within 30 s that the view is current (decisions.md, Keys). */
 const READ_END_WITHIN_MS = 5_000
 const REMOVE_GROUP_WITHIN_MS = 1_000
 /**

@@ -73,7 +73,7 @@ export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions
     return marks
   }
 
-  /** Which of these partitions have something to do: one query, however many partitions are owned. */
+  /** Which of these partitions have something to do: few queries, however many partitions are owned. */
   const findDue = async (partitions: readonly number[], instant: Date): Promise<readonly number[]> => {
     const { tick, due } = projection
     if (!due || partitions.length === 0) return tick ? partitions : []

@@ -43,7 +43,7 @@ export const SINGLE_NODE = {
   'transaction.state.log.min.isr': '1',
   'group.initial.rebalance.delay.ms': '0',
   'group.min.session.timeout.ms': '1000',
-  // Groups live in one partition, so one thread does all their work. Each of the others would wake three times a second.
+  // Groups live in one partition, so one thread does all their work. Each of the others would wake five times a second.
   'group.coordinator.threads': '1',
   'log.cleaner.dedupe.buffer.size': '4194304',
   'num.network.threads': '2',
