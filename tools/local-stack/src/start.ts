@@ -12,10 +12,12 @@ const HELP = `Usage: npx -y pnpm start
 Starts Kafka, Postgres, Redis, the services and the console on this machine, until Ctrl-C. It takes no arguments. Environment variables:
 
   GATEWAY_PORT         where the gateway answers (default 8080)
-  CONSOLE_PORT         where the console answers (default: a free port beside the gateway's)
+  CONSOLE_PORT         where the console answers (default: the gateway's plus one, or another if that is taken)
+  GATEWAY_TRUSTED_PROXIES
+                       proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8 (default: none)
   NEXTVISIT_DATA       folder for data and logs (default .nextvisit in the checkout)
   NEXTVISIT_WORKSPACE  workspace file to apply (default: the demo)
-  KAFKA_BROKERS, DATABASE_URL, REDIS_URL
+  KAFKA_BROKERS, DATABASE_URL (or one per service, as docs/operations.md has them), REDIS_URL
                        parts that run already and are not started`
 
 function explainOrRefuse(): void {
