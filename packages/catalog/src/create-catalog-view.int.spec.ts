@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { encodeRecord } from '@nextvisit/contracts'
 import { createPublisher, type LogConnection, withLogAdmin } from '@nextvisit/log'
-import { createFaultProxy, createTestTopic } from '@nextvisit/testing'
+import { createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createCatalogView } from './create-catalog-view.ts'
 
@@ -9,14 +9,12 @@ const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {
 
 it('sees the end of the catalog again and again on one connection, and on a new one after a cut', async () => {
   const { connection, topic } = await createTestTopic(inject('kafkaBrokers'))
-  const [host = '', port] = (connection.brokers[0] ?? '').split(':')
-  const proxy = createFaultProxy({ host, port: Number(port) })
-  await proxy.start()
+  const { proxy, connection: proxied } = await startFaultProxy(connection)
   onTestFinished(() => proxy.stop())
   let opened = 0
   const addressFor: LogConnection['addressFor'] = () => {
     opened += 1
-    return proxy.addressFor()
+    return proxied.addressFor()
   }
   const options = { serviceName: 'spec', logger: silent, topic, currentEveryMs: 1 }
   const view = createCatalogView({ ...connection, addressFor }, options)

@@ -1,4 +1,4 @@
-import { createFaultProxy, createTestTopic, type FaultProxy } from '@nextvisit/testing'
+import { createTestTopic, type FaultProxy, startFaultProxy } from '@nextvisit/testing'
 import { afterAll, inject, onTestFinished } from 'vitest'
 
 import { createPublisher, type PublisherOptions } from '../src/create-publisher.ts'
@@ -20,12 +20,9 @@ export async function givenTopic(partitions: number): Promise<string> {
 
 /** A fault proxy before the broker, and a connection that goes through it. */
 export async function givenFaultProxy(): Promise<{ proxy: FaultProxy; connection: LogConnection }> {
-  const connection = givenConnection()
-  const [host = '', port] = (connection.brokers[0] ?? '').split(':')
-  const proxy = createFaultProxy({ host, port: Number(port) })
-  await proxy.start()
+  const { proxy, connection } = await startFaultProxy(givenConnection())
   afterAll(() => proxy.stop())
-  return { proxy, connection: { ...connection, addressFor: proxy.addressFor } }
+  return { proxy, connection }
 }
 
 /** A started publisher, for one test. */

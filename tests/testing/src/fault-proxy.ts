@@ -52,6 +52,16 @@ interface Link {
   isBlackHole: boolean
 }
 
+/** Starts a proxy before the first of these brokers. Answers with a connection that goes through it. Its caller stops it. */
+export async function startFaultProxy<Connection extends { readonly brokers: readonly string[] }>(
+  direct: Connection,
+): Promise<{ readonly proxy: FaultProxy; readonly connection: Connection & Pick<FaultProxy, 'addressFor'> }> {
+  const [host = '', port] = (direct.brokers[0] ?? '').split(':')
+  const proxy = createFaultProxy({ host, port: Number(port) })
+  await proxy.start()
+  return { proxy, connection: { ...direct, addressFor: proxy.addressFor } }
+}
+
 /**
  * A proxy between a Kafka client and its broker. It understands just enough of the protocol to fail single responses. Each
  * frame starts with its length (4 bytes). A request continues with the API key (2), its version (2) and the correlation id

@@ -1,4 +1,4 @@
-import { createFaultProxy, createTestTopic, listOffsetsApiKey } from '@nextvisit/testing'
+import { createTestTopic, listOffsetsApiKey, startFaultProxy } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { followTopic } from './follow-topic.ts'
 
@@ -6,9 +6,7 @@ describe('following a topic', () => {
   it('ends at once when it is aborted, also while a broker holds its answer back', async () => {
     const brokers = inject('kafkaBrokers')
     const { topic, connection } = await createTestTopic(brokers)
-    const [host = '', port] = brokers.split(',')[0]?.split(':') ?? []
-    const proxy = createFaultProxy({ host, port: Number(port) })
-    await proxy.start()
+    const { proxy, connection: proxied } = await startFaultProxy(connection)
     onTestFinished(proxy.stop)
     const held = Promise.withResolvers<void>()
     proxy.onResponse(({ apiKey }) => {
@@ -19,7 +17,7 @@ describe('following a topic', () => {
     const abort = new AbortController()
     const reports: boolean[] = []
     const following = followTopic({
-      connection: { ...connection, addressFor: proxy.addressFor },
+      connection: proxied,
       topic,
       newest: 1,
       onRecords: () => undefined,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { createPublisher, createRecordConsumer, type ExpectedPartitions, type LogConnection } from '@nextvisit/log'
 import { createLogger } from '@nextvisit/service-kit'
-import { addPartitions, createFaultProxy, createTestTopic } from '@nextvisit/testing'
+import { addPartitions, createTestTopic, startFaultProxy } from '@nextvisit/testing'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { createRecordLog } from './record-log.ts'
 
@@ -64,11 +64,9 @@ describe('the log of a gateway, when a topic has another number of partitions (d
 
   it('counts them again after its connection was cut', async () => {
     const { topic, connection } = await givenTopic(3)
-    const [host = '', port] = (connection.brokers[0] ?? '').split(':')
-    const proxy = createFaultProxy({ host, port: Number(port) })
-    await proxy.start()
+    const { proxy, connection: proxied } = await startFaultProxy(connection)
     onTestFinished(() => proxy.stop())
-    const log = await startLog({ ...connection, addressFor: proxy.addressFor }, topic)
+    const log = await startLog(proxied, topic)
     await expect.poll(() => log.placeOf(ADA), soon).toBeDefined()
     proxy.cutAll()
     await addPartitions(connection, topic, 6)
