@@ -1,9 +1,11 @@
 import path from 'node:path'
 import type { CatalogView } from '@nextvisit/catalog'
 import { type ConnectionOptions, createAdapter, type Db, type ServiceSchemaOptions } from '@nextvisit/database'
-import { type Barrier, coreMigrations, type Projection } from '@nextvisit/projection'
 import type { InternalRoute, Logger } from '@nextvisit/service-kit'
 import type { Registry } from 'prom-client'
+import type { Barrier } from './barrier.ts'
+import { coreMigrations } from './core-migrations.ts'
+import type { Projection } from './projection.ts'
 import type { PublishReplies } from './reply-publisher.ts'
 import type { SettledUntil, TableRoles } from './table-roles.ts'
 

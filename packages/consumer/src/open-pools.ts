@@ -1,7 +1,7 @@
 import { type CommitDb, type CommitDbOptions, type ConnectionPool, type Db, openCommitDb } from '@nextvisit/database'
 import type { Registry } from 'prom-client'
 import type { Consumer } from './define-consumer.ts'
-import { createPoolGauges } from './pool-gauges.ts'
+import { createPoolGauges } from './watch/pool-gauges.ts'
 
 /** After 2 s no caller waits for an answer any more (decisions.md, Track event). */
 const ADMISSION_LIMITS = { maxConnections: 4, statementTimeoutMs: 2_000 }

@@ -2,7 +2,6 @@ import { createCatalogMetrics, createCatalogView } from '@nextvisit/catalog'
 import { HEADERS, TOPICS } from '@nextvisit/contracts'
 import { type Db, queryOf } from '@nextvisit/database'
 import { createLogAdmin, createPublisher } from '@nextvisit/log'
-import { createBarrier, createPartitionCounts, createProjectionRunner } from '@nextvisit/projection'
 import {
   clusterCheckOf,
   configOrExit,
@@ -14,16 +13,19 @@ import {
   createRedisSubscriber,
   runService,
 } from '@nextvisit/service-kit'
+import { createPartitionCounts } from './assign/partition-counts.ts'
+import { createBarrier } from './barrier.ts'
 import { readConsumerConfig } from './config.ts'
-import { consumerHealth } from './consumer-health.ts'
+import { createDeadLetterRoutes } from './dead-letters/dead-letter-routes.ts'
 import type { Consumer } from './define-consumer.ts'
-import { createDeadLetterRoutes } from './dead-letter-routes.ts'
 import { forbidPretenuring } from './forbid-pretenuring.ts'
 import { hearAwaitedRecords } from './hear-awaited-records.ts'
 import { keepConnected } from './keep-connected.ts'
 import { openPools } from './open-pools.ts'
-import { createOperationsRoute } from './operations-route.ts'
+import { createProjectionRunner } from './projection-runner.ts'
 import { createReplyPublisher } from './reply-publisher.ts'
+import { consumerHealth } from './watch/consumer-health.ts'
+import { createOperationsRoute } from './watch/operations-route.ts'
 
 const STOP_PUBLISHING_WITHIN_MS = 2_000
 const now = () => new Date()

@@ -1,7 +1,7 @@
 import { eventTracked, identifyRequested } from '@nextvisit/contracts/fixtures'
-import { readVisits } from '@nextvisit/projection/test/visits-projection.ts'
 import { describeProjection } from '@nextvisit/testing'
 import { visitsConsumer } from '../test/visits-consumer.ts'
+import { readVisits } from '../test/visits-projection.ts'
 
 describeProjection(visitsConsumer(), {
   facts: [

@@ -1,6 +1,6 @@
 import { openTestClient } from '@nextvisit/database/testing'
-import { createVisitsProjection, VISITS_DIRECTORY } from '@nextvisit/projection/test/visits-projection.ts'
 import { type Consumer, defineConsumer } from '../src/define-consumer.ts'
+import { createVisitsProjection, VISITS_DIRECTORY } from './visits-projection.ts'
 
 /** The example of the core's specs as a consumer of `topic`. */
 export function visitsConsumer(topic?: string): Consumer {

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { OrganizationConfig } from '../src/organization-config.ts'
 import type { z } from 'zod'
-import type { EventTracked, IdentifyRequested, VisitAnswered } from '../src/user-facts.ts'
+import type { EventTracked, IdentifyRequested, VisitAnswered } from '../src/records/user-facts.ts'
+import { OrganizationConfig } from '../src/workspace/organization-config.ts'
 
 /** Records for tests. Each function returns a valid fact; its argument overrides members. */
 

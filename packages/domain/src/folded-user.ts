@@ -1,8 +1,8 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
-import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './apply-identify.ts'
 import { countKeysOf } from './forms/count-key.ts'
 import { type EventHistory, withOccurrence } from './forms/user-state.ts'
-import type { SizedTraits } from './trait-operations.ts'
+import { applyIdentify, identifiedAt, NO_PROFILE, type ProfileFacts } from './traits/apply-identify.ts'
+import type { SizedTraits } from './traits/trait-operations.ts'
 
 /** What identifies have said of a user. Instants are ISO strings of one form, so they compare as text. */
 export interface FoldedUser extends SizedTraits {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, vi } from 'vitest'
-import { createRecordConsumer } from '../src/create-record-consumer.ts'
-import { givenConnection } from './given-topic.ts'
-import type { LogConnection } from '../src/log-connection.ts'
+import type { LogConnection } from '../src/connect/log-connection.ts'
+import { createRecordConsumer } from '../src/read/create-record-consumer.ts'
 import type {
   FetchedBatch,
   RecordConsumer,
   RecordConsumerHandlers,
   RecordConsumerOptions,
   Watermarks,
-} from '../src/record-consumer.ts'
+} from '../src/read/record-consumer.ts'
+import { givenConnection } from './given-topic.ts'
 
 export interface Member {
   readonly consumer: RecordConsumer

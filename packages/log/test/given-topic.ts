@@ -1,11 +1,11 @@
 import { createTestTopic, type FaultProxy, startFaultProxy } from '@nextvisit/testing'
 import { afterAll, inject, onTestFinished } from 'vitest'
 
-import { createPublisher, type PublisherOptions } from '../src/create-publisher.ts'
-import type { LogConnection } from '../src/log-connection.ts'
-import { createLogReader } from '../src/log-reader.ts'
-import type { Publisher } from '../src/publisher.ts'
-import type { FetchedRecord } from '../src/record-consumer.ts'
+import { createPublisher, type PublisherOptions } from '../src/publish/create-publisher.ts'
+import type { LogConnection } from '../src/connect/log-connection.ts'
+import { createLogReader } from '../src/read/log-reader.ts'
+import type { Publisher } from '../src/publish/publisher.ts'
+import type { FetchedRecord } from '../src/read/record-consumer.ts'
 
 /** What this package's specs begin with. */
 export function givenConnection(): LogConnection {

@@ -1,13 +1,13 @@
 import {
+  type BrokerResponse,
   createFaultProxy,
   metadataApiKey,
   produceApiKey,
-  type BrokerResponse,
   type ResponseFault,
 } from '@nextvisit/testing'
 import { onTestFinished } from 'vitest'
 
-import type { LogConnection } from '../src/log-connection.ts'
+import type { LogConnection } from '../src/connect/log-connection.ts'
 import { int32 } from './encoded-batch.ts'
 import { givenConnection } from './given-topic.ts'
 

@@ -49,6 +49,13 @@ export {
 } from './internal-server.ts'
 export { createMetrics, createPublishMetrics } from './metrics.ts'
 export { configOrExit, type Environment, readConfig } from './read-config.ts'
+export {
+  createRefusalStore,
+  KEPT_OF_A_REASON,
+  type ProjectRefusals,
+  type ReadRefusals,
+  type RefusalStore,
+} from './refusal-store.ts'
 export { remainingMs } from './remaining-ms.ts'
 export { type RunningService, runService, type RunServiceOptions, type ServicePart } from './run-service.ts'
 export type { Logger } from 'pino'

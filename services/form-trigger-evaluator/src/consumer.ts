@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { defineConsumer } from '@nextvisit/consumer'
+import { catchUp, defineConsumer } from '@nextvisit/consumer'
 import {
   FormStepsQuery,
   INTERNAL_ROUTES,
@@ -8,7 +8,6 @@ import {
   TriggerCountsQuery,
   UserQuery,
 } from '@nextvisit/contracts'
-import { catchUp } from '@nextvisit/projection'
 import { behind, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { createFormSteps } from './form-steps.ts'

@@ -1,3 +1,4 @@
+import type { FoldContext } from '@nextvisit/consumer'
 import type { EventTracked, IdentifyRequested, VisitReply } from '@nextvisit/contracts'
 import {
   chooseForm,
@@ -8,7 +9,6 @@ import {
   type TriggerContext,
   userKeyOf,
 } from '@nextvisit/domain'
-import type { FoldContext } from '@nextvisit/projection'
 import { changeQueue, type DraftUser, type FormsDraft, projectOf } from './forms-draft.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { createReplyPublisher } from '@nextvisit/consumer'
+import { randomUUID } from 'node:crypto'
+import { createBarrier, createProjectionRunner, createReplyPublisher, type ProjectionRunner } from '@nextvisit/consumer'
 import {
   encodeRecord,
   EvaluatorReply,
@@ -9,16 +10,14 @@ import {
 } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
 import { createPublisher, type LogConnection, type Publisher, withLogAdmin } from '@nextvisit/log'
-import { createBarrier, createProjectionRunner, type ProjectionRunner } from '@nextvisit/projection'
 import { behind, createLogger, createRedis, type RedisConnection } from '@nextvisit/service-kit'
 import { createTestDatabase, createTestTopic, type TestDatabase } from '@nextvisit/testing'
 import { Redis } from 'ioredis'
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'
+import { migrations, openDbs } from '../test/given-evaluator.ts'
 import { formTriggerEvaluator } from './consumer.ts'
 import { createFormTriggerProjection } from './form-trigger-projection.ts'
-import { migrations, openDbs } from '../test/given-evaluator.ts'
 
 /** As a gateway sees it: records go into the log, replies come over Redis. */
 const logger = createLogger('test', 'silent')

@@ -1,4 +1,10 @@
-import type { PublishReplies } from '@nextvisit/consumer'
+import {
+  createReviewedTicks,
+  type FoldContext,
+  type Projection,
+  type PublishReplies,
+  type Recorded,
+} from '@nextvisit/consumer'
 import { type EvaluatorReply, type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   confirm,
@@ -11,13 +17,12 @@ import {
   userKeyOf,
   visitContextOf,
 } from '@nextvisit/domain'
-import { createReviewedTicks, type FoldContext, type Projection, type Recorded } from '@nextvisit/projection'
 import { evaluateRecord, offerForm, offerNothing } from './evaluate-record.ts'
 import { changeQueue, type DraftUser, emptyDraft, type FormsDraft, newUser } from './forms-draft.ts'
 import { readRepliesTo } from './idempotent-outcomes.ts'
 import { loadDraft } from './load-draft.ts'
-import { createQueueTicks } from './queue-tick.ts'
 import { outboxRowsOf } from './queue-rows.ts'
+import { createQueueTicks } from './queue-tick.ts'
 import { saveDraft } from './save-draft.ts'
 
 export interface FormTriggerProjectionOptions {

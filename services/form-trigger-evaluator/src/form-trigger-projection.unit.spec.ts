@@ -1,6 +1,6 @@
+import type { FoldContext, Recorded } from '@nextvisit/consumer'
 import type { EvaluatorReply, Form, UserFact, VisitReply } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, userIdFixture, visit, visitAnswered } from '@nextvisit/contracts/fixtures'
-import type { FoldContext, Recorded } from '@nextvisit/projection'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, contextOf, GATEWAY, MINUTE, nps, recorded, SECOND } from '../test/evaluator-fixtures.ts'

@@ -1,7 +1,6 @@
-import type { AddressedReply } from '@nextvisit/consumer'
+import { type AddressedReply, pruneOldRecords, type Recorded } from '@nextvisit/consumer'
 import { EvaluatorReply } from '@nextvisit/contracts'
 import type { Db, Statement } from '@nextvisit/database'
-import { pruneOldRecords, type Recorded } from '@nextvisit/projection'
 import type { IdempotentOutcome } from './forms-draft.ts'
 import { idempotentOutcomes } from './tables.ts'
 

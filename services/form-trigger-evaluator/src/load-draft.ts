@@ -1,6 +1,3 @@
-import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
-import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
-import { countsAskedBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
 import {
   type FoldContext,
   type JsonRow,
@@ -8,7 +5,10 @@ import {
   type Recorded,
   requireFits,
   traitBytesOf,
-} from '@nextvisit/projection'
+} from '@nextvisit/consumer'
+import type { DeviceFacts, TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
+import { type Db, msOf, type RowOf, sql, type Sql } from '@nextvisit/database'
+import { countsAskedBy, type EventHistory, queueOf, type ShownForm, USER_LIMITS, userKeyOf } from '@nextvisit/domain'
 import { emptyDraft, type FormsDraft, newUser, projectOf } from './forms-draft.ts'
 import { toQueueRow } from './queue-rows.ts'
 import { eventOccurrences, queues, shownForms, users } from './tables.ts'

@@ -1,5 +1,5 @@
+import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/consumer'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/projection'
 import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { contextOf, nps } from '../test/evaluator-fixtures.ts'

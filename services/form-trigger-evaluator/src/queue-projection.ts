@@ -1,8 +1,8 @@
+import type { Projection, Recorded } from '@nextvisit/consumer'
 import { FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
 import { evolveRow } from '@nextvisit/domain'
 import { partitionForKey } from '@nextvisit/log'
-import type { Projection, Recorded } from '@nextvisit/projection'
 import { toQueueRow, writeQueues } from './queue-rows.ts'
 import { queues } from './tables.ts'
 

@@ -1,6 +1,6 @@
+import type { OutboxRow } from '@nextvisit/consumer'
 import { encodeRecord, type FormFact, type QueueRow, TOPICS } from '@nextvisit/contracts'
 import type { RowOf, Statement } from '@nextvisit/database'
-import type { OutboxRow } from '@nextvisit/projection'
 import { queues, shownForms } from './tables.ts'
 
 /** What a batch or a tick changes in queues. */

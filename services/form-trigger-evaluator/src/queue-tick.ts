@@ -1,3 +1,4 @@
+import { outboxStatements, type ReviewedTicksOptions } from '@nextvisit/consumer'
 import type { QueueRow } from '@nextvisit/contracts'
 import { type Db, sql, type Statement } from '@nextvisit/database'
 import {
@@ -13,7 +14,6 @@ import {
   stepOf,
   type StepTaken,
 } from '@nextvisit/domain'
-import { outboxStatements, type ReviewedTicksOptions } from '@nextvisit/projection'
 import { outboxRowsOf, toQueueRow, writeQueues } from './queue-rows.ts'
 import { findRemovedForms, type RemovedForm } from './removed-forms.ts'
 import { queues } from './tables.ts'

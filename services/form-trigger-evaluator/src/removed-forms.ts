@@ -1,8 +1,8 @@
 import type { CatalogView, ReviewScope } from '@nextvisit/catalog'
+import type { Compared } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { compileForms } from '@nextvisit/domain'
-import type { Compared } from '@nextvisit/projection'
 
 /** Forms that one query compares with the catalog. */
 const FORMS_A_PAGE = 1_000

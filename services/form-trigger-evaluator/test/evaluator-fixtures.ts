@@ -1,6 +1,6 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import type { Recorded, TickContext } from '@nextvisit/consumer'
 import { type Form, OrganizationConfig, type ProjectConfig, TOPICS, type UserFact } from '@nextvisit/contracts'
-import type { TickContext, Recorded } from '@nextvisit/projection'
 
 /** For the specs beside this file: one call gives a valid part, the argument says what is special about it. */
 

@@ -1,13 +1,13 @@
+import { createPartitionFold, type PartitionFold, type TickContext } from '@nextvisit/consumer'
 import type { EvaluatorReply, FormFact, UserFact } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
 import { type CommitDbOptions, createAdapter, openCommitDb, sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS, type StepTaken } from '@nextvisit/domain'
-import { createPartitionFold, type TickContext, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { formTriggerEvaluator } from '../src/consumer.ts'
-import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
+import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 
 export const { migrations } = formTriggerEvaluator
 

@@ -1,5 +1,6 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { createPartitionFold, type PartitionFold } from '@nextvisit/consumer'
 import {
   type EvaluatorReply,
   FormFact,
@@ -9,10 +10,9 @@ import {
 } from '@nextvisit/contracts'
 import { sql } from '@nextvisit/database'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { createPartitionFold, type PartitionFold } from '@nextvisit/projection'
 import { batchOf, createTestDatabase, factsAsRecords } from '@nextvisit/testing'
-import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { createFormTriggerProjection } from '../src/form-trigger-projection.ts'
+import { at, GATEWAY, PARTITION } from './evaluator-fixtures.ts'
 import { migrations, openDbs } from './given-evaluator.ts'
 
 export interface Sent {

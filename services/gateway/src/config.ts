@@ -1,4 +1,3 @@
-import { isAddressRange } from '@nextvisit/http-edge'
 import {
   internalServerConfig,
   kafkaConfig,
@@ -10,7 +9,8 @@ import {
   serviceAddresses,
 } from '@nextvisit/service-kit'
 import { z } from 'zod'
-import { REQUEST_BUDGET_MS } from './request/budget.ts'
+import { REQUEST_BUDGET_MS } from './http/budget.ts'
+import { isAddressRange } from './http/caller-address.ts'
 
 const gatewayConfig = z
   .object({

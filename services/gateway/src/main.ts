@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { createCatalogMetrics, createCatalogView, describeProblem } from '@nextvisit/catalog'
-import { createHttpServer } from '@nextvisit/http-edge'
 import { createPublisher } from '@nextvisit/log'
 import {
   clusterCheckOf,
@@ -14,10 +13,11 @@ import {
   runService,
 } from '@nextvisit/service-kit'
 import { readGatewayConfig } from './config.ts'
+import { createGatewayMetrics } from './gateway-metrics.ts'
 import { createGateway } from './gateway.ts'
-import { createGatewayMetrics } from './metrics/gateway-metrics.ts'
-import { publishTimeoutMs } from './request/budget.ts'
-import { loadCountries } from './routes/caller-country.ts'
+import { publishTimeoutMs } from './http/budget.ts'
+import { createHttpServer } from './http/http-server.ts'
+import { loadCountries } from './ingest/caller-country.ts'
 
 const config = configOrExit(readGatewayConfig)
 const logger = createLogger('gateway', config.logLevel)

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { defineConsumer } from '@nextvisit/consumer'
+import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
 import {
   INTERNAL_ROUTES,
   LeaseRequest,
@@ -8,7 +8,6 @@ import {
   ReturnLeasedRequest,
   UsageQuery,
 } from '@nextvisit/contracts'
-import { catchUp, READ_BARRIER_WITHIN_MS } from '@nextvisit/projection'
 import { internalRoute } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { leaseRoom, returnLeased } from './leases.ts'

@@ -1,17 +1,17 @@
+import type { Projection } from '@nextvisit/consumer'
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type NewRow, sql } from '@nextvisit/database'
 import { carriedNames, idempotentRecordOf, monthOf } from '@nextvisit/domain'
-import type { Projection } from '@nextvisit/projection'
+import { fulfilLeased } from './leases.ts'
 import {
-  countMembers,
   counterOf,
+  countMembers,
   dropUnfolded,
   findUnfolded,
   type FoldedUnit,
   fulfil,
   RESERVATION_LIFETIME_MS,
 } from './ledger.ts'
-import { fulfilLeased } from './leases.ts'
 import { counters, uniqueNames, usage } from './tables.ts'
 
 /** What a batch adds. Rows of the same key are merged when they are written; names, of which a record may carry 250, at once. */

@@ -1,7 +1,7 @@
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { createPartitionFold } from '@nextvisit/consumer'
 import type { Claim, EventTracked } from '@nextvisit/contracts'
 import { eventTracked } from '@nextvisit/contracts/fixtures'
-import { createPartitionFold } from '@nextvisit/projection'
 import { batchOf, factsAsRecords } from '@nextvisit/testing'
 import { describe, expect, it } from 'vitest'
 import { givenRegistry } from '../test/given-registry.ts'

@@ -1,7 +1,7 @@
+import type { Projection } from '@nextvisit/consumer'
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import { type RowOf, sql } from '@nextvisit/database'
 import { type CarriedName, carriedNames, idempotentRecordOf } from '@nextvisit/domain'
-import type { Projection } from '@nextvisit/projection'
 import { CLAIM_LIFETIME_MS, dropUnusedClaims, hasClaimsUntil } from './claims.ts'
 import { claims, definitionCounts, definitions } from './tables.ts'
 

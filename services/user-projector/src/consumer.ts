@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { defineConsumer } from '@nextvisit/consumer'
+import { catchUp, defineConsumer, READ_BARRIER_WITHIN_MS } from '@nextvisit/consumer'
 import {
   INTERNAL_ROUTES,
   LookUpUsersRequest,
@@ -8,7 +8,6 @@ import {
   UserQuery,
 } from '@nextvisit/contracts'
 import { FACTS_ARRIVE_WITHIN_MS } from '@nextvisit/domain'
-import { catchUp, READ_BARRIER_WITHIN_MS } from '@nextvisit/projection'
 import { behind, type CallContext, Counter, internalRoute, notFound } from '@nextvisit/service-kit'
 import packageJson from '../package.json' with { type: 'json' }
 import { lookUpUsers } from './look-up-users.ts'

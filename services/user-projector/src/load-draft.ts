@@ -1,3 +1,4 @@
+import { type FoldContext, type Recorded, requireFits, traitBytesOf } from '@nextvisit/consumer'
 import type { TraitValue, UserFact, UserRef } from '@nextvisit/contracts'
 import { type Db, msOf, type RowOf, sql } from '@nextvisit/database'
 import {
@@ -8,7 +9,6 @@ import {
   USER_LIMITS,
   userKeyOf,
 } from '@nextvisit/domain'
-import { type FoldContext, type Recorded, requireFits, traitBytesOf } from '@nextvisit/projection'
 import { partitionKeyOf, readProjectSegments, segmentsOf } from './project-segments.ts'
 import { segmentMembers, userEvents, users } from './tables.ts'
 import { type DraftUser, emptyDraft, newUser, type UserDraft } from './user-draft.ts'

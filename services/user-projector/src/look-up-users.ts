@@ -1,6 +1,6 @@
+import { type Barrier, findCaughtUp } from '@nextvisit/consumer'
 import type { Existence, UserLookUp } from '@nextvisit/contracts'
 import type { Db } from '@nextvisit/database'
-import { type Barrier, findCaughtUp } from '@nextvisit/projection'
 import type { CallContext } from '@nextvisit/service-kit'
 import { readExistence } from './queries.ts'
 

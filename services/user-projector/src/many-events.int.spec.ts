@@ -1,6 +1,6 @@
+import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/consumer'
 import { identifyRequested } from '@nextvisit/contracts/fixtures'
 import { sql } from '@nextvisit/database'
-import { createPartitionFold, MAX_BYTES_A_COMMIT, MAX_BYTES_AN_EVENT } from '@nextvisit/projection'
 import { batchOf, factsAsRecords, watchLoads } from '@nextvisit/testing'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { catalogOf, givenProjector } from '../test/given-projector.ts'

@@ -1,8 +1,8 @@
 import type { CatalogView, ReviewScope } from '@nextvisit/catalog'
+import type { Compared } from '@nextvisit/consumer'
 import type { ProjectRef } from '@nextvisit/contracts'
 import { type Db, sql } from '@nextvisit/database'
 import { compileSegments, type FollowedSegments, NO_SEGMENTS, projectKeyOf } from '@nextvisit/domain'
-import type { Compared } from '@nextvisit/projection'
 import { CatalogBehindError } from './errors.ts'
 import { segmentProgress } from './tables.ts'
 

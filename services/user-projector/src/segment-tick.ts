@@ -1,12 +1,12 @@
-import type { ProjectRef } from '@nextvisit/contracts'
-import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
-import { computeSegments, followTime, hasCurrentSegments, projectKeyOf, settledAt } from '@nextvisit/domain'
 import {
   MAX_BYTES_A_COMMIT,
   MAX_BYTES_AN_EVENT,
   type ReviewedTicksOptions,
   type TickContext,
-} from '@nextvisit/projection'
+} from '@nextvisit/consumer'
+import type { ProjectRef } from '@nextvisit/contracts'
+import { type Db, sql, type Sql, type Statement } from '@nextvisit/database'
+import { computeSegments, followTime, hasCurrentSegments, projectKeyOf, settledAt } from '@nextvisit/domain'
 import { loadFollowed, type UserRow } from './load-draft.ts'
 import { type ComputedUsers, findOtherUsers, type OtherUsers, segmentsOf } from './project-segments.ts'
 import { saveDraft } from './save-draft.ts'

@@ -1,3 +1,4 @@
+import { createReviewedTicks, type Projection } from '@nextvisit/consumer'
 import { type EventTracked, type IdentifyRequested, TOPICS, UserFact } from '@nextvisit/contracts'
 import {
   countEvent,
@@ -9,7 +10,6 @@ import {
   touchesProfile,
   userKeyOf,
 } from '@nextvisit/domain'
-import { createReviewedTicks, type Projection } from '@nextvisit/projection'
 import { loadDraft } from './load-draft.ts'
 import { saveDraft } from './save-draft.ts'
 import { segmentTicks } from './segment-tick.ts'

@@ -1,15 +1,17 @@
 import type { CatalogView } from '@nextvisit/catalog'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { type Consumer, rebuildParts, unknownTables } from '@nextvisit/consumer'
-import { type CommitDb, type Db, openCommitDb, type Statement, sql } from '@nextvisit/database'
-import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import {
+  type Consumer,
   createPartitionFold,
   FoldFailedError,
   GapError,
   type PartitionFold,
   type Projection,
-} from '@nextvisit/projection'
+  rebuildParts,
+  unknownTables,
+} from '@nextvisit/consumer'
+import { type CommitDb, type Db, openCommitDb, sql, type Statement } from '@nextvisit/database'
+import { type FetchedBatch, type FetchedRecord, partitionForKey } from '@nextvisit/log'
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { batchesOf, batchOf, factsAsRecords } from './facts-as-records.ts'
 import { interceptCommits } from './intercept-commits.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { coreMigrations } from '@nextvisit/consumer'
 import { applyMigrations, type ServiceSchemaOptions } from '@nextvisit/database'
-import { coreMigrations } from '@nextvisit/projection'
 import { Client } from 'pg'
 import { readTestConfig } from './config.ts'
 

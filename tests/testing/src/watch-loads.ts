@@ -1,4 +1,4 @@
-import type { Projection } from '@nextvisit/projection'
+import type { Projection } from '@nextvisit/consumer'
 
 /** The same projection, but `see` gets each draft that it loads. */
 export function watchLoads<Fact, Draft>(

@@ -1,5 +1,5 @@
+import type { GivenLog } from '@nextvisit/consumer/test/given-log.ts'
 import { visitsConsumer } from '@nextvisit/consumer/test/visits-consumer.ts'
-import type { GivenLog } from '@nextvisit/projection/test/given-log.ts'
 import { givenReplay } from './given-replay.ts'
 
 /** The example's live read models over a log of the test's own, and replays of them. */

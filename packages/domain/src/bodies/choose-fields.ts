@@ -1,9 +1,9 @@
 import { type DeviceFacts, type EventTracked, KNOWN_FIELDS } from '@nextvisit/contracts'
-import { checkDeviceValue, isDeviceField } from './device-info.ts'
+import type { TraitChange } from '../traits/trait-changes.ts'
 import { BODY_RULES } from './body-rules.ts'
+import { checkDeviceValue, isDeviceField } from './device-info.ts'
 import type { IdentifyBody } from './identify-body.ts'
 import type { JsonObject } from './json-object.ts'
-import type { TraitChange } from './trait-changes.ts'
 import { reject, type Rejection } from './rejection.ts'
 
 const knownFields: ReadonlySet<string> = new Set(KNOWN_FIELDS)

@@ -1,9 +1,9 @@
 import type { DeviceFacts } from '@nextvisit/contracts'
+import { parseTraitChanges, type TraitChange } from '../traits/trait-changes.ts'
 import { BODY_RULES } from './body-rules.ts'
-import { reject, type Rejection } from './rejection.ts'
 import { parseDeviceInfo } from './device-info.ts'
 import { type JsonObject, memberOf } from './json-object.ts'
-import { parseTraitChanges, type TraitChange } from './trait-changes.ts'
+import { reject, type Rejection } from './rejection.ts'
 import { checkIdentifiedUserName } from './user-name.ts'
 
 export interface IdentifyBody {

@@ -1,8 +1,8 @@
 import { DEVICE_FIELDS } from '@nextvisit/contracts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { toTraitOperations } from '../traits/trait-changes.ts'
 import { parseIdentifyBody } from './identify-body.ts'
-import { toTraitOperations } from './trait-changes.ts'
 
 /** Bodies as callers send them: through JSON.parse, so that `__proto__` is an own property. */
 const parse = (json: unknown) => parseIdentifyBody(JSON.parse(typeof json === 'string' ? json : JSON.stringify(json)))

@@ -1,5 +1,5 @@
 import type { DeviceFacts, EventTracked, IdentifyRequested, TraitValue } from '@nextvisit/contracts'
-import { applyIdentify, identifiedAt } from '../apply-identify.ts'
+import { applyIdentify, identifiedAt } from '../traits/apply-identify.ts'
 import { countKeysOf } from './count-key.ts'
 import { type EventHistory, startsSession, withOccurrence } from './user-state.ts'
 

@@ -1,10 +1,10 @@
 import type { EventTracked, IdentifyRequested } from '@nextvisit/contracts'
 import { eventTracked, identifyRequested, visit } from '@nextvisit/contracts/fixtures'
 import { describe, expect, it } from 'vitest'
-import { NO_PROFILE } from '../apply-identify.ts'
+import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
+import { NO_PROFILE } from '../traits/apply-identify.ts'
 import { foldEvent, foldIdentify, type UserActivity } from './fold-activity.ts'
 import { countWithin } from './user-state.ts'
-import { DAY, MINUTE, NOW } from '../../test/form-fixtures.ts'
 
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 

@@ -2,9 +2,9 @@ import type { EventTracked, IdentifyRequested, ProjectConfig } from '@nextvisit/
 import { BODY_RULES } from '../bodies/body-rules.ts'
 import { chooseFields, chooseProperties, type FieldPolicy } from '../bodies/choose-fields.ts'
 import { reject, type Rejection } from '../bodies/rejection.ts'
-import { toTraitOperations } from '../bodies/trait-changes.ts'
 import { countsForOf } from '../forms/property-counts.ts'
 import { userIdOf } from '../ids.ts'
+import { toTraitOperations } from '../traits/trait-changes.ts'
 import type { ImportLine } from './import-line.ts'
 
 /** The part of a project that decides about its history. A project in the catalog fits. */

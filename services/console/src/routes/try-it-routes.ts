@@ -1,5 +1,5 @@
+import { ROUTES, type RouteSignature } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { ROUTES, type RouteSignature } from '@nextvisit/public-api'
 import { TryAnswer, TryIdentify, TryTrack, TryVisit } from '../api/try-it.ts'
 import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
 import type { Demo } from '../try-it/demo.ts'

@@ -1,7 +1,7 @@
 import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { describe, expect, it } from 'vitest'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
-import { REQUEST_BUDGET_MS } from '../request/budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 
 const { lookUpUsers, reserve, claim } = INTERNAL_ROUTES
 const everybodyExists = () =>

@@ -1,10 +1,10 @@
 import { isoInstant } from '@nextvisit/domain'
-import type { Refusal } from '@nextvisit/public-api'
-import type { Metering } from '../clients/metering.ts'
-import type { TraitRegistry } from '../clients/trait-registry.ts'
-import type { Published, RecordPlace } from '../log/record-log.ts'
-import type { CheckedRequest } from '../request/route.ts'
+import type { Refusal } from '../api/refusals.ts'
+import type { CheckedRequest } from '../http/route.ts'
+import type { Published, RecordPlace } from '../publishing/record-log.ts'
 import type { KnownUsers } from './known-users.ts'
+import type { Metering } from './metering.ts'
+import type { TraitRegistry } from './trait-registry.ts'
 
 /** What policy asks. */
 export interface AdmissionParts {

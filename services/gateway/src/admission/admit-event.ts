@@ -1,8 +1,8 @@
 import type { Claim, EventTracked, Unchecked } from '@nextvisit/contracts'
 import { capOnNewEvents, chooseProperties, countsForOf, monthOf, type TrackBody } from '@nextvisit/domain'
-import { REFUSALS, refuse } from '@nextvisit/public-api'
-import type { RecordPlace } from '../log/record-log.ts'
-import type { CheckedRequest } from '../request/route.ts'
+import { REFUSALS, refuse } from '../api/refusals.ts'
+import type { CheckedRequest } from '../http/route.ts'
+import type { RecordPlace } from '../publishing/record-log.ts'
 import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
 
 export type AdmitEvent = ReturnType<typeof createAdmitEvent>

@@ -2,10 +2,10 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import type { TrackBody } from '@nextvisit/domain'
 import { describe, expect, it } from 'vitest'
-import type { Claimed } from '../clients/trait-registry.ts'
-import type { CheckedRequest } from '../request/route.ts'
+import type { CheckedRequest } from '../http/route.ts'
 import type { AdmissionParts } from './admission.ts'
 import { createAdmitEvent } from './admit-event.ts'
+import type { Claimed } from './trait-registry.ts'
 
 const [project] = staticCatalog([
   organizationConfig({ id: 'acme', plan: { eventsPerMonth: 10 }, projects: [{ id: 'shop' }] }),

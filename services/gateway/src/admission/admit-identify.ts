@@ -8,9 +8,9 @@ import {
   registeringSlugs,
   toTraitOperations,
 } from '@nextvisit/domain'
-import { REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
-import type { RecordPlace } from '../log/record-log.ts'
-import type { CheckedRequest } from '../request/route.ts'
+import { REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import type { CheckedRequest } from '../http/route.ts'
+import type { RecordPlace } from '../publishing/record-log.ts'
 import { type Admission, type AdmissionParts, commonFields, recordRefOf } from './admission.ts'
 
 export type AdmitIdentify = ReturnType<typeof createAdmitIdentify>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { GatewayFixture, GatewayFixtureOptions, Reply } from '../../test/gateway-fixture.ts'
 import { givenGateway, givenService } from '../../test/given-gateway.ts'
 import { releasedIn, reservationsIn } from '../../test/given-services.ts'
-import { REQUEST_BUDGET_MS } from '../request/budget.ts'
+import { REQUEST_BUDGET_MS } from '../http/budget.ts'
 
 const { reserve, release, claim } = INTERNAL_ROUTES
 const LIMIT_REACHED = 'Event tracking limit reached for this organization'

@@ -1,7 +1,7 @@
 import type { UserLookUp } from '@nextvisit/contracts'
 import type { RedisConnection } from '@nextvisit/service-kit'
 import { LRUCache } from 'lru-cache'
-import type { UserProjector } from '../clients/user-projector.ts'
+import type { UserProjector } from './user-projector.ts'
 
 const MAX_IN_MEMORY = 200_000
 const MARKED_SECONDS = 7 * 24 * 60 * 60

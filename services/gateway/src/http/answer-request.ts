@@ -2,28 +2,21 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CatalogKey, CatalogView } from '@nextvisit/catalog'
 import { type JsonObject, memberOf, parseJson } from '@nextvisit/domain'
-import {
-  type BodyReaderOptions,
-  type CallerAddress,
-  CORS_HEADERS,
-  createBodyReader,
-  createRequestTurns,
-  isKeyInBody,
-  keyInHeaders,
-  needsTurn,
-  textOf,
-  traceParentOf,
-  writeAnswer,
-  writeKeyIn,
-} from '@nextvisit/http-edge'
-import { idempotentRequestOf } from '@nextvisit/idempotency'
-import { type Refusal, REFUSALS, refuse, refuseBody } from '@nextvisit/public-api'
-import { createPayments, type RateLimiter } from '@nextvisit/rate-limit'
-import type { NoteRefusal } from '@nextvisit/refusals'
 import type { Logger } from '@nextvisit/service-kit'
-import type { CheckedRequest, Route, RouteAnswer } from '../request/route.ts'
-import { admissionBudgetMs, turnWithinMs } from '../request/budget.ts'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import { createPayments } from '../billing/payments.ts'
+import type { RateLimiter } from '../billing/rate-limiter.ts'
+import type { NoteRefusal } from '../refusals/kept-refusals.ts'
+import { type BodyReaderOptions, createBodyReader } from './body-reader.ts'
+import { admissionBudgetMs, turnWithinMs } from './budget.ts'
+import type { CallerAddress } from './caller-address.ts'
 import { createFindKey } from './find-key.ts'
+import { idempotentRequestOf } from './idempotent-request.ts'
+import { isKeyInBody, keyInHeaders, writeKeyIn } from './key-text.ts'
+import { createRequestTurns, needsTurn } from './request-turns.ts'
+import type { CheckedRequest, Route, RouteAnswer } from './route.ts'
+import { traceParentOf } from './trace-parent.ts'
+import { CORS_HEADERS, textOf, writeAnswer } from './write-answer.ts'
 
 const NO_BODY = { outcome: 'ok', body: {} } as const
 

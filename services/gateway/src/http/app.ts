@@ -1,18 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { RequestListener } from 'node:http'
-import { pathOf, writeAnswer, writePreflight, writeText } from '@nextvisit/http-edge'
-import {
-  type Answer,
-  answer,
-  createDocuments,
-  type Refusal,
-  REFUSALS,
-  refuse,
-  type ServedDocument,
-} from '@nextvisit/public-api'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import type { Route } from '../request/route.ts'
+import { type Answer, answer } from '../api/answer.ts'
+import { createDocuments, type ServedDocument } from '../api/documents.ts'
+import { type Refusal, REFUSALS, refuse } from '../api/refusals.ts'
 import { type AnswerRequest, type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
+import { pathOf } from './path-of.ts'
+import type { Route } from './route.ts'
+import { writeAnswer, writePreflight, writeText } from './write-answer.ts'
 
 export interface AppParts extends AnswerRequestParts {
   readonly routes: readonly Route[]

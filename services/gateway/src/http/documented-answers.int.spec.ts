@@ -1,11 +1,11 @@
-import { ErrorBody, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { ErrorBody, INTERNAL_ROUTES, type OperationId, ROUTES } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { type OperationId, ROUTES } from '@nextvisit/public-api'
-import { createOpenApiDocument, openApiText, readContent } from '@nextvisit/public-api/openapi'
 import { notFound } from '@nextvisit/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GatewayFixture, type Reply, startGateway } from '../../test/gateway-fixture.ts'
 import { startService } from '../../test/service-fixture.ts'
+import { readContent } from '../api/content.ts'
+import { createOpenApiDocument, openApiText } from '../api/document.ts'
 
 const { paths = {} } = createOpenApiDocument()
 const required: readonly string[] = Object.entries(readContent().headers).flatMap(([name, header]) =>

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { answerRequestParts, KEY } from '../../test/answer-request-parts.ts'
-import type { Route } from '../request/route.ts'
 import { type AnswerRequestParts, createAnswerRequest } from './answer-request.ts'
+import type { Route } from './route.ts'
 
 const BODY = '{"userName":"ada"}'
 

@@ -2,8 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readCatalog } from '@nextvisit/catalog'
 import { type KeptRefusal, type ProjectRef, TOPICS } from '@nextvisit/contracts'
 import { checkUserName, userIdOf } from '@nextvisit/domain'
-import { createRefusalStore, type ReadRefusals } from '@nextvisit/refusals'
-import { createLogger, createRedis, type Environment, redisConfig } from '@nextvisit/service-kit'
+import {
+  createLogger,
+  createRedis,
+  createRefusalStore,
+  type Environment,
+  type ReadRefusals,
+  redisConfig,
+} from '@nextvisit/service-kit'
 import { Command, InvalidArgumentError } from 'commander'
 import { knowsNoLog, logConnection, readEnvironment, readSettings } from '../config.ts'
 import { CliError, EXIT } from '../errors.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DecisionCounts } from '@nextvisit/projection'
+import type { DecisionCounts } from '@nextvisit/consumer'
 
 export interface AwaitFoldedOptions {
   readonly readCounts: () => Promise<DecisionCounts>

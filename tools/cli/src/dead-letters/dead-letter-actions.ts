@@ -1,4 +1,3 @@
-import { type Query, queryOn } from '@nextvisit/database'
 import {
   countDead,
   countDecided,
@@ -10,7 +9,8 @@ import {
   type LetterSelection,
   readDeadLetter,
   readDeadLetterCauses,
-} from '@nextvisit/projection'
+} from '@nextvisit/consumer'
+import { type Query, queryOn } from '@nextvisit/database'
 import type { Environment } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { operatingUser } from '../config.ts'

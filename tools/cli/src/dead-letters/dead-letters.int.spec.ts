@@ -1,11 +1,6 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
-import { encodeRecord } from '@nextvisit/contracts'
-import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
-import { type CommitDb, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
-import { openTestDb } from '@nextvisit/database/testing'
-import { createPublisher, type LogConnection } from '@nextvisit/log'
 import {
   coreMigrations,
   createPartitionFold,
@@ -13,7 +8,12 @@ import {
   type DeadLetterCause,
   type Projection,
   readDeadLetterCauses,
-} from '@nextvisit/projection'
+} from '@nextvisit/consumer'
+import { encodeRecord } from '@nextvisit/contracts'
+import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { type CommitDb, prepareServiceSchema, queryOf, rolePassword, sql } from '@nextvisit/database'
+import { openTestDb } from '@nextvisit/database/testing'
+import { createPublisher, type LogConnection } from '@nextvisit/log'
 import { createLogger, createMetrics } from '@nextvisit/service-kit'
 import { consumers } from '@nextvisit/services'
 import { createTestDatabase, createTestTopic, interceptCommits } from '@nextvisit/testing'

@@ -1,4 +1,4 @@
-import { escapeControls, readableBytes, type WholeDeadLetter } from '@nextvisit/projection'
+import { escapeControls, readableBytes, type WholeDeadLetter } from '@nextvisit/consumer'
 import { print } from '../output.ts'
 
 /** A dead letter as a person reads it, its value only where it was asked for. Keys are user ids, or whatever bytes were there. */

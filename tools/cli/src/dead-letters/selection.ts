@@ -1,4 +1,4 @@
-import type { LetterSelection } from '@nextvisit/projection'
+import type { LetterSelection } from '@nextvisit/consumer'
 import { CliError, EXIT } from '../errors.ts'
 
 export interface SelectionFlags {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { askToSetAside, type LetterPlace, readDeadLetterAt } from '@nextvisit/consumer'
 import { type Query, queryOn } from '@nextvisit/database'
-import { askToSetAside, type LetterPlace, readDeadLetterAt } from '@nextvisit/projection'
 import type { Environment } from '@nextvisit/service-kit'
 import { operatingUser } from '../config.ts'
 import { consumerNamed, inConsumerDatabase } from '../consumer-database.ts'

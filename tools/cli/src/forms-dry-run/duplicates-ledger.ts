@@ -1,6 +1,6 @@
+import { isDuplicate } from '@nextvisit/consumer'
 import type { UserFact } from '@nextvisit/contracts'
 import { idempotentRecordOf } from '@nextvisit/domain'
-import { isDuplicate } from '@nextvisit/projection'
 
 /** Longer than a duplicate can come after its first, and than one partition is read ahead of another. Consumers keep it as long. */
 const KEPT_MS = 48 * 3_600_000

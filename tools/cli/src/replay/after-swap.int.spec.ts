@@ -1,9 +1,9 @@
+import { givenEvents, givenLog } from '@nextvisit/consumer/test/given-log.ts'
+import { givenRunner } from '@nextvisit/consumer/test/given-runner.ts'
+import { countVisits } from '@nextvisit/consumer/test/visits-projection.ts'
 import { createLogger } from '@nextvisit/service-kit'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenLog } from '@nextvisit/projection/test/given-log.ts'
 import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
-import { givenRunner } from '@nextvisit/projection/test/given-runner.ts'
-import { countVisits } from '@nextvisit/projection/test/visits-projection.ts'
 
 const soon = { timeout: 20_000 }
 

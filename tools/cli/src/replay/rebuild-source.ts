@@ -1,8 +1,7 @@
 import type { CatalogView } from '@nextvisit/catalog'
-import type { SettledUntil } from '@nextvisit/consumer'
+import { createPartitionFold, parseRecords, type Projection, rebuildInto, type SettledUntil } from '@nextvisit/consumer'
 import { type Client, type CommitDb, sql } from '@nextvisit/database'
 import { type FetchedRecord, type LogConnection, readWatermarks } from '@nextvisit/log'
-import { createPartitionFold, parseRecords, type Projection, rebuildInto } from '@nextvisit/projection'
 import type { Schemas } from './compare-tables.ts'
 import { ReplayError } from './replay-error.ts'
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Projection } from '@nextvisit/consumer'
+import { givenEvents, givenLog, type GivenLog } from '@nextvisit/consumer/test/given-log.ts'
+import { givenRunner } from '@nextvisit/consumer/test/given-runner.ts'
+import { countVisits, readVisits } from '@nextvisit/consumer/test/visits-projection.ts'
 import { userIdFixture } from '@nextvisit/contracts/fixtures'
 import { type Db, sql, withClient } from '@nextvisit/database'
 import { createLogReader, readWatermarks } from '@nextvisit/log'
-import type { Projection } from '@nextvisit/projection'
 import { describe, expect, it } from 'vitest'
-import { givenEvents, givenLog, type GivenLog } from '@nextvisit/projection/test/given-log.ts'
 import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
-import { givenRunner } from '@nextvisit/projection/test/given-runner.ts'
-import { countVisits, readVisits } from '@nextvisit/projection/test/visits-projection.ts'
 
 const MARKER = '11111111-1111-4111-8111-111111111111'
 

@@ -1,5 +1,5 @@
+import { givenLog } from '@nextvisit/consumer/test/given-log.ts'
 import { expect, it, onTestFinished } from 'vitest'
-import { givenLog } from '@nextvisit/projection/test/given-log.ts'
 import { givenVisitsReplay } from '../../test/given-visits-replay.ts'
 
 it.each([

@@ -1,0 +1,112 @@
+import type { AwaitedRecord } from '@nextvisit/contracts'
+import type { FetchedBatch, FetchedRecord } from '@nextvisit/log'
+import type { OwnedPartition } from '../fold/owned-partition.ts'
+
+/**
+ * How long records gather that nobody waits for: a commit of twenty records costs twice as much as one of one. A read that
+ * another process than the partition's owner answers may wait as long. It must be less than the half second after which a
+ * partition is paused whose batch is not handled.
+ */
+export const GATHER_MS = 400
+
+/** Decides when the next batches are fetched. */
+export interface Gathering {
+  /** Resolves when the next batch of this partition may come. Rejects with what folding the batch rejects with. */
+  readonly handle: (one: OwnedPartition, batch: FetchedBatch) => Promise<void>
+  /** Somebody waits for what gathers: it is fetched now. */
+  readonly hurry: () => void
+  /** A caller waits for what follows the fold of this record: it is fetched now, if it was not yet. Of an owned partition. */
+  readonly hurryTo: (record: AwaitedRecord) => void
+  /** Other partitions are owned from now on. */
+  readonly reassign: () => void
+}
+
+/** What was not fetched so long after it was to be had is of a partition that cannot be read, and nothing waits for that. */
+const WANTED_FOR_MS = 1_000
+
+/**
+ * A batch is folded at once, and the next fetch comes some time later: records gather in the log, and one fetch brings them
+ * all. The consumer fetches nothing before every batch of the last fetch is handled (or parked, after half a second). So
+ * nothing gathers while a partition that is ready to go on is behind the log's end, or has a record that somebody awaits.
+ *
+ * Nothing gathers either after a fetch whose every record was awaited: the next record is likely to be, too, and a fetch
+ * that waits at the broker gets it before it is named. `isAwaited`: whether a caller waits for what follows the fold.
+ */
+export function createGathering(
+  gatherMs: number,
+  isAwaited: (record: FetchedRecord) => boolean = () => false,
+): Gathering {
+  /** The next offset of each partition. */
+  const read = new Map<string, bigint>()
+  /** Partitions whose batch is not folded yet; a halted one stays here. */
+  const folding = new Set<string>()
+  /** The last offset that is worth a fetch now, and since when, where it was not fetched yet. */
+  const wanted = new Map<string, { readonly offset: bigint; readonly sinceMs: number }>()
+  let running: { readonly over: Promise<void>; readonly end: () => void } | undefined
+
+  /** The end of the time that is running, or that begins now. */
+  const untilGathered = (): Promise<void> => {
+    if (running) return running.over
+    const { promise: over, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => running?.end(), gatherMs)
+    const end = (): void => {
+      clearTimeout(timer)
+      running = undefined
+      resolve()
+    }
+    running = { over, end }
+    return over
+  }
+
+  const areAwaited = ({ records }: FetchedBatch): boolean => records.length > 0 && records.every(isAwaited)
+
+  const mayGather = (): boolean => {
+    const oldestMs = performance.now() - WANTED_FOR_MS
+    return ![...wanted].some(([name, { sinceMs }]) => sinceMs > oldestMs && !folding.has(name))
+  }
+
+  const want = (name: string, offset: bigint): void => {
+    const before = wanted.get(name)?.offset ?? -1n
+    wanted.set(name, { offset: before > offset ? before : offset, sinceMs: performance.now() })
+  }
+
+  const notice = (name: string, { nextOffset, highWatermark }: FetchedBatch): void => {
+    read.set(name, nextOffset)
+    if ((wanted.get(name)?.offset ?? -1n) < nextOffset) wanted.delete(name)
+    if (nextOffset < highWatermark) want(name, highWatermark - 1n)
+  }
+
+  const hurry = (): void => running?.end()
+
+  return {
+    handle: async (one, batch) => {
+      const name = nameOf(batch.topic, batch.partition)
+      notice(name, batch)
+      const over = untilGathered()
+      folding.add(name)
+      try {
+        await one.handle(batch)
+      } finally {
+        folding.delete(name)
+      }
+      if (areAwaited(batch)) return
+      if (mayGather()) await over
+      else hurry()
+    },
+    hurry,
+    hurryTo: ({ topic, partition, offset }) => {
+      const name = nameOf(topic, partition)
+      if (offset < (read.get(name) ?? 0n)) return
+      want(name, offset)
+      hurry()
+    },
+    reassign: () => {
+      read.clear()
+      wanted.clear()
+    },
+  }
+}
+
+function nameOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`
+}

@@ -1,0 +1,93 @@
+import { createLogAdmin, type Watermarks } from '@nextvisit/log'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { givenEvents, givenLog, PARTITIONS } from '../test/given-log.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { countVisits } from '../test/visits-projection.ts'
+import { catchUp, createBarrier } from './barrier.ts'
+
+type Ends = ReadonlyMap<number, Watermarks>
+
+const all = Array.from({ length: PARTITIONS }, (_, partition) => partition)
+
+async function givenBarrier() {
+  const log = await givenLog()
+  const { db } = await givenVisitsDatabase()
+  const logAdmin = createLogAdmin(log.connection)
+  await logAdmin.connect()
+  onTestFinished(logAdmin.disconnect)
+  return { log, db, logAdmin, barrier: createBarrier({ db, logAdmin, projection: 'visits', topic: log.topic }) }
+}
+
+describe('a barrier', () => {
+  it('lets through only when everything that was in the log is folded', async () => {
+    const { log, db, barrier } = await givenBarrier()
+    await log.publish(givenEvents(200))
+    await expect(barrier(all, AbortSignal.timeout(200))).rejects.toThrow('aborted due to timeout')
+    await givenRunner(log, db)
+    await barrier(all, AbortSignal.timeout(20_000))
+    expect(await countVisits(db)).toBe(200)
+  })
+
+  it('hurries what gathers, as often as somebody waits for it', async () => {
+    const { log, db, logAdmin } = await givenBarrier()
+    const { runner } = await givenRunner(log, db, { gatherMs: 600_000 })
+    const barrier = createBarrier({ db, logAdmin, hurry: runner.hurry, projection: 'visits', topic: log.topic })
+    for (let round = 1; round <= 3; round++) {
+      await log.publish(givenEvents(2))
+      await barrier(all, AbortSignal.timeout(20_000))
+      expect(await countVisits(db)).toBe(round * 2)
+    }
+  })
+
+  it('has every question see what was published before it, however many are asked at once', async () => {
+    const { log, db, barrier } = await givenBarrier()
+    await givenRunner(log, db)
+    for (let round = 1; round <= 10; round++) {
+      await Promise.all(
+        Array.from({ length: 5 }, async () => {
+          await log.publish(givenEvents(2))
+          await barrier(all, AbortSignal.timeout(20_000))
+        }),
+      )
+      expect(await countVisits(db)).toBe(round * 10)
+    }
+  })
+
+  it('does not answer a question by a look at the log that began before it', async () => {
+    const { db } = await givenVisitsDatabase()
+    const looks = [Promise.withResolvers<Ends>(), Promise.withResolvers<Ends>()]
+    let looked = 0
+    const watermarks = () => looks[looked++]?.promise ?? Promise.reject(new Error('nobody asked'))
+    const barrier = createBarrier({ db, logAdmin: { watermarks }, projection: 'visits', topic: 'slow' })
+    const first = barrier([0], AbortSignal.timeout(20_000))
+    const later = [1, 2].map(() => barrier([0], AbortSignal.timeout(300)))
+    looks[0]?.resolve(new Map([[0, { low: 0n, high: 0n }]]))
+    looks[1]?.resolve(new Map([[0, { low: 0n, high: 1n }]]))
+    await first
+    for (const one of later) await expect(one).rejects.toThrow('aborted due to timeout')
+    expect(looked).toBe(2)
+  })
+
+  it('does not answer for a partition that the topic does not have', async () => {
+    const { barrier } = await givenBarrier()
+    await expect(barrier([PARTITIONS], AbortSignal.timeout(200))).rejects.toThrow('aborted due to timeout')
+  })
+
+  it('gives up when it is told to, also while the log says nothing', async () => {
+    const { db } = await givenVisitsDatabase()
+    const logAdmin = { watermarks: () => Promise.withResolvers<never>().promise }
+    const barrier = createBarrier({ db, logAdmin, projection: 'visits', topic: 'silent' })
+    await expect(barrier([0], AbortSignal.timeout(50))).rejects.toThrow('aborted due to timeout')
+    await expect(barrier([0], AbortSignal.abort())).rejects.toThrow('aborted')
+  })
+})
+
+describe('a read that wants the latest records', () => {
+  it('is answered in its time while the log does not say how many partitions there are', async () => {
+    const parts = { barrier: async () => {}, countPartitions: () => Promise.withResolvers<never>().promise }
+    const { signal } = new AbortController()
+    const read = catchUp(parts, 'all users', { signal, deadlineAt: performance.now() + 2_000, withinMs: 50 })
+    await expect(read).resolves.toBe(false)
+  })
+})

@@ -1,0 +1,228 @@
+import { DeadLetterCausesAnswer, INTERNAL_ROUTES } from '@nextvisit/contracts'
+import { type Db, queryOf, sql } from '@nextvisit/database'
+import { countRowsRead } from '@nextvisit/testing'
+import { describe, expect, it } from 'vitest'
+import { givenConsumerDb, givenLetters } from '../../test/given-letters.ts'
+import { createDeadLetterRoutes } from './dead-letter-routes.ts'
+import { countDead } from './decide-dead-letters.ts'
+import { type DeadLetterCause, readDeadLetterCauses } from './read-dead-letters.ts'
+
+const NOT_JSON = 'value is not JSON'
+
+/** A call as the internal server makes it. */
+function callsOf(db: Db) {
+  const routes = createDeadLetterRoutes('visits', queryOf(db))
+  return async (name: keyof typeof INTERNAL_ROUTES, body: object): Promise<object | symbol> => {
+    const route = routes.find(({ path }) => path === INTERNAL_ROUTES[name])
+    if (!route) throw new Error(`There is no route ${name}`)
+    return route.handle(route.schema.parse(body), { signal: new AbortController().signal, deadlineAt: 0 })
+  }
+}
+
+async function causeIdOf(db: Db, reason: string): Promise<string> {
+  const causes = await readDeadLetterCauses(queryOf(db), 'visits', { withSettled: false, limit: 10 })
+  return causes.find(({ cause }) => cause === reason)?.causeId ?? ''
+}
+
+it('groups the dead letters that wait by their cause', async () => {
+  const db = await givenConsumerDb()
+  await givenLetters(db, [
+    { reason: 'value is null', state: 'dead' },
+    { reason: 'value is not JSON', state: 'dead' },
+    { reason: 'value is not JSON', state: 'retry' },
+    { reason: 'value is not JSON', state: 'retried' },
+    { reason: 'type is unknown', state: 'discarded' },
+  ])
+  const answer = await callsOf(db)('readDeadLetterCauses', {})
+  expect(DeadLetterCausesAnswer.parse(answer)).toEqual({
+    groups: [
+      {
+        cause: 'value is not JSON',
+        causeId: expect.stringMatching(/^c[0-9a-f]+$/),
+        dead: 1,
+        toRetry: 1,
+        oldest: '2026-11-23T03:01:00.000Z',
+        newest: '2026-11-23T03:02:00.000Z',
+        example: '2',
+        lastId: '3',
+      },
+      {
+        cause: 'value is null',
+        causeId: expect.stringMatching(/^c[0-9a-f]+$/),
+        dead: 1,
+        toRetry: 0,
+        oldest: '2026-11-23T03:00:00.000Z',
+        newest: '2026-11-23T03:00:00.000Z',
+        example: '1',
+        lastId: '1',
+      },
+    ],
+  })
+})
+
+describe('the dead letters of a cause', () => {
+  it('come in pages, the first that died first, without those that are settled', async () => {
+    const db = await givenConsumerDb()
+    const call = callsOf(db)
+    await givenLetters(db, [
+      { reason: NOT_JSON },
+      { reason: 'type is unknown' },
+      { reason: NOT_JSON, state: 'retry' },
+      { reason: NOT_JSON, state: 'discarded' },
+      { reason: NOT_JSON },
+    ])
+    const causeId = await causeIdOf(db, NOT_JSON)
+    const first = await call('listDeadLetters', { causeId, limit: 2 })
+    expect(first).toMatchObject({ letters: [{ id: '1', cause: NOT_JSON, causeId }, { id: '3' }], next: '3' })
+    expect(await call('listDeadLetters', { causeId, limit: 2, after: '3' })).toMatchObject({
+      letters: [{ id: '5', state: 'dead', topic: 'user-events', partition: 0, offset: '4' }],
+      next: null,
+    })
+  })
+})
+
+it('finds the letter of a record by its place in the log, in whatever state', async () => {
+  const db = await givenConsumerDb()
+  const call = callsOf(db)
+  await givenLetters(db, [{ reason: NOT_JSON }, { reason: 'value is null', state: 'discarded' }])
+  const place = { topic: 'user-events', partition: 0, offset: '1' }
+  expect(await call('readDeadLetterAt', place)).toMatchObject({ letter: { id: '2', state: 'discarded' } })
+  for (const other of [{ offset: '2' }, { partition: 1 }, { topic: 'form-events' }])
+    expect(await call('readDeadLetterAt', { ...place, ...other })).toEqual({ letter: null })
+})
+
+it('lists the letters that somebody has decided on in pages, the last decision first', async () => {
+  const db = await givenConsumerDb()
+  const call = callsOf(db)
+  await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }, { reason: NOT_JSON }])
+  for (const [nth, ids] of [[1, 2], [4], [3]].entries())
+    await db.$executeRaw(sql`
+      UPDATE dead_letters SET state = 'discarded', decided_by = 'Grace', decided_at = to_timestamp(${nth}::int)
+      WHERE id = ANY(${ids}::bigint[])`)
+  const first = (await call('listDecidedLetters', { limit: 3 })) as { next: object }
+  expect(first).toMatchObject({
+    letters: [{ id: '3', state: 'discarded', decidedBy: 'Grace' }, { id: '4' }, { id: '2' }],
+  })
+  expect(await call('listDecidedLetters', { limit: 3, after: first.next })).toMatchObject({
+    letters: [{ id: '1' }],
+    next: null,
+  })
+})
+
+it('reads only the letters of a page, and decides only for those of the cause, however many others there are', async () => {
+  const db = await givenConsumerDb()
+  const call = callsOf(db)
+  await db.$executeRaw(sql`
+    INSERT INTO dead_letters (projection, topic, partition, "offset", headers, record_time, reason, service_version)
+    SELECT 'visits', 'user-events', 0, nth, '{}', now(), CASE nth % 1000 WHEN 0 THEN ${NOT_JSON} ELSE 'another' END, '0'
+    FROM generate_series(1, 20000) AS nth`)
+  await db.$executeRaw(sql`ANALYZE dead_letters`)
+  const causeId = await causeIdOf(db, NOT_JSON)
+  const read = await countRowsRead(db, ['dead_letters'], async () => {
+    expect(await call('listDeadLetters', { causeId, limit: 10 })).toMatchObject({ next: '10000' })
+    const selected = { by: 'causeId', causeId, lastId: '20000' }
+    const decided = await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })
+    expect(decided).toMatchObject({ count: 20 })
+    await call('readDeadLetterAt', { topic: 'user-events', partition: 0, offset: '7' })
+    const { next } = (await call('listDecidedLetters', { limit: 5 })) as { next: object }
+    expect(await call('listDecidedLetters', { limit: 5, after: next })).toMatchObject({ next: { id: '11000' } })
+  })
+  expect(read).toBeLessThan(1_000)
+})
+
+describe('one dead letter', () => {
+  it.each([
+    ['broken JSON', Buffer.from('{"broken'), { form: 'text', text: '{"broken', isCut: false }],
+    ['JSON', Buffer.from('{"a":1}'), { form: 'json', text: '{"a":1}', isCut: false }],
+    ['other bytes', Buffer.from([0, 255]), { form: 'hex', text: '00ff', isCut: false }],
+    ['a very long text', Buffer.alloc(70_000, 'é'), { form: 'text', text: 'é'.repeat(32_768), isCut: true }],
+  ])('shows %s, and only where that is asked for', async (_, value, shown) => {
+    const db = await givenConsumerDb()
+    const call = callsOf(db)
+    await givenLetters(db, [{ reason: NOT_JSON, value }])
+    const own = { id: '1', state: 'dead', valueBytes: value.byteLength }
+    expect(await call('readDeadLetter', { id: '1', withContent: false })).toMatchObject({ ...own, content: null })
+    expect(await call('readDeadLetter', { id: '1', withContent: true })).toMatchObject({
+      ...own,
+      content: { key: null, headers: [{ name: 'ce_id', value: String.raw`a\u001bb` }], value: shown },
+    })
+    expect(typeof (await call('readDeadLetter', { id: '2', withContent: true }))).toBe('symbol')
+  })
+})
+
+describe('a decision', () => {
+  it('is made for the dead of a cause, once, with who decided; and can be followed', async () => {
+    const db = await givenConsumerDb()
+    const call = callsOf(db)
+    await givenLetters(db, [
+      { reason: NOT_JSON },
+      { reason: NOT_JSON },
+      { reason: NOT_JSON, state: 'discarded' },
+      { reason: 'type is unknown' },
+    ])
+    const selected = { by: 'causeId', causeId: await causeIdOf(db, NOT_JSON), lastId: '4' }
+    const asked = { selected, decision: 'retry', by: 'Grace' }
+    const decided = (await call('decideDeadLetters', asked)) as { decidedAt: string }
+    expect(decided).toMatchObject({ count: 2 })
+    expect(await call('decideDeadLetters', asked)).toEqual({ count: 0, decidedAt: null })
+
+    const { decidedAt } = decided
+    const follow = () => call('readDecision', { decidedAt })
+    expect(await follow()).toEqual({ retry: 2, retried: 0, dead: 0, discarded: 0, deadAgain: [] })
+    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retried' WHERE id = 1`)
+    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'dead', reason = 'type is unknown' WHERE id = 2`)
+    expect(await follow()).toMatchObject({
+      retry: 0,
+      retried: 1,
+      dead: 1,
+      deadAgain: [{ cause: 'type is unknown', count: 1 }],
+    })
+    expect(await call('readDeadLetter', { id: '1', withContent: false })).toMatchObject({
+      decidedBy: 'Grace',
+      decidedAt,
+    })
+  })
+
+  it('leaves letters as they are that died after whoever decides has looked', async () => {
+    const db = await givenConsumerDb()
+    const call = callsOf(db)
+    await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
+    const causes = await readDeadLetterCauses(queryOf(db), 'visits', { withSettled: false, limit: 1 })
+    const [{ causeId, lastId }] = causes as readonly [DeadLetterCause]
+    await givenLetters(db, [{ reason: NOT_JSON, offset: 7 }])
+    const selected = { by: 'causeId', causeId, lastId }
+    expect(await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })).toMatchObject({ count: 2 })
+    expect(await call('readDeadLetter', { id: '3', withContent: false })).toMatchObject({ state: 'dead' })
+  })
+
+  it('discards the letters that are named, and no other', async () => {
+    const db = await givenConsumerDb()
+    const call = callsOf(db)
+    await givenLetters(db, [{ reason: NOT_JSON }, { reason: NOT_JSON }])
+    const selected = { by: 'ids', ids: ['2', '99'] }
+    expect(await call('decideDeadLetters', { selected, decision: 'discard', by: 'Grace' })).toMatchObject({ count: 1 })
+    expect(await call('readDeadLetter', { id: '2', withContent: false })).toMatchObject({ state: 'discarded' })
+    expect(await countDead(queryOf(db), 'visits', { by: 'all' })).toBe(1)
+  })
+})
+
+describe('setting aside', () => {
+  it('is asked for at the record that halts the partition, and nowhere else', async () => {
+    const db = await givenConsumerDb()
+    const call = callsOf(db)
+    await db.$executeRaw(sql`
+      INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', 'user-events', 3, 7)`)
+    await db.$executeRaw(sql`
+      INSERT INTO partition_alarms (projection, topic, partition, kind, "offset", record_id, code, message)
+      VALUES ('visits', 'user-events', 3, 'halted', 7, 'none', 'FOLD_FAILED', 'a bug')`)
+    const asked = { topic: 'user-events', partition: 3, offset: '7', by: 'Grace' }
+    expect(await call('setAside', { ...asked, offset: '8' })).toEqual({
+      outcome: 'refused',
+      reason: 'visits is halted on user-events/3 at offset 7, not at 8.',
+    })
+    expect(await call('setAside', asked)).toEqual({ outcome: 'asked' })
+    expect(await call('setAside', { ...asked, by: 'Bob' })).toEqual({ outcome: 'asked' })
+    const [alarm] = await db.$queryRaw<object[]>(sql`SELECT set_aside_by AS by FROM partition_alarms`)
+    expect(alarm).toEqual({ by: 'Grace' })
+  })
+})

@@ -1,0 +1,110 @@
+import { type Db, sql, sqlStateOf, type Statement } from '@nextvisit/database'
+import { checkpoints } from '../tables.ts'
+
+/** Which partition of which topic a projection has folded. */
+export interface CheckpointKey {
+  readonly projection: string
+  readonly topic: string
+  readonly partition: number
+}
+
+export interface Checkpoint {
+  readonly nextOffset: bigint
+  readonly version: bigint
+  /** Kafka's time of the last record passed, ISO; undefined before the first. */
+  readonly recordTime?: string | undefined
+  /** The oid of the table that it was read from: another one after a replay has swapped the schemas. */
+  readonly table: number
+}
+
+/** The checkpoint as it stands. Undefined where this partition was never seen. */
+export async function readCheckpoint(db: Db, key: CheckpointKey): Promise<Checkpoint | undefined> {
+  const [found] = await readCheckpoints(db, [key])
+  return found
+}
+
+/** The checkpoints as they stand, in the order of the keys. Undefined where a partition was never seen. */
+export async function readCheckpoints(
+  db: Db,
+  keys: readonly CheckpointKey[],
+): Promise<readonly (Checkpoint | undefined)[]> {
+  const rows = await db.$queryRaw<StoredCheckpoint[]>(sql`
+    SELECT projection, topic, partition, next_offset, version, record_time, checkpoints.tableoid::int8 AS table_oid
+    FROM checkpoints JOIN ${checkpoints.source('asked', keys)} USING (projection, topic, partition)`)
+  return keys.map((key) => {
+    const row = rows.find((one) => nameOf(one) === nameOf(key))
+    return (
+      row && {
+        nextOffset: row.next_offset,
+        version: row.version,
+        recordTime: row.record_time?.toISOString(),
+        table: Number(row.table_oid),
+      }
+    )
+  })
+}
+
+interface StoredCheckpoint extends CheckpointKey {
+  readonly next_offset: bigint
+  readonly version: bigint
+  readonly record_time: Date | null
+  readonly table_oid: bigint
+}
+
+function nameOf({ projection, topic, partition }: CheckpointKey): string {
+  return `${projection}/${topic}/${partition}`
+}
+
+/** How far each partition of a topic is folded. */
+export async function readNextOffsets(db: Db, projection: string, topic: string): Promise<ReadonlyMap<number, bigint>> {
+  const rows = await db.$queryRaw<{ partition: number; next_offset: bigint }[]>(sql`
+    SELECT partition, next_offset FROM checkpoints WHERE projection = ${projection} AND topic = ${topic}`)
+  return new Map(rows.map((row) => [row.partition, row.next_offset]))
+}
+
+/**
+ * Creates the checkpoint of a partition that was never seen: at 0 even if the log begins later. A fold over the rest of a
+ * log would be wrong, so the checkpoint is then outside the log, and the partition halts.
+ */
+export async function createCheckpoint(db: Db, key: CheckpointKey, keyPartitions?: number): Promise<void> {
+  const row = { ...key, nextOffset: 0n, keyPartitions: keyPartitions ?? null }
+  for (const insertion of checkpoints.insertMissing([row])) await db.$executeRaw(insertion)
+}
+
+/** Over how many partitions the keys of what a projection has folded were spread: one number, or none before the first. */
+export async function readFoldedKeys(db: Db, projection: string): Promise<readonly number[]> {
+  const rows = await db.$queryRaw<{ keys: number }[]>(sql`
+    SELECT DISTINCT key_partitions AS keys FROM checkpoints
+    WHERE projection = ${projection} AND key_partitions IS NOT NULL`)
+  return rows.map(({ keys }) => keys)
+}
+
+/** A checkpoint that a commit moves. */
+export interface Move {
+  readonly key: CheckpointKey
+  readonly read: Checkpoint
+  readonly nextOffset: bigint
+  readonly recordTime: string | undefined
+}
+
+/**
+ * The first statement of every commit. Raises NV001 unless every checkpoint is still as it was read. Locks them in one
+ * order, so that commits never deadlock here.
+ */
+export function fence(moves: readonly Move[]): Statement {
+  const rows = moves.toSorted(({ key: one }, { key: other }) =>
+    one.topic === other.topic ? one.partition - other.partition : one.topic < other.topic ? -1 : 1,
+  )
+  return sql`
+    SELECT advance_checkpoint(projection, topic, partition, read_version, next_offset, record_time)
+    FROM unnest(
+      ${rows.map(({ key }) => key.projection)}::text[], ${rows.map(({ key }) => key.topic)}::text[],
+      ${rows.map(({ key }) => key.partition)}::int[], ${rows.map(({ read }) => read.version)}::bigint[],
+      ${rows.map(({ nextOffset }) => nextOffset)}::bigint[], ${rows.map(({ recordTime }) => recordTime)}::timestamptz[]
+    ) AS moved (projection, topic, partition, read_version, next_offset, record_time)`
+}
+
+/** Whether a commit failed at the fence: another process has moved the checkpoint since it was read. */
+export function isStale(error: unknown): boolean {
+  return sqlStateOf(error) === 'NV001'
+}

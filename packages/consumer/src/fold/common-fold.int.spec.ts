@@ -1,0 +1,230 @@
+import type { EventTracked, UserFact } from '@nextvisit/contracts'
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { type Db, sql } from '@nextvisit/database'
+import type { FetchedBatch } from '@nextvisit/log'
+import { batchOf, factsAsRecords, interceptCommits } from '@nextvisit/testing'
+import { describe, expect, it } from 'vitest'
+import { givenCommonFolds, givenVisitsDatabase } from '../../test/given-visits.ts'
+import { createVisitsProjection } from '../../test/visits-projection.ts'
+import type { Recorded } from '../projection.ts'
+import type { PartitionFold } from './partition-fold.ts'
+
+const PARTITIONS = 4
+const visits = createVisitsProjection()
+const away = new Error('Connection terminated unexpectedly')
+
+/** Every partition has a user of its own. */
+const userOf = (partition: number) => `user-${partition}`
+
+function batchIn(partition: number, ...eventNames: string[]): FetchedBatch {
+  const facts = eventNames.map((eventName) => eventTracked({ userName: userOf(partition), eventName }))
+  return batchOf(factsAsRecords(facts, { partition }))
+}
+
+/** A batch of each partition: `Fine`, but what is said here. */
+function batches(own: Readonly<Record<number, FetchedBatch>> = {}): readonly FetchedBatch[] {
+  return Array.from({ length: PARTITIONS }, (_, partition) => own[partition] ?? batchIn(partition, 'Fine'))
+}
+
+/** The outcome of each fold, or the error. */
+function foldAll(folds: readonly PartitionFold[], all: readonly FetchedBatch[]): Promise<readonly unknown[]> {
+  return Promise.all(folds.map((fold, index) => fold.fold(all[index] ?? batchOf([])).catch((error: unknown) => error)))
+}
+
+async function given(projection = visits) {
+  const { db, openDb } = await givenVisitsDatabase()
+  const seen = { commits: 0 }
+  const counting = interceptCommits(db, async (commit) => {
+    seen.commits += 1
+    await commit()
+  })
+  return { db, openDb, seen, folds: await givenCommonFolds(counting, PARTITIONS, projection) }
+}
+
+/** Of each partition, how many events are counted, and how far its checkpoint is: `1/1 0/0`. */
+async function readPartitions(db: Db): Promise<string> {
+  const counts = await db.$queryRaw<{ user_id: string; count: number }[]>(sql`SELECT user_id, count FROM visits`)
+  const offsets = await db.$queryRaw<{ partition: number; next_offset: bigint }[]>(
+    sql`SELECT partition, next_offset FROM checkpoints ORDER BY partition`,
+  )
+  const parts = offsets.map(({ partition, next_offset }) => {
+    const { userId } = eventTracked({ userName: userOf(partition) })
+    return `${counts.find((row) => row.user_id === userId)?.count ?? 0}/${next_offset}`
+  })
+  return parts.join(' ')
+}
+
+const folded = expect.objectContaining({ outcome: 'folded', records: 1 })
+
+describe('a common fold', () => {
+  it('commits what its partitions have ready in one transaction, with the checkpoints of all', async () => {
+    const { db, seen, folds } = await given()
+    expect(await foldAll(folds, batches())).toEqual([folded, folded, folded, folded])
+    expect(seen.commits).toBe(1)
+    expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
+  })
+
+  it('puts what arrives during a commit into the next one', async () => {
+    let folding: Promise<unknown> = Promise.resolve()
+    const load: typeof visits.load = async (own, batch, context) => {
+      if (batch.some(({ partition }) => partition === 0)) folding = foldAll(folds.slice(1), batches().slice(1))
+      return visits.load?.(own, batch, context) ?? visits.empty()
+    }
+    const { db, seen, folds } = await given({ ...visits, load })
+    await folds[0]?.fold(batchIn(0, 'Fine'))
+    await folding
+    expect(seen.commits).toBe(2)
+    expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
+  })
+
+  it('bounds what one commit holds', async () => {
+    const { db, seen, folds } = await given()
+    const many = Array.from({ length: PARTITIONS }, (_, partition) => batchIn(partition, ...Array(900).fill('Fine')))
+    await foldAll(folds, many)
+    expect(seen.commits).toBe(2)
+    expect(await readPartitions(db)).toBe('900/900 900/900 900/900 900/900')
+  })
+
+  it('takes a partition that another process has folded out of the commit, and no other one', async () => {
+    const { db, openDb, seen, folds } = await given()
+    const [, , other] = await givenCommonFolds(openDb(), PARTITIONS)
+    await other?.fold(batchIn(2, 'Fine', 'Fine'))
+    expect(await foldAll(folds, batches())).toEqual([folded, folded, { outcome: 'stale' }, folded])
+    expect(seen.commits).toBe(2)
+    expect(await readPartitions(db)).toBe('1/1 1/1 2/2 1/1')
+    expect(folds[2]?.checkpoint().nextOffset).toBe(2n)
+  })
+
+  it('lets two processes that own the same partitions count everything once', async () => {
+    const { db, openDb, folds } = await given()
+    const others = await givenCommonFolds(openDb(), PARTITIONS)
+    for (let round = 0; round < 20; round++) {
+      const own = batches().map((batch) => shifted(batch, round))
+      const attempts = [folds, others].map((owner, index) =>
+        foldAll(
+          owner.filter((_fold, partition) => (partition + round) % 3 !== index),
+          own.filter((_batch, partition) => (partition + round) % 3 !== index),
+        ),
+      )
+      await Promise.all(attempts)
+      await foldAll(folds, own)
+      await foldAll(folds, own)
+      await foldAll(others, own)
+      await foldAll(others, own)
+    }
+    expect(await readPartitions(db)).toBe('20/20 20/20 20/20 20/20')
+  })
+
+  it('commits all but the record that the fold throws for, and names that one', async () => {
+    const { db, folds } = await given()
+    const [, , outcome, failed] = await foldAll(
+      folds,
+      batches({ 2: batchIn(2, 'Fine', 'Fine', 'A bug', 'Fine'), 3: batchIn(3, 'A bug', 'Fine') }),
+    )
+    expect(outcome).toMatchObject({ outcome: 'folded', records: 2 })
+    expect(failed).toMatchObject({
+      code: 'FOLD_FAILED',
+      record: { offset: 0n },
+      message: expect.stringContaining('/3'),
+    })
+    expect(await readPartitions(db)).toBe('1/1 1/1 2/2 0/0')
+  })
+
+  it('lets a record that has to wait hold up only its own partition', async () => {
+    const behind = Object.assign(new Error('The catalog is behind'), { code: 'CATALOG_BEHIND', retryable: true })
+    const { db, folds } = await given({ ...visits, load: failingFor(1, async () => Promise.reject(behind)) })
+    expect(await foldAll(folds, batches())).toEqual([folded, behind, folded, folded])
+    expect(await readPartitions(db)).toBe('1/1 0/0 1/1 1/1')
+  })
+
+  it.each(['55P03', '57014'])(
+    'lets rows that Postgres times out on (%s) hold up only their partition',
+    async (state) => {
+      const timeOut = (own: Db) => own.$executeRaw(sql`SELECT raise_state(${state})`)
+      const { db, folds } = await given({ ...visits, load: failingFor(1, timeOut) })
+      await db.$executeRaw(sql`
+      CREATE FUNCTION raise_state(state text) RETURNS void LANGUAGE plpgsql AS
+      'BEGIN RAISE EXCEPTION USING ERRCODE = state, MESSAGE = state; END'`)
+      expect(await foldAll(folds, batches())).toEqual([folded, expect.any(Error), folded, folded])
+      expect(await readPartitions(db)).toBe('1/1 0/0 1/1 1/1')
+    },
+  )
+
+  it('writes nothing of any partition while Postgres is unavailable, and does not try them one by one', async () => {
+    let loads = 0
+    const load = async (): Promise<never> => {
+      loads += 1
+      throw away
+    }
+    const { db, folds } = await given({ ...visits, load })
+    expect(await foldAll(folds, batches())).toEqual([away, away, away, away])
+    expect(loads).toBe(1)
+    expect(await readPartitions(db)).toBe('0/0 0/0 0/0 0/0')
+  })
+
+  it('finds out that a commit was made whose answer was lost', async () => {
+    const { db } = await givenVisitsDatabase()
+    let answers = 0
+    const losing = interceptCommits(db, async (commit) => {
+      await commit()
+      answers += 1
+      if (answers === 1) throw away
+    })
+    const folds = await givenCommonFolds(losing, PARTITIONS)
+    expect(await foldAll(folds, batches())).toEqual([away, away, away, away])
+    const [stale, nothing] = [{ outcome: 'stale' }, { outcome: 'folded', records: 0 }]
+    expect(await foldAll(folds, batches())).toEqual([stale, stale, stale, stale])
+    expect(await foldAll(folds, batches())).toMatchObject([nothing, nothing, nothing, nothing])
+    expect(await readPartitions(db)).toBe('1/1 1/1 1/1 1/1')
+  })
+
+  it('files what is published under the partition of its record', async () => {
+    const { db, folds } = await given()
+    await foldAll(folds, batches({ 1: batchIn(1, 'Fine', 'Fine') }))
+    const rows = await db.$queryRaw<{ partition: number; key: string }[]>(
+      sql`SELECT partition, key FROM outbox ORDER BY partition`,
+    )
+    const keys = [0, 1, 1, 2, 3].map((partition) => ({
+      partition,
+      key: eventTracked({ userName: userOf(partition) }).userId,
+    }))
+    expect(rows).toEqual(keys)
+  })
+
+  it('says of each partition what became of its records', async () => {
+    const reported: (readonly [partition: number, offset: bigint])[] = []
+    const onDuplicates = async (_db: Db, duplicates: readonly Recorded<UserFact>[]) =>
+      void reported.push(...duplicates.map(({ partition, offset }) => [partition, offset] as const))
+    const { db, folds } = await given({ ...visits, onDuplicates })
+    const keyed: EventTracked = eventTracked({ userName: userOf(1), keyed: true })
+    const [poison] = factsAsRecords([eventTracked()], { partition: 2 })
+    const outcomes = await foldAll(
+      folds,
+      batches({
+        1: batchOf(factsAsRecords([keyed, keyed], { partition: 1 })),
+        2: batchOf(poison ? [{ ...poison, value: Buffer.from('{') }] : []),
+      }),
+    )
+    const none = { outcome: 'folded', records: 1, deadLetters: 0, duplicates: 0 }
+    expect(outcomes).toEqual([none, { ...none, duplicates: 1 }, { ...none, records: 0, deadLetters: 1 }, none])
+    expect(reported).toEqual([[1, 1n]])
+    expect(await readPartitions(db)).toBe('1/1 1/2 0/1 1/1')
+    expect(await db.$queryRaw(sql`SELECT partition FROM dead_letters`)).toEqual([{ partition: 2 }])
+    expect(await db.$queryRaw(sql`SELECT partition FROM idempotent_records`)).toEqual([{ partition: 1 }])
+  })
+})
+
+/** The example's `load`, which fails where it loads for a record of this partition. */
+function failingFor(partition: number, fail: (db: Db) => Promise<unknown>): NonNullable<typeof visits.load> {
+  return async (db, batch, context) => {
+    if (batch.some((record) => record.partition === partition)) await fail(db)
+    return visits.load?.(db, batch, context) ?? visits.empty()
+  }
+}
+
+/** The batch as if it began at this offset. */
+function shifted(batch: FetchedBatch, by: number): FetchedBatch {
+  const records = batch.records.map((record) => ({ ...record, offset: record.offset + BigInt(by) }))
+  const [from, to] = [batch.fetchedFrom + BigInt(by), batch.nextOffset + BigInt(by)]
+  return { ...batch, records, fetchedFrom: from, nextOffset: to, highWatermark: to }
+}

@@ -1,0 +1,187 @@
+import { eventTracked } from '@nextvisit/contracts/fixtures'
+import { type Db, queryOf, sql } from '@nextvisit/database'
+import { createLogger } from '@nextvisit/service-kit'
+import { deleteRecords } from '@nextvisit/testing'
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { givenEvents, type GivenLog, givenLog, partitionOf, PARTITIONS } from '../../test/given-log.ts'
+import { givenRunner } from '../../test/given-runner.ts'
+import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import { countVisits, createVisitsProjection } from '../../test/visits-projection.ts'
+import { askToSetAside } from '../dead-letters/ask-to-set-aside.ts'
+
+const soon = { timeout: 20_000 }
+const ADA = partitionOf('ada')
+const others = Array.from({ length: 50 }, (_, index) => `user-${index}`).filter((name) => partitionOf(name) !== ADA)
+const ofAda = (...names: readonly string[]) => names.map((eventName) => eventTracked({ userName: 'ada', eventName }))
+const ofOthers = (count: number) => givenEvents(count, (index) => others[index % others.length] ?? '')
+
+async function given() {
+  const log = await givenLog()
+  const { db, openDb } = await givenVisitsDatabase()
+  const [first, bad] = ofAda('Fine', 'A bug')
+  if (!first || !bad) throw new Error('two events')
+  await log.publish([first, bad, ...ofAda('Later'), ...ofOthers(30)])
+  return { log, db, openDb, bad }
+}
+
+async function readHalts(db: Db): Promise<unknown> {
+  return db.$queryRaw(
+    sql`SELECT partition, "offset", record_id AS "recordId", code, message FROM partition_alarms WHERE kind = 'halted'`,
+  )
+}
+
+/** As the console and `nextvisit dead-letters set-aside` do it. */
+async function setAside({ topic }: GivenLog, db: Db, offset: bigint): Promise<void> {
+  const place = { projection: 'visits', topic, partition: ADA, offset: String(offset) }
+  expect(await askToSetAside(queryOf(db), place, 'ops')).toEqual({ outcome: 'asked' })
+}
+
+async function readLetters(db: Db): Promise<unknown> {
+  return db.$queryRaw(sql`SELECT "offset", state, reason FROM dead_letters`)
+}
+
+describe('a record that the fold throws for', () => {
+  it('halts its partition loudly: what stands before it is folded, and the others continue', async () => {
+    const { log, db, bad } = await given()
+    const metrics = new Registry()
+    const lines: string[] = []
+    const logger = createLogger('spec', 'error', { write: (line) => void lines.push(line) })
+    const { runner, onFailure } = await givenRunner(log, db, { metrics, logger })
+    const halt = { partition: ADA, offset: 1n, recordId: bad.id, code: 'FOLD_FAILED', message: 'TypeError: a bug' }
+    await expect.poll(() => readHalts(db), soon).toEqual([halt])
+    await expect.poll(() => countVisits(db), soon).toBe(31)
+    await log.publish(ofOthers(20))
+    await expect.poll(() => countVisits(db), soon).toBe(51)
+    const gauge = await metrics.getSingleMetric('projection_halted')?.get()
+    expect(gauge?.values.filter(({ value }) => value === 1)).toMatchObject([{ labels: { partition: ADA } }])
+    expect(runner.progress().find(({ partition }) => partition === ADA)?.alarms).toMatchObject([{ kind: 'halted' }])
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { topic: log.topic, partition: ADA, offset: '1', recordId: bad.id, msg: expect.stringContaining('halted.md') },
+    ])
+    expect(onFailure).not.toHaveBeenCalled()
+  })
+
+  it('halts the partition in the next process, too, which goes on with the others', async () => {
+    const { log, db, openDb } = await given()
+    const { runner } = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toHaveLength(1)
+    await runner.stop()
+    const second = await givenRunner(log, openDb())
+    const halted = () => second.runner.progress().filter(({ alarms }) => alarms.length > 0)
+    await expect.poll(() => halted().map(({ partition }) => partition), soon).toEqual([ADA])
+    await log.publish(ofOthers(20))
+    await expect.poll(() => countVisits(db), soon).toBe(51)
+    expect(second.onFailure).not.toHaveBeenCalled()
+  })
+
+  it('keeps the others going through a rebalance', async () => {
+    const { log, db, openDb } = await given()
+    const first = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toHaveLength(1)
+    const second = await givenRunner(log, openDb())
+    await expect.poll(() => second.runner.progress().length, soon).toBe(PARTITIONS / 2)
+    await log.publish(ofOthers(20))
+    await expect.poll(() => countVisits(db), soon).toBe(51)
+    const alarms = () => [first, second].flatMap(({ runner }) => runner.progress().flatMap((one) => one.alarms))
+    await expect.poll(() => alarms(), soon).toMatchObject([{ kind: 'halted', offset: 1n }])
+  })
+
+  it('is a dead letter once an operator says so, and the partition continues without a restart', async () => {
+    const { log, db } = await given()
+    const { runner } = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toHaveLength(1)
+    await setAside(log, db, 1n)
+    await expect.poll(() => countVisits(db), soon).toBe(32)
+    expect(await readLetters(db)).toEqual([{ offset: 1n, state: 'dead', reason: 'set aside by ops: TypeError: a bug' }])
+    expect(runner.progress().flatMap(({ alarms }) => alarms)).toEqual([])
+    await log.publish(ofAda('After'))
+    await expect.poll(() => countVisits(db), soon).toBe(33)
+  })
+
+  it('can be set aside once its halt is written, and from the moment that the process says so', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const { runner } = await givenRunner(log, db)
+    await log.publish(ofAda('Fine'))
+    await expect.poll(() => countVisits(db), soon).toBe(1)
+    await db.$executeRaw(sql`ALTER TABLE partition_alarms RENAME TO elsewhere`)
+    await log.publish(ofAda('A bug', 'Later'))
+    const halts = () =>
+      runner.progress().flatMap((one) => one.alarms.map((alarm) => ({ ...alarm, can: runner.canSetAside(one, alarm) })))
+    await expect.poll(halts, soon).toMatchObject([{ kind: 'halted', offset: 1n, can: false }])
+    await db.$executeRaw(sql`ALTER TABLE elsewhere RENAME TO partition_alarms`)
+    await expect.poll(halts, { ...soon, interval: 1 }).toMatchObject([{ can: true }])
+    await setAside(log, db, 1n)
+    await expect.poll(() => countVisits(db), soon).toBe(2)
+    expect(await readLetters(db)).toMatchObject([{ offset: 1n, reason: 'set aside by ops: TypeError: a bug' }])
+  })
+
+  it('is set aside by the process that gets the partition, where the one that was asked is gone', async () => {
+    const { log, db, openDb } = await given()
+    const { runner } = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toHaveLength(1)
+    await runner.stop()
+    await setAside(log, db, 1n)
+    await givenRunner(log, openDb())
+    await expect.poll(() => countVisits(db), soon).toBe(32)
+    expect(await readLetters(db)).toMatchObject([{ offset: 1n, state: 'dead' }])
+  })
+
+  it('is folded by a release that can, and not set aside although that was asked for', async () => {
+    const { log, db, openDb } = await given()
+    const { runner } = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toHaveLength(1)
+    await runner.stop()
+    await setAside(log, db, 1n)
+    const visits = createVisitsProjection(log.topic)
+    const evolve: typeof visits.evolve = (draft, { fact, ...record }, context) =>
+      visits.evolve(draft, { ...record, fact: 'slug' in fact ? { ...fact, slug: 'mended' } : fact }, context)
+    await givenRunner(log, openDb(), { projection: { ...visits, evolve } })
+    await expect.poll(() => countVisits(db), soon).toBe(33)
+    expect(await readLetters(db)).toEqual([])
+  })
+
+  it('halts the partition again at the next one, which nobody has set aside', async () => {
+    const { log, db } = await given()
+    await log.publish(ofAda('A bug'))
+    await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: 1n }])
+    await setAside(log, db, 1n)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ offset: 3n }])
+    expect(await countVisits(db)).toBe(32)
+    expect(await readLetters(db)).toMatchObject([{ offset: 1n }])
+  })
+})
+
+describe('a log that does not fit the checkpoints', () => {
+  it('halts the partition whose checkpoint is beyond the end, and no other', async () => {
+    const { log, db } = await given()
+    await db.$executeRaw(sql`
+      INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', ${log.topic}, ${ADA}, 7)`)
+    const { onFailure } = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ partition: ADA, code: 'CHECKPOINT_OUTSIDE_LOG' }])
+    await expect.poll(() => countVisits(db), soon).toBe(30)
+    expect(onFailure).not.toHaveBeenCalled()
+  })
+
+  it('halts a partition that was never read and has lost its first records', async () => {
+    const { log, db } = await given()
+    await deleteRecords(log.connection, log.topic, { partition: ADA, before: 2 })
+    await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toMatchObject([{ partition: ADA, code: 'CHECKPOINT_OUTSIDE_LOG' }])
+    await expect.poll(() => countVisits(db), soon).toBe(30)
+  })
+
+  it('is reported no more once it fits', async () => {
+    const { log, db } = await given()
+    await db.$executeRaw(sql`
+      INSERT INTO checkpoints (projection, topic, partition, next_offset) VALUES ('visits', ${log.topic}, ${ADA}, 7)`)
+    const { runner } = await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toHaveLength(1)
+    await runner.stop()
+    await log.publish(ofAda('Fourth', 'Fifth', 'Sixth', 'Seventh'))
+    await givenRunner(log, db)
+    await expect.poll(() => readHalts(db), soon).toEqual([])
+  })
+})

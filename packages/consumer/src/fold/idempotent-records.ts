@@ -1,0 +1,105 @@
+import { DUPLICATE_WINDOW_MS } from '@nextvisit/contracts'
+import { type Db, raw, sql, type Statement } from '@nextvisit/database'
+import type { IdempotentRecord, Projection, Recorded } from '../projection.ts'
+import { idempotentRecords } from '../tables.ts'
+
+export interface Deduplicated<Fact> {
+  /** The records to fold: all but duplicates. */
+  readonly records: readonly Recorded<Fact>[]
+  readonly duplicates: readonly Recorded<Fact>[]
+  /** What the ledger has to hold from now on. */
+  readonly seen: readonly SeenRecord[]
+}
+
+export interface SeenRecord extends IdempotentRecord {
+  readonly partition: number
+}
+
+/** Takes duplicates of idempotent records out: of records in the ledger, and of those given. */
+export async function dropDuplicates<Fact>(
+  db: Db,
+  idempotencyOf: Projection<Fact, never>['idempotencyOf'],
+  records: readonly Recorded<Fact>[],
+): Promise<Deduplicated<Fact>> {
+  const idempotent = idempotencyOf ? records.flatMap(({ fact }) => idempotencyOf(fact) ?? []) : []
+  if (!idempotencyOf || idempotent.length === 0) return { records, duplicates: [], seen: [] }
+  const ids = idempotent.map(({ id }) => id)
+  const receivedMs = await readLedger(db, ids)
+  const seen = new Map<string, SeenRecord>()
+  const duplicates = new Set<Recorded<Fact>>()
+  for (const record of records) {
+    const own = idempotencyOf(record.fact)
+    if (!own) continue
+    const predecessorMs = receivedMs.get(own.id)
+    if (predecessorMs !== undefined && isDuplicate(own, predecessorMs)) {
+      duplicates.add(record)
+      continue
+    }
+    receivedMs.set(own.id, own.receivedMs)
+    seen.set(own.id, { ...own, partition: record.partition })
+  }
+  return {
+    records: records.filter((record) => !duplicates.has(record)),
+    duplicates: [...duplicates],
+    seen: [...seen.values()],
+  }
+}
+
+/** Whether a record is a duplicate of one with the same id that was received at `predecessorMs`. */
+export function isDuplicate({ receivedMs }: IdempotentRecord, predecessorMs: number): boolean {
+  return predecessorMs === Infinity || receivedMs - predecessorMs < DUPLICATE_WINDOW_MS
+}
+
+async function readLedger(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db.$queryRaw<{ record_id: string; received: Date | null }[]>(sql`
+    SELECT record_id, CASE WHEN isfinite(received) THEN received END AS received
+    FROM idempotent_records WHERE record_id = ANY(${ids}::uuid[])`)
+  return new Map(rows.map((row) => [row.record_id, row.received?.getTime() ?? Infinity]))
+}
+
+export function insertIdempotentRecords(seen: readonly SeenRecord[]): Statement[] {
+  return idempotentRecords.upsert(
+    seen.map(({ id, partition, receivedMs }) => ({ recordId: id, partition, received: instantOf(receivedMs) })),
+  )
+}
+
+/** Rows that a commit deletes of a partition: more than it adds, so that they become fewer. */
+const PRUNED_FOR_EACH = 2
+const PRUNED_AT_LEAST = 100
+
+/**
+ * Deletes rows of these partitions that no duplicate can match any more, the oldest first. They are kept for twice the window,
+ * for gateways whose clocks differ. After a quiet time a whole day is too old: a commit takes only a part of it, so that it
+ * ends in time. `table` has the columns `record_id`, `partition` and `received`.
+ */
+export function pruneOldRecords(
+  table: 'idempotent_records' | 'idempotent_outcomes',
+  seen: readonly { readonly partition: number; readonly receivedMs: number }[],
+): Statement[] {
+  const earliest = new Map<number, { receivedMs: number; rows: number }>()
+  for (const { partition, receivedMs } of seen) {
+    const one = earliest.get(partition) ?? { receivedMs, rows: 0 }
+    earliest.set(partition, { receivedMs: Math.min(one.receivedMs, receivedMs), rows: one.rows + 1 })
+  }
+  const pruned = Array.from(earliest, ([partition, { receivedMs, rows }]) => ({
+    partition,
+    before: instantOf(receivedMs - 2 * DUPLICATE_WINDOW_MS),
+    limit: Math.max(PRUNED_AT_LEAST, PRUNED_FOR_EACH * rows),
+  })).filter(({ before }) => before !== 'infinity')
+  if (pruned.length === 0) return []
+  const column = <Name extends keyof (typeof pruned)[number]>(name: Name) => pruned.map((one) => one[name])
+  return [
+    sql`DELETE FROM ${raw(table)} WHERE record_id IN (
+      SELECT old.record_id
+      FROM unnest(${column('partition')}::int[], ${column('before')}::timestamptz[], ${column('limit')}::int[])
+        AS pruned (partition, before, rows),
+      LATERAL (
+        SELECT record_id FROM ${raw(table)} AS kept
+        WHERE kept.partition = pruned.partition AND kept.received < pruned.before
+        ORDER BY kept.received LIMIT pruned.rows) AS old)`,
+  ]
+}
+
+function instantOf(receivedMs: number): string {
+  return receivedMs === Infinity ? 'infinity' : new Date(receivedMs).toISOString()
+}

@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CommitDb, type Db, sql } from '@nextvisit/database'
+import { createLogReader, createPublisher, type Publisher } from '@nextvisit/log'
+import { createLogger } from '@nextvisit/service-kit'
+import { produceApiKey } from '@nextvisit/testing'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { givenFaultProxy, givenLog, type GivenLog } from '../../test/given-log.ts'
+import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import { createOutboxDrain } from './outbox-drain.ts'
+import { outboxStatements } from './outbox.ts'
+
+const PLANNED_MS = 100
+
+const partitionOf = async () => 0
+
+async function givenOutbox(
+  db: CommitDb,
+  { topic }: GivenLog,
+  partition: number,
+  values: readonly string[],
+): Promise<void> {
+  const rows = values.map((value) => ({
+    partition,
+    topic: `${topic}.out`,
+    key: 'ada',
+    value,
+    headers: { size: String(value.length) },
+  }))
+  await db.executeAll(outboxStatements(rows))
+}
+
+function givenDrain(db: Db, publisher: Publisher, owned: readonly number[] = [0], drainAfterMs = 0) {
+  const logger = createLogger('spec', 'silent')
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const outbox = createOutboxDrain({ db, publisher, logger, owned: () => owned, partitionOf, drainAfterMs, signal })
+  const stop = (): Promise<void> => {
+    stopping.abort()
+    return outbox.finished()
+  }
+  onTestFinished(stop)
+  return { ...outbox, stop }
+}
+
+/** The publisher, and the most that it was asked for at the same time. */
+function watched(publisher: Publisher) {
+  const most = { records: 0, bytes: 0 }
+  const now = { records: 0, bytes: 0 }
+  const count = (records: number, bytes: number) => {
+    now.records += records
+    now.bytes += bytes
+    most.records = Math.max(most.records, now.records)
+    most.bytes = Math.max(most.bytes, now.bytes)
+  }
+  const publish: Publisher['publish'] = async (record, deadlineAt) => {
+    const bytes = record.value?.length ?? 0
+    count(1, bytes)
+    return publisher.publish(record, deadlineAt).finally(() => count(-1, -bytes))
+  }
+  return { most, publisher: { ...publisher, publish } }
+}
+
+async function readOut({ topic, connection }: GivenLog): Promise<string[]> {
+  const values: string[] = []
+  const reader = createLogReader(connection)
+  const onBatch = ({ records }: { records: readonly { value: Buffer | null; headers: object }[] }) => {
+    for (const { value, headers } of records) {
+      expect(headers).toMatchObject({ size: String(value?.length) })
+      values.push(String(value))
+    }
+  }
+  await reader.readFrom(`${topic}.out`, new Map([[0, 0n]]), onBatch, { until: 'end' })
+  return values
+}
+
+async function readLeft(db: Db): Promise<string[]> {
+  const rows = await db.$queryRaw<{ value: string }[]>(sql`SELECT value FROM outbox ORDER BY sequence`)
+  return rows.map(({ value }) => value)
+}
+
+/** Each value where it stands first: later ones are duplicates, which readers drop. */
+const firstOf = (values: readonly string[]): readonly string[] => [...new Set(values)]
+
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index))
+
+describe('the outbox', () => {
+  it('is published in order and emptied, however long it is and however often it is asked to', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(350))
+    let meanwhile: Promise<void> | undefined
+    const publish: Publisher['publish'] = (record, deadlineAt) => {
+      meanwhile ??= drain()
+      return log.publisher.publish(record, deadlineAt)
+    }
+    const { drain } = givenDrain(db, { ...log.publisher, publish })
+    await Promise.all([drain(), drain(), drain()])
+    await meanwhile
+    expect(await readOut(log)).toEqual(numbers(350))
+    expect(await readLeft(db)).toEqual([])
+  })
+
+  it('asks for no more at once than fits into one request: of two the first may fail', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const large = numbers(10).map((number) => number.repeat(200_000))
+    await givenOutbox(db, log, 0, [...large, ...numbers(250)])
+    const { most, publisher } = watched(log.publisher)
+    await givenDrain(db, publisher).drain()
+    expect(await readLeft(db)).toEqual([])
+    // A row that begins before the limit is among them.
+    expect(most).toEqual({ records: 100, bytes: 600_000 })
+  })
+
+  it('keeps what was not published, and all behind it, for the next time', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const values = ['0', '1', 'x'.repeat(2_000), '3', '4']
+    await givenOutbox(db, log, 0, values)
+    const narrow = createPublisher(log.connection, { maxQueuedBytes: 1_000 })
+    await narrow.start()
+    onTestFinished(() => narrow.stop(1_000))
+    await givenDrain(db, narrow).drain()
+    expect(await readOut(log)).toEqual(['0', '1'])
+    expect(await readLeft(db)).toEqual(values.slice(2))
+    await givenDrain(db, log.publisher).drain()
+    expect(await readOut(log)).toEqual(values)
+    expect(await readLeft(db)).toEqual([])
+  })
+
+  it('continues by itself with what was not published', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, ['x'.repeat(2_000), '1'])
+    const narrow = createPublisher(log.connection, { maxQueuedBytes: 1_000 })
+    await narrow.start()
+    onTestFinished(() => narrow.stop(1_000))
+    let current = narrow
+    const publish: Publisher['publish'] = (record, deadlineAt) => current.publish(record, deadlineAt)
+    await givenDrain(db, { ...log.publisher, publish }).drain()
+    expect(await readLeft(db)).toHaveLength(2)
+    current = log.publisher
+    await vi.waitFor(async () => expect(await readLeft(db)).toEqual([]), { timeout: 10_000 })
+    expect(await readOut(log)).toEqual(['x'.repeat(2_000), '1'])
+  })
+
+  it('lets no partition wait for one whose rows are refused', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const refused = ['x'.repeat(2_000), ...numbers(150)]
+    await givenOutbox(db, log, 0, refused)
+    await givenOutbox(db, log, 1, ['a', 'b'])
+    const narrow = createPublisher(log.connection, { maxQueuedBytes: 1_000 })
+    await narrow.start()
+    onTestFinished(() => narrow.stop(1_000))
+    await givenDrain(db, narrow, [0, 1]).drain()
+    expect(await readOut(log)).toEqual(['a', 'b'])
+    expect(await readLeft(db)).toEqual(refused)
+  })
+
+  it('publishes nothing behind a row whose outcome is not known', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    const values = numbers(10).map((number) => number.repeat(200_000))
+    await givenOutbox(db, log, 0, values)
+    let requests = 0
+    const { proxy, connection } = await givenFaultProxy(log.connection)
+    proxy.onResponse(({ apiKey }) => (apiKey === produceApiKey && ++requests === 2 ? 'lose' : 'pass'))
+    const losing = createPublisher(connection, { requestTimeoutMs: 1_000 })
+    await losing.start()
+    onTestFinished(() => losing.stop(1_000))
+    const { drain } = givenDrain(db, losing)
+    for (let round = 0; round < 5; round++) await drain()
+    const out = await readOut(log)
+    expect(firstOf(out)).toEqual(values)
+    expect(await readLeft(db)).toEqual([])
+  })
+
+  it('is drained by the owner of the partition alone', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, ['ours'])
+    await givenOutbox(db, log, 1, ['theirs'])
+    await givenDrain(db, log.publisher, [0, 2]).drain()
+    expect(await readOut(log)).toEqual(['ours'])
+    expect(await readLeft(db)).toEqual(['theirs'])
+  })
+
+  it('ends early where Postgres fails, and is published by the next call', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(3))
+    const { drain } = givenDrain(db, log.publisher)
+    await db.$executeRaw(sql`ALTER TABLE outbox RENAME TO unreachable`)
+    await drain()
+    await db.$executeRaw(sql`ALTER TABLE unreachable RENAME TO outbox`)
+    await drain()
+    expect(await readOut(log)).toEqual(numbers(3))
+  })
+
+  it('is left to the next owner where a drain was only planned before the stop', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(3))
+    const { drainSoon, stop } = givenDrain(db, log.publisher, [0], PLANNED_MS)
+    drainSoon()
+    await stop()
+    await sleep(3 * PLANNED_MS)
+    expect(await readLeft(db)).toEqual(numbers(3))
+  })
+
+  it('is left to the next owner where it could not be published before the stop', async () => {
+    const log = await givenLog()
+    const { db } = await givenVisitsDatabase()
+    await givenOutbox(db, log, 0, numbers(3))
+    let isAway = true
+    const publish: Publisher['publish'] = async (record, deadlineAt) =>
+      isAway ? { outcome: 'not-published', reason: 'stopped' } : log.publisher.publish(record, deadlineAt)
+    const { drain, stop } = givenDrain(db, { ...log.publisher, publish })
+    await drain()
+    isAway = false
+    await stop()
+    await sleep(1_500) // it would have tried again after a second
+    expect(await readLeft(db)).toEqual(numbers(3))
+  })
+})

@@ -1,0 +1,17 @@
+import type { Statement } from '@nextvisit/database'
+import { outbox } from '../tables.ts'
+
+/** What must be published once its commit has succeeded. */
+export interface OutboxRow {
+  /** Of the record that caused it: its owner publishes the row. */
+  readonly partition: number
+  readonly topic: string
+  readonly key: string
+  readonly value: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Puts rows into the outbox, in this order. */
+export function outboxStatements(rows: readonly OutboxRow[]): Statement[] {
+  return outbox.insert(rows.map((row) => ({ ...row, headers: JSON.stringify(row.headers) })))
+}

@@ -1,0 +1,297 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encodeRecord, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { type CommitDb, type Db, type Sql, sql } from '@nextvisit/database'
+import { openTestDb } from '@nextvisit/database/testing'
+import { createLogReader, partitionForKey } from '@nextvisit/log'
+import { createLogger } from '@nextvisit/service-kit'
+import { Registry } from 'prom-client'
+import { describe, expect, inject, it } from 'vitest'
+import { givenFreezablePostgres } from '../test/freezable-postgres.ts'
+import { givenEvents, givenLog, type GivenLog, PARTITIONS, TRACEPARENT } from '../test/given-log.ts'
+import { givenRunner } from '../test/given-runner.ts'
+import { givenVisitsDatabase } from '../test/given-visits.ts'
+import { countVisits, createVisitsProjection } from '../test/visits-projection.ts'
+import { outboxStatements } from './outbox/outbox.ts'
+
+async function given() {
+  return { log: await givenLog(), ...(await givenVisitsDatabase()) }
+}
+
+const soon = { timeout: 20_000 }
+const visitsOf = (db: Db) => () => countVisits(db)
+const eventsOfAda = (count: number) => givenEvents(count, () => 'ada')
+
+describe('a projection runner', () => {
+  it('folds what is in the log, goes on from its checkpoint, and counts nothing twice', async () => {
+    const { log, db } = await given()
+    await log.publish(givenEvents(100))
+    const { runner } = await givenRunner(log, db)
+    await expect.poll(visitsOf(db), soon).toBe(100)
+    await runner.stop()
+    await log.publish(givenEvents(50))
+    await givenRunner(log, db)
+    await expect.poll(visitsOf(db), soon).toBe(150)
+  })
+
+  it('tells of each record that it folded, with its request and trace, to whoever debugs', async () => {
+    const { log, db } = await given()
+    const lines: string[] = []
+    const logger = createLogger('spec', 'debug', { write: (line) => void lines.push(line) })
+    const [event] = eventsOfAda(1)
+    await log.publish([event as UserFact])
+    await givenRunner(log, db, { logger })
+    await expect.poll(visitsOf(db), soon).toBe(1)
+    // It is said after the commit.
+    const said = () => lines.map((line) => JSON.parse(line) as object)
+    await expect.poll(said, soon).toContainEqual(
+      expect.objectContaining({
+        msg: 'Folded',
+        topic: log.topic,
+        offset: '0',
+        recordId: event?.id,
+        traceparent: TRACEPARENT,
+      }),
+    )
+  })
+
+  it('shares the partitions with another and loses and doubles nothing when one comes and goes', async () => {
+    const { log, db, openDb } = await given()
+    const { runner } = await givenRunner(log, db)
+    const publishing = publishInRounds(log, 20)
+    await sleep(500)
+    const second = await givenRunner(log, openDb())
+    await expect.poll(() => second.runner.progress().length, soon).toBeGreaterThan(0)
+    await expect.poll(() => runner.progress().length + second.runner.progress().length, soon).toBe(PARTITIONS)
+    await second.runner.stop()
+    await publishing
+    await expect.poll(visitsOf(db), soon).toBe(1_000)
+    expect(runner.progress()).toHaveLength(PARTITIONS)
+  })
+
+  it('counts nothing twice beside an owner that does not know it has lost its partitions', async () => {
+    const { log, db, openDb } = await given()
+    const metrics = [new Registry(), new Registry()]
+    // Another group gets every partition, too: two owners of everything, all the time.
+    const owners = await Promise.all(
+      metrics.map((registry, index) =>
+        givenRunner(log, openDb(), { metrics: registry, groupId: `visits.${log.topic}.${index}` }),
+      ),
+    )
+    await publishInRounds(log, 20)
+    await expect.poll(visitsOf(db), soon).toBe(1_000)
+    const refused = await Promise.all(metrics.map(countRefusedCommits))
+    expect(Math.max(...refused), 'the two got into each other’s way').toBeGreaterThan(0)
+    for (const { onFailure } of owners) expect(onFailure).not.toHaveBeenCalled()
+  })
+
+  it('owns what the last assignment gave it, also when it waited for Postgres through the one before', async () => {
+    const { log, db, openDb } = await given()
+    const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>()
+    const { runner } = await givenRunner(
+      log,
+      beforeQueries(db, () => isBack),
+    )
+    const second = await givenRunner(log, openDb())
+    await expect.poll(() => second.runner.progress().length, soon).toBe(PARTITIONS / 2)
+    comeBack()
+    await log.publish(givenEvents(100))
+    await expect.poll(visitsOf(db), soon).toBe(100)
+    await sleep(500)
+    expect(runner.progress()).toHaveLength(PARTITIONS / 2)
+  })
+
+  it('goes on when Postgres cuts all its connections', async () => {
+    const { log, db, name } = await given()
+    const { onFailure } = await givenRunner(log, db)
+    const admin = openTestDb(inject('databaseUrl'), 'public')
+    for (let round = 0; round < 10; round++) {
+      await log.publish(givenEvents(50))
+      await admin.$queryRaw(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${name}`)
+    }
+    await admin.$disconnect()
+    await expect.poll(visitsOf(db), soon).toBe(500)
+    expect(onFailure).not.toHaveBeenCalled()
+  })
+
+  it('stops in time for its service while Postgres is frozen', { timeout: 60_000 }, async () => {
+    const { log, db, name } = await given()
+    const { url, freeze } = await givenFreezablePostgres(name)
+    const frozen = openTestDb(url, 'visits')
+    const { runner } = await givenRunner(log, frozen)
+    await expect.poll(() => runner.progress().length, soon).toBe(PARTITIONS)
+    freeze()
+    await log.publish(givenEvents(50))
+    await expect.poll(() => runner.progress().some(({ lagRecords }) => lagRecords > 0n), soon).toBe(true)
+    const stopped = runner.stop().then(() => 'stopped')
+    expect(await Promise.race([stopped, sleep(9_000, 'ended by force')])).toBe('stopped')
+    expect(await countVisits(db)).toBe(0)
+  })
+
+  it('does not halt when others fold on between its look at the log and at its checkpoint', async () => {
+    const { log, db } = await given()
+    const overtakeOnce = async (): Promise<void> => {
+      await log.publish(eventsOfAda(5))
+      await putCheckpoint(db, log.topic, partitionForKey(userIdFixture('ada'), PARTITIONS), 5n)
+    }
+    let overtaking: Promise<void> | undefined
+    const { onFailure } = await givenRunner(
+      log,
+      beforeQueries(db, () => (overtaking ??= overtakeOnce())),
+    )
+    await expect.poll(() => overtaking !== undefined, soon).toBe(true)
+    await overtaking
+    await log.publish(eventsOfAda(3))
+    await expect.poll(visitsOf(db), soon).toBe(3)
+    expect(onFailure).not.toHaveBeenCalled()
+  })
+
+  it('passes poison, keeps it, and folds it once an operator says so and it can be parsed', async () => {
+    const { log, db } = await given()
+    await log.publish(eventsOfAda(3), ['{"broken'])
+    await log.publish(eventsOfAda(3))
+    await givenRunner(log, db, { projection: { ...createVisitsProjection(log.topic), due: async () => [] } })
+    await expect.poll(visitsOf(db), soon).toBe(6)
+    const mended = JSON.stringify(eventTracked({ userName: 'ada', eventName: 'Mended' }))
+    await db.$executeRaw(sql`UPDATE dead_letters SET state = 'retry', value = convert_to(${mended}, 'UTF8')`)
+    await expect.poll(visitsOf(db), soon).toBe(7)
+    expect(await db.$queryRaw(sql`SELECT state FROM dead_letters`)).toEqual([{ state: 'retried' }])
+  })
+
+  it('publishes its outbox in order for each key, and leaves nothing behind', async () => {
+    const { log, db } = await given()
+    const facts = givenEvents(60)
+    await log.publish(facts)
+    await givenRunner(log, db, { publisher: log.publisher })
+    await expect.poll(() => readOut(log), soon).toHaveLength(60)
+    const out = await readOut(log)
+    for (const userId of new Set(facts.map((fact) => fact.userId))) {
+      const idsOf = (all: readonly { id: string; userId: string }[]) =>
+        all.filter((one) => one.userId === userId).map(({ id }) => id)
+      expect(idsOf(out)).toEqual(idsOf(facts))
+    }
+    await expect.poll(() => db.$queryRaw(sql`SELECT FROM outbox`)).toEqual([])
+  })
+
+  it('publishes its outbox after a commit, without waiting for a tick', async () => {
+    const { log, db } = await given()
+    await givenRunner(log, db, { publisher: log.publisher, tickEveryMs: 3_600_000 })
+    await log.publish(givenEvents(20))
+    await expect.poll(() => readOut(log), soon).toHaveLength(20)
+  })
+
+  it('publishes what its last owner left in the outbox, without waiting for a tick', async () => {
+    const { log, db } = await given()
+    const { runner } = await givenRunner(log, db)
+    await log.publish(givenEvents(20))
+    await expect.poll(visitsOf(db), soon).toBe(20)
+    await runner.stop()
+    await givenRunner(log, db, { publisher: log.publisher, tickEveryMs: 3_600_000 })
+    await expect.poll(() => readOut(log), soon).toHaveLength(20)
+  })
+
+  it('publishes what a tick put into its outbox before later rounds look for it', async () => {
+    const { log, db } = await given()
+    const visits = createVisitsProjection(log.topic)
+    let rounds = 0
+    const due: typeof visits.due = async (_db, _instant, { partitions }) => ((rounds += 1) === 1 ? partitions : [])
+    const tick: typeof visits.tick = async (_db, _instant, { partition }) => {
+      const [fact] = givenEvents(1)
+      const encoded = encodeRecord(fact as UserFact, { source: 'visits', time: new Date().toISOString() })
+      return outboxStatements([{ partition, topic: `${log.topic}.out`, key: 'ada', ...encoded }])
+    }
+    const projection = { ...visits, due, tick }
+    await givenRunner(log, db, { projection, publisher: log.publisher, tickEveryMs: 2_000 })
+    await expect.poll(() => readOut(log), soon).toHaveLength(PARTITIONS)
+    expect(rounds).toBeLessThan(5)
+  })
+
+  it('asks in one question which partitions are due, and ticks those alone', async () => {
+    const { log, db } = await given()
+    let asked = 0
+    const due = async (_db: unknown, _instant: Date, { partitions }: { partitions: readonly number[] }) => {
+      asked += 1
+      return partitions.filter((partition) => partition === 2)
+    }
+    await givenRunner(log, db, { projection: { ...createVisitsProjection(log.topic), due } })
+    await expect.poll(() => asked, soon).toBeGreaterThan(3)
+    const versions = await db.$queryRaw<{ version: bigint }[]>(sql`SELECT version FROM checkpoints ORDER BY partition`)
+    expect(versions.map(({ version }) => version > 0n)).toEqual([false, false, true, false])
+  })
+
+  it('goes on ticking, and sees the log grow, behind a batch that does not come through', async () => {
+    const { log, db } = await given()
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    const visits = createVisitsProjection(log.topic)
+    const load: typeof visits.load = async (...asked) => {
+      await isReleased
+      return visits.load?.(...asked) ?? visits.empty()
+    }
+    let ticks = 0
+    const due: typeof visits.due = async (_db, _instant, { partitions }) => {
+      ticks += 1
+      return partitions
+    }
+    const { runner } = await givenRunner(log, db, { projection: { ...visits, load, due } })
+    const lag = () => runner.progress().reduce((sum, { lagRecords }) => sum + Number(lagRecords), 0)
+    await log.publish(eventsOfAda(1))
+    await expect.poll(lag, soon).toBe(1)
+    await expect.poll(() => ticks, soon).toBeGreaterThan(ticks + 3)
+    await log.publish(eventsOfAda(5))
+    await expect.poll(lag, soon).toBe(6)
+    release()
+    await expect.poll(lag, soon).toBe(0)
+  })
+
+  it('ticks each of its partitions, and tells of their lag', async () => {
+    const { log, db } = await given()
+    const metrics = new Registry()
+    const { runner } = await givenRunner(log, db, { metrics })
+    const ticks = () =>
+      db.$queryRaw<{ count: number }[]>(
+        sql`SELECT count FROM visits WHERE user_id = '00000000-0000-4000-8000-000000000000'`,
+      )
+    await expect.poll(async () => (await ticks())[0]?.count ?? 0, soon).toBeGreaterThan(PARTITIONS)
+    const lag = await metrics.getSingleMetric('projection_lag_records')?.get()
+    expect(lag?.values.map(({ value }) => value)).toEqual([0, 0, 0, 0])
+    await runner.stop()
+    expect((await metrics.getSingleMetric('projection_lag_records')?.get())?.values).toEqual([])
+  })
+})
+
+async function publishInRounds(log: GivenLog, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    await log.publish(givenEvents(50))
+    await sleep(100)
+  }
+}
+
+async function countRefusedCommits(metrics: Registry): Promise<number> {
+  const metric = await metrics.getSingleMetric('projection_stale_commits_total')?.get()
+  return metric?.values[0]?.value ?? 0
+}
+
+async function putCheckpoint(db: Db, topic: string, partition: number, nextOffset: bigint): Promise<void> {
+  await db.$executeRaw(sql`
+    INSERT INTO checkpoints (projection, topic, partition, next_offset)
+    VALUES ('visits', ${topic}, ${partition}, ${nextOffset})`)
+}
+
+/** A database that something happens to before it answers a query. */
+function beforeQueries(db: CommitDb, happen: () => Promise<void>): CommitDb {
+  return { ...db, $queryRaw: <Row>(query: Sql) => happen().then(() => db.$queryRaw<Row>(query)) }
+}
+
+async function readOut({ topic, connection }: GivenLog): Promise<{ id: string; userId: string }[]> {
+  const found: { id: string; userId: string }[] = []
+  await createLogReader(connection).readFrom(
+    `${topic}.out`,
+    new Map([[0, 0n]]),
+    (batch) => {
+      for (const { value } of batch.records)
+        found.push(JSON.parse(value?.toString() ?? '') as { id: string; userId: string })
+    },
+    { until: 'end' },
+  )
+  return found
+}

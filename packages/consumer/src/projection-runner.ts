@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CatalogView } from '@nextvisit/catalog'
+import { type AwaitedRecord, consumerGroupOf } from '@nextvisit/contracts'
+import type { CommitDb } from '@nextvisit/database'
+import {
+  createLogAdmin,
+  createRecordConsumer,
+  type FetchedRecord,
+  type LogConnection,
+  type Logger,
+  partitionForKey,
+  type Publisher,
+  readWatermarks,
+  type RecordConsumerOptions,
+} from '@nextvisit/log'
+import { Registry } from 'prom-client'
+import { createAssignments } from './assign/assignments.ts'
+import { createGathering, GATHER_MS } from './assign/gathering.ts'
+import { createPartitionCounts } from './assign/partition-counts.ts'
+import { RunnerStoppedError } from './errors.ts'
+import { readFoldedKeys } from './fold/checkpoints.ts'
+import { createCommonFold } from './fold/common-fold.ts'
+import { createOutboxDrain } from './outbox/outbox-drain.ts'
+import type { Projection } from './projection.ts'
+import { createPartitionTicks } from './ticks/partition-ticks.ts'
+import { createAlarmWatch } from './watch/alarm-watch.ts'
+import type { PartitionAlarm } from './watch/partition-alarms.ts'
+import type { PartitionProgress } from './watch/partition-progress.ts'
+import { createRunnerMetrics } from './watch/runner-metrics.ts'
+import { createSchemaGauges } from './watch/schema-gauges.ts'
+
+export interface ProjectionRunnerOptions<Fact, Draft> {
+  readonly projection: Projection<Fact, Draft>
+  /** For ticks and everything else beside folds, which it must not delay. */
+  readonly db: CommitDb
+  readonly foldDb: CommitDb
+  readonly connection: LogConnection
+  readonly catalog: CatalogView
+  readonly logger: Logger
+  readonly now: () => Date
+  /** Goes into dead letters. */
+  readonly serviceVersion: string
+  /** This process cannot fold any more: exit, and let a fresh one take over. */
+  readonly onFailure: (error: Error) => void
+  /** Publishes the outbox. Left out: the projection has none. */
+  readonly publisher?: Publisher
+  readonly metrics?: Registry
+  readonly tickEveryMs?: number
+  /** Default {@link GATHER_MS}. */
+  readonly gatherMs?: number
+  /** Whether a caller waits for what follows the fold of this record. Left out: nobody does. */
+  readonly isAwaited?: (record: FetchedRecord) => boolean
+  /** Default: that of the service with the projection's name. */
+  readonly groupId?: string
+  readonly consumer?: Partial<RecordConsumerOptions>
+}
+
+/**
+ * A call to a frozen Postgres or Kafka takes longer than a service has to stop. It is then abandoned: the fence judges
+ * whatever it commits later.
+ */
+const STOP_WITHIN_MS = 5_000
+
+/** A running projection: this process's share of the partitions. */
+export interface ProjectionRunner {
+  /** Joins the consumer group. Resolves once joined; the group assigns partitions later. */
+  readonly start: () => Promise<void>
+  readonly stop: () => Promise<void>
+  /** Of the partitions that are owned, and of those that wait to be. */
+  readonly progress: () => readonly PartitionProgress[]
+  /** Why alarms are not in Postgres, where `nextvisit status` reads them. */
+  readonly alarmProblem: () => string | undefined
+  /** Whether the record of a halted partition can be set aside now: see `askToSetAside`. */
+  readonly canSetAside: (partition: Pick<PartitionProgress, 'topic' | 'partition'>, alarm: PartitionAlarm) => boolean
+  /** Somebody waits for records that gather: this process fetches and folds them now. */
+  readonly hurry: () => void
+  /** A caller waits for what follows the fold of this record: the process that owns its partition fetches it now. */
+  readonly hurryTo: (record: AwaitedRecord) => void
+}
+
+/**
+ * Runs a projection as a member of its consumer group. On assignment it seeks to the stored checkpoints and refuses those
+ * that the log does not hold. Kafka's committed offsets are for dashboards only.
+ */
+export function createProjectionRunner<Fact, Draft>(options: ProjectionRunnerOptions<Fact, Draft>): ProjectionRunner {
+  const { projection, db, foldDb, connection, catalog, logger, now, serviceVersion, publisher, onFailure } = options
+  const { groupId = consumerGroupOf(projection.name), tickEveryMs = 1_000, gatherMs = GATHER_MS } = options
+  const registry = options.metrics ?? new Registry()
+  const progress = () => reported().map((partition) => partition.progress())
+  const metrics = createRunnerMetrics(registry, progress)
+  const waiting = createSchemaGauges({ db, projection: projection.name, registry, logger })
+  const logAdmin = createLogAdmin(connection, { logger })
+  const partitionCounts = createPartitionCounts(logAdmin, connection.partitions, () =>
+    readFoldedKeys(db, projection.name),
+  )
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const readMarks = (topic: string) => readWatermarks(connection, topic, { logger })
+  const common = createCommonFold<Fact, Draft>({
+    projection,
+    db: foldDb,
+    context: { catalog, isRebuild: false },
+    serviceVersion,
+    onFolded: ({ topic, partition, offset, id, traceparent }) =>
+      logger.debug({ topic, partition, offset, recordId: id, traceparent }, 'Folded'),
+    onAfterFailed: (error) => logger.warn({ err: error }, 'The work after a commit failed; continuing'),
+    onCommitted: ({ records, outboxRows }) => {
+      if (records > 0) metrics.batchRecords.observe(records)
+      if (outboxRows > 0) drainSoon()
+    },
+  })
+  const drainSoon = (): void => outbox?.drainSoon()
+  const keyPartitions = connection.partitions?.keys
+  const owning = { common, readMarks, partitionCounts, keyPartitions, metrics, drainSoon, signal }
+  const { positions, begin, owned, reported, find } = createAssignments({ ...options, ...owning })
+  const gathering = createGathering(gatherMs, options.isAwaited)
+
+  const partitionOf = async (topic: string, key: string) => partitionForKey(key, await partitionCounts.keysOf(topic))
+  const ownedPartitions = () => [...new Set(owned().map(({ partition }) => partition))]
+  const outbox = publisher && createOutboxDrain({ db, publisher, logger, owned: ownedPartitions, partitionOf, signal })
+
+  const consumer = createRecordConsumer(
+    connection,
+    { groupId, topics: projection.topics, logger, ...options.consumer },
+    {
+      positions,
+      onAssigned: (assigned) => {
+        gathering.reassign()
+        begin(assigned)
+        // Their last owner may have left rows.
+        if (assigned.size > 0) drainSoon()
+      },
+      onBatch: async (batch) => {
+        const one = find(batch.topic, batch.partition)
+        try {
+          if (one) await gathering.handle(one, batch)
+        } catch (error) {
+          // Another process owns the partition now and folds the batch. The consumer drops it, too.
+          if (!(error instanceof RunnerStoppedError) || signal.aborted) throw error
+        }
+      },
+      onUnreadable: (topic, partition, error) => find(topic, partition)?.halt(error),
+      onCrash: onFailure,
+    },
+  )
+  const alarms = createAlarmWatch({ db, projection: projection.name, reported, logger, everyMs: tickEveryMs })
+
+  const ticks = createPartitionTicks({
+    projection,
+    db,
+    catalog,
+    logAdmin,
+    owned,
+    now,
+    logger,
+    signal,
+    everyMs: tickEveryMs,
+    onLook: () => void outbox?.drain(),
+  })
+
+  return {
+    start: async () => {
+      await logAdmin.connect()
+      await consumer.start()
+      ticks.start()
+      alarms.start()
+      void waiting.report()
+    },
+    stop: async () => {
+      ticks.stop()
+      const left = consumer.stop()
+      stopping.abort()
+      gathering.hurry()
+      const isOver = left.then(ticks.finished).then(alarms.stop).then(alarms.finished).then(outbox?.finished)
+      await Promise.race([isOver, sleep(STOP_WITHIN_MS, undefined, { ref: false })])
+      await logAdmin.disconnect()
+    },
+    progress,
+    alarmProblem: alarms.problem,
+    canSetAside: (partition, alarm) => alarm.recordId !== undefined && alarms.isWritten(partition, alarm),
+    hurry: gathering.hurry,
+    hurryTo: (record) => {
+      if (find(record.topic, record.partition)) gathering.hurryTo(record)
+    },
+  }
+}

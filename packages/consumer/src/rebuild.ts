@@ -1,0 +1,126 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { CommitDb } from '@nextvisit/database'
+import {
+  createLogReader,
+  type FetchedBatch,
+  type FetchedRecord,
+  type LogConnection,
+  readWatermarks,
+} from '@nextvisit/log'
+import { fetchOffsetOf, outsideLog } from './fold/log-identity.ts'
+import { createPartitionFold, type PartitionFold } from './fold/partition-fold.ts'
+import type { Projection } from './projection.ts'
+
+export interface RebuildOptions<Fact, Draft> {
+  readonly projection: Projection<Fact, Draft>
+  /** Its schema is not the live one, and has the same migrations. */
+  readonly db: CommitDb
+  readonly connection: LogConnection
+  readonly topic: string
+  /** Where to stop, by partition: for example the live checkpoints. Other partitions are left out. */
+  readonly until: ReadonlyMap<number, bigint>
+  readonly catalog: CatalogView
+  readonly serviceVersion: string
+  /** See {@link createPartitionFold}. */
+  readonly isHeldBack?: (record: FetchedRecord) => boolean
+  /** Called after each commit with the number of offsets that it passed. */
+  readonly onProgress?: (offsets: number) => void
+}
+
+/** Nobody waits for these batches, so they are larger than a live fold's: they cost less per record. */
+const MAX_BATCH_RECORDS = 2_000
+const MAX_FETCH_BYTES = 1024 * 1024
+/** While Postgres commits a batch of one lane, the next lane loads, and the third fetches and parses. */
+const LANES = 3
+
+/**
+ * Folds a topic from its beginning into a schema of its own, with the code that folds it live. It queues and publishes
+ * nothing, and calls no `after`. Several partitions are folded at once, as several owners do it live. A rebuild that was
+ * interrupted continues from its checkpoints when it is run again. Throws `CheckpointOutsideLogError` where the log does
+ * not hold what was folded or is to be folded, and at the first failure of Kafka, Postgres or the fold.
+ */
+export async function rebuildInto<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<void> {
+  const folds = await openFolds({ ...options, db: committingInTurn(options.db) })
+  const failure = new AbortController()
+  const lanes = lanesOf(folds).map(async (lane) => {
+    try {
+      await foldLane(options, lane, failure.signal)
+    } catch (error) {
+      failure.abort(error)
+    }
+  })
+  await Promise.all(lanes)
+  failure.signal.throwIfAborted()
+}
+
+interface Fold extends PartitionFold {
+  readonly partition: number
+  readonly begin: bigint
+  readonly end: bigint
+}
+
+/** Folds the batches of a lane's partitions one after the other. */
+async function foldLane(
+  { connection, topic, onProgress }: Pick<RebuildOptions<never, never>, 'connection' | 'topic' | 'onProgress'>,
+  lane: readonly Fold[],
+  signal: AbortSignal,
+): Promise<void> {
+  const folds = new Map(lane.map((fold) => [fold.partition, fold]))
+  const onBatch = async (batch: FetchedBatch): Promise<void> => {
+    const fold = folds.get(batch.partition)
+    if (!fold) return
+    const before = fold.checkpoint().nextOffset
+    do await fold.fold(batch)
+    while (fold.checkpoint().nextOffset < batch.nextOffset)
+    onProgress?.(Number(fold.checkpoint().nextOffset - before))
+  }
+  const from = new Map(lane.map(({ partition, begin }) => [partition, begin]))
+  const until = new Map(lane.map(({ partition, end }) => [partition, end]))
+  const reader = createLogReader(connection, {
+    maxBatchRecords: MAX_BATCH_RECORDS,
+    maxBytesPerPartition: MAX_FETCH_BYTES,
+  })
+  await reader.readFrom(topic, from, onBatch, { until, signal })
+}
+
+/** Lanes of about the same length. */
+function lanesOf(folds: readonly Fold[]): readonly (readonly Fold[])[] {
+  const remaining = ({ end, checkpoint }: Fold): number => Number(end - checkpoint().nextOffset)
+  const longestFirst = folds.toSorted((one, other) => remaining(other) - remaining(one))
+  const lanes = Array.from({ length: LANES }, (_, lane) => longestFirst.filter((_fold, at) => at % LANES === lane))
+  return lanes.filter(({ length }) => length > 0)
+}
+
+/**
+ * One commit at a time, so that none waits for rows that partitions share, such as a project's new names. One Postgres
+ * process writes as fast as this process reads.
+ */
+function committingInTurn(db: CommitDb): CommitDb {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    ...db,
+    executeAll: (statements) => {
+      const own = last.then(() => db.executeAll(statements))
+      last = own.catch(() => {})
+      return own
+    },
+  }
+}
+
+/** The folds of the partitions that are not folded to their ends yet. */
+async function openFolds<Fact, Draft>(options: RebuildOptions<Fact, Draft>): Promise<Fold[]> {
+  const { onProgress: _, until, connection, ...own } = options
+  const { projection, topic } = own
+  const watermarks = await readWatermarks(connection, topic)
+  const folds: Fold[] = []
+  for (const [partition, end] of until) {
+    const fold = createPartitionFold({ ...own, partition, isRebuild: true })
+    const log = watermarks.get(partition) ?? { low: 0n, high: 0n }
+    const { nextOffset } = await fold.open()
+    const key = { projection: projection.name, topic, partition }
+    const outside = outsideLog(key, nextOffset, log) ?? outsideLog(key, end, log)
+    if (outside) throw outside
+    if (nextOffset < end) folds.push({ ...fold, partition, begin: fetchOffsetOf(nextOffset, log), end })
+  }
+  return folds
+}

@@ -1,0 +1,114 @@
+import type { CatalogView } from '@nextvisit/catalog'
+import type { Db } from '@nextvisit/database'
+import type { LogAdmin, Logger } from '@nextvisit/log'
+import { findRetries } from '../dead-letters/dead-letters.ts'
+import { LogUnavailableError } from '../errors.ts'
+import type { OwnedPartition } from '../fold/owned-partition.ts'
+import type { Projection } from '../projection.ts'
+import { createRounds, type Rounds } from './rounds.ts'
+
+export interface PartitionTicksOptions<Fact, Draft> {
+  readonly projection: Projection<Fact, Draft>
+  readonly db: Db
+  readonly catalog: CatalogView
+  readonly logAdmin: Pick<LogAdmin, 'watermarks'>
+  readonly owned: () => readonly OwnedPartition[]
+  readonly now: () => Date
+  readonly logger: Logger
+  readonly everyMs: number
+  /** Called after each round that looks at what hardly ever changes. */
+  readonly onLook: () => void
+  /** Aborted when the runner stops. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Some rounds also look at what hardly ever changes. Only an operator asks for retries. And records that are fetched say where
+ * the log ends, too: only a partition that fetches nothing needs to be told.
+ */
+const ROUNDS_PER_LOOK = 5
+
+/** Ticks the owned partitions that are due, in rounds. Ticks may take longer than their round. */
+export function createPartitionTicks<Fact, Draft>(options: PartitionTicksOptions<Fact, Draft>): Rounds {
+  const { projection, db, catalog, logAdmin, owned, now, logger, everyMs, onLook, signal } = options
+  const ticking = new Map<OwnedPartition, Promise<void>>()
+  /** Topics whose end could not be read. */
+  const endUnknown = new Set<string>()
+  /** Topics where the last look found retries: a tick folds a part of them. */
+  const retrying = new Set<string>()
+  let round = 0
+
+  const runRound = async (): Promise<void> => {
+    round += 1
+    const isLook = round % ROUNDS_PER_LOOK === 0
+    for (const topic of projection.topics) {
+      await tickTopic(topic, isLook).catch((error: unknown) => onRoundFailed(topic, error))
+    }
+    if (isLook) onLook()
+  }
+
+  /** The instant is taken before the log's end is read, so that everything in the log by then is folded first. */
+  const tickTopic = async (topic: string, isLook: boolean): Promise<void> => {
+    const instant = now()
+    const ofTopic = owned().filter((one) => one.topic === topic)
+    const partitions = ofTopic.map(({ partition }) => partition)
+    const withRetries = isLook || retrying.has(topic) ? await lookForRetries(topic, partitions) : []
+    const due = new Set([...withRetries, ...(await findDue(partitions, instant))])
+    const marks = due.size > 0 || isLook || endUnknown.has(topic) ? await lookAtEnd(topic) : undefined
+    for (const one of ofTopic) {
+      const end = marks?.get(one.partition)?.high
+      if (end !== undefined) one.noticeEnd(end)
+      if (!due.has(one.partition)) one.noticeTicks()
+      else if (end !== undefined && !ticking.has(one)) beginTick(one, instant, end)
+    }
+  }
+
+  /** After a failure the next round looks again, so that what is not known for a minute is reported. */
+  const lookAtEnd = async (topic: string) => {
+    endUnknown.add(topic)
+    const marks = await logAdmin.watermarks(topic).catch((cause: unknown) => {
+      throw new LogUnavailableError({ cause })
+    })
+    endUnknown.delete(topic)
+    return marks
+  }
+
+  /** Which of these partitions have something to do: few queries, however many partitions are owned. */
+  const findDue = async (partitions: readonly number[], instant: Date): Promise<readonly number[]> => {
+    const { tick, due } = projection
+    if (!due || partitions.length === 0) return tick ? partitions : []
+    return due(db, instant, { partitions, catalog })
+  }
+
+  const lookForRetries = async (topic: string, partitions: readonly number[]): Promise<readonly number[]> => {
+    const { name } = projection
+    const found = partitions.length === 0 ? [] : await findRetries(db, { projection: name, topic }, partitions)
+    if (found.length > 0) retrying.add(topic)
+    else retrying.delete(topic)
+    return found
+  }
+
+  /** Not awaited by the round: a partition whose batch waits must not delay the ticks of the others. */
+  const beginTick = (one: OwnedPartition, instant: Date, end: bigint): void => {
+    ticking.set(
+      one,
+      one.tick(instant, end).finally(() => ticking.delete(one)),
+    )
+  }
+
+  /** Without knowing what is due, and where the log ends, no partition of the topic can be ticked. */
+  const onRoundFailed = (topic: string, err: unknown): void => {
+    if (signal.aborted) return
+    logger.warn({ err, topic }, 'Cannot see what is due, or where the log ends; ticks wait')
+    for (const one of owned()) if (one.topic === topic) one.noticeTicks(err)
+  }
+
+  const rounds = createRounds(runRound, everyMs)
+  return {
+    ...rounds,
+    finished: async () => {
+      await rounds.finished()
+      await Promise.all(ticking.values())
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import {
+  type CatalogReview,
+  type CatalogView,
+  createCatalogReview,
+  type ReviewScope,
+  type RowPlace,
+} from '@nextvisit/catalog'
+import { type Db, raw, sql, type Sql, type Statement } from '@nextvisit/database'
+import type { Projection, TickContext } from '../projection.ts'
+
+/** Rows that are not as the catalog says. */
+export interface Unsettled extends RowPlace {
+  /** They follow a later catalog, which another process has already: this process leaves them alone. */
+  readonly isAhead?: boolean
+}
+
+export interface Compared<Rows extends Unsettled> {
+  readonly unsettled: readonly Rows[]
+  /** Scopes of all organizations that were compared in part, with where they go on. */
+  readonly unfinished?: readonly ReviewScope[]
+}
+
+export interface ReviewedTicksOptions<Rows extends Unsettled> {
+  /** The table with the rows. */
+  readonly table: string
+  /** Whether time has changed rows in the partition `owned.partition`, but for those that are ahead: a condition of SQL. */
+  readonly isDue: (instant: Date, ahead: readonly Rows[]) => Sql
+  /** Compares the rows in these scopes with the catalog. */
+  readonly compare: (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => Promise<Compared<Rows>>
+  /** What time and the catalog do to a partition's rows. Not called in a rebuild. */
+  readonly tick: (
+    db: Db,
+    instant: Date,
+    unsettled: readonly Rows[],
+    context: TickContext,
+  ) => Promise<readonly Statement[]>
+}
+
+/**
+ * `due` and `tick` for rows that follow time and the catalog: a few queries, however many partitions there are. What must be
+ * compared with the catalog is known by {@link createCatalogReview}: one for each projection.
+ */
+export function createReviewedTicks<Rows extends Unsettled>(
+  { table, isDue, compare, tick }: ReviewedTicksOptions<Rows>,
+  review: CatalogReview = createCatalogReview(),
+): Required<Pick<Projection<never, never>, 'due' | 'tick'>> {
+  const findUnsettled = async (db: Db, scopes: readonly ReviewScope[], catalog: CatalogView) => {
+    const { unsettled, unfinished } = await compare(db, scopes, catalog)
+    review.settle(scopes, unsettled, unfinished)
+    return unsettled
+  }
+
+  return {
+    due: async (db, instant, { partitions, catalog }) => {
+      const all = await readOwned(db, partitions, table, isDue(instant, []))
+      const { scopes, needTick } = review.begin(catalog, partitions, all[0]?.table)
+      const unsettled = await findUnsettled(db, scopes, catalog)
+      const ahead = unsettled.filter(({ isAhead }) => isAhead)
+      const owned = ahead.length > 0 ? await readOwned(db, partitions, table, isDue(instant, ahead)) : all
+      const changing = owned.filter((one) => one.isDue)
+      const stale = unsettled.filter(({ isAhead }) => !isAhead)
+      return [...[...changing, ...stale].map(({ partition }) => partition), ...needTick]
+    },
+    tick: async (db, instant, context) => {
+      if (context.isRebuild) return []
+      const unsettled = await findUnsettled(db, review.beginTick(context.partition), context.catalog)
+      return tick(db, instant, unsettled, context)
+    },
+  }
+}
+
+interface OwnedPartition {
+  readonly partition: number
+  /** The table that was read: another one after a replay has swapped the schemas. */
+  readonly table: bigint
+  readonly isDue: boolean
+}
+
+function readOwned(db: Db, partitions: readonly number[], table: string, isDue: Sql): Promise<OwnedPartition[]> {
+  return db.$queryRaw<OwnedPartition[]>(sql`
+    SELECT owned.partition, ${raw(`'${table}'`)}::regclass::oid::bigint AS "table", ${isDue} AS "isDue"
+    FROM unnest(${partitions}::int[]) AS owned (partition)`)
+}

@@ -1,0 +1,29 @@
+import { sql } from '@nextvisit/database'
+import { createLogger } from '@nextvisit/service-kit'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { givenVisitsDatabase } from '../../test/given-visits.ts'
+import type { ReportedPartition } from '../assign/assignments.ts'
+import { createAlarmWatch } from './alarm-watch.ts'
+
+it('warns once where alarms cannot be written, and says so for as long as it lasts', async () => {
+  const { db } = await givenVisitsDatabase()
+  const alarm = { kind: 'halted', offset: 2n, recordId: 'r', code: 'FOLD_FAILED', message: 'a bug', sinceMs: 0 }
+  const one = {
+    topic: 'user-events',
+    partition: 0,
+    progress: () => ({ alarms: [alarm] }),
+  } as unknown as ReportedPartition
+  const logger = createLogger('spec', 'silent')
+  const warn = vi.spyOn(logger, 'warn')
+  await db.$executeRaw(sql`ALTER TABLE partition_alarms RENAME TO elsewhere`)
+  const watch = createAlarmWatch({ db, projection: 'visits', reported: () => [one], logger, everyMs: 10 })
+  watch.start()
+  onTestFinished(async () => {
+    watch.stop()
+    await watch.finished()
+  })
+  await vi.waitFor(() => expect(watch.problem()).toContain('alarms cannot be written'), { timeout: 30_000 })
+  await db.$executeRaw(sql`ALTER TABLE elsewhere RENAME TO partition_alarms`)
+  await vi.waitFor(() => expect(watch.problem()).toBeUndefined(), { timeout: 30_000 })
+  expect(warn).toHaveBeenCalledTimes(1)
+})

@@ -1,0 +1,121 @@
+import type { Db } from '@nextvisit/database'
+import type { Logger } from '@nextvisit/log'
+import type { ReportedPartition } from '../assign/assignments.ts'
+import { createRounds, type Rounds } from '../ticks/rounds.ts'
+import { endAlarms, type PartitionAlarm, raiseAlarm, readSetAside } from './partition-alarms.ts'
+
+export interface AlarmWatchOptions {
+  readonly db: Db
+  readonly projection: string
+  readonly reported: () => readonly ReportedPartition[]
+  readonly logger: Logger
+  readonly everyMs: number
+}
+
+/** An alarm that continues is written again, with its last error. */
+const REPEAT_EVERY_MS = 10_000
+
+/** A halt is logged by the partition itself. */
+const LOG_LINES = {
+  halted: undefined,
+  stalled: 'This partition folds nothing although records wait; see docs/runbooks/lag.md',
+  ticks: 'The ticks of this partition fail: nothing expires, no dead letter is retried; see docs/runbooks/lag.md',
+}
+
+type Place = Pick<ReportedPartition, 'topic' | 'partition'>
+
+interface Found {
+  readonly one: ReportedPartition
+  readonly alarm: PartitionAlarm
+}
+
+export interface AlarmWatch extends Rounds {
+  /** Why alarms are not written at present. */
+  readonly problem: () => string | undefined
+  /** Whether this alarm is in Postgres. Before that nobody can ask there to set its record aside. */
+  readonly isWritten: (partition: Place, alarm: PartitionAlarm) => boolean
+}
+
+/** Keeps the alarms of partitions in Postgres, and passes on which records an operator wants set aside. */
+export function createAlarmWatch({ db, projection, reported, logger, everyMs }: AlarmWatchOptions): AlarmWatch {
+  /** By {@link nameOf}. */
+  const raised = new Map<string, Found & { readonly atMs: number }>()
+
+  let problem: string | undefined
+
+  /** Says so once: it is tried again every round. */
+  const runRound = async (): Promise<void> => {
+    try {
+      await passOnAll()
+      if (problem !== undefined) logger.info({}, 'Alarms are written again')
+      problem = undefined
+    } catch (err) {
+      if (problem === undefined) logger.warn({ err }, 'Cannot write alarms, so nextvisit status does not show them')
+      problem = `alarms cannot be written: ${err instanceof Error ? err.message : String(err)}`
+    }
+  }
+
+  const passOnAll = async (): Promise<void> => {
+    const found = reported().flatMap((one) => one.progress().alarms.map((alarm) => ({ one, alarm })))
+    // All of them before the first is written, which may fail.
+    for (const each of found) announce(each)
+    for (const each of found) await raise(each)
+    const names = new Set(found.map(nameOf))
+    for (const [name, ended] of raised) if (!names.has(name)) await end(name, ended)
+    const halted = found.filter(({ alarm }) => alarm.recordId !== undefined)
+    for (const [topic, ofTopic] of Map.groupBy(halted, ({ one }) => one.topic)) await passOnWishes(topic, ofTopic)
+  }
+
+  const announce = (found: Found): void => {
+    const { one, alarm } = found
+    const known = raised.get(nameOf(found))
+    const line = LOG_LINES[alarm.kind]
+    const isNew = !known || (!isSame(known.alarm, alarm) && alarm.kind !== 'ticks')
+    raised.set(nameOf(found), { ...found, atMs: isNew ? -Infinity : known.atMs })
+    if (!isNew || !line) return
+    const { offset, code, message } = alarm
+    logger.error({ topic: one.topic, partition: one.partition, offset: String(offset), code, reason: message }, line)
+  }
+
+  const raise = async (found: Found): Promise<void> => {
+    const { one, alarm } = found
+    const name = nameOf(found)
+    if (performance.now() - (raised.get(name)?.atMs ?? -Infinity) < REPEAT_EVERY_MS) return
+    await raiseAlarm(db, { projection, topic: one.topic, partition: one.partition }, alarm)
+    raised.set(name, { ...found, atMs: performance.now() })
+  }
+
+  /** Other alarms end with the commit that passes their offset. */
+  const end = async (name: string, { one, alarm }: Found): Promise<void> => {
+    const { topic, partition } = one
+    const isHere = (other: ReportedPartition) =>
+      alarm.kind === 'ticks' ? other === one : other.topic === topic && other.partition === partition
+    if (alarm.kind !== 'halted' && reported().some(isHere)) {
+      await endAlarms(db, { projection, topic, partition }, alarm.kind)
+    }
+    raised.delete(name)
+  }
+
+  const passOnWishes = async (topic: string, halted: readonly Found[]): Promise<void> => {
+    const partitions = halted.map(({ one }) => one.partition)
+    for (const { partition, offset, by } of await readSetAside(db, { projection, topic }, partitions)) {
+      halted.find(({ one }) => one.partition === partition)?.one.setAside(offset, by)
+    }
+  }
+
+  const isWritten: AlarmWatch['isWritten'] = (one, alarm) => {
+    const known = raised.get(nameOf({ one, alarm }))
+    return known !== undefined && known.atMs > -Infinity && isSame(known.alarm, alarm)
+  }
+
+  return { ...createRounds(runRound, everyMs), problem: () => problem, isWritten }
+}
+
+/** Whether two alarms of a kind are about the same record. */
+function isSame(one: PartitionAlarm, other: PartitionAlarm): boolean {
+  return one.offset === other.offset && one.recordId === other.recordId
+}
+
+function nameOf({ one, alarm }: { readonly one: Place; readonly alarm: PartitionAlarm }): string {
+  return `${one.topic}/${one.partition}/${alarm.kind}`
+}

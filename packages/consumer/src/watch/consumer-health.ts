@@ -1,0 +1,52 @@
+import { describeProblem, type LiveCatalogView } from '@nextvisit/catalog'
+import { type Db, sql } from '@nextvisit/database'
+import type { Health } from '@nextvisit/service-kit'
+import type { ProjectionRunner } from '../projection-runner.ts'
+import type { PartitionAlarm } from './partition-alarms.ts'
+import type { PartitionProgress } from './partition-progress.ts'
+
+export interface ConsumerHealthOptions {
+  readonly runner: Pick<ProjectionRunner, 'progress' | 'alarmProblem'>
+  readonly catalog: Pick<LiveCatalogView, 'isCurrentWithin' | 'problems'>
+  readonly db: Db
+}
+
+/** No attempt to fold has succeeded or failed for so long, while records wait. A new process may do better. */
+const HANGS_AFTER_MS = 120_000
+/** As for gateways (decisions.md, Keys). */
+const CATALOG_WITHIN_MS = 30_000
+
+/**
+ * What a consumer service answers on `/livez` and `/readyz`. A partition that is halted, or whose attempts fail, is named
+ * and leaves the process live and ready: a new process would meet the same, and the other partitions need this one.
+ */
+export function consumerHealth({ runner, catalog, db }: ConsumerHealthOptions): {
+  readonly isLive: () => Health
+  readonly isReady: () => Promise<Health>
+} {
+  return {
+    isLive: () => {
+      const progress = runner.progress()
+      const hanging = progress.filter(({ hangsMs }) => hangsMs > HANGS_AFTER_MS)
+      if (hanging.length > 0) {
+        const partitions = hanging.map(({ topic, partition }) => `${topic}/${partition}`).join(', ')
+        return { status: 'unavailable', because: `nothing was folded of ${partitions} for a while` }
+      }
+      const ofPartitions = progress.flatMap((partition) => partition.alarms.map((alarm) => textOf(partition, alarm)))
+      const alarms = [...ofPartitions, runner.alarmProblem() ?? []].flat()
+      return alarms.length === 0 ? { status: 'available' } : { status: 'available', alarms }
+    },
+    isReady: async () => {
+      if (!catalog.isCurrentWithin(CATALOG_WITHIN_MS)) {
+        return { status: 'unavailable', because: 'the catalog is not known to be current' }
+      }
+      await db.$queryRaw(sql`SELECT 1`)
+      // One organization must not make the process unready for all.
+      return { status: 'available', alarms: catalog.problems().map(describeProblem) }
+    },
+  }
+}
+
+function textOf({ topic, partition }: PartitionProgress, { kind, offset, code, message }: PartitionAlarm): string {
+  return `${topic}/${partition} ${kind === 'ticks' ? 'ticks fail' : `${kind} at offset ${offset}`}: ${code} ${message}`
+}

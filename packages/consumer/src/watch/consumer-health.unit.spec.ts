@@ -1,0 +1,69 @@
+import type { CatalogProblem } from '@nextvisit/catalog'
+import type { Db } from '@nextvisit/database'
+import { describe, expect, it } from 'vitest'
+import { consumerHealth } from './consumer-health.ts'
+import type { PartitionAlarm } from './partition-alarms.ts'
+
+const place = { topic: 'user-events', partition: 3, nextOffset: 7n, lagRecords: 1n, lagSeconds: 1, ticksFailMs: 0 }
+const halted = {
+  kind: 'halted',
+  offset: 7n,
+  recordId: 'r',
+  code: 'FOLD_FAILED',
+  message: 'TypeError: x',
+  sinceMs: 0,
+} as const
+
+function givenHealth({
+  hangsMs = 0,
+  alarms = [] as readonly PartitionAlarm[],
+  alarmProblem = undefined as string | undefined,
+  isCatalogCurrent = true,
+  problems = [] as readonly CatalogProblem[],
+}) {
+  return consumerHealth({
+    runner: { alarmProblem: () => alarmProblem, progress: () => [{ ...place, stalledMs: 600_000, hangsMs, alarms }] },
+    catalog: { isCurrentWithin: () => isCatalogCurrent, problems: () => problems },
+    db: { $queryRaw: async () => [] } as unknown as Db,
+  })
+}
+
+describe('consumerHealth', () => {
+  it('is live while its partitions move, and names those that do not', () => {
+    expect(givenHealth({ hangsMs: 60_000 }).isLive()).toEqual({ status: 'available' })
+    expect(givenHealth({ hangsMs: 120_001 }).isLive()).toEqual({
+      status: 'unavailable',
+      because: 'nothing was folded of user-events/3 for a while',
+    })
+  })
+
+  it('stays live and names a partition that no new process would help', () => {
+    expect(givenHealth({ alarms: [halted] }).isLive()).toEqual({
+      status: 'available',
+      alarms: ['user-events/3 halted at offset 7: FOLD_FAILED TypeError: x'],
+    })
+  })
+
+  it('says if alarms cannot be written', () => {
+    const alarmProblem = 'alarms cannot be written: permission denied'
+    expect(givenHealth({ alarms: [halted], alarmProblem }).isLive()).toEqual({
+      status: 'available',
+      alarms: ['user-events/3 halted at offset 7: FOLD_FAILED TypeError: x', alarmProblem],
+    })
+  })
+
+  it('is not ready while the catalog is not known to be current', async () => {
+    expect(await givenHealth({ isCatalogCurrent: false }).isReady()).toEqual({
+      status: 'unavailable',
+      because: 'the catalog is not known to be current',
+    })
+  })
+
+  it('is ready for the others, and names an organization that it does not understand', async () => {
+    const problem = { organization: 'acme', revision: 7, usedRevision: 6, reason: 'config.plan: of a later version' }
+    expect(await givenHealth({ problems: [problem] }).isReady()).toEqual({
+      status: 'available',
+      alarms: ['revision 7 of acme is not understood; revision 6 is used: config.plan: of a later version'],
+    })
+  })
+})

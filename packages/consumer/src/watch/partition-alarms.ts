@@ -1,0 +1,89 @@
+import { type Db, sql, sqlStateOf } from '@nextvisit/database'
+import { FoldFailedError } from '../errors.ts'
+import type { CheckpointKey } from '../fold/checkpoints.ts'
+
+/** Why a partition stands still. An alarm ends when the checkpoint passes its offset. */
+export interface PartitionAlarm {
+  /** `halted`: no attempt helps. `stalled`: attempts fail or hang. `ticks`: they fail, and facts are folded. */
+  readonly kind: 'halted' | 'stalled' | 'ticks'
+  /** What is folded next; for a fold that throws, the record that it throws for. */
+  readonly offset: bigint
+  /** Of the record that the fold throws for; `none` if it has no id. Only such a record can be set aside. */
+  readonly recordId?: string | undefined
+  /** Of the last error. */
+  readonly code: string
+  readonly message: string
+  readonly sinceMs: number
+}
+
+const MAX_MESSAGE_CHARACTERS = 500
+
+/** What an operator is told about an error. */
+export function causeOf(error: unknown): Pick<PartitionAlarm, 'code' | 'message'> {
+  return { code: codeOf(error), message: messageOf(error) }
+}
+
+/** An error of ours says it itself. Prisma puts a code of its own over that of Postgres. */
+function codeOf(error: unknown): string {
+  const own = error instanceof Error && 'code' in error ? String(error.code) : undefined
+  const isOurs = error instanceof Error && 'retryable' in error
+  return (isOurs ? own : (sqlStateOf(error) ?? own)) ?? 'ERROR'
+}
+
+/** As text that Postgres takes. */
+export function messageOf(error: unknown): string {
+  const cause = error instanceof FoldFailedError ? error.cause : error
+  return String(cause).replaceAll('\u0000', '').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()
+}
+
+/**
+ * Writes or repeats an alarm. Writes nothing where the checkpoint is past its offset: the writer has lost the partition.
+ * Keeps since when it is true, and an operator's wish, while the offset stays the same.
+ */
+export async function raiseAlarm(db: Db, key: CheckpointKey, alarm: PartitionAlarm): Promise<void> {
+  const { projection, topic, partition } = key
+  const { kind, offset, recordId = null, code, message, sinceMs } = alarm
+  await db.$executeRaw(sql`
+    INSERT INTO partition_alarms AS known (projection, topic, partition, kind, "offset", record_id, code, message, since)
+    SELECT projection, topic, partition, ${kind}, ${offset}::bigint, ${recordId}, ${code}, ${message},
+           ${new Date(sinceMs)}::timestamptz
+    FROM checkpoints
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int
+      AND next_offset <= ${offset}::bigint
+    ON CONFLICT (projection, topic, partition, kind) DO UPDATE SET
+      "offset" = excluded."offset", record_id = excluded.record_id, code = excluded.code, message = excluded.message,
+      last_at = now(),
+      since = CASE WHEN known."offset" = excluded."offset" THEN least(known.since, excluded.since) ELSE excluded.since END,
+      set_aside_by = CASE WHEN known."offset" = excluded."offset" THEN known.set_aside_by END,
+      set_aside_at = CASE WHEN known."offset" = excluded."offset" THEN known.set_aside_at END`)
+}
+
+/**
+ * Ends what the checkpoint does not end: ticks that succeed again; a stall where nothing waits any more; and, for a partition
+ * whose checkpoint was opened, a halt for which the log is now as it should be, and a stall at the log's end.
+ */
+export async function endAlarms(
+  db: Db,
+  { projection, topic, partition }: CheckpointKey,
+  ended: 'ticks' | 'stalled' | { readonly openedBefore: bigint },
+): Promise<void> {
+  const isEnded =
+    typeof ended === 'string'
+      ? sql`kind = ${ended}`
+      : sql`(kind = 'halted' AND code <> 'FOLD_FAILED' OR kind = 'stalled' AND "offset" >= ${ended.openedBefore}::bigint)`
+  await db.$executeRaw(sql`
+    DELETE FROM partition_alarms
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ${partition}::int AND ${isEnded}`)
+}
+
+/** The records that an operator wants set aside, with who that is. */
+export async function readSetAside(
+  db: Db,
+  { projection, topic }: Omit<CheckpointKey, 'partition'>,
+  partitions: readonly number[],
+): Promise<readonly { readonly partition: number; readonly offset: bigint; readonly by: string }[]> {
+  return db.$queryRaw<{ partition: number; offset: bigint; by: string }[]>(sql`
+    SELECT partition, "offset", set_aside_by AS by FROM partition_alarms
+    WHERE projection = ${projection} AND topic = ${topic} AND partition = ANY(${partitions}::int[])
+      AND kind = 'halted' AND set_aside_at IS NOT NULL`)
+}

@@ -1,0 +1,63 @@
+import { encodeRecord, type UserFact } from '@nextvisit/contracts'
+import { eventTracked, userIdFixture } from '@nextvisit/contracts/fixtures'
+import { createPublisher, type LogConnection, partitionForKey, type Publisher, withLogAdmin } from '@nextvisit/log'
+import { createTestTopic, startFaultProxy } from '@nextvisit/testing'
+import { expect, inject, onTestFinished } from 'vitest'
+
+export const PARTITIONS = 4
+/** A busy machine is not an outage. */
+const PUBLISH_WITHIN_MS = 30_000
+export const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'
+
+/** The partition of a user's facts. */
+export function partitionOf(userName: string): number {
+  return partitionForKey(userIdFixture(userName), PARTITIONS)
+}
+
+export interface GivenLog {
+  readonly topic: string
+  readonly connection: LogConnection
+  readonly publisher: Publisher
+  /** Facts, in order; then, on ada's partition, values that may be anything. */
+  readonly publish: (facts: readonly UserFact[], values?: readonly string[]) => Promise<void>
+}
+
+/** A topic of the test's own for the example projection, and the one that it publishes to. */
+export async function givenLog(): Promise<GivenLog> {
+  const { topic, connection } = await createTestTopic(inject('kafkaBrokers'), { partitions: PARTITIONS })
+  await withLogAdmin(connection, (admin) => admin.createTopic(`${topic}.out`, { partitions: 1 }))
+  const publisher = createPublisher(connection, { requestTimeoutMs: PUBLISH_WITHIN_MS / 2 })
+  await publisher.start()
+  onTestFinished(() => publisher.stop(1_000))
+
+  const publish: GivenLog['publish'] = async (facts, values = []) => {
+    const deadlineAt = performance.now() + PUBLISH_WITHIN_MS
+    const records = facts.map((fact) => ({
+      key: fact.userId,
+      ...encodeRecord(fact, { source: 'test', time: fact.received, traceparent: TRACEPARENT }),
+    }))
+    const poison = values.map((value) => ({ key: userIdFixture('ada'), value, headers: { 'schema-version': '1' } }))
+    const outcomes = await Promise.all(
+      [...records, ...poison].map((record) =>
+        publisher.publish({ topic, partition: partitionForKey(record.key, PARTITIONS), ...record }, deadlineAt),
+      ),
+    )
+    expect(outcomes.filter(({ outcome }) => outcome !== 'published')).toEqual([])
+  }
+
+  return { topic, connection, publisher, publish }
+}
+
+/** The broker behind a proxy that can lose answers, or refuse connections. */
+export async function givenFaultProxy(connection: LogConnection) {
+  const { proxy, connection: proxied } = await startFaultProxy(connection)
+  onTestFinished(() => proxy.stop())
+  return { proxy, connection: proxied }
+}
+
+/** Events of 20 users, in turn, unless the test says whose. */
+export function givenEvents(count: number, userName = (index: number) => `user-${index % 20}`) {
+  return Array.from({ length: count }, (_, index) =>
+    eventTracked({ userName: userName(index), eventName: `Event ${index}` }),
+  )
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { Instant, SlugId, Uuid } from '../primitives.ts'
+
+/**
+ * A form in a user's queue (forms.md, The queue): the row that the evaluator stores, the rules change and answers show
+ * parts of.
+ */
+export const QueueRow = z.strictObject({
+  organization: SlugId,
+  project: SlugId,
+  userId: Uuid,
+  /** UUIDv5 of record id, received and form id: a record that is processed twice queues a form once. */
+  id: Uuid,
+  formId: SlugId,
+  state: z.enum(['waiting', 'offered', 'delivered', 'expired', 'cancelled']),
+  /** Higher is shown first. */
+  priority: z.number().int(),
+  queuedAt: Instant,
+  /** Not shown earlier than this. */
+  showFrom: Instant,
+  /** Not shown at or after this; null: never expires. */
+  expiresAt: Instant.nullable(),
+  offeredAt: Instant.nullable().describe('While it is offered.'),
+  shownAt: Instant.nullable(),
+  /** The visit that it was shown at. */
+  visitId: Uuid.nullable(),
+  causeId: Uuid.describe('The record that queued it.'),
+  /** The revision of the organization's configuration that it was queued under. */
+  catalogRevision: z.number().int(),
+})
+export type QueueRow = z.infer<typeof QueueRow>
+
+const row = QueueRow.shape
+
+/** A row as `GET /v2/admin/users/{userName}` shows it. An offered form is not shown: it is on its way to the user. */
+export const WaitingForm = z.object({
+  queuedId: row.id,
+  formId: row.formId,
+  state: z.literal('waiting'),
+  queuedAt: row.queuedAt,
+  showFrom: row.showFrom,
+  expiresAt: row.expiresAt,
+  priority: row.priority,
+})
+export type WaitingForm = z.infer<typeof WaitingForm>
+
+export function waitingFormOf({
+  id: queuedId,
+  formId,
+  queuedAt,
+  showFrom,
+  expiresAt,
+  priority,
+}: QueueRow): WaitingForm {
+  return { queuedId, formId, state: 'waiting', queuedAt, showFrom, expiresAt, priority }
+}
+
+/** A row as `GET /v2/admin/users/{userName}/forms` shows it. */
+export const QueuedForm = z.strictObject({
+  queuedId: row.id,
+  formId: row.formId,
+  state: row.state,
+  queuedAt: row.queuedAt,
+  showFrom: row.showFrom,
+  expiresAt: row.expiresAt,
+  offeredAt: row.offeredAt,
+  deliveredAt: row.shownAt,
+  requestId: row.causeId,
+})
+export type QueuedForm = z.infer<typeof QueuedForm>
+
+export function queuedFormOf({
+  id: queuedId,
+  formId,
+  state,
+  queuedAt,
+  showFrom,
+  expiresAt,
+  offeredAt,
+  shownAt: deliveredAt,
+  causeId: requestId,
+}: QueueRow): QueuedForm {
+  return { queuedId, formId, state, queuedAt, showFrom, expiresAt, offeredAt, deliveredAt, requestId }
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { SlugId, Uuid } from '../primitives.ts'
+
+/** The evaluator's reply to a tracked event, over Redis pub/sub on the channel in the record's `reply-to`. */
+export const TrackReply = z.object({ kind: z.literal('track'), recordId: Uuid, formsQueued: z.number().int() })
+
+/** The evaluator's reply to a visit: the offered form, and whether more forms wait. */
+export const VisitReply = z.object({
+  kind: z.literal('visit'),
+  recordId: Uuid,
+  offer: z.object({ queuedId: Uuid, formId: SlugId }).nullable(),
+  moreWaiting: z.boolean(),
+})
+
+export const EvaluatorReply = z.discriminatedUnion('kind', [TrackReply, VisitReply])
+export type EvaluatorReply = z.infer<typeof EvaluatorReply>
+export type TrackReply = z.infer<typeof TrackReply>
+export type VisitReply = z.infer<typeof VisitReply>
+
+/** The reply channel of one gateway process. */
+export function replyChannel(gatewayInstanceId: string): string {
+  return `nextvisit:replies:${gatewayInstanceId}`
+}
+
+/**
+ * Gateways name the records here that a caller waits for, once they are in the log: the evaluator fetches them at once, and
+ * lets others gather. A message that is lost costs its caller that time.
+ */
+export const AWAITED_RECORDS_CHANNEL = 'nextvisit:awaited-records'
+
+export const AwaitedRecord = z.object({
+  topic: z.string(),
+  partition: z.number().int(),
+  /** In JSON as text. */
+  offset: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .transform(BigInt),
+})
+export type AwaitedRecord = z.infer<typeof AwaitedRecord>

@@ -1,0 +1,62 @@
+import type { KeyKind } from '../primitives.ts'
+
+/** Maximum size of a body in bytes, as sent and as gzip inflates it: 100 KB (decisions.md, Order of checks). */
+export const MAX_BODY_BYTES = 102_400
+/** Maximum size of a batch in bytes (decisions.md, Batch). */
+export const MAX_BATCH_BYTES = 512_000
+
+/** What is known of a route without running it. */
+export interface RouteSignature {
+  /** `POST` records: the HTTP server itself dispatches it, before Express, so its pattern is fixed. `GET` reads. */
+  readonly method: 'GET' | 'POST'
+  /** With `{name}` for a part that varies. */
+  readonly pattern: string
+  /** Which kind of key it takes. Routes for SDK keys answer CORS. */
+  readonly keyKind: KeyKind
+  /** Where the key stands, if not in `X-Api-Key`: the user of HTTP Basic, or `writeKey` in the body. */
+  readonly keyIn?: 'basic-or-body'
+  /** Of the body, inflated. Default: {@link MAX_BODY_BYTES}. */
+  readonly maxBodyBytes?: number
+}
+
+export function maxBodyBytesOf({ maxBodyBytes = MAX_BODY_BYTES }: RouteSignature): number {
+  return maxBodyBytes
+}
+
+const SEGMENT = { keyKind: 'admin', keyIn: 'basic-or-body', maxBodyBytes: MAX_BATCH_BYTES } as const
+
+/** Every route that takes a key, by its operation's id: it drives the server, Express and OpenAPI alike. */
+export const ROUTES = {
+  identifyUser: { method: 'POST', pattern: '/v2/admin/identify-user', keyKind: 'admin' },
+  trackEvent: { method: 'POST', pattern: '/v2/admin/track-event', keyKind: 'admin' },
+  recordBatch: { method: 'POST', pattern: '/v2/admin/batch', keyKind: 'admin', maxBodyBytes: MAX_BATCH_BYTES },
+  segmentIdentify: { method: 'POST', pattern: '/v1/identify', ...SEGMENT },
+  segmentTrack: { method: 'POST', pattern: '/v1/track', ...SEGMENT },
+  segmentBatch: { method: 'POST', pattern: '/v1/batch', ...SEGMENT },
+  segmentPage: { method: 'POST', pattern: '/v1/page', ...SEGMENT },
+  segmentScreen: { method: 'POST', pattern: '/v1/screen', ...SEGMENT },
+  segmentGroup: { method: 'POST', pattern: '/v1/group', ...SEGMENT },
+  segmentAlias: { method: 'POST', pattern: '/v1/alias', ...SEGMENT },
+  visit: { method: 'POST', pattern: '/v2/sdk/identify-user', keyKind: 'sdk' },
+  trackSdkEvent: { method: 'POST', pattern: '/v2/sdk/track-event', keyKind: 'sdk' },
+  getUser: { method: 'GET', pattern: '/v2/admin/users/{userName}', keyKind: 'admin' },
+  findUser: { method: 'GET', pattern: '/v2/admin/users', keyKind: 'admin' },
+  getUserForms: { method: 'GET', pattern: '/v2/admin/users/{userName}/forms', keyKind: 'admin' },
+  getUsage: { method: 'GET', pattern: '/v2/admin/usage', keyKind: 'admin' },
+  listTraits: { method: 'GET', pattern: '/v2/admin/traits', keyKind: 'admin' },
+  listEvents: { method: 'GET', pattern: '/v2/admin/events', keyKind: 'admin' },
+  listSegments: { method: 'GET', pattern: '/v2/admin/segments', keyKind: 'admin' },
+  listRefusals: { method: 'GET', pattern: '/v2/admin/refusals', keyKind: 'admin' },
+  listSegmentUsers: { method: 'GET', pattern: '/v2/admin/segments/{segmentId}/users', keyKind: 'admin' },
+} as const satisfies Record<string, RouteSignature>
+
+export type OperationId = keyof typeof ROUTES
+
+const MAX_BYTES_BY_PATTERN = new Map<string, number>(
+  Object.values<RouteSignature>(ROUTES).map((route) => [route.pattern, maxBodyBytesOf(route)]),
+)
+
+/** Of a body sent to this path, inflated. */
+export function maxBodyBytesAt(path: string): number {
+  return MAX_BYTES_BY_PATTERN.get(path) ?? MAX_BODY_BYTES
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod'
+import { QueuedForm } from '../calls/queue-row.ts'
+import { Instant, SlugId, Uuid } from '../primitives.ts'
+import { ConditionLeaf, PropertyLeaf } from '../workspace/condition.ts'
+import { Frequency, Trigger } from '../workspace/organization-config.ts'
+import { TraitValue } from './traits.ts'
+
+/** Why a form did, or did not, reach a user: what each gate compared, and what became of it (forms.md, Gates). */
+
+export const GateReason = z.enum([
+  'properties-differ',
+  'not-live',
+  'not-in-audience',
+  'sampled-out',
+  'repeat-exhausted',
+  'too-soon',
+  'cooling-down',
+  'already-waiting',
+])
+export type GateReason = z.infer<typeof GateReason>
+
+function gate<Name extends string, Compared extends z.ZodRawShape>(name: Name, compared: Compared) {
+  return z.strictObject({ gate: z.literal(name), passed: z.boolean(), compared: z.strictObject(compared) })
+}
+
+/**
+ * What a gate compared, and whether it passed. Gates stand in the order of forms.md. Only a trigger with `where` has the
+ * gate of that name.
+ */
+export const GateOutcome = z.discriminatedUnion('gate', [
+  gate('where', {
+    leaf: PropertyLeaf.nullable().describe(
+      "The condition on the event's properties that decided; null: there is none.",
+    ),
+    negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
+    actual: TraitValue.optional().describe(
+      'What the event had there, at most 20 values of 100 characters; absent: nothing that can be compared.',
+    ),
+  }),
+  gate('live', {
+    enabled: z.boolean(),
+    startsAt: Instant.nullable(),
+    endsAt: Instant.nullable(),
+    now: Instant.describe('When the record was received.'),
+  }),
+  gate('audience', {
+    leaf: ConditionLeaf.nullable().describe('The condition that decided; null: there is none, the form is for all.'),
+    negated: z.boolean().describe('The condition stands under a `not`: it must not hold.'),
+    actual: TraitValue.optional().describe(
+      'What the user had there: a value (at most 20 values of 100 characters), a count, a membership; absent: nothing.',
+    ),
+  }),
+  gate('sample', {
+    bucket: z.number().int().nullable().describe('What was drawn, 0 to 9,999; null: nobody is left out.'),
+    threshold: z.number().describe('Passes below this: percent times 100.'),
+  }),
+  gate('repeat', {
+    rule: Frequency.shape.repeat.unwrap(),
+    timesQueued: z.number().int().describe('Waiting or delivered.'),
+    lastShownAt: Instant.nullable().describe('Of this form.'),
+  }),
+  gate('cooldown', {
+    cooldownSeconds: z.number().int().describe('0: this form keeps none, and nothing was looked up.'),
+    lastShown: z
+      .strictObject({
+        formId: SlugId,
+        at: Instant,
+        openOffer: z.boolean().describe('Offered, and not yet confirmed: it counts as shown.'),
+      })
+      .nullable()
+      .describe('Of all forms the one that was shown last.'),
+  }),
+  gate('slot', {
+    waiting: z.strictObject({ state: z.enum(['waiting', 'offered']), queuedAt: Instant }).nullable(),
+  }),
+])
+export type GateOutcome = z.infer<typeof GateOutcome>
+export type GateName = GateOutcome['gate']
+
+/** In the order in which they are checked; the first that fails is the recorded reason. */
+export const GATE_NAMES: readonly GateName[] = GateOutcome.options.map(({ shape }) => shape.gate.value)
+
+/** The last decision on a form for a user. */
+export const FormDecision = z.strictObject({
+  formId: SlugId,
+  decision: z.enum(['queued', 'not-queued']),
+  reason: GateReason.optional().describe('The gate that failed; absent where the form was queued.'),
+  at: Instant.describe('When the record was received.'),
+  requestId: Uuid.describe('The record that was evaluated: X-Request-Id of its request.'),
+  trigger: Trigger.optional().describe('The first trigger of the form that matched.'),
+  catalogRevision: z.number().int().describe("The revision of the organization's configuration that was used."),
+  gates: z.array(GateOutcome),
+})
+export type FormDecision = z.infer<typeof FormDecision>
+
+/** Rows that are over are left out beyond so many, the oldest first. What is open always stands in the answer. */
+export const MAX_QUEUED_FORMS = 100
+
+/** The evaluator's answer on one user. */
+export const FormsReadModel = z.strictObject({
+  forms: z.array(FormDecision).describe('By form id. A form is missing if none of its triggers ever matched.'),
+  queue: z.array(QueuedForm).describe(`What is open, then the latest; at most ${MAX_QUEUED_FORMS}.`),
+})
+export type FormsReadModel = z.infer<typeof FormsReadModel>

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { eventTracked, identifyRequested } from '../../test/fixtures.ts'
+import { decodeRecord, encodeRecord, HEADERS, isStorable } from './record-codec.ts'
+import { UserFact } from './user-facts.ts'
+
+const encode = (fact: Parameters<typeof encodeRecord>[0]) =>
+  encodeRecord(fact, { source: 'gateway', time: '2026-11-02T10:00:00.000Z' })
+const decode = (value: string | null, headers: Readonly<Record<string, string>>) =>
+  decodeRecord(UserFact, value === null ? null : Buffer.from(value), headers)
+const version1 = { [HEADERS.schemaVersion]: '1' }
+
+describe('the record codec', () => {
+  it('reads back what it wrote', () => {
+    const fact = eventTracked()
+    const { value, headers } = encode(fact)
+    expect(headers).toMatchObject({
+      ce_id: fact.id,
+      ce_type: 'EventTracked',
+      ce_specversion: '1.0',
+      'schema-version': '1',
+    })
+    expect(decode(value, headers)).toEqual({ outcome: 'ok', fact })
+  })
+
+  it('keeps a trait named __proto__ as an own property', () => {
+    const set = JSON.parse('{"__proto__": 1, "constructor": "x"}') as Record<string, number>
+    const { value, headers } = encode(identifyRequested({ operations: { set } }))
+    const decoded = decode(value, headers)
+    if (decoded.outcome !== 'ok' || decoded.fact.type !== 'IdentifyRequested') throw new Error('not decoded')
+    expect(Object.entries(decoded.fact.operations.set ?? {})).toEqual([
+      ['__proto__', 1],
+      ['constructor', 'x'],
+    ])
+  })
+
+  const whole = encode(eventTracked()).value
+  it.each([
+    ['a null value', null, version1, 'value is null'],
+    ['no headers', whole, {}, 'header schema-version is missing or not a number'],
+    ['text that is not JSON', '{"type":', version1, 'value is not JSON'],
+    ['JSON that is not an object', '7', version1, 'type is unknown'],
+    ['an unknown type', '{"type":"Nonsense"}', version1, 'type is unknown'],
+    ['a newer version', whole, { [HEADERS.schemaVersion]: '2' }, /^schema-version 2 is newer/],
+    ['a missing member', '{"type":"EventTracked"}', version1, /^id: /],
+    ['U+0000', whole.replace('Checkout', 'Check\\u0000out'), version1, /^value holds U\+0000 or a lone surrogate$/],
+    [
+      'a lone surrogate',
+      whole.replace('Checkout', 'Check\\ud800out'),
+      version1,
+      /^value holds U\+0000 or a lone surrogate$/,
+    ],
+  ])('refuses %s, saying why', (_name, value, headers, reason) => {
+    const decoded = decode(value, headers)
+    expect(decoded).toMatchObject({
+      outcome: 'rejected',
+      reason: expect.stringMatching(reason),
+    })
+  })
+
+  it('decodes an escaped surrogate pair', () => {
+    const value = whole.replace('Checkout', '\\ud83d\\ude00')
+    expect(decode(value, version1)).toMatchObject({ outcome: 'ok', fact: { eventName: '😀 Completed' } })
+  })
+
+  it('searches keys and nested values for strings that cannot be stored', () => {
+    expect(isStorable({ a: ['x', { b: 'ok' }] })).toBe(true)
+    expect(isStorable({ a: ['x', { b: '\u0000' }] })).toBe(false)
+    expect(isStorable({ '\ud800': 1 })).toBe(false)
+  })
+})

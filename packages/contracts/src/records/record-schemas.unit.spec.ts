@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { decodeRecord, SCHEMA_VERSIONS } from './record-codec.ts'
+import { RECORD_TYPES, recordSchemaText } from './record-schemas.ts'
+
+const DOCUMENTS = path.resolve(import.meta.dirname, '../../../../docs/records')
+const SAMPLES = path.join(import.meta.dirname, '../../test/samples')
+
+/** A record exactly as it was published. Add samples, but never edit one. */
+interface Sample {
+  readonly headers: Readonly<Record<string, string>>
+  /** The bytes, as text. */
+  readonly value: string
+}
+
+/** File names look like `IdentifyRequested.v1.imported.json`. */
+const samples = readdirSync(SAMPLES).map((file) => {
+  const [type = '', version = ''] = file.split('.')
+  const sample = JSON.parse(readFileSync(path.join(SAMPLES, file), 'utf8')) as Sample
+  return { file, type, version: Number(version.slice(1)), sample }
+})
+
+const isDescribed = (member: object) => 'description' in member && /\w/.test(String(member.description))
+
+describe('docs/records', () => {
+  it('describes every type of record', () => {
+    expect(RECORD_TYPES.map(({ type }) => type).toSorted()).toEqual(Object.keys(SCHEMA_VERSIONS).toSorted())
+    expect(readdirSync(DOCUMENTS)).toEqual(RECORD_TYPES.map(({ type }) => `${type}.schema.json`).toSorted())
+  })
+
+  it.each(RECORD_TYPES)('is current for $type: if not, run `npx -y pnpm record-schemas`', (record) => {
+    const committed = readFileSync(path.join(DOCUMENTS, `${record.type}.schema.json`), 'utf8')
+    expect(committed).toBe(recordSchemaText(record))
+  })
+
+  it.each(RECORD_TYPES)('describes every member of $type', (record) => {
+    const { properties } = JSON.parse(recordSchemaText(record)) as { properties: Record<string, object> }
+    expect(Object.keys(properties).filter((name) => !isDescribed(properties[name] ?? {}))).toEqual([])
+  })
+})
+
+describe('records of every version (design.md, The log)', () => {
+  it('are among the samples', () => {
+    const wanted = RECORD_TYPES.flatMap(({ type }) =>
+      Array.from({ length: SCHEMA_VERSIONS[type] ?? 0 }, (_, index) => `${type} ${index + 1}`),
+    )
+    const recorded = new Set(samples.map(({ type, version }) => `${type} ${version}`))
+    expect([...recorded].toSorted()).toEqual(wanted.toSorted())
+  })
+
+  it.each(samples)('can be read: $file', ({ type, version, sample }) => {
+    expect(sample.headers).toMatchObject({ ce_type: type, 'schema-version': String(version) })
+    expect(decode(type, sample)).toMatchObject({ outcome: 'ok', fact: { type } })
+  })
+
+  const current = samples.filter(({ type, version }) => version === SCHEMA_VERSIONS[type])
+  it.each(current)('lose no member of $file', ({ type, sample }) => {
+    expect(decode(type, sample)).toEqual({ outcome: 'ok', fact: JSON.parse(sample.value) })
+  })
+})
+
+/** Decodes a sample as the consumers of its topic do. */
+function decode(type: string, { value, headers }: Sample) {
+  const topicSchema = RECORD_TYPES.find((record) => record.type === type)?.topicSchema
+  if (!topicSchema) throw new Error(`No topic has ${type}`)
+  return decodeRecord(topicSchema, Buffer.from(value), headers)
+}

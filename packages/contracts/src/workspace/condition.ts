@@ -1,0 +1,179 @@
+import { z } from 'zod'
+import { SlugId } from '../primitives.ts'
+import { DEVICE_FIELDS } from '../records/device-info.ts'
+import { Duration } from './duration.ts'
+
+/** The highest count that a condition or trigger may ask for: `apply` refuses a higher one (forms.md, Conditions). */
+export const MAX_COUNT = 50
+/**
+ * Of each event, as many of the latest times that have happened are kept, and up to twice as many that lie ahead: one more
+ * than may be asked for, so that 50 differs from more than 50.
+ */
+export const KEPT_OCCURRENCES = MAX_COUNT + 1
+/** Property counts that the forms and segments of a project may ask for, and those of one event: `apply` refuses more. */
+export const MAX_PROPERTY_COUNTS = 100
+export const MAX_PROPERTY_COUNTS_OF_AN_EVENT = 10
+
+const scalar = z.union([z.string(), z.number(), z.boolean()])
+const dateOperand = z.union(
+  [z.iso.datetime({ offset: true }), z.string().regex(/^-\d{1,6}[smhd]$/)],
+  'must be an ISO instant or an age such as -30d',
+)
+export const COUNT_TOO_HIGH = `must be at most ${MAX_COUNT}: no more than ${MAX_COUNT} times of an event are counted`
+const count = z.number().int().min(0).max(MAX_COUNT, COUNT_TOO_HIGH)
+
+const oneOperator = (keys: readonly string[]) => (leaf: object) =>
+  keys.filter((key) => Object.hasOwn(leaf, key) && (leaf as Record<string, unknown>)[key] !== undefined).length === 1
+
+const VALUE_OPERATORS = [
+  'is',
+  'isNot',
+  'in',
+  'notIn',
+  'contains',
+  'startsWith',
+  'exists',
+  'atLeast',
+  'atMost',
+  'moreThan',
+  'lessThan',
+  'before',
+  'after',
+] as const
+const valueOperators = {
+  is: scalar.optional(),
+  isNot: scalar.optional(),
+  in: z.array(scalar).min(1).optional(),
+  notIn: z.array(scalar).min(1).optional(),
+  contains: z.string().optional(),
+  startsWith: z.string().optional(),
+  exists: z.boolean().optional(),
+  atLeast: z.number().optional(),
+  atMost: z.number().optional(),
+  moreThan: z.number().optional(),
+  lessThan: z.number().optional(),
+  before: dateOperand.optional(),
+  after: dateOperand.optional(),
+}
+const needsOneOperator = { message: `needs exactly one of ${VALUE_OPERATORS.join(', ')}` }
+
+export const TraitLeaf = z
+  .strictObject({ trait: z.string().min(1), ...valueOperators })
+  .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
+export type TraitLeaf = z.infer<typeof TraitLeaf>
+
+/** `property`: a path into the properties of an event, such as `cart.total` (forms.md, What is asked of properties). */
+export const PropertyLeaf = z
+  .strictObject({ property: z.string().min(1), ...valueOperators })
+  .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
+export type PropertyLeaf = z.infer<typeof PropertyLeaf>
+
+/** What a trigger or a count asks of the properties of an event (forms.md, What is asked of properties). */
+export type PropertyCondition = Tree<PropertyLeaf>
+export const PropertyCondition = treeOf<PropertyLeaf>([['property', PropertyLeaf]]).describe(
+  '`all`, `any` and `not` over conditions on properties such as `{ property: total, atLeast: 100 }`.',
+)
+
+const FACT_OPERATORS = ['is', 'isNot', 'in', 'notIn', 'exists'] as const
+export const DeviceLeaf = z
+  .strictObject({
+    device: z.enum(DEVICE_FIELDS),
+    is: z.string().optional(),
+    isNot: z.string().optional(),
+    in: z.array(z.string()).min(1).optional(),
+    notIn: z.array(z.string()).min(1).optional(),
+    exists: z.boolean().optional(),
+  })
+  .refine(oneOperator(FACT_OPERATORS), { message: `needs exactly one of ${FACT_OPERATORS.join(', ')}` })
+export type DeviceLeaf = z.infer<typeof DeviceLeaf>
+
+const countryCode = z.string().regex(/^[A-Z]{2}$/, 'must be a country code such as DE')
+/** `{ country: DE }`, or `{ country: { in: [DE, AT] } }` for the other operators. */
+export const CountryLeaf = z.strictObject({
+  country: z.union([
+    countryCode,
+    z
+      .strictObject({
+        is: countryCode.optional(),
+        isNot: countryCode.optional(),
+        in: z.array(countryCode).min(1).optional(),
+        notIn: z.array(countryCode).min(1).optional(),
+        exists: z.boolean().optional(),
+      })
+      .refine(oneOperator(FACT_OPERATORS), { message: `needs exactly one of ${FACT_OPERATORS.join(', ')}` }),
+  ]),
+})
+export type CountryLeaf = z.infer<typeof CountryLeaf>
+
+const COUNT_OPERATORS = ['atLeast', 'atMost', 'exactly'] as const
+export const EventLeaf = z
+  .strictObject({
+    event: z.string().min(1),
+    atLeast: count.optional(),
+    atMost: count.optional(),
+    exactly: count.optional(),
+    within: Duration.optional(),
+    /** Counts only events with such properties. */
+    where: PropertyCondition.optional(),
+  })
+  .refine(oneOperator(COUNT_OPERATORS), { message: `needs exactly one of ${COUNT_OPERATORS.join(', ')}` })
+export type EventLeaf = z.infer<typeof EventLeaf>
+
+export const SegmentLeaf = z.strictObject({ segment: SlugId })
+export type SegmentLeaf = z.infer<typeof SegmentLeaf>
+
+export const ConditionLeaf = z.union([TraitLeaf, DeviceLeaf, CountryLeaf, EventLeaf, SegmentLeaf])
+export type ConditionLeaf = z.infer<typeof ConditionLeaf>
+
+/** `all`, `any` and `not` over leaves. */
+export type Tree<Leaf> =
+  | { readonly all: readonly Tree<Leaf>[] }
+  | { readonly any: readonly Tree<Leaf>[] }
+  | { readonly not: Tree<Leaf> }
+  | Leaf
+
+/** Chooses the branch by its key first. So an error names the leaf that was meant, not every kind of leaf. */
+function treeOf<Leaf>(leaves: readonly (readonly [string, z.ZodType<Leaf>])[]): z.ZodType<Tree<Leaf>, Tree<Leaf>> {
+  const tree = z.unknown().check((context) => {
+    const { value: input, issues } = context
+    const keys = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.keys(input) : []
+    const [, branch] = branches.find(([key]) => keys.includes(key)) ?? []
+    if (!branch) {
+      const message = `must be one of ${branches.map(([key]) => key).join(', ')}`
+      issues.push({ code: 'custom', input, message, continue: false })
+      return
+    }
+    const parsed = branch.safeParse(input)
+    if (parsed.success) return
+    // Issues keep their path, so that an error can name the exact place of an unknown member.
+    issues.push(...parsed.error.issues.map((issue) => ({ ...issue, continue: false }) as z.core.$ZodRawIssue))
+  })
+  const branches: readonly (readonly [string, z.ZodType])[] = [
+    ['all', z.strictObject({ all: z.array(tree) })],
+    ['any', z.strictObject({ any: z.array(tree) })],
+    ['not', z.strictObject({ not: tree })],
+    ...leaves,
+  ]
+  return tree as z.ZodType as z.ZodType<Tree<Leaf>, Tree<Leaf>>
+}
+
+/** What an audience or a segment asks of a user (forms.md, Conditions). */
+export type Condition = Tree<ConditionLeaf>
+export const Condition = treeOf<ConditionLeaf>([
+  ['trait', TraitLeaf],
+  ['device', DeviceLeaf],
+  ['country', CountryLeaf],
+  ['event', EventLeaf],
+  ['segment', SegmentLeaf],
+])
+
+/** A condition that holds for nobody. */
+export const NEVER: Condition = { any: [] }
+
+/** The ids of the segments that a condition names. */
+export function segmentsNamedIn(condition: Condition): readonly string[] {
+  if ('all' in condition) return condition.all.flatMap(segmentsNamedIn)
+  if ('any' in condition) return condition.any.flatMap(segmentsNamedIn)
+  if ('not' in condition) return segmentsNamedIn(condition.not)
+  return 'segment' in condition ? [condition.segment] : []
+}

@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import { Environment, Instant, KeyKind, SlugId } from '../primitives.ts'
+import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../records/device-info.ts'
+import { Condition, COUNT_TOO_HIGH, MAX_COUNT, PropertyCondition } from './condition.ts'
+import { Duration } from './duration.ts'
+
+const limit = z.number().int().min(0).optional()
+const anyInstant = z.iso.datetime({ offset: true, error: 'must be an instant such as 2026-01-01T00:00:00Z' })
+
+export const Plan = z.strictObject({
+  /** Per organization and month, environment `P` only. Absent means unlimited, for every limit of a plan. */
+  eventsPerMonth: limit,
+  /** Per project, as are the two limits below. */
+  monthlyActiveUsers: limit,
+  uniqueEvents: limit,
+  uniqueTraits: limit,
+})
+export type Plan = z.infer<typeof Plan>
+
+export const RateLimit = z.strictObject({ perSecond: z.number().positive(), burst: z.number().int().positive() })
+export type RateLimit = z.infer<typeof RateLimit>
+export const DEFAULT_RATE_LIMIT: RateLimit = { perSecond: 100, burst: 200 }
+
+/** Names that a project may have whatever its plan says, and declare (decisions.md, Bounds). */
+export const MAX_TRAIT_SLUGS = 5_000
+export const MAX_EVENT_NAMES = 10_000
+/** Of a project's disabled trait slugs as JSON in UTF-8: each claim of its trait slugs carries them. */
+export const MAX_DISABLED_TRAIT_BYTES = 262_144
+
+/** A trait or event that the workspace file names. */
+export const SlugSwitch = z.strictObject({ slug: z.string().min(1).max(100), enabled: z.boolean().default(true) })
+
+export const Trigger = z.union(
+  [
+    z.strictObject({
+      /** Name or slug of the event. */
+      event: z.string().min(1),
+      count: z.number().int().min(1).max(MAX_COUNT, COUNT_TOO_HIGH).optional(),
+      within: Duration.optional(),
+      since: z.literal('session').optional(),
+      /** What its properties must be. With `count`, `within` or `since`, only such events are counted. */
+      where: PropertyCondition.optional(),
+    }),
+    z.strictObject({ firstSeen: z.strictObject({ after: Duration }) }),
+    z.strictObject({ visit: z.strictObject({}) }),
+  ],
+  'must be one of event, firstSeen, visit',
+)
+export type Trigger = z.infer<typeof Trigger>
+
+export const Frequency = z.strictObject({
+  repeat: z
+    .union(
+      [
+        z.enum(['once', 'always']),
+        z.strictObject({ every: Duration }),
+        z.strictObject({ times: z.number().int().min(1) }),
+      ],
+      'must be once, always, { every: 30d } or { times: 3 }',
+    )
+    .default('once'),
+})
+
+/** A form (forms.md, A form). */
+export const Form = z.strictObject({
+  id: SlugId,
+  name: z.string().optional(),
+  enabled: z.boolean().default(true),
+  startsAt: anyInstant.optional(),
+  endsAt: anyInstant.optional(),
+  triggers: z.array(Trigger).default([]),
+  audience: Condition.optional(),
+  /** Percent. The choice is fixed for each form and user. */
+  sample: z.number().min(0).max(100).default(100),
+  frequency: Frequency.default({ repeat: 'once' }),
+  cooldown: z.strictObject({ ignore: z.boolean() }).default({ ignore: false }),
+  /** Higher is shown first. */
+  priority: z.number().int().default(0),
+  /** May be shown no earlier than this after the event. */
+  delay: Duration.default('0s'),
+  /** Absent: never. */
+  expiresAfter: Duration.optional(),
+})
+export type Form = z.infer<typeof Form>
+
+export const Segment = z.strictObject({ id: SlugId, name: z.string().optional(), where: Condition })
+export type Segment = z.infer<typeof Segment>
+
+const keyCommon = { name: z.string().min(1), kind: KeyKind, environment: Environment }
+/** A key in the catalog: never the key itself, only its SHA-256 in hex. */
+export const KeyEntry = z.strictObject({
+  ...keyCommon,
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hex characters'),
+})
+export type KeyEntry = z.infer<typeof KeyEntry>
+/** A key in the workspace file: its hash, or the name of an environment variable, `$NAME`. */
+export const KeyInFile = z.union(
+  [
+    KeyEntry,
+    z.strictObject({
+      ...keyCommon,
+      secret: z.string().regex(/^\$[A-Z_][A-Z0-9_]*$/, 'must name an environment variable, as $NAME'),
+    }),
+  ],
+  'needs exactly one of secret and sha256',
+)
+
+export const SdkSettings = z.strictObject({
+  pingAgainInSeconds: z.number().int().min(0).default(60),
+  pingOnNextPageVisit: z.boolean().default(false),
+  onPageDelaySeconds: z.number().min(0).default(0),
+})
+
+/** Of Segment's API (decisions.md, Segment's API). Absent: the defaults. */
+export const SegmentApiSettings = z.strictObject({
+  /** Whether an event of an unknown user identifies them first. */
+  createUsers: z.boolean().default(true),
+})
+
+const projectCommon = {
+  id: SlugId,
+  /** Whether an SDK key may add new trait slugs (event names) to the project. */
+  clientCreatedTraits: z.boolean().default(true),
+  clientCreatedEvents: z.boolean().default(true),
+  /** The known device and personal fields that the project keeps. */
+  allowedFields: z.array(z.enum(KNOWN_FIELDS)).default([...DEFAULT_ALLOWED_FIELDS]),
+  requireUserSignature: z.boolean().default(false),
+  formCooldown: Duration.default('0s'),
+  sdk: SdkSettings.prefault({}),
+  segment: SegmentApiSettings.optional(),
+  rateLimits: z
+    .strictObject({ admin: RateLimit.default(DEFAULT_RATE_LIMIT), sdk: RateLimit.default(DEFAULT_RATE_LIMIT) })
+    .prefault({}),
+  traits: z.array(SlugSwitch).default([]),
+  events: z.array(SlugSwitch).default([]),
+  segments: z.array(Segment).default([]),
+  forms: z.array(Form).default([]),
+}
+
+/** A project in the catalog. `signingSecret` is encrypted with NEXTVISIT_SECRET_KEY (AES-256-GCM), in base64. */
+export const ProjectConfig = z.strictObject({
+  ...projectCommon,
+  signingSecret: z.string().optional(),
+  keys: z.array(KeyEntry).default([]),
+})
+export type ProjectConfig = z.infer<typeof ProjectConfig>
+
+export const OrganizationConfig = z.strictObject({
+  id: SlugId,
+  plan: Plan.prefault({}),
+  projects: z.array(ProjectConfig).default([]),
+})
+export type OrganizationConfig = z.infer<typeof OrganizationConfig>
+
+/** A project in the workspace file. Secrets are given as names of environment variables. */
+export const ProjectInFile = z.strictObject({
+  ...projectCommon,
+  signingSecret: z
+    .string()
+    .regex(/^\$[A-Z_][A-Z0-9_]*$/, 'must name an environment variable, as $NAME')
+    .optional(),
+  keys: z.array(KeyInFile).default([]),
+})
+export const OrganizationInFile = z.strictObject({
+  id: SlugId,
+  plan: Plan.prefault({}),
+  projects: z.array(ProjectInFile).default([]),
+})
+/** The workspace file (decisions.md, The workspace file), before references, uniqueness and cycles are checked. */
+export const WorkspaceFile = z.strictObject({ organizations: z.array(OrganizationInFile) })
+export type WorkspaceFile = z.infer<typeof WorkspaceFile>
+
+/**
+ * One revision of an organization, on the topic `catalog`. A record counts if its `revision` is greater than that of every
+ * record of the organization before it. So the first of two records with the same revision wins, and older records may be
+ * compacted away. `config: null` removes the organization. Written whole and checked; read piece by piece
+ * (`readOrganizationConfig`), because a later version may have written it.
+ */
+export const OrganizationConfigured = z.object({
+  type: z.literal('OrganizationConfigured').describe('As in `ce_type`.'),
+  id: z.uuid().describe('As in `ce_id`. Readers drop duplicates by it.'),
+  organization: SlugId.describe('The organization that is configured. The Kafka key begins with it.'),
+  revision: z
+    .number()
+    .int()
+    .min(1)
+    .describe(
+      'The record counts if this is greater than in every record of the organization before it; of equal ones the first counts.',
+    ),
+  config: OrganizationConfig.nullable().describe(
+    'The whole configuration, as in the workspace file (docs/spec/decisions.md), keys as SHA-256 only; null removes the organization.',
+  ),
+  appliedAt: Instant.describe('When it was applied.'),
+  appliedBy: z.string().describe('The operating system user who applied it.'),
+})
+export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>
+
+/** What readers need of the record around the configuration. */
+export const OrganizationConfiguredEnvelope = z.object({
+  ...OrganizationConfigured.pick({ type: true, id: true, organization: true, revision: true }).shape,
+  config: z.unknown(),
+  appliedAt: OrganizationConfigured.shape.appliedAt.optional().catch(undefined),
+  appliedBy: OrganizationConfigured.shape.appliedBy.optional().catch(undefined),
+})

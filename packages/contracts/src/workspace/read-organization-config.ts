@@ -1,0 +1,209 @@
+import { z } from 'zod'
+import { SlugId } from '../primitives.ts'
+import { DEFAULT_ALLOWED_FIELDS, KNOWN_FIELDS } from '../records/device-info.ts'
+import { type Condition, NEVER, segmentsNamedIn } from './condition.ts'
+import {
+  DEFAULT_RATE_LIMIT,
+  Form,
+  KeyEntry,
+  OrganizationConfig,
+  Plan,
+  ProjectConfig,
+  RateLimit,
+  SdkSettings,
+  Segment,
+  SegmentApiSettings,
+  SlugSwitch,
+} from './organization-config.ts'
+
+/** A form, segment or key that this version does not understand, because a later version wrote it. */
+export interface NotUnderstood {
+  readonly project: string
+  readonly kind: 'form' | 'segment' | 'key'
+  /** The id of the form or segment, the name of the key; `?` if that cannot be read either. */
+  readonly id: string
+  readonly reason: string
+}
+
+export type ConfigReading =
+  | {
+      readonly outcome: 'read'
+      readonly config: OrganizationConfig
+      readonly notUnderstood: readonly NotUnderstood[]
+    }
+  | { readonly outcome: 'unreadable'; readonly reason: string }
+
+/** Of a form, segment or key as JSON, itself included. More than a workspace file can say: `apply` refuses deeper ones. */
+const MAX_LEVELS = 64
+
+const unknowns = z.array(z.unknown()).default([])
+const ReadRateLimit = z.object(RateLimit.shape).default(DEFAULT_RATE_LIMIT)
+const ReadSwitches = z.array(z.object(SlugSwitch.shape)).default([])
+const isKnownField = (field: string): field is (typeof KNOWN_FIELDS)[number] =>
+  (KNOWN_FIELDS as readonly string[]).includes(field)
+
+/** As `ProjectConfig`, but without members that it does not know. Forms, segments and keys are read one by one. */
+const ReadProject = z.object({
+  ...ProjectConfig.shape,
+  allowedFields: z
+    .array(z.string())
+    .default([...DEFAULT_ALLOWED_FIELDS])
+    .transform((fields) => fields.filter(isKnownField)),
+  sdk: z.object(SdkSettings.shape).prefault({}),
+  segment: z.object(SegmentApiSettings.shape).optional(),
+  rateLimits: z.object({ admin: ReadRateLimit, sdk: ReadRateLimit }).prefault({}),
+  traits: ReadSwitches,
+  events: ReadSwitches,
+  segments: unknowns,
+  forms: unknowns,
+  keys: unknowns,
+})
+type ReadProject = z.infer<typeof ReadProject>
+
+const ReadOrganization = z.object({
+  id: SlugId,
+  plan: z.object(Plan.shape).prefault({}),
+  projects: z.array(ReadProject).default([]),
+})
+
+/**
+ * The configuration in a record of the catalog, as far as this version understands it (docs/decisions/0012). A member that
+ * it does not know is ignored in settings. In a form, segment or key such a member could change the meaning: the whole form,
+ * segment or key is not understood. A form or segment that is not understood stays in the configuration, but is never
+ * queued and has no members. A key that is not understood is refused. `unreadable`: a setting has another shape. Never
+ * throws for data, and takes time in proportion to it.
+ */
+export function readOrganizationConfig(json: unknown): ConfigReading {
+  const parsed = ReadOrganization.safeParse(json)
+  if (!parsed.success) return { outcome: 'unreadable', reason: reasonOf(parsed.error) }
+  const projects = parsed.data.projects.map(readProject)
+  return {
+    outcome: 'read',
+    config: { ...parsed.data, projects: projects.map(({ config }) => config) },
+    notUnderstood: projects.flatMap(({ notUnderstood }) => notUnderstood),
+  }
+}
+
+/** The keys in a configuration that cannot be read otherwise, by project: those that are understood. */
+export function readKeys(json: unknown): ReadonlyMap<string, readonly KeyEntry[]> {
+  const projects = memberOf(json, 'projects')
+  if (!Array.isArray(projects)) return new Map()
+  return new Map(
+    projects.flatMap((project): [string, KeyEntry[]][] => {
+      const [id, keys] = [memberOf(project, 'id'), memberOf(project, 'keys')]
+      if (typeof id !== 'string' || !Array.isArray(keys)) return []
+      return [[id, keys.flatMap((key) => readEntry(KeyEntry, key, 'name').value ?? [])]]
+    }),
+  )
+}
+
+function readProject(project: ReadProject): {
+  readonly config: ProjectConfig
+  readonly notUnderstood: readonly NotUnderstood[]
+} {
+  const keys = project.keys.map((raw) => readEntry(KeyEntry, raw, 'name'))
+  const segments = withoutUnknownReferences(project.segments.map((raw) => readEntry(Segment, raw, 'id')))
+  const known = new Set(segments.flatMap(({ id, value }) => (value ? id : [])))
+  const forms = project.forms
+    .map((raw) => readEntry(Form, raw, 'id'))
+    .map((form) => withoutUnknownSegments(form, form.value?.audience, known))
+  const reasonsOf = (kind: NotUnderstood['kind'], entries: readonly Entry<unknown>[]): readonly NotUnderstood[] =>
+    entries.flatMap(({ id, reason }) => (reason === undefined ? [] : { project: project.id, kind, id, reason }))
+  return {
+    config: {
+      ...project,
+      segments: segments.flatMap(({ value, id, raw }) => value ?? nobodyIn(id, raw)),
+      forms: forms.flatMap(({ value, id, raw }) => value ?? neverQueued(id, raw)),
+      keys: keys.flatMap(({ value }) => value ?? []),
+    },
+    notUnderstood: [...reasonsOf('segment', segments), ...reasonsOf('form', forms), ...reasonsOf('key', keys)],
+  }
+}
+
+/** One form, segment or key. It has either a value or a reason. */
+interface Entry<Value> {
+  readonly id: string
+  readonly raw: unknown
+  readonly value?: Value | undefined
+  readonly reason?: string
+}
+
+function readEntry<Value>(schema: z.ZodType<Value>, raw: unknown, idMember: string): Entry<Value> {
+  const name = memberOf(raw, idMember)
+  const id = typeof name === 'string' ? name : '?'
+  // The schema follows every level with calls of its own, and would overflow the stack.
+  if (isDeeperThan(raw, MAX_LEVELS)) return { id, raw, reason: `is nested deeper than ${MAX_LEVELS} levels` }
+  const parsed = schema.safeParse(raw)
+  return parsed.success ? { id, raw, value: parsed.data } : { id, raw, reason: reasonOf(parsed.error) }
+}
+
+function isDeeperThan(json: unknown, maxLevels: number): boolean {
+  let level: readonly unknown[] = [json]
+  for (let depth = 0; depth < maxLevels && level.length > 0; depth += 1)
+    level = level.filter(isObject).flatMap(Object.values)
+  return level.some(isObject)
+}
+
+/** A segment that names one which is not understood would have another meaning. So would one that names that segment. */
+function withoutUnknownReferences(segments: readonly Entry<Segment>[]): readonly Entry<Segment>[] {
+  const names = segments.map(({ value }) => new Set(value && segmentsNamedIn(value.where)))
+  const namedBy = new Map<string, number[]>()
+  const understood = new Map<string, number>() // segments of each id: a record may repeat one
+  for (const [index, { id, value }] of segments.entries()) {
+    if (value) understood.set(id, (understood.get(id) ?? 0) + 1)
+    for (const name of names[index] ?? []) (namedBy.get(name) ?? namedBy.set(name, []).get(name))?.push(index)
+  }
+  const settled = [...segments]
+  const unknown = [...namedBy.keys()].filter((id) => !understood.has(id))
+  for (const name of unknown) {
+    for (const index of namedBy.get(name) ?? []) {
+      const segment = settled[index]
+      if (!segment?.value) continue
+      const { id, raw } = segment
+      settled[index] = namesUnknown(id, raw, name)
+      const left = (understood.get(id) ?? 0) - 1
+      understood.set(id, left)
+      if (left === 0) unknown.push(id) // the loop reaches it
+    }
+  }
+  return settled
+}
+
+function withoutUnknownSegments<Value>(
+  entry: Entry<Value>,
+  condition: Condition | undefined,
+  known: ReadonlySet<string>,
+): Entry<Value> {
+  const unknown = condition && segmentsNamedIn(condition).find((id) => !known.has(id))
+  return unknown === undefined ? entry : namesUnknown(entry.id, entry.raw, unknown)
+}
+
+function namesUnknown(id: string, raw: unknown, segment: string): Entry<never> {
+  return { id, raw, reason: `names segment ${segment}, which is not understood` }
+}
+
+/** A segment without members. If its id cannot be read, nothing can name it, and it is left out. */
+function nobodyIn(id: string, raw: unknown): Segment | [] {
+  const name = memberOf(raw, 'name')
+  return Segment.safeParse({ id, where: NEVER, ...(typeof name === 'string' && { name }) }).data ?? []
+}
+
+/**
+ * A form that no record queues and no visit shows. It stays enabled, so that what waits of it is not cancelled; only a form
+ * that is disabled in so many words is.
+ */
+function neverQueued(id: string, raw: unknown): Form | [] {
+  return Form.safeParse({ id, enabled: memberOf(raw, 'enabled') !== false, audience: NEVER }).data ?? []
+}
+
+function reasonOf({ issues: [issue] }: z.ZodError): string {
+  return `${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'does not fit'}`
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,149 @@
+import type { TraitOperations, TraitScalar, TraitValue } from '@nextvisit/contracts'
+import { BODY_LIMITS, BODY_RULES, TRAIT_OPERATORS } from '../bodies/body-rules.ts'
+import { isLongerThan } from '../bodies/is-longer-than.ts'
+import { isJsonObject, type JsonObject, memberOf } from '../bodies/json-object.ts'
+import { type BodyRule, reject, type Rejection } from '../bodies/rejection.ts'
+import { shownWord } from '../bodies/shown-word.ts'
+
+const operators: ReadonlySet<string> = new Set(TRAIT_OPERATORS)
+
+/** One slug under one operator. A flat list of them keeps the caller's order, and one filter serves every operator. */
+export type TraitChange =
+  | { readonly operator: 'set'; readonly slug: string; readonly value: TraitValue }
+  | { readonly operator: 'setOnce'; readonly slug: string; readonly value: TraitValue }
+  | { readonly operator: 'increment'; readonly slug: string; readonly value: number }
+  | { readonly operator: 'decrement'; readonly slug: string; readonly value: number }
+  | { readonly operator: 'unset'; readonly slug: string }
+
+export type ParsedTraitChanges = { readonly outcome: 'ok'; readonly changes: readonly TraitChange[] } | Rejection
+
+/** `userAttributes` of a body, `undefined` for none, in the order of the parsed object's own keys (decisions.md, Identify). */
+export function parseTraitChanges(attributes: unknown): ParsedTraitChanges {
+  if (attributes === undefined) return { outcome: 'ok', changes: [] }
+  if (!isJsonObject(attributes)) return reject(BODY_RULES.attributes)
+  if (countOperations(attributes) > BODY_LIMITS.traitOperations) return reject(BODY_RULES.operations)
+  const changes: TraitChange[] = []
+  for (const member of Object.keys(attributes)) {
+    const operands = memberOf(attributes, member)
+    const rejection = operands === undefined ? checkOperator(member) : readOperator(member, operands, changes)
+    if (rejection) return rejection
+  }
+  return { outcome: 'ok', changes }
+}
+
+/** Counted before any of them is read: the limit holds over all operators together (decisions.md, Identify). */
+function countOperations(attributes: JsonObject): number {
+  const counts = TRAIT_OPERATORS.map((operator) => {
+    const operands = memberOf(attributes, operator)
+    if (Array.isArray(operands)) return operands.length
+    return isJsonObject(operands) ? Object.keys(operands).length : 0
+  })
+  return counts.reduce((total, count) => total + count, 0)
+}
+
+/** The changes as a record carries them. `Object.fromEntries` makes own properties of every slug, `__proto__` too. */
+export function toTraitOperations(changes: readonly TraitChange[]): TraitOperations {
+  const values: Record<'set' | 'setOnce', [string, TraitValue][]> = { set: [], setOnce: [] }
+  const numbers: Record<'increment' | 'decrement', [string, number][]> = { increment: [], decrement: [] }
+  const unset: string[] = []
+  for (const change of changes) {
+    if (change.operator === 'unset') unset.push(change.slug)
+    else if (change.operator === 'set' || change.operator === 'setOnce')
+      values[change.operator].push([change.slug, change.value])
+    else numbers[change.operator].push([change.slug, change.value])
+  }
+  return {
+    ...(values.set.length > 0 && { set: Object.fromEntries(values.set) }),
+    ...(values.setOnce.length > 0 && { setOnce: Object.fromEntries(values.setOnce) }),
+    ...(numbers.increment.length > 0 && { increment: Object.fromEntries(numbers.increment) }),
+    ...(numbers.decrement.length > 0 && { decrement: Object.fromEntries(numbers.decrement) }),
+    ...(unset.length > 0 && { unset }),
+  }
+}
+
+function checkOperator(member: string): Rejection | undefined {
+  return operators.has(member) ? undefined : reject(BODY_RULES.operator(`userAttributes.${shownWord(member)}`))
+}
+
+/** Adds one operator's changes to the list, or says what is wrong with them. */
+function readOperator(member: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
+  const where = `userAttributes.${member}`
+  switch (member) {
+    case '$set':
+    case '$setOnce':
+      return eachOperand(where, operands, (slug, value) => {
+        const rule = brokenByValue(value)
+        if (rule) return reject(rule(`${where}.${shownWord(slug)}`))
+        changes.push({ operator: member === '$set' ? 'set' : 'setOnce', slug, value: value as TraitValue })
+        return undefined
+      })
+    case '$increment':
+    case '$decrement':
+      return eachOperand(where, operands, (slug, value) => {
+        if (typeof value !== 'number' || !Number.isFinite(value))
+          return reject(BODY_RULES.finiteNumber(`${where}.${shownWord(slug)}`))
+        changes.push({ operator: member === '$increment' ? 'increment' : 'decrement', slug, value })
+        return undefined
+      })
+    case '$unset':
+      return readUnset(where, operands, changes)
+    default:
+      return checkOperator(member)
+  }
+}
+
+function eachOperand(
+  where: string,
+  operands: unknown,
+  read: (slug: string, value: unknown) => Rejection | undefined,
+): Rejection | undefined {
+  if (!isJsonObject(operands)) return reject(BODY_RULES.operands(where))
+  for (const [slug, value] of Object.entries(operands)) {
+    const rejection = checkSlug(where, slug) ?? read(slug, value)
+    if (rejection) return rejection
+  }
+  return undefined
+}
+
+function readUnset(where: string, operands: unknown, changes: TraitChange[]): Rejection | undefined {
+  if (!Array.isArray(operands)) return reject(BODY_RULES.unset(where))
+  for (const slug of operands as readonly unknown[]) {
+    if (typeof slug !== 'string') return reject(BODY_RULES.unsetItem(where))
+    const rejection = checkSlug(where, slug)
+    if (rejection) return rejection
+    changes.push({ operator: 'unset', slug })
+  }
+  return undefined
+}
+
+function checkSlug(where: string, slug: string): Rejection | undefined {
+  return slug === '' || isLongerThan(slug, BODY_LIMITS.traitKeyLength)
+    ? reject(BODY_RULES.traitKey(`${where}.${shownWord(slug)}`))
+    : undefined
+}
+
+type RuleOfMember = (member: string) => BodyRule
+
+/** The rule that a value of a trait breaks, if any. */
+export function brokenByValue(value: unknown): RuleOfMember | undefined {
+  if (!Array.isArray(value)) return brokenByScalar(value)
+  if (value.length > BODY_LIMITS.traitItems) return BODY_RULES.traitArray
+  for (const item of value as readonly unknown[]) {
+    const rule = Array.isArray(item) ? BODY_RULES.traitItem : brokenByScalar(item)
+    if (rule) return rule
+  }
+  return undefined
+}
+
+function brokenByScalar(value: unknown): RuleOfMember | undefined {
+  switch (typeof (value as TraitScalar)) {
+    case 'string':
+      return isLongerThan(value as string, BODY_LIMITS.traitStringLength) ? BODY_RULES.traitString : undefined
+    case 'number':
+      return Number.isFinite(value) ? undefined : BODY_RULES.finiteNumber
+    case 'boolean':
+      return undefined
+    default:
+      return value === null ? undefined : BODY_RULES.traitValue
+  }
+}

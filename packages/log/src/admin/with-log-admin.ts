@@ -1,0 +1,28 @@
+import type { LogConnection } from '../connect/log-connection.ts'
+import type { Watermarks } from '../read/record-consumer.ts'
+import { createLogAdmin, type LogAdmin, type LogAdminOptions } from './log-admin.ts'
+
+/** Runs queries over a connection of their own, closed afterwards: for rare ones. Rejects with BrokerUnreachableError, too. */
+export async function withLogAdmin<Answer>(
+  connection: LogConnection,
+  ask: (admin: LogAdmin) => Promise<Answer>,
+  options?: LogAdminOptions,
+): Promise<Answer> {
+  const admin = createLogAdmin(connection, options)
+  await admin.connect()
+  try {
+    return await ask(admin)
+  } finally {
+    // An error while closing must not replace the answer or the first error.
+    await admin.disconnect().catch(() => {})
+  }
+}
+
+/** Rejects with TopicMissingError. */
+export function readWatermarks(
+  connection: LogConnection,
+  topic: string,
+  options?: LogAdminOptions,
+): Promise<ReadonlyMap<number, Watermarks>> {
+  return withLogAdmin(connection, (admin) => admin.watermarks(topic), options)
+}

@@ -1,0 +1,373 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { produceApiKey, type BrokerResponse, type ResponseFault } from '@nextvisit/testing'
+import { describe, expect, it, vi } from 'vitest'
+
+import { createPublisher, type PublisherOptions } from './create-publisher.ts'
+import { givenConnection, givenFaultProxy, givenPublisher, givenTopic, readAll } from '../../test/given-topic.ts'
+import type { Publisher, PublishOutcome, RecordToPublish } from './publisher.ts'
+
+function recordOf(topic: string, partition: number, value: string): RecordToPublish {
+  return { topic, partition, key: value, value, headers: { ce_id: value } }
+}
+
+function inMs(ms: number): number {
+  return performance.now() + ms
+}
+
+/** 64 callers, each with one record under way, until `isEnough`; what became of each record, by its value. */
+async function publishWith64Callers(
+  publisher: Publisher,
+  topic: string,
+  isEnough: () => boolean,
+): Promise<ReadonlyMap<string, PublishOutcome & { partition: number }>> {
+  const outcomes = new Map<string, PublishOutcome & { partition: number }>()
+  const call = async (caller: number): Promise<void> => {
+    for (let round = 0; !isEnough(); round += 1) {
+      const partition = randomInt(3)
+      const value = `${caller}-${round}`
+      const outcome = await publisher.publish(recordOf(topic, partition, value), inMs(10_000))
+      outcomes.set(value, { ...outcome, partition })
+    }
+  }
+  await Promise.all(Array.from({ length: 64 }, (_, caller) => call(caller)))
+  return outcomes
+}
+
+/** Published is in the log once, where it was told; unknown at most once; not published never. */
+async function expectLogToAgree(
+  topic: string,
+  outcomes: ReadonlyMap<string, PublishOutcome & { partition: number }>,
+): Promise<void> {
+  const found = Map.groupBy(await readAll(topic, 3), ({ value }) => String(value))
+  const missing: string[] = []
+  const wrong: string[] = []
+  for (const [value, told] of outcomes) {
+    const records = found.get(value) ?? []
+    if (told.outcome === 'published') {
+      if (records.length === 0) missing.push(value)
+      else if (records.length > 1 || records[0]!.offset !== told.offset || records[0]!.partition !== told.partition) {
+        wrong.push(value)
+      }
+    }
+    if (told.outcome === 'unknown' && records.length > 1) wrong.push(value)
+    if (told.outcome === 'not-published' && records.length > 0) wrong.push(value)
+  }
+  expect({ missing, wrong }).toEqual({ missing: [], wrong: [] })
+  expect([...found.keys()].filter((value) => !outcomes.has(value))).toEqual([])
+}
+
+function count(outcomes: Iterable<PublishOutcome>, outcome: PublishOutcome['outcome']): number {
+  return [...outcomes].filter((one) => one.outcome === outcome).length
+}
+
+/** Strikes produce responses by a list of which ones: 1 is the first. */
+function strike(fault: ResponseFault, which: readonly number[]): (response: BrokerResponse) => ResponseFault {
+  let seen = 0
+  return ({ apiKey }) => {
+    if (apiKey !== produceApiKey) return 'pass'
+    seen += 1
+    return which.includes(seen) ? fault : 'pass'
+  }
+}
+
+describe('a publisher whose broker answers', () => {
+  it('sends in one request what comes within the spacing after the last one', async () => {
+    const topic = await givenTopic(1)
+    const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
+    const publisher = await givenPublisher(givenConnection(), { onRequest, requestSpacingMs: 2_000 })
+    const publish = (value: string) => publisher.publish(recordOf(topic, 0, value), inMs(10_000))
+    await publish('first')
+    const waiting = publish('second')
+    await sleep(100)
+    await Promise.all([waiting, publish('third')])
+    expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, 2])
+  })
+
+  it('sends at once what waits for others, as soon as enough of them wait', async () => {
+    const topic = await givenTopic(1)
+    const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
+    const publisher = await givenPublisher(givenConnection(), { onRequest, requestSpacingMs: 600_000 })
+    const publish = (value: number) => publisher.publish(recordOf(topic, 0, String(value)), inMs(10_000))
+    await publish(0)
+    const enough = 16
+    const waiting = Array.from({ length: enough - 1 }, (_, index) => publish(1 + index))
+    await sleep(100)
+    expect(onRequest).toHaveBeenCalledTimes(1)
+    const outcomes = await Promise.all([...waiting, publish(enough), publish(enough + 1)])
+    expect(outcomes).toEqual(outcomes.map((_, index) => ({ outcome: 'published', offset: BigInt(1 + index) })))
+    expect(onRequest.mock.calls.map(([{ records }]) => records)).toEqual([1, enough + 1])
+  })
+
+  it('tells each record the offset it got', async () => {
+    const topic = await givenTopic(3)
+    const publisher = await givenPublisher(givenConnection())
+    let left = 2_000
+    const outcomes = await publishWith64Callers(publisher, topic, () => (left -= 1) < 0)
+    expect(count(outcomes.values(), 'published')).toBe(2_000)
+    await expectLogToAgree(topic, outcomes)
+  })
+
+  it('keeps the order of arrival within a partition, however fast the records come', async () => {
+    const topic = await givenTopic(1)
+    const publisher = await givenPublisher(givenConnection(), { maxBatchRecords: 70 })
+    const values = Array.from({ length: 1_000 }, (_, index) => String(index))
+    for (let burst = 0; burst < values.length; burst += 300) {
+      const records = values.slice(burst, burst + 300).map((value) => recordOf(topic, 0, value))
+      await Promise.all(records.map((record) => publisher.publish(record, inMs(10_000))))
+    }
+    expect((await readAll(topic, 1)).map(({ value }) => String(value))).toEqual(values)
+  })
+
+  it('splits what waits so that no request outgrows what the broker takes', async () => {
+    const topic = await givenTopic(1)
+    const publisher = await givenPublisher(givenConnection())
+    const large = 'x'.repeat(100_000)
+    const outcomes = await Promise.all(
+      Array.from({ length: 40 }, () => publisher.publish(recordOf(topic, 0, large), inMs(10_000))),
+    )
+    expect(count(outcomes, 'published')).toBe(40)
+  })
+
+  it('keeps keys and headers, whatever they are called', async () => {
+    const topic = await givenTopic(1)
+    const publisher = await givenPublisher(givenConnection())
+    const headers = Object.fromEntries([
+      ['__proto__', 'p'],
+      ['ce_type', 'Thing happened'],
+    ])
+    await publisher.publish({ topic, partition: 0, key: 'ключ', value: 'é', headers }, inMs(10_000))
+    const [record] = await readAll(topic, 1)
+    expect({ key: String(record?.key), value: String(record?.value) }).toEqual({ key: 'ключ', value: 'é' })
+    expect(Object.entries(record?.headers ?? {})).toEqual(Object.entries(headers))
+  })
+
+  it('keeps the bytes of keys, values and headers of every length and script (our encoder, infra/patches)', async () => {
+    const topic = await givenTopic(3)
+    const publisher = await givenPublisher(givenConnection())
+    const lengths = [0, 1, 63, 64, 127, 128, 511, 512, 8_191, 8_192, 70_000]
+    const records = lengths.flatMap((length, index) =>
+      ['a', 'é', '😀'].map((letter, partition) => {
+        const text = letter.repeat(length)
+        const headers = { ce_id: `${index}`, first: text.slice(0, 2_000), 'zweiter-Größe': letter, empty: '' }
+        return { topic, partition, key: `${letter}-${index}`, value: length === 1 ? null : text, headers }
+      }),
+    )
+    await Promise.all(records.map((record) => publisher.publish(record, inMs(20_000))))
+    const found = await readAll(topic, 3)
+    expect(
+      found.map(({ partition, key, value, headers }) => ({
+        topic,
+        partition,
+        key: key?.toString(),
+        value: value === null ? null : value.toString(),
+        headers,
+      })),
+    ).toEqual(records.toSorted((one, other) => one.partition - other.partition))
+  })
+
+  it('does not know what became of a record for a partition that does not exist', async () => {
+    const topic = await givenTopic(1)
+    const publisher = await givenPublisher(givenConnection())
+    const [there, elsewhere] = await Promise.all([
+      publisher.publish(recordOf(topic, 0, 'a'), inMs(10_000)),
+      publisher.publish(recordOf(topic, 7, 'b'), inMs(10_000)),
+    ])
+    expect(there).toEqual({ outcome: 'published', offset: 0n })
+    expect(elsewhere).toMatchObject({ outcome: 'unknown', cause: { code: 'PARTITION_UNANSWERED' } })
+  })
+
+  it('lets the process sleep while there is nothing to do', async () => {
+    const topic = await givenTopic(1)
+    const publisher = await givenPublisher(givenConnection())
+    await publisher.publish(recordOf(topic, 0, 'a'), inMs(10_000))
+    const arm = vi.spyOn(globalThis, 'setTimeout')
+    await sleep(500)
+    expect(arm.mock.calls.length).toBeLessThan(10) // kafkajs without our patch: one every millisecond
+    arm.mockRestore()
+  })
+
+  it('refuses what comes after its stop, and settles everything before', async () => {
+    const topic = await givenTopic(1)
+    const publisher = await givenPublisher(givenConnection(), { maxBatchRecords: 10 })
+    const before = Array.from({ length: 100 }, (_, index) =>
+      publisher.publish(recordOf(topic, 0, `${index}`), inMs(10_000)),
+    )
+    await publisher.stop(5_000)
+    const outcomes = await Promise.all(before)
+    const published = count(outcomes, 'published')
+    expect(outcomes.slice(published)).toEqual(
+      Array.from({ length: 100 - published }, () => ({ outcome: 'not-published', reason: 'stopped' })),
+    )
+    expect(await publisher.publish(recordOf(topic, 0, 'late'), inMs(10_000))).toEqual({
+      outcome: 'not-published',
+      reason: 'stopped',
+    })
+    expect(await readAll(topic, 1)).toHaveLength(published)
+  })
+})
+
+describe('a publisher whose broker fails', () => {
+  it('loses and doubles nothing when 20 answers get lost', async () => {
+    const topic = await givenTopic(3)
+    const { proxy, connection } = await givenFaultProxy()
+    // One record a request: two requests of equal size are what a broker may take for one.
+    const publisher = await givenPublisher(connection, { requestTimeoutMs: 600, maxBatchRecords: 1 })
+    // Alone: asked for again, with success. Two in a row: the request is given up, its outcome unknown.
+    const single = Array.from({ length: 8 }, (_, index) => 50 + 100 * index)
+    const double = Array.from({ length: 6 }, (_, index) => 100 * (index + 1)).flatMap((first) => [first, first + 1])
+    proxy.onResponse(strike('lose', [...single, ...double]))
+    let stillToCome = 200
+    const outcomes = await publishWith64Callers(
+      publisher,
+      topic,
+      () => proxy.struck().lost === 20 && (stillToCome -= 1) < 0,
+    )
+    expect(count(outcomes.values(), 'unknown')).toBeGreaterThan(0)
+    expect(count(outcomes.values(), 'published')).toBeGreaterThan(500)
+    await expectLogToAgree(topic, outcomes)
+  })
+
+  it('goes on after its connection was cut in the middle of an answer', async () => {
+    const topic = await givenTopic(3)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection, { requestTimeoutMs: 1_000 })
+    const which = Array.from({ length: 10 }, (_, index) => 5 + 10 * index)
+    proxy.onResponse(strike({ cutAfterBytes: 20 }, which))
+    let stillToCome = 200
+    const outcomes = await publishWith64Callers(
+      publisher,
+      topic,
+      () => proxy.struck().cut === which.length && (stillToCome -= 1) < 0,
+    )
+    expect(count(outcomes.values(), 'published')).toBeGreaterThan(1_000)
+    await expectLogToAgree(topic, outcomes)
+  })
+
+  it.each([2, 5, 20, 50])('connects in spite of a connection cut %i bytes into an answer', async (cutAfterBytes) => {
+    const { proxy, connection } = await givenFaultProxy()
+    let answers = 0
+    proxy.onResponse(() => ((answers += 1) === 1 ? { cutAfterBytes } : 'pass'))
+    const publisher = await givenPublisher(connection)
+    expect(publisher.isConnected()).toBe(true)
+    expect(proxy.struck().cut).toBe(1)
+  })
+
+  it('answers everyone by their deadline while nothing gets through, holds no more than its bounds, and recovers', async () => {
+    const topic = await givenTopic(3)
+    const { proxy, connection } = await givenFaultProxy()
+    const limits = { maxQueuedRecords: 500, maxBatchRecords: 100, requestTimeoutMs: 2_000, connectTimeoutMs: 400 }
+    const publisher = await givenPublisher(connection, limits)
+    proxy.setLink('black-hole')
+    const first = publisher.publish(recordOf(topic, 0, 'first'), inMs(1_000))
+    await sleep(300) // the first is in a request now
+    const later = Array.from({ length: 2_000 }, (_, index) =>
+      publisher.publish(recordOf(topic, 0, `${index}`), inMs(600)),
+    )
+
+    expect(await first).toMatchObject({ outcome: 'unknown', cause: { code: 'ANSWER_OVERDUE' } })
+    const outcomes = await Promise.all(later)
+    expect(outcomes.slice(0, 500).every((one) => one.outcome === 'not-published' && one.reason === 'deadline')).toBe(
+      true,
+    )
+    expect(outcomes.slice(500)).toEqual(
+      Array.from({ length: 1_500 }, () => ({ outcome: 'not-published', reason: 'queue-full' })),
+    )
+    await vi.waitFor(() => expect(publisher.isConnected()).toBe(false), { timeout: 10_000 })
+
+    proxy.setLink('open')
+    proxy.cutAll()
+    await vi.waitFor(() => expect(publisher.isConnected()).toBe(true), { timeout: 20_000 })
+    expect(await publisher.publish(recordOf(topic, 0, 'after'), inMs(10_000))).toMatchObject({ outcome: 'published' })
+    expect((await readAll(topic, 3)).map(({ value }) => String(value)).filter((value) => value !== 'first')).toEqual([
+      'after',
+    ])
+  })
+
+  it('never sends again what it has given up', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection, { requestTimeoutMs: 500 })
+    proxy.setLink('black-hole')
+    const givenUp = publisher.publish(recordOf(topic, 0, 'given up'), inMs(10_000))
+    expect(await givenUp).toMatchObject({ outcome: 'unknown', cause: { code: 'REQUEST_OVERDUE' } })
+    proxy.setLink('open')
+    expect(await publisher.publish(recordOf(topic, 0, 'after'), inMs(10_000))).toMatchObject({ outcome: 'published' })
+    await sleep(2_000) // kafkajs left alone would have tried again by now
+    expect((await readAll(topic, 1)).map(({ value }) => String(value))).toEqual(['after'])
+  })
+
+  it('sends nothing of a sequence after a record that failed, and everything else', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection, { requestTimeoutMs: 500, maxBatchRecords: 1 })
+    const [sequence, other] = [{ isBroken: false }, { isBroken: false }]
+    proxy.setLink('black-hole')
+    const outcomes = [
+      publisher.publish(recordOf(topic, 0, 'first'), inMs(10_000), sequence),
+      publisher.publish(recordOf(topic, 0, 'second'), inMs(10_000), sequence),
+      publisher.publish(recordOf(topic, 0, 'other'), inMs(10_000), other),
+    ]
+    expect(await outcomes[0]).toMatchObject({ outcome: 'unknown' })
+    proxy.setLink('open')
+    expect(await outcomes[1]).toEqual({ outcome: 'not-published', reason: 'broken-sequence' })
+    // It was sent: into the link while that was still closed, or after it.
+    expect(await outcomes[2]).not.toMatchObject({ outcome: 'not-published' })
+    expect(sequence).toEqual({ isBroken: true })
+  })
+
+  it('bounds what waits in bytes, too', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection, { maxQueuedBytes: 1_000_000, maxBatchBytes: 100_000 })
+    proxy.setLink('black-hole')
+    const large = { topic, partition: 0, key: 'k', value: 'x'.repeat(99_000), headers: {} }
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => publisher.publish(large, inMs(300))))
+    expect(outcomes.filter((one) => one.outcome === 'not-published' && one.reason === 'queue-full')).toHaveLength(10)
+  })
+
+  it('keeps waiting records until the broker is back, if their deadline allows', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection)
+    proxy.setLink('refuse')
+    await vi.waitFor(() => expect(publisher.isConnected()).toBe(false), { timeout: 10_000 })
+    const waiting = publisher.publish(recordOf(topic, 0, 'patient'), inMs(30_000))
+    await vi.waitFor(() => expect(proxy.struck().refused).toBeGreaterThan(2), { timeout: 10_000 })
+    proxy.setLink('open')
+    expect(await waiting).toEqual({ outcome: 'published', offset: 0n })
+  })
+
+  it('keeps a record that waits for others to join its request, if the link closes meanwhile', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const publisher = await givenPublisher(connection, { requestSpacingMs: 1_000 })
+    await publisher.publish(recordOf(topic, 0, 'first'), inMs(10_000))
+    const waiting = publisher.publish(recordOf(topic, 0, 'waiting'), inMs(30_000))
+    proxy.setLink('refuse')
+    await vi.waitFor(() => expect(publisher.isConnected()).toBe(false), { timeout: 10_000 })
+    await vi.waitFor(() => expect(proxy.struck().refused).toBeGreaterThan(2), { timeout: 10_000 })
+    proxy.setLink('open')
+    expect(await waiting).toEqual({ outcome: 'published', offset: 1n })
+  })
+
+  it('tells of each request: how many records it had, how long it took, and whether it was acknowledged', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    const onRequest = vi.fn<NonNullable<PublisherOptions['onRequest']>>()
+    const publisher = await givenPublisher(connection, { onRequest, requestTimeoutMs: 500 })
+    await Promise.all([0, 1, 2].map((index) => publisher.publish(recordOf(topic, 0, String(index)), inMs(5_000))))
+    expect(onRequest.mock.calls).toEqual([[{ records: 3, durationMs: expect.any(Number), isAcknowledged: true }]])
+    proxy.setLink('black-hole')
+    await publisher.publish(recordOf(topic, 0, 'lost'), inMs(1_000))
+    await vi.waitFor(() =>
+      expect(onRequest).toHaveBeenLastCalledWith(expect.objectContaining({ records: 1, isAcknowledged: false })),
+    )
+  })
+
+  it('does not start without a broker, and says so', async () => {
+    const publisher = createPublisher({ brokers: ['127.0.0.1:1'], clientId: 'log-spec' }, { connectTimeoutMs: 500 })
+    await expect(publisher.start()).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE', retryable: true })
+  })
+})

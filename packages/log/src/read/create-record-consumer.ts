@@ -1,0 +1,68 @@
+import { silentLogger } from '../connect/kafka-client.ts'
+import { keepTrying } from '../connect/keep-trying.ts'
+import type { LogConnection } from '../connect/log-connection.ts'
+import { createGroupMember, type GroupMember } from './group-member.ts'
+import type { RecordConsumer, RecordConsumerHandlers, RecordConsumerOptions } from './record-consumer.ts'
+
+/**
+ * Reads topics as a member of a consumer group, from the positions that the handlers give at each assignment. kafkajs
+ * resets a lost position silently, and survives some errors of a handler but not others. Here a batch is passed on only if
+ * it was fetched from where the batch before it ended; whatever the handlers throw ends in `onCrash`; and a consumer that
+ * lost its broker is replaced by a new one, as often as necessary.
+ */
+export function createRecordConsumer(
+  connection: LogConnection,
+  options: RecordConsumerOptions,
+  handlers: RecordConsumerHandlers,
+): RecordConsumer {
+  const { groupId, startWithinMs = 30_000, logger = silentLogger } = options
+  const stopping = new AbortController()
+  const onBatch = oneAtATime(handlers.onBatch)
+  let member: GroupMember | undefined
+
+  const crash = (error: Error): void => {
+    if (stopping.signal.aborted) return
+    stopping.abort()
+    void member?.leave()
+    handlers.onCrash(error)
+  }
+
+  const onLost = (cause: Error): void => {
+    if (stopping.signal.aborted) return
+    logger.warn({ groupId, err: cause }, 'Lost the consumer group; joining it again')
+    join().then(
+      () => logger.info({ groupId }, 'Joined the consumer group again'),
+      () => {}, // only when stopped
+    )
+  }
+
+  const join = (giveUpAfterMs?: number): Promise<void> => {
+    const attempt = (): Promise<void> => {
+      member = createGroupMember(connection, options, { ...handlers, onBatch, onLost, onCrash: crash }, stopping.signal)
+      return member.join()
+    }
+    const trying = { message: 'Cannot join the consumer group; trying again', logger, signal: stopping.signal }
+    return keepTrying(attempt, { ...trying, ...(giveUpAfterMs !== undefined && { giveUpAfterMs }) })
+  }
+
+  return {
+    start: () => join(startWithinMs),
+    stop: async () => {
+      stopping.abort()
+      await member?.leave()
+    },
+    assigned: () => member?.assigned() ?? new Map<string, readonly number[]>(),
+  }
+}
+
+/** A partition that was assigned again may be fetched while a batch of its last assignment is still being handled. */
+function oneAtATime(onBatch: RecordConsumerHandlers['onBatch']): RecordConsumerHandlers['onBatch'] {
+  const inFlight = new Map<string, Promise<void>>()
+  return async (batch) => {
+    const name = `${batch.topic}/${batch.partition}`
+    const before = inFlight.get(name)
+    const handling = before ? before.catch(() => {}).then(() => onBatch(batch)) : onBatch(batch)
+    inFlight.set(name, handling)
+    await handling
+  }
+}

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+
+import { describe, expect, it, vi } from 'vitest'
+
+import { fetchApiKey } from '@nextvisit/testing'
+import { givenConnection, givenFaultProxy, givenRecords, givenTopic } from '../../test/given-topic.ts'
+import { createLogReader } from './log-reader.ts'
+import type { FetchedBatch } from './record-consumer.ts'
+
+function valuesOf(batches: readonly FetchedBatch[]): readonly string[] {
+  return batches.flatMap(({ records }) => records.map(({ value }) => String(value)))
+}
+
+describe('a log reader', () => {
+  it("reads from the given positions to the log's end, in parts that follow each other", async () => {
+    const topic = await givenTopic(3)
+    await givenRecords(topic, 0, ['a', 'b', 'c', 'd', 'e'])
+    await givenRecords(topic, 1, ['x', 'y'])
+    const batches: FetchedBatch[] = []
+    const from = new Map([
+      [0, 1n],
+      [1, 0n],
+      [2, 0n],
+    ])
+    const reader = createLogReader(givenConnection(), { maxBatchRecords: 3 })
+    await reader.readFrom(topic, from, (batch) => void batches.push(batch), { until: 'end' })
+    expect(batches.filter(({ partition }) => partition === 0)).toMatchObject([
+      { fetchedFrom: 1n, nextOffset: 4n, highWatermark: 5n },
+      { fetchedFrom: 4n, nextOffset: 5n, highWatermark: 5n },
+    ])
+    expect(valuesOf(batches).toSorted()).toEqual(['b', 'c', 'd', 'e', 'x', 'y'])
+  })
+
+  it('leaves out what is published after it began', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a', 'b', 'c'])
+    const batches: FetchedBatch[] = []
+    const onBatch = async (batch: FetchedBatch): Promise<void> => {
+      batches.push(batch)
+      await givenRecords(topic, 0, ['late'])
+    }
+    const reader = createLogReader(givenConnection(), { maxBatchRecords: 1 })
+    await reader.readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+    expect(valuesOf(batches)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('reads one partition to its end before the next one', async () => {
+    const topic = await givenTopic(3)
+    const long = 'x'.repeat(1_000)
+    for (const partition of [0, 1, 2]) await givenRecords(topic, partition, [`${partition}`, long, long, long])
+    const batches: FetchedBatch[] = []
+    const from = new Map([2, 0, 1].map((partition) => [partition, 0n]))
+    // A fetch is at least one of the log's batches, and at most these bytes.
+    const reader = createLogReader(givenConnection(), { maxBytesPerPartition: 1_500, maxBatchRecords: 3 })
+    await reader.readFrom(topic, from, (batch) => void batches.push(batch), { until: 'end', isOneByOne: true })
+    const read = batches.flatMap(({ records }) => records)
+    expect(read.map(({ partition, offset }) => `${partition}/${offset}`)).toEqual(
+      [2, 0, 1].flatMap((partition) => [0, 1, 2, 3].map((offset) => `${partition}/${offset}`)),
+    )
+  })
+
+  it('fetches ahead, once, while a batch is handled', async () => {
+    const topic = await givenTopic(1)
+    // Each is a batch of its own in the log, and too long for a fetch with another.
+    for (const letter of ['a', 'b', 'c']) await givenRecords(topic, 0, [letter.repeat(1_000)])
+    const { proxy, connection } = await givenFaultProxy()
+    let fetches = 0
+    proxy.onResponse(({ apiKey }) => {
+      if (apiKey === fetchApiKey) fetches += 1
+      return 'pass'
+    })
+    const fetchesByBatch: number[] = []
+    const onBatch = async (batch: FetchedBatch): Promise<void> => {
+      const isLast = batch.nextOffset === 3n
+      await vi.waitFor(() => expect(fetches).toBe(Number(batch.nextOffset) + (isLast ? 0 : 1)), { timeout: 10_000 })
+      fetchesByBatch.push(fetches)
+    }
+    const reader = createLogReader(connection, { maxBytesPerPartition: 1_500 })
+    await reader.readFrom(topic, new Map([[0, 0n]]), onBatch, { until: 'end' })
+    expect(fetchesByBatch).toEqual([2, 3, 3])
+  })
+
+  it('fetches again what it could not fetch ahead, and does not count that as a failure', async () => {
+    const topic = await givenTopic(1)
+    for (const letter of ['a', 'b']) await givenRecords(topic, 0, [letter.repeat(1_000)])
+    const { proxy, connection } = await givenFaultProxy()
+    let fetches = 0
+    proxy.onResponse(({ apiKey }) => (apiKey === fetchApiKey && (fetches += 1) === 2 ? { cutAfterBytes: 100 } : 'pass'))
+    const batches: FetchedBatch[] = []
+    const reader = createLogReader(connection, { maxBytesPerPartition: 1_500, giveUpAfterMs: 0 })
+    await reader.readFrom(topic, new Map([[0, 0n]]), (batch) => void batches.push(batch), { until: 'end' })
+    expect(valuesOf(batches).map(([letter]) => letter)).toEqual(['a', 'b'])
+    expect(proxy.struck().cut).toBe(1)
+  })
+
+  it('follows until it is aborted, through cut connections too', async () => {
+    const topic = await givenTopic(1)
+    const { proxy, connection } = await givenFaultProxy()
+    let cuts = 0
+    proxy.onResponse(({ apiKey }) =>
+      apiKey === fetchApiKey && (cuts += 1) % 5 === 0 ? { cutAfterBytes: 100 } : 'pass',
+    )
+    const batches: FetchedBatch[] = []
+    const stopping = new AbortController()
+    const following = createLogReader(connection).readFrom(
+      topic,
+      new Map([[0, 0n]]),
+      (batch) => void batches.push(batch),
+      { signal: stopping.signal },
+    )
+    for (const value of ['1', '2', '3', '4', '5', '6']) {
+      await givenRecords(topic, 0, [value])
+      await vi.waitFor(() => expect(valuesOf(batches)).toContain(value), { timeout: 10_000, interval: 10 })
+    }
+    proxy.setLink('refuse')
+    await givenRecords(topic, 0, ['7'])
+    proxy.setLink('open')
+    await vi.waitFor(() => expect(valuesOf(batches)).toContain('7'), { timeout: 10_000 })
+    stopping.abort()
+    await following
+    expect(valuesOf(batches)).toEqual(['1', '2', '3', '4', '5', '6', '7'])
+    expect(proxy.struck().cut).toBeGreaterThan(0)
+  })
+
+  it('refuses a position that is not in the log', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a'])
+    const reading = createLogReader(givenConnection()).readFrom(topic, new Map([[0, 2n]]), () => {})
+    await expect(reading).rejects.toMatchObject({ code: 'POSITION_OUTSIDE_LOG' })
+  })
+
+  it('rejects with what its handler throws', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, ['a'])
+    const bug = new TypeError('a bug')
+    const reading = createLogReader(givenConnection()).readFrom(topic, new Map([[0, 0n]]), () => Promise.reject(bug))
+    await expect(reading).rejects.toBe(bug)
+  })
+
+  it('gives up on a topic that does not come', async () => {
+    const reader = createLogReader(givenConnection(), { giveUpAfterMs: 100 })
+    const reading = reader.readFrom(`log-spec.${randomUUID()}`, new Map([[0, 0n]]), () => {}, { until: 'end' })
+    await expect(reading).rejects.toMatchObject({ code: 'TOPIC_MISSING' })
+  })
+})

@@ -1,0 +1,146 @@
+import { readWatermarks } from '../admin/with-log-admin.ts'
+import { silentLogger } from '../connect/kafka-client.ts'
+import { keepTrying } from '../connect/keep-trying.ts'
+import type { LogConnection, Logger } from '../connect/log-connection.ts'
+import { requireInLog } from '../publish/is-in-log.ts'
+import { type KafkaBatch, toFetchedBatches } from './fetched-batches.ts'
+import { connectFetcher, type LogFetcher } from './log-fetcher.ts'
+import type { FetchedBatch, Watermarks } from './record-consumer.ts'
+
+export interface ReadOptions {
+  /**
+   * `end`: up to the log's end as of the start. Or up to the given offsets, by partition, these excluded. Left out: until
+   * `signal` is aborted.
+   */
+  readonly until?: 'end' | ReadonlyMap<number, bigint>
+  /** Reads each partition to its end before the next one, in the order of the positions. Default: all at once. */
+  readonly isOneByOne?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface LogReader {
+  /**
+   * Reads the given partitions from the given positions, one batch at a time, in order within each partition. While the
+   * batches of one fetch are handled, the next fetch is on its way: two are held. Resolves at the end or when aborted.
+   * Rejects with what `onBatch` throws; with PositionOutsideLogError if a position is not in the log; and when the log
+   * cannot be reached for `giveUpAfterMs`.
+   */
+  readonly readFrom: (
+    topic: string,
+    from: ReadonlyMap<number, bigint>,
+    onBatch: (batch: FetchedBatch) => void | Promise<void>,
+    options?: ReadOptions,
+  ) => Promise<void>
+}
+
+export interface LogReaderOptions {
+  readonly maxBytesPerPartition?: number
+  readonly maxBatchRecords?: number
+  /** Default: 30 s when reading to an end, never when following. */
+  readonly giveUpAfterMs?: number
+  readonly logger?: Logger
+}
+
+/** Reads without a consumer group: commits nothing, waits for no other member, and loses no session when it is slow. */
+export function createLogReader(connection: LogConnection, options: LogReaderOptions = {}): LogReader {
+  const { logger = silentLogger, maxBatchRecords = 1_000 } = options
+  const fetcherOptions = {
+    connectTimeoutMs: 3_000,
+    requestTimeoutMs: 5_000,
+    maxWaitMs: 100,
+    maxBytesPerPartition: options.maxBytesPerPartition ?? 1024 * 1024,
+    logger,
+  }
+
+  const readFrom: LogReader['readFrom'] = async (topic, from, onBatch, reading = {}) => {
+    const giveUpAfterMs = options.giveUpAfterMs ?? (reading.until === undefined ? Infinity : 30_000)
+    const ending = new AbortController()
+    const signal = reading.signal ? AbortSignal.any([reading.signal, ending.signal]) : ending.signal
+    const trying = { message: 'Cannot read the log; trying again', logger, signal, giveUpAfterMs }
+    let fetcher: LogFetcher | undefined
+    const closeFetcher = (): void => {
+      fetcher?.close(new Error('The reader closed this connection'))
+      fetcher = undefined
+    }
+    const fetch = async (positions: ReadonlyMap<number, bigint>): Promise<readonly KafkaBatch[]> => {
+      try {
+        fetcher ??= await connectFetcher(connection, topic, fetcherOptions)
+        signal.throwIfAborted()
+        return await fetcher.fetch(positions)
+      } catch (error) {
+        closeFetcher()
+        throw error
+      }
+    }
+    /** Undefined where it failed: it does while a handler computes for seconds, which says nothing about the log. */
+    let ahead: Promise<readonly KafkaBatch[] | undefined> | undefined
+    const fetchNext = async (positions: ReadonlyMap<number, bigint>) => {
+      const fetched = await ahead
+      ahead = undefined
+      return fetched ?? fetch(positions)
+    }
+
+    signal.addEventListener('abort', closeFetcher)
+    try {
+      const watermarks = await keepTrying(() => readWatermarks(connection, topic, fetcherOptions), trying)
+      const cursor = createCursor(topic, from, watermarks, reading)
+      let positions = cursor.positions()
+      while (positions.size > 0) {
+        const current = positions
+        const fetched = await keepTrying(() => fetchNext(current), trying)
+        const batches = fetched.flatMap((one) => toFetchedBatches(one, maxBatchRecords))
+        const wanted = batches.flatMap((batch) => cursor.advance(batch) ?? [])
+        positions = cursor.positions()
+        if (positions.size > 0) ahead = fetch(positions).catch(() => undefined)
+        for (const batch of wanted) {
+          await onBatch(batch)
+          signal.throwIfAborted()
+        }
+      }
+    } catch (error) {
+      if (!reading.signal?.aborted || error !== reading.signal.reason) throw error
+    } finally {
+      ending.abort()
+    }
+  }
+
+  return { readFrom }
+}
+
+interface Cursor {
+  /** Where to fetch next. Partitions that are read to the end are left out. */
+  readonly positions: () => ReadonlyMap<number, bigint>
+  /** Moves past the batch, and returns the part of it before the end. */
+  readonly advance: (batch: FetchedBatch) => FetchedBatch | undefined
+}
+
+function createCursor(
+  topic: string,
+  from: ReadonlyMap<number, bigint>,
+  watermarks: ReadonlyMap<number, Watermarks>,
+  { until, isOneByOne = false }: ReadOptions,
+): Cursor {
+  const positions = new Map<number, bigint>()
+  const ends = new Map<number, bigint>()
+  for (const [partition, position] of from) {
+    const marks = watermarks.get(partition)
+    requireInLog(topic, partition, position, marks)
+    const end = until === 'end' ? marks.high : until?.get(partition)
+    if (end !== undefined) ends.set(partition, end)
+    if (end === undefined || position < end) positions.set(partition, position)
+  }
+
+  const advance: Cursor['advance'] = (batch) => {
+    const { partition, records } = batch
+    if (!positions.has(partition)) return undefined
+    const end = ends.get(partition)
+    if (end === undefined || batch.nextOffset < end) {
+      positions.set(partition, batch.nextOffset)
+      return batch
+    }
+    positions.delete(partition)
+    return { ...batch, nextOffset: end, records: records.filter(({ offset }) => offset < end) }
+  }
+
+  return { positions: () => new Map(isOneByOne ? [...positions].slice(0, 1) : positions), advance }
+}

@@ -1,0 +1,52 @@
+import type { OffsetsByTopicPartition } from 'kafkajs'
+
+import type { Logger } from '../connect/log-connection.ts'
+
+type Commit = (offsets: OffsetsByTopicPartition) => Promise<void>
+
+export interface OffsetCommits {
+  /** Notes how far a partition has been handled. It is committed a little later, together with other notes. */
+  readonly note: (topic: string, partition: number, nextOffset: bigint, commit: Commit) => void
+  readonly flush: () => Promise<void>
+  /** Drops all notes: the partitions may belong to another member now. */
+  readonly discard: () => void
+}
+
+/** A commit is a write of the broker's: four a second would cost an idle stack more than its folds. */
+const COMMIT_AFTER_MS = 5_000
+
+/**
+ * Commits offsets to Kafka, for lag dashboards only: the real checkpoints live with the rows. So nothing waits for a
+ * commit, and a failure is a debug line. `noteOf`: a text that is committed with them.
+ */
+export function createOffsetCommits(logger: Logger, noteOf?: () => string): OffsetCommits {
+  const noted = new Map<string, { topic: string; partition: number; offset: string }>()
+  let commit: Commit | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    if (!commit || noted.size === 0) return
+    const metadata = noteOf?.() ?? null
+    const topics = Map.groupBy(noted.values(), ({ topic }) => topic)
+    const offsets = Array.from(topics, ([topic, ofTopic]) => ({
+      topic,
+      partitions: ofTopic.map(({ partition, offset }) => ({ partition, offset, metadata })),
+    }))
+    noted.clear()
+    await commit({ topics: offsets }).catch((error: unknown) => {
+      logger.debug({ err: error }, 'Could not commit offsets to Kafka; only lag dashboards miss them')
+    })
+  }
+
+  return {
+    note: (topic, partition, nextOffset, commitOffsets) => {
+      commit = commitOffsets
+      noted.set(`${topic}/${partition}`, { topic, partition, offset: nextOffset.toString() })
+      timer ??= setTimeout(() => void flush(), COMMIT_AFTER_MS)
+    },
+    flush,
+    discard: () => noted.clear(),
+  }
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { deleteRecords, fetchApiKey } from '@nextvisit/testing'
+import { describe, expect, it } from 'vitest'
+import { givenMember, numbers, until, valuesOf } from '../../test/given-member.ts'
+import { givenConnection, givenFaultProxy, givenPublisher, givenRecords, givenTopic } from '../../test/given-topic.ts'
+import type { FetchedBatch, Watermarks } from './record-consumer.ts'
+
+describe('record consumers of one group', () => {
+  it('lose nothing when members come and go, and hand on nothing from a wrong position', async () => {
+    const topic = await givenTopic(4)
+    const groupId = `log-spec.${randomUUID()}`
+    /** The checkpoints, as Postgres would keep them: moved only by whoever begins where they are. */
+    const checkpoints = new Map([0, 1, 2, 3].map((partition) => [partition, 0n]))
+    const folded = new Map<number, string[]>([0, 1, 2, 3].map((partition) => [partition, []]))
+    const gaps: FetchedBatch[] = []
+    const onBatch = async (batch: FetchedBatch): Promise<void> => {
+      await sleep(5)
+      const checkpoint = checkpoints.get(batch.partition)!
+      if (batch.fetchedFrom > checkpoint) gaps.push(batch)
+      const fresh = batch.records.filter(({ offset }) => offset >= checkpoint)
+      folded.get(batch.partition)?.push(...fresh.map(({ value }) => String(value)))
+      if (batch.nextOffset > checkpoint) checkpoints.set(batch.partition, batch.nextOffset)
+    }
+    const positions = async (_: string, watermarks: ReadonlyMap<number, Watermarks>) =>
+      new Map([...watermarks.keys()].map((partition) => [partition, checkpoints.get(partition)!]))
+    const settings = { topic, groupId, positions, onBatch, maxBatchRecords: 7, maxBytesPerPartition: 2_000 }
+
+    const first = await givenMember(settings)
+    const publishing = Promise.all(
+      [0, 1, 2, 3].map(async (partition) => {
+        for (let from = 0; from < 1_000; from += 50) await givenRecords(topic, partition, numbers(from, from + 50))
+      }),
+    )
+    const second = await givenMember(settings)
+    await until(() => first.consumer.assigned().get(topic)?.length === 2)
+    const shared = [first, second].flatMap(({ consumer }) => consumer.assigned().get(topic) ?? [])
+    expect(new Set(shared)).toEqual(new Set([0, 1, 2, 3]))
+    const third = await givenMember(settings)
+    await until(() => third.batches.length > 3)
+    await third.consumer.stop()
+    await second.consumer.stop()
+    await publishing
+    await until(() => [...checkpoints.values()].every((checkpoint) => checkpoint === 1_000n))
+
+    expect(first.assigned.at(-1)).toEqual([0, 1, 2, 3])
+    expect(gaps).toEqual([])
+    expect([...folded.values()]).toEqual([0, 1, 2, 3].map(() => numbers(0, 1_000)))
+    expect([first, second, third].flatMap(({ crashes }) => crashes)).toEqual([])
+    // Each member's reading of a partition goes on where it ended, or where it was told to begin anew.
+    expect(second.batches.length).toBeGreaterThan(0)
+  })
+
+  it('own nothing when there are more members than partitions, and are told so', async () => {
+    const topic = await givenTopic(1)
+    const groupId = `log-spec.${randomUUID()}`
+    const first = await givenMember({ topic, groupId })
+    const second = await givenMember({ topic, groupId })
+    await until(() => first.assigned.length + second.assigned.length >= 3)
+    expect([first, second].flatMap(({ assigned }) => assigned.at(-1))).toEqual([0])
+    expect([first.assigned.at(-1), second.assigned.at(-1)]).toContainEqual([])
+  })
+
+  it('come back after their connections were cut and refused for a while', async () => {
+    const topic = await givenTopic(1)
+    await givenRecords(topic, 0, numbers(0, 20))
+    const { proxy, connection } = await givenFaultProxy()
+    let cuts = 0
+    proxy.onResponse(({ apiKey, bytes }) =>
+      apiKey === fetchApiKey && bytes > 200 && cuts++ < 3 ? { cutAfterBytes: 100 } : 'pass',
+    )
+    const lines: string[] = []
+    const note = (_fields: object, line: string) => void (line.includes('the consumer group') && lines.push(line))
+    const logger = { info: note, warn: note, error: note, debug: note }
+    const { batches, crashes } = await givenMember({ topic, connection, logger })
+    await until(() => valuesOf(batches, 0).length === 20)
+    proxy.setLink('refuse')
+    await givenRecords(topic, 0, numbers(20, 40))
+    await sleep(3_000)
+    proxy.setLink('open')
+    await until(() => valuesOf(batches, 0).length === 40)
+    expect(valuesOf(batches, 0)).toEqual(numbers(0, 40))
+    expect({ crashes, cut: proxy.struck().cut }).toEqual({ crashes: [], cut: 3 })
+    expect(lines).toContain('Lost the consumer group; joining it again')
+    await until(() => lines.at(-1) === 'Joined the consumer group again')
+  })
+
+  it('read the other partitions while one takes long with a batch, and keep their membership', async () => {
+    const topic = await givenTopic(3)
+    const { promise: isDone, resolve: finish } = Promise.withResolvers<void>()
+    const onBatch = ({ partition }: FetchedBatch) => (partition === 1 ? isDone : Promise.resolve())
+    await givenRecords(topic, 1, numbers(0, 5))
+    const { batches, assigned, crashes } = await givenMember({ topic, onBatch })
+    for (let from = 0; from < 40; from += 10) {
+      await givenRecords(topic, 0, numbers(from, from + 10))
+      await givenRecords(topic, 2, numbers(from, from + 10))
+      await until(() => valuesOf(batches, 0).length + valuesOf(batches, 2).length === 2 * (from + 10))
+      await sleep(2_000) // together longer than the session
+    }
+    await givenRecords(topic, 1, numbers(5, 10))
+    expect(valuesOf(batches, 1)).toEqual([])
+    finish()
+    await until(() => valuesOf(batches, 1).length === 10)
+    expect(valuesOf(batches, 1)).toEqual(numbers(0, 10))
+    expect({ assigned, crashes }).toEqual({ assigned: [[0, 1, 2]], crashes: [] })
+  })
+
+  it('read on where one partition has lost its position, if they are told of it', async () => {
+    const topic = await givenTopic(2)
+    await givenRecords(topic, 0, numbers(0, 5))
+    const deleted = Promise.withResolvers<void>()
+    const lost: unknown[] = []
+    let handed = 0
+    const { batches, crashes } = await givenMember({
+      topic,
+      onBatch: ({ partition }) => {
+        handed += 1
+        return partition === 0 ? deleted.promise : Promise.resolve()
+      },
+      onUnreadable: (_, partition, error) => void lost.push({ partition, error }),
+    })
+    await until(() => handed > 0)
+    await givenRecords(topic, 0, numbers(5, 50))
+    await deleteRecords(givenConnection(), topic, { partition: 0, before: 20 })
+    deleted.resolve()
+    await until(() => lost.length > 0)
+    await givenRecords(topic, 1, numbers(0, 5))
+    await until(() => valuesOf(batches, 1).length === 5)
+    expect(lost).toMatchObject([{ partition: 0, error: { code: 'POSITION_OUTSIDE_LOG' } }])
+    expect(valuesOf(batches, 0)).toEqual(numbers(0, 5))
+    expect(crashes).toEqual([])
+  })
+
+  it('own a partition without a position, and do not read it', async () => {
+    const topic = await givenTopic(2)
+    await givenRecords(topic, 0, numbers(0, 5))
+    const { batches, assigned, crashes } = await givenMember({ topic, positions: async () => new Map([[1, 0n]]) })
+    await givenRecords(topic, 1, numbers(0, 5))
+    await until(() => valuesOf(batches, 1).length === 5)
+    await sleep(500)
+    expect({ assigned, crashes, unread: valuesOf(batches, 0) }).toEqual({ assigned: [[0, 1]], crashes: [], unread: [] })
+  })
+
+  it('get a large record as soon as others, beside partitions that never rest', async () => {
+    const topic = await givenTopic(8)
+    const { batches } = await givenMember({ topic, onBatch: () => sleep(20) })
+    const fetchesOf = (partition: number) => batches.filter((batch) => batch.partition === partition).length
+    const publisher = await givenPublisher(givenConnection())
+    const publish = (partition: number, value: string) =>
+      publisher.publish({ topic, partition, key: 'a', value, headers: {} }, performance.now() + 30_000)
+
+    for (let large = 1; large <= 10; large += 1) {
+      await publish(7, 'x'.repeat(800_000))
+      while (fetchesOf(7) < large)
+        await Promise.all([0, 1, 2, 3, 4, 5, 6].map((partition) => publish(partition, 'small')))
+    }
+    // Where the broker leaves out what is too large, it comes in one of eight fetches.
+    expect(fetchesOf(0)).toBeLessThan(30)
+  })
+})

@@ -1,2 +1,0 @@
-export { readContent } from './content.ts'
-export { createOpenApiDocument, openApiText } from './document.ts'

@@ -1,1 +1,0 @@
-export { createRoomLeases, type LeasedUnit, ROOM_LEASE_MS } from './room-leases.ts'

@@ -1,0 +1,94 @@
+import { KeptRefusal, type ProjectRef } from '@nextvisit/contracts'
+import type { RedisConnection } from './create-redis.ts'
+
+/** What was refused in one project since the last time. */
+export interface ProjectRefusals extends ProjectRef {
+  /** How many, by reason: also those that are not in `kept`. */
+  readonly counts: ReadonlyMap<string, number>
+  readonly kept: readonly KeptRefusal[]
+}
+
+export interface ReadRefusals {
+  /** Newest first. */
+  readonly refusals: readonly KeptRefusal[]
+  /** Of this hour and the 24 before it, by reason. */
+  readonly counts: Readonly<Record<string, number>>
+}
+
+export type RefusalStore = ReturnType<typeof createRefusalStore>
+
+/** Of each project and reason, the latest so many stay. */
+export const KEPT_OF_A_REASON = 50
+
+const HOUR_MS = 3_600_000
+const KEPT_MS = 24 * HOUR_MS
+const COUNTED_HOURS = Array.from({ length: 25 }, (_, hours) => hours)
+
+/**
+ * The latest refusals of each project, in Redis, where every gateway and tool reads them (decisions.md, Refusals). Redis
+ * may lose them. Both functions reject where Redis fails.
+ */
+export function createRefusalStore(redis: RedisConnection['client'], keyPrefix = 'nextvisit:') {
+  const keyOf = ({ organization, project }: ProjectRef) => `${keyPrefix}refusals:${organization}/${project}:`
+  const countsKey = (project: ProjectRef, hour: number) => `${keyOf(project)}count:${hour}`
+  const listKey = (project: ProjectRef, reason: string) => `${keyOf(project)}latest:${reason}`
+
+  /** Runs commands in one round trip. */
+  async function run(pipeline: ReturnType<typeof redis.pipeline>): Promise<readonly unknown[]> {
+    const results = (await pipeline.exec()) ?? []
+    return results.map(([error, result]) => {
+      if (error) throw error
+      return result
+    })
+  }
+
+  async function add(all: readonly ProjectRefusals[], nowMs: number): Promise<void> {
+    const hour = Math.floor(nowMs / HOUR_MS)
+    const pipeline = redis.pipeline()
+    for (const of of all) {
+      const counted = countsKey(of, hour)
+      for (const [reason, count] of of.counts) pipeline.hincrby(counted, reason, count)
+      pipeline.pexpire(counted, COUNTED_HOURS.length * HOUR_MS)
+      for (const [reason, refusals] of Map.groupBy(of.kept, (refusal) => refusal.reason)) {
+        const list = listKey(of, reason)
+        pipeline.lpush(list, ...refusals.map((refusal) => JSON.stringify(refusal)))
+        pipeline.ltrim(list, 0, KEPT_OF_A_REASON - 1)
+        pipeline.pexpire(list, KEPT_MS)
+      }
+    }
+    await run(pipeline)
+  }
+
+  /** `only`: the refusals of this reason; the counts are of all. */
+  async function read(project: ProjectRef, nowMs: number, only?: string): Promise<ReadRefusals> {
+    const hour = Math.floor(nowMs / HOUR_MS)
+    const counting = redis.pipeline()
+    for (const hours of COUNTED_HOURS) counting.hgetall(countsKey(project, hour - hours))
+    const counts = sumOf((await run(counting)) as Record<string, string>[])
+    const listing = redis.pipeline()
+    for (const reason of counts.keys())
+      if (only === undefined || only === reason) listing.lrange(listKey(project, reason), 0, -1)
+    const lists = (await run(listing)) as string[][]
+    return { refusals: lists.flat().flatMap(parse).toSorted(newestFirst), counts: Object.fromEntries(counts) }
+  }
+
+  return { add, read }
+}
+
+function sumOf(hours: readonly Readonly<Record<string, string>>[]): ReadonlyMap<string, number> {
+  const sum = new Map<string, number>()
+  for (const [reason, count] of hours.flatMap((hour) => Object.entries(hour)))
+    sum.set(reason, (sum.get(reason) ?? 0) + Number(count))
+  return sum
+}
+
+/** Nothing for what another version wrote in another form. */
+function parse(text: string): readonly KeptRefusal[] {
+  const { data } = KeptRefusal.safeParse(JSON.parse(text))
+  return data ? [data] : []
+}
+
+/** Ids are UUIDv7: their order is that of their times. */
+function newestFirst(one: KeptRefusal, other: KeptRefusal): number {
+  return one.id < other.id ? 1 : -1
+}

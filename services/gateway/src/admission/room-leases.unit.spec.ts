@@ -1,0 +1,211 @@
+import type { LeaseQuestion, ReturnedUnits } from '@nextvisit/contracts'
+import type { Asked } from '@nextvisit/service-kit'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ROOM_LEASE_MS } from '../http/budget.ts'
+import { createRoomLeases } from './room-leases.ts'
+
+const ACME = { organization: 'acme', month: '2026-11' }
+const GRANTED = { outcome: 'answered', answer: true } as const
+const REFUSED = { outcome: 'answered', answer: false } as const
+
+/** Leases of a gateway, and what metering hears of them. */
+function givenLeases(
+  answer: () => Asked<boolean> | Promise<Asked<boolean>> = () => GRANTED,
+  returning?: Promise<void>,
+) {
+  const asked: LeaseQuestion[] = []
+  const returned: ReturnedUnits[] = []
+  const leases = createRoomLeases({
+    ask: async (question) => {
+      asked.push(question)
+      return answer()
+    },
+    giveBack: async (units) => {
+      returned.push(...units)
+      await returning
+    },
+  })
+  const take = (partition = 0, limit = 1_000) => leases.take({ ...ACME, limit, partition })
+  const takeMany = (count: number, partition = 0) =>
+    Array.from({ length: count }, () => take(partition)).filter((unit) => unit !== undefined)
+  return { leases, asked, returned, take, takeMany }
+}
+
+/** Until the next lease is there: less than a lease lasts. */
+const untilRenewed = () => vi.advanceTimersByTimeAsync(100)
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+describe('leases of room (docs/decisions/0017)', () => {
+  it('are asked for where many events come: twice as many units as came and a few more, in each partition', async () => {
+    const { asked, takeMany } = givenLeases()
+    expect([...takeMany(6, 0), ...takeMany(3, 7)]).toEqual([])
+    await untilRenewed()
+    expect(asked).toEqual([
+      {
+        ...ACME,
+        limit: 1_000,
+        leases: [
+          { lease: expect.any(String), partition: 0, units: 14 },
+          { lease: expect.any(String), partition: 7, units: 8 },
+        ],
+      },
+    ])
+    expect(takeMany(20, 0)).toHaveLength(14)
+    expect(takeMany(20, 7)).toHaveLength(8)
+    expect(takeMany(20, 1)).toEqual([])
+  })
+
+  it('are not asked for where few events come, nor where none come any more', async () => {
+    const { asked, takeMany } = givenLeases()
+    takeMany(7)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(asked).toEqual([])
+    takeMany(8)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(asked).toHaveLength(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('follow one another without a gap while events come', async () => {
+    const { asked, take, takeMany } = givenLeases()
+    takeMany(20)
+    await untilRenewed()
+    for (let moment = 0; moment < 100; moment += 1) {
+      expect(take()).toBeDefined()
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    expect(asked.length).toBeGreaterThan(5)
+  })
+
+  it('end some time after they were asked for, not after the answer; what is not spent is given back', async () => {
+    const answers: ((answer: Asked<boolean>) => void)[] = []
+    const { asked, returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
+    takeMany(8)
+    await untilRenewed()
+    await vi.advanceTimersByTimeAsync(ROOM_LEASE_MS - 1)
+    answers[0]?.(GRANTED)
+    await vi.advanceTimersByTimeAsync(0)
+    const unit = take()
+    expect(unit?.lease).toBe(asked[0]?.leases[0]?.lease)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(take()).toBeUndefined()
+    expect(returned).toEqual([{ ...ACME, lease: unit?.lease, units: 17 }])
+  })
+
+  it.each([
+    ['the process stalled and is late to end them', () => performance],
+    ['the machine was suspended and its monotonic clock stood still', () => Date],
+  ])('are not used after their time, also where %s', async (_why, clockOf) => {
+    const { take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    expect(take()).toBeDefined()
+    vi.spyOn(clockOf(), 'now').mockReturnValue(clockOf().now() + ROOM_LEASE_MS)
+    expect(take()).toBeUndefined()
+  })
+
+  it('are given back whole where the answer comes too late, or not at all: they may have been granted', async () => {
+    for (const outcome of [GRANTED, { outcome: 'unavailable' } as const]) {
+      const answers: ((answer: Asked<boolean>) => void)[] = []
+      const { returned, take, takeMany } = givenLeases(() => new Promise((resolve) => answers.push(resolve)))
+      takeMany(8)
+      await untilRenewed()
+      await vi.advanceTimersByTimeAsync(ROOM_LEASE_MS)
+      answers[0]?.(outcome)
+      await vi.advanceTimersByTimeAsync(0)
+      expect(take()).toBeUndefined()
+      expect(returned).toMatchObject([{ units: 18 }])
+    }
+  })
+
+  it('are asked for again soon where the answer comes too late: without one, all events ask for themselves', async () => {
+    for (const answer of [GRANTED, REFUSED]) {
+      const answerLate = () => new Promise<Asked<boolean>>((resolve) => void setTimeout(resolve, ROOM_LEASE_MS, answer))
+      const { asked, returned, takeMany } = givenLeases(answerLate)
+      for (let moment = 0; moment < 50; moment += 1) {
+        takeMany(10)
+        await vi.advanceTimersByTimeAsync(100)
+      }
+      expect(asked.length).toBeGreaterThan(8)
+      expect(returned).toHaveLength(answer === REFUSED ? 0 : asked.length - 1)
+    }
+  })
+
+  it('are asked for again after some time where metering is unavailable, and soon where there was no room', async () => {
+    for (const [answer, questions] of [
+      [{ outcome: 'unavailable' } as const, 1],
+      [REFUSED, 10],
+    ] as const) {
+      const { asked, returned, takeMany } = givenLeases(() => answer)
+      for (let moment = 0; moment < 10; moment += 1) {
+        expect(takeMany(10)).toEqual([])
+        await vi.advanceTimersByTimeAsync(100)
+      }
+      expect(asked).toHaveLength(questions)
+      // Whether it was granted is known only of an answer.
+      expect(returned).toHaveLength(answer === REFUSED ? 0 : 1)
+    }
+  })
+
+  it('take back the unit of a record that was not published: for another record, or for metering once they ended', async () => {
+    const { returned, take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    const [first, second, ...others] = takeMany(18)
+    expect([take(), others.length]).toEqual([undefined, 16])
+    await first?.giveBack()
+    expect(take()?.lease).toBe(first?.lease)
+    await vi.advanceTimersByTimeAsync(ROOM_LEASE_MS)
+    const ofFirst = () => returned.filter(({ lease }) => lease === first?.lease)
+    expect(ofFirst()).toEqual([])
+    await second?.giveBack()
+    await others[0]?.giveBack()
+    // What metering hears is what was given back so far.
+    expect(ofFirst()).toEqual([1, 2].map((units) => ({ ...ACME, lease: first?.lease, units })))
+  })
+
+  it('count only for the limit that they were granted under, and for its month', async () => {
+    const { leases, take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    expect(take(0, 999)).toBeUndefined()
+    expect(leases.take({ ...ACME, month: '2026-12', limit: 1_000, partition: 0 })).toBeUndefined()
+    expect(take(0, 1_000)).toBeDefined()
+  })
+
+  it('end at once where others wait for the room, and when the gateway stops', async () => {
+    const { leases, returned, take, takeMany } = givenLeases()
+    takeMany(8)
+    await untilRenewed()
+    take()
+    leases.end(ACME)
+    expect(take()).toBeUndefined()
+    expect(returned).toMatchObject([{ units: 17 }])
+    takeMany(8)
+    await untilRenewed()
+    const unit = take()
+    await leases.stop()
+    expect(take()).toBeUndefined()
+    expect(returned.at(-1)).toMatchObject({ lease: unit?.lease, units: returned[1]?.units })
+    expect(returned).toHaveLength(2)
+  })
+  it('of all organizations end together when the gateway stops: none is asked for while others are given back', async () => {
+    const returning = Promise.withResolvers<void>()
+    const { leases, asked, returned } = givenLeases(undefined, returning.promise)
+    const organizations = ['acme', 'globex']
+    for (const organization of organizations)
+      for (let event = 0; event < 8; event += 1) leases.take({ ...ACME, organization, limit: 1_000, partition: 0 })
+    await untilRenewed()
+    const stopped = leases.stop()
+    expect(returned.map(({ organization }) => organization)).toEqual(organizations)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(asked).toHaveLength(2)
+    returning.resolve()
+    await stopped
+  })
+})

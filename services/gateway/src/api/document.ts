@@ -1,0 +1,135 @@
+import { type OperationId, ROUTES, type RouteSignature, Uuid } from '@nextvisit/contracts'
+import { z } from 'zod'
+import {
+  createDocument,
+  type oas32,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiParameters,
+  type ZodOpenApiPathItemObject,
+  type ZodOpenApiSecuritySchemeObject,
+} from 'zod-openapi'
+import { headerRefs, type ParameterName, PARAMETERS, SCHEMAS, tidySchema } from './components.ts'
+import { type Content, type OperationName, readContent } from './content.ts'
+import { RATE_LIMIT_HEADERS, refusalResponses, sharedRefusals, takesMany } from './responses.ts'
+
+const READ_METHODS = ['GET', 'HEAD']
+
+/**
+ * The OpenAPI document: made of the route table, the contracts' schemas, the refusals, and the texts and examples of
+ * operations.yaml. @throws ContentError
+ */
+export function createOpenApiDocument(): oas32.OpenAPIObject {
+  const content = readContent()
+  const { introduction, tags, headers, keys } = content
+  const routes = Object.entries(ROUTES) as [OperationId, RouteSignature][]
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: {
+        title: 'Nextvisit',
+        version: '2.0.0',
+        description: introduction,
+        license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: '/', description: 'Where this document was found' }],
+      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+      paths: {
+        ...Object.fromEntries(routes.map(([id, route]) => [route.pattern, keyedPath(content, id, route)])),
+        '/livez': { get: createOperation(content, 'live') },
+        '/readyz': { get: createOperation(content, 'ready') },
+        '/openapi.json': { get: createOperation(content, 'openApi') },
+        '/docs': { get: createOperation(content, 'docs') },
+      },
+      components: {
+        schemas: SCHEMAS,
+        headers,
+        securitySchemes: {
+          AdminKey: apiKey(keys.AdminKey),
+          SdkKey: apiKey(keys.SdkKey),
+          WriteKey: { type: 'http', scheme: 'basic', description: keys.WriteKey },
+        },
+      },
+    },
+    { override: tidySchema },
+  )
+}
+
+let text: string | undefined
+
+/** As it is served, and committed to docs/openapi.json. Made once. */
+export function openApiText(): string {
+  text ??= `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`
+  return text
+}
+
+function keyedPath(content: Content, id: OperationId, route: RouteSignature): ZodOpenApiPathItemObject {
+  const isForPages = route.keyKind === 'sdk'
+  const recordMethods = isForPages ? ['POST', 'OPTIONS'] : ['POST']
+  const methods = route.method === 'POST' ? recordMethods : READ_METHODS
+  const operation = createOperation(content, id, methods, route)
+  const preflight = { ...createOperation(content, 'preflight', methods), operationId: `${id}Preflight` }
+  return { [route.method.toLowerCase()]: operation, ...(isForPages && { options: preflight }) }
+}
+
+/** `methods` are those of the path. Without a `route`, no key is needed. */
+function createOperation(
+  content: Content,
+  name: OperationName,
+  methods: readonly string[] = READ_METHODS,
+  route?: RouteSignature,
+): ZodOpenApiOperationObject {
+  const { tag, summary, description, parameters, body, answer, refusals } = content.operations[name]
+  const answerContent = answer.body ?? answer.content
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    description,
+    security: route ? schemesOf(route).map((scheme) => ({ [scheme]: [] })) : [],
+    ...(parameters && { requestParams: parametersOf(content, name, route?.pattern ?? '') }),
+    ...(body && { requestBody: { required: true, content: body } }),
+    responses: {
+      [answer.status]: {
+        description: answer.description,
+        headers: headerRefs([...answerHeaders(route), ...answer.headers]),
+        ...(answerContent && { content: answerContent }),
+      },
+      ...refusalResponses({ ...sharedRefusals(methods, route), ...refusals }, content.statuses, route !== undefined),
+    },
+  }
+}
+
+function schemesOf({ keyKind, keyIn }: RouteSignature): readonly string[] {
+  if (keyKind === 'sdk') return ['SdkKey']
+  return keyIn ? ['WriteKey', 'AdminKey'] : ['AdminKey']
+}
+
+function answerHeaders(route: RouteSignature | undefined): readonly string[] {
+  if (!route) return []
+  // The answer to many items is never a repeat as a whole.
+  const mayRepeat = route.method === 'POST' && !takesMany(route)
+  return mayRepeat ? [...RATE_LIMIT_HEADERS, 'Idempotent-Replayed'] : RATE_LIMIT_HEADERS
+}
+
+/** An operation's parameters: those that its pattern names stand in the path. */
+function parametersOf(content: Content, name: OperationName, pattern: string): ZodOpenApiParameters {
+  const examples = Object.entries(content.operations[name].parameters ?? {}) as [ParameterName, string | number][]
+  const placed = examples.map(([parameter, example]) => {
+    const place = pattern.includes(`{${parameter}}`) ? 'path' : parameter === 'Idempotency-Key' ? 'header' : 'query'
+    // Users and refusals are listed by their ids.
+    const isId = parameter === 'after' && (name === 'listSegmentUsers' || name === 'listRefusals')
+    const schema = isId ? Uuid.optional() : PARAMETERS[parameter]
+    const described = schema.meta({ param: { description: content.parameters[parameter], example } })
+    return { place, parameter, described } as const
+  })
+  return Object.fromEntries(
+    [...Map.groupBy(placed, ({ place }) => place)].map(([place, group]) => [
+      place,
+      z.object(Object.fromEntries(group.map(({ parameter, described }) => [parameter, described]))),
+    ]),
+  )
+}
+
+function apiKey(description: string): ZodOpenApiSecuritySchemeObject {
+  return { type: 'apiKey', in: 'header', name: 'X-Api-Key', description }
+}

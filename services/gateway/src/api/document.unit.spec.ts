@@ -1,0 +1,258 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ErrorBody, ROUTES, type RouteSignature } from '@nextvisit/contracts'
+import {
+  isJsonObject,
+  type JsonObject,
+  parseBatch,
+  parseBatchItem,
+  parseIdentifyBody,
+  parseSegmentMessage,
+  parseTrackBody,
+} from '@nextvisit/domain'
+import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { SCHEMAS } from './components.ts'
+import { parseContent } from './content.ts'
+import { createOpenApiDocument, openApiText } from './document.ts'
+import { REFUSALS } from './refusals.ts'
+
+const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/openapi.json')
+
+/** The members of the document that this spec reads. The library's own type leaves most of them open. */
+interface Document {
+  readonly tags: readonly { readonly name: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly components: Readonly<Record<'schemas' | 'headers' | 'securitySchemes', object>>
+}
+interface OperationObject {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly security: readonly object[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, ResponseObject>>
+}
+interface ResponseObject {
+  readonly headers: object
+  readonly content?: Content
+}
+type Content = Readonly<Record<string, MediaType>>
+interface MediaType {
+  readonly schema: { readonly $ref?: string }
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>
+}
+
+const NOW_MS = Date.parse('2026-11-02T10:00:00Z')
+const CONTENT = await readFile(path.join(import.meta.dirname, 'operations.yaml'), 'utf8')
+const document = createOpenApiDocument() as unknown as Document
+const operations = Object.entries(document.paths).flatMap(([where, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ name: `${method} ${where}`, path: where, operation })),
+)
+const responses = operations.flatMap(({ name, operation }) =>
+  Object.entries(operation.responses).map(([status, response]) => ({ name: `${name} ${status}`, status, response })),
+)
+const jsonBodies = [
+  ...operations.map(({ name, operation }) => ({ name, content: operation.requestBody?.content })),
+  ...responses.map(({ name, response: { content } }) => ({ name, content })),
+].flatMap(({ name, content }) => Object.values(content ?? {}).map((body) => ({ name, body })))
+
+/** Every `$ref` in the document. */
+function referencesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === '$ref' && typeof member === 'string' ? [member] : referencesIn(member),
+  )
+}
+
+function lookUp(reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((found, step) => (isJsonObject(found) ? found[step] : undefined), document)
+}
+
+function schemaOf({ schema }: MediaType): z.ZodType | undefined {
+  const name = schema.$ref?.split('/').at(-1)
+  return name ? SCHEMAS[name] : undefined
+}
+
+/** `noRoute` is of no operation; `/readyz` shows `notReady` in its own words. */
+const OF_NO_OPERATION = ['noRoute', 'notReady']
+
+it('names each rule of the catalogue of refusals at some operation', () => {
+  const named = new Set(jsonBodies.flatMap(({ body }) => Object.keys(body.examples ?? {})))
+  const unnamed = Object.keys(REFUSALS).filter((rule) => !named.has(rule))
+  expect(unnamed.toSorted()).toEqual(OF_NO_OPERATION)
+})
+
+describe('docs/openapi.json', () => {
+  it('is current: if not, run `npx -y pnpm openapi`', async () => {
+    expect(await readFile(COMMITTED, 'utf8')).toBe(openApiText())
+  })
+})
+
+describe('the document', () => {
+  it('knows every row of the route table', () => {
+    const documented = operations.map(({ name, operation }) => `${operation.operationId}: ${name}`)
+    const rows = Object.entries(ROUTES).map(([id, { method, pattern }]) => `${id}: ${method.toLowerCase()} ${pattern}`)
+    expect(documented).toEqual(expect.arrayContaining(rows))
+  })
+
+  it('refers to nothing that is not there, and keeps nothing that is not referred to', () => {
+    const references = [...new Set(referencesIn(document))]
+    expect(references.filter((reference) => lookUp(reference) === undefined)).toEqual([])
+    const { schemas, headers } = document.components
+    const kept = Object.entries({ schemas, headers }).flatMap(([kind, components]) =>
+      Object.keys(components).map((name) => `#/components/${kind}/${name}`),
+    )
+    expect(references.toSorted()).toEqual(kept.toSorted())
+  })
+
+  it('names each operation once, under tags and security schemes that it declares', () => {
+    const ids = operations.map(({ operation }) => operation.operationId)
+    expect(ids).toEqual([...new Set(ids)])
+    const used = operations.flatMap(({ operation }) => operation.tags)
+    expect(new Set(used)).toEqual(new Set(document.tags.map(({ name }) => name)))
+    const schemes = operations.flatMap(({ operation }) => operation.security.flatMap(Object.keys))
+    expect(new Set(schemes)).toEqual(new Set(Object.keys(document.components.securitySchemes)))
+  })
+
+  it('asks for a key on every route of /v2, but for what browsers ask first', () => {
+    const keyed = operations.filter(({ operation }) => operation.security.length > 0).map(({ name }) => name)
+    const ofTable = Object.values(ROUTES).map(({ method, pattern }) => `${method.toLowerCase()} ${pattern}`)
+    expect(keyed.toSorted()).toEqual(ofTable.toSorted())
+  })
+
+  it('declares the parameters that stand in a path', () => {
+    const inPaths = operations.map(({ path: where, operation: { parameters = [] } }) => ({
+      stand: where.match(/\{\w+\}/g) ?? [],
+      declared: parameters.filter((each) => each.in === 'path' && each.required).map(({ name }) => `{${name}}`),
+    }))
+    expect(inPaths.map(({ declared }) => declared)).toEqual(inPaths.map(({ stand }) => stand))
+  })
+
+  it('lets every request that records have an Idempotency-Key, but for Segment’s, whose messages have ids', () => {
+    const names = operations
+      .filter(({ operation }) => operation.requestBody && !operation.tags.includes('Segment'))
+      .map(({ operation }) => operation.parameters)
+    const key = expect.objectContaining({ name: 'Idempotency-Key', in: 'header' })
+    expect(names).toEqual(names.map(() => expect.arrayContaining([key])))
+  })
+
+  it('says of a route that takes many items only how the whole is refused', () => {
+    const routes = Object.values<RouteSignature>(ROUTES).filter(({ maxBodyBytes }) => maxBodyBytes !== undefined)
+    const documented = routes.flatMap(({ pattern }) =>
+      Object.values(document.paths[pattern]?.['post']?.responses ?? {})
+        .flatMap(({ content = {} }) => Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples)))
+        .map((refusal) => `${pattern}: ${refusal}`),
+    )
+    const ofItems =
+      /: (?:tooDeep|notStorable|stillRunning|keyOfAnother)$|admin.batch: notRecorded$|^.v1.*: idempotencyKey$/
+    expect(documented).toContain('/v2/admin/batch: items')
+    expect(documented.filter((each) => ofItems.test(each))).toEqual([])
+  })
+
+  it('has X-Request-Id on every response, Allow on 405, Retry-After on 429 and 503', () => {
+    const carrying = (header: string) => responses.filter(({ response }) => header in response.headers)
+    expect(carrying('X-Request-Id')).toEqual(responses)
+    expect(carrying('Allow')).toEqual(responses.filter(({ status }) => status === '405'))
+    expect(carrying('Retry-After')).toEqual(responses.filter(({ status }) => status === '429' || status === '503'))
+  })
+
+  it('has examples of every body that has a schema of its own, and its schema takes them', () => {
+    const faults = jsonBodies.filter(({ body }) => {
+      const values = Object.values(body.examples ?? {}).map(({ value }) => value)
+      const schema = schemaOf(body)
+      return schema && (values.length === 0 || !values.every((value) => schema.safeParse(value).success))
+    })
+    expect(faults.map(({ name }) => name)).toEqual([])
+  })
+
+  it('has errors whose status is that of their response', () => {
+    const statuses = responses
+      .filter(({ response }) => isError(response))
+      .flatMap(({ status, response }) => examplesOf(response).map((value) => [ErrorBody.parse(value).status, status]))
+    expect(statuses.filter(([own, status]) => String(own) !== status)).toEqual([])
+  })
+
+  it('has examples of bodies that the gateway takes', () => {
+    const outcomes = operations.flatMap(({ operation: { requestBody } }) =>
+      Object.values(requestBody?.content ?? {}).flatMap(({ schema, examples = {} }) =>
+        Object.values(examples).flatMap(({ value }) => outcomesOf(schema.$ref, isJsonObject(value) ? value : {})),
+      ),
+    )
+    expect(outcomes).toEqual(outcomes.map(() => 'ok'))
+  })
+})
+
+describe('operations.yaml', () => {
+  it('joins the lines of a paragraph or of an item, and keeps paragraphs and items apart', () => {
+    const wrapped = `introduction: |\n  One\n  line.\n\n  - An\n    item.\n  - Another.\n\ntags:`
+    const text = CONTENT.replace(/^introduction:[^]*?^tags:/m, wrapped)
+    expect(parseContent(text).introduction).toBe('One line.\n\n- An item.\n- Another.')
+  })
+
+  it.each([
+    ['which operation is missing', '\n  getUsage:', '\n  getUsages:', 'operations.getUsage'],
+    ['which operation no route has', '\n  getUsage:', '\n  getUsages:', 'Unrecognized key: "getUsages"'],
+    ['which refusal does not exist', ', newEvent]', ', newEvents]', 'There is no refusal "newEvents"'],
+    ['where that stands', ', newEvent]', ', newEvents]', 'at operations.trackSdkEvent.refusals'],
+    [
+      'which refusal lacks its member',
+      '- { rule: operator, member: userAttributes.$push }',
+      '- operator',
+      'needs a member',
+    ],
+    [
+      'where a schema does not exist',
+      'schema: UsageOverview',
+      'schema: Usage',
+      'operations.getUsage.answer.body.schema',
+    ],
+    ['which parameter has no text', '\n  limit: How many, at most.', '', 'at parameters.limit'],
+  ])('says %s', (_what, text, replacement, message) => {
+    expect(CONTENT).toContain(text)
+    expect(() => parseContent(CONTENT.replace(text, replacement))).toThrow(message)
+  })
+})
+
+/** Of a body, or of each item of a batch. */
+function outcomesOf(reference: string | undefined, body: JsonObject): readonly string[] {
+  const isTracked = reference?.endsWith('/TrackEventBody')
+  if (reference?.includes('/Segment')) return segmentOutcomesOf(body)
+  if (!reference?.endsWith('/BatchBody'))
+    return [isTracked ? parseTrack(body).outcome : parseIdentifyBody(body).outcome]
+  const batch = parseBatch(body)
+  if (batch.outcome === 'rejected') return [batch.outcome]
+  return batch.items.map((one, index) => {
+    const item = parseBatchItem(one, index)
+    if (item.outcome === 'rejected') return item.outcome
+    return item.type === 'track' ? parseTrack(item.body).outcome : parseIdentifyBody(item.body).outcome
+  })
+}
+
+/** Of a message that has no type, as of both that it may be. */
+function segmentOutcomesOf(body: JsonObject): readonly string[] {
+  const messages = Array.isArray(body['batch']) ? (body['batch'] as readonly JsonObject[]) : [body]
+  const clock = { sentAt: body['sentAt'], receivedMs: NOW_MS }
+  return messages.flatMap((message) =>
+    (message['type'] === undefined ? ['identify', 'track'] : [message['type']]).map((type) => {
+      const parsed = parseSegmentMessage(message, type, clock, { allowedFields: new Set() })
+      if (parsed.outcome === 'track') return parseTrack(parsed.track).outcome
+      return parsed.outcome === 'identify' ? parseIdentifyBody(parsed.identify).outcome : parsed.outcome
+    }),
+  )
+}
+
+function parseTrack(body: JsonObject) {
+  return parseTrackBody(body, NOW_MS)
+}
+
+function examplesOf({ content = {} }: ResponseObject): readonly unknown[] {
+  return Object.values(content).flatMap(({ examples = {} }) => Object.values(examples).map(({ value }) => value))
+}
+
+function isError({ content }: ResponseObject): boolean {
+  return content?.['application/json']?.schema.$ref === '#/components/schemas/ErrorBody'
+}

@@ -1,0 +1,229 @@
+import { STATUS_CODES } from 'node:http'
+import type { KeyKind, LimitReason } from '@nextvisit/contracts'
+import { BODY_RULES, nameRules, type Rejection, type RuleName, SEGMENT_RULES } from '@nextvisit/domain'
+
+/** Each piece costs some µs, however small it is: 100 KB in chunks of one byte would be 400 ms. */
+export const MAX_BODY_PIECES = 1_024
+
+/** An entry of the catalogue: what a caller reads, and which request leads to it. */
+export interface RefusalRule extends Partial<RuleName> {
+  readonly status: number
+  /** Names what is wrong and says what would be right. */
+  readonly message: string
+  /** For the API's document. */
+  readonly when: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Why a request is not done: becomes `{ status, error, message }`. Without `rule`, only its items were refused, each by its own.
+ */
+export interface Refusal extends Partial<RuleName> {
+  readonly outcome: 'refused'
+  readonly status: number
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Why `/readyz` says no, each under the name of its example in the document. */
+export const UNAVAILABLE_REASONS = { noCatalog: 'The catalog was not read yet', noLog: 'Kafka is unavailable' } as const
+
+const KEY_NAMES: Readonly<Record<KeyKind, string>> = { admin: 'an admin key', sdk: 'a publishable SDK key' }
+
+/**
+ * Every refusal but those of the body's own rules (`BODY_RULES`), in the order of the checks (decisions.md, Order of
+ * checks). Handlers answer by it and the OpenAPI document shows it. What depends on the request is a function.
+ */
+export const REFUSALS = nameRules({
+  // The HTTP parser's, before there is a request.
+  notHttp: { status: 400, message: 'This is not a valid HTTP request', when: 'No valid HTTP' },
+  noHost: { status: 400, message: 'The Host header must be given', when: 'HTTP/1.1 without Host' },
+  tooSlow: { status: 408, message: 'The request did not arrive in time', when: 'Sent too slowly' },
+  expectation: { status: 417, message: 'Expect must be 100-continue or absent', when: 'An unknown `Expect`' },
+  headersTooLarge: { status: 431, message: 'The headers are too large', when: 'More than 16 KB of headers' },
+
+  // Any route.
+  broken: { status: 500, message: 'Internal Server Error', when: 'Something broke' },
+  busy: {
+    status: 503,
+    message: 'Too many requests at once: try again',
+    when: 'More requests, or more reads or large bodies of one key, at once than the gateway takes',
+  },
+  noRoute: { status: 404, message: 'There is no such route', when: 'A path that no route has' },
+  otherMethod: (methods: readonly string[]) => ({
+    status: 405,
+    message: `Use ${methods.join(' or ')}`,
+    when: 'Another method',
+    headers: { Allow: methods.join(', ') },
+  }),
+  path: { status: 400, message: 'The path must be valid percent-encoding', when: 'A path that can not be decoded' },
+  /** Of `/readyz`: {@link UNAVAILABLE_REASONS} among them. */
+  notReady: (reasons: readonly string[]) => ({
+    status: 503,
+    message: reasons.join('; '),
+    when: 'A request would not succeed now',
+  }),
+
+  // The key.
+  noCatalog: { status: 503, message: 'Keys were not read yet: try again', when: 'A gateway that has just started' },
+  key: {
+    status: 401,
+    message: 'Invalid or missing API key',
+    when: 'A key that is missing, malformed, unknown or revoked',
+  },
+  kindOfKey: (wanted: KeyKind) => ({
+    status: 403,
+    message: `This route needs ${KEY_NAMES[wanted]}`,
+    when: 'The other kind of key',
+  }),
+  /** `Retry-After` comes with the other headers of the rate limit. */
+  tooFast: (perSecond: number) => ({
+    status: 429,
+    message: `At most ${perSecond} requests a second with this key, and fewer large ones: slow down`,
+    when: 'Faster than the key may be',
+  }),
+
+  // The body, before its own rules.
+  contentType: { status: 415, message: 'Content-Type must be application/json', when: 'Another type, or none' },
+  contentEncoding: { status: 415, message: 'Content-Encoding must be gzip or absent', when: 'Another encoding' },
+  tooLarge: (maxBytes: number) => ({
+    status: 413,
+    message: `The body must be at most ${maxBytes} bytes`,
+    when: `A body of more than ${maxBytes.toLocaleString('en')} bytes, inflated`,
+  }),
+  unfinishedBodies: {
+    status: 429,
+    message: 'Too many requests of this key have not arrived completely: finish them first',
+    when: 'Many requests of one key, each sent slowly',
+    headers: { 'Retry-After': '1' },
+  },
+  bodyTooSlow: {
+    status: 408,
+    message: 'The body must arrive within 2 seconds of the headers',
+    when: 'A body that is sent too slowly',
+    headers: { Connection: 'close' },
+  },
+  tooManyPieces: {
+    status: 400,
+    message: `The body must arrive in at most ${MAX_BODY_PIECES} chunks: send larger ones`,
+    when: 'A body in thousands of tiny chunks',
+    headers: { Connection: 'close' },
+  },
+  tooManyBytes: {
+    status: 503,
+    message: 'Too many bytes at once: try again',
+    when: 'More bytes in bodies than the gateway holds at once',
+  },
+  notGzip: {
+    status: 400,
+    message: 'The body must be valid gzip, as its Content-Encoding says',
+    when: 'Wrong `Content-Encoding`',
+  },
+
+  // What a read asks for.
+  notStorable: {
+    status: 400,
+    message: 'userName must hold no U+0000 and no lone surrogates',
+    when: 'A userName with U+0000',
+  },
+  limit: (max: number) => ({
+    status: 400,
+    message: `limit must be a whole number from 1 to ${max}`,
+    when: 'A limit out of its range',
+  }),
+  after: {
+    status: 400,
+    message: 'after must be what next was in the answer before',
+    when: 'An `after` that is not the `next` of a page',
+  },
+  reason: {
+    status: 400,
+    message: 'reason must be the name of a refusal, as counts has it, such as tooFast',
+    when: 'A `reason` that no refusal has',
+  },
+
+  // A visit's proof of its user.
+  signature: {
+    status: 401,
+    message: 'userSignature must be the HMAC-SHA256 of userName, in hex',
+    when: 'A signature that is required, and missing or wrong',
+  },
+
+  // Idempotency-Key (decisions.md, Retries).
+  idempotencyKey: {
+    status: 400,
+    message: 'Idempotency-Key must be 1 to 255 visible ASCII characters',
+    when: 'A malformed `Idempotency-Key`',
+  },
+  stillRunning: {
+    status: 409,
+    message: 'Idempotency-Key is of a request that is still running: try again',
+    when: 'The first request is not answered yet',
+  },
+  keyOfAnother: {
+    status: 422,
+    message: 'Idempotency-Key was used with another body or route: choose a new one',
+    when: 'The same key with another body or route',
+  },
+
+  // Policy.
+  user: { status: 404, message: 'User not found', when: 'A user that was never identified' },
+  segment: { status: 404, message: 'Segment not found', when: 'A segment that the project does not have' },
+  disabled: { status: 400, ...BODY_RULES.disabledEvent },
+  eventLimit: {
+    status: 402,
+    message: 'Event tracking limit reached for this organization',
+    when: "The organization's events of the month, environment P",
+  },
+  uniqueEvents: {
+    status: 400,
+    message: 'Unique tracked events limit reached for your plan',
+    when: "A new name over the plan's cap, environment P",
+  },
+  newEvent: {
+    status: 400,
+    message: 'eventName must name an event that this project knows: clients do not create new ones',
+    when: 'A new name, where clients create none',
+  },
+  mau: {
+    status: 400,
+    message: 'Monthly active users limit reached for your plan',
+    when: "The project's active users of the month",
+  },
+
+  // A part that the answer needs is unavailable.
+  notRecorded: { status: 503, message: 'This could not be recorded now: try again', when: 'The log is unavailable' },
+  notRead: { status: 503, message: 'This can not be read now: try again', when: 'What would be read is unavailable' },
+}) satisfies { readonly [Reason in LimitReason]: RefusalRule }
+
+/** The names of all refusals. */
+export const REASONS: ReadonlySet<string> = new Set([REFUSALS, BODY_RULES, SEGMENT_RULES].flatMap(Object.keys))
+
+/** `refuse(REFUSALS.key)`, `refuse(REFUSALS.tooFast(100))`. A 503 asks the caller to come again in a second. */
+export function refuse({ status, message, rule, member, headers }: Omit<RefusalRule, 'when'>): Refusal {
+  const all = { ...(status === 503 && { 'Retry-After': '1' }), ...headers }
+  return {
+    outcome: 'refused',
+    status,
+    message,
+    ...(rule !== undefined && { rule }),
+    ...(member !== undefined && { member }),
+    ...(Object.keys(all).length > 0 && { headers: all }),
+  }
+}
+
+/** A body that breaks one of its own rules. */
+export function refuseBody(rejection: Rejection): Refusal {
+  return refuse({ ...rejection, status: bodyRuleStatus(rejection.reason) })
+}
+
+/** 400, but for a missing userName (contract, Identify user: 401) and a message that is too large. */
+export function bodyRuleStatus(reason: Rejection['reason'] | undefined): number {
+  if (reason === 'no-user-name') return 401
+  return reason === 'too-large' ? 413 : 400
+}
+
+/** The body of every error: exactly these three members (decisions.md, Order of checks). */
+export function errorBody(status: number, message: string): object {
+  return { status, error: STATUS_CODES[status] ?? 'Error', message }
+}

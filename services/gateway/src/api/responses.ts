@@ -1,0 +1,118 @@
+import { DEVICE_FIELD_VALUES, ErrorBody, maxBodyBytesOf, type RouteSignature } from '@nextvisit/contracts'
+import { BODY_RULES, type BodyRule, SEGMENT_RULES } from '@nextvisit/domain'
+import type { ZodOpenApiResponsesObject } from 'zod-openapi'
+import { headerRefs, json } from './components.ts'
+import { MAX_LIMIT } from './page-query.ts'
+import { bodyRuleStatus, errorBody, type RefusalRule, REFUSALS, UNAVAILABLE_REASONS } from './refusals.ts'
+
+/** By the name of its example. */
+export type DocumentedRefusals = Readonly<Record<string, RefusalRule>>
+
+type RuleForMember = (member: string) => RefusalRule
+
+/** A rule of a body as the gateway answers it. */
+function answered(rule: BodyRule): RefusalRule {
+  return { status: bodyRuleStatus(rule.reason), ...rule }
+}
+
+/** A rule's list of allowed values is that of the device field at the end of `member`. */
+function forMember(
+  rule: BodyRule | ((member: string, allowed: readonly string[]) => BodyRule),
+): RefusalRule | RuleForMember {
+  if (typeof rule !== 'function') return answered(rule)
+  return (member) => {
+    const [, allowed] = Object.entries(DEVICE_FIELD_VALUES).find(([field]) => member.endsWith(`.${field}`)) ?? []
+    return answered(rule(member, allowed ?? []))
+  }
+}
+
+/**
+ * The refusals that operations.yaml may name: the rules of `BODY_RULES`, some of which need a member of the body, and
+ * those of `REFUSALS` that depend on nothing. `notStorable` is in both: here it is that of `REFUSALS`, for reads.
+ */
+export const REFUSALS_BY_NAME: ReadonlyMap<string, RefusalRule | RuleForMember> = new Map([
+  ...Object.entries(BODY_RULES).map(([name, rule]) => [name, forMember(rule)] as const),
+  ...Object.entries<RefusalRule | ((...parameters: never[]) => RefusalRule)>(REFUSALS).flatMap(([name, rule]) =>
+    typeof rule === 'function' ? [] : [[name, rule] as const],
+  ),
+  ['batch', { status: 400, ...SEGMENT_RULES.batch }],
+  ['limit', REFUSALS.limit(MAX_LIMIT)],
+  ['catalogNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noCatalog])],
+  ['logNotReady', REFUSALS.notReady([UNAVAILABLE_REASONS.noLog])],
+])
+
+const BODY = 'The body'
+
+/** Of routes that take a body, after those of every key. */
+const BODY_ROUTE: DocumentedRefusals = {
+  notJson: answered(BODY_RULES.notJson(BODY)),
+  notAnObject: answered(BODY_RULES.notAnObject(BODY)),
+  notUtf8: answered(BODY_RULES.notUtf8(BODY)),
+  notGzip: REFUSALS.notGzip,
+  tooManyPieces: REFUSALS.tooManyPieces,
+  contentEncoding: REFUSALS.contentEncoding,
+  unfinishedBodies: REFUSALS.unfinishedBodies,
+  bodyTooSlow: REFUSALS.bodyTooSlow,
+  tooManyBytes: REFUSALS.tooManyBytes,
+}
+
+/** Of routes that record one thing. Where a body has many, each of them is refused alone. */
+const SINGLE_ROUTE: DocumentedRefusals = {
+  tooDeep: answered(BODY_RULES.tooDeep(BODY)),
+  notStorable: answered(BODY_RULES.notStorable(BODY)),
+  idempotencyKey: REFUSALS.idempotencyKey,
+  stillRunning: REFUSALS.stillRunning,
+  keyOfAnother: REFUSALS.keyOfAnother,
+  notRecorded: REFUSALS.notRecorded,
+}
+
+/** What all routes of a kind refuse, in the order of the checks. Without a `route`, no key is needed. */
+export function sharedRefusals(methods: readonly string[], route?: RouteSignature): DocumentedRefusals {
+  const { notHttp, noHost, tooSlow, expectation, headersTooLarge, broken } = REFUSALS
+  const otherMethod = REFUSALS.otherMethod(methods)
+  const always = { notHttp, noHost, otherMethod, tooSlow, expectation, headersTooLarge, broken }
+  if (!route) return always
+  const { key, busy, noCatalog, notRead } = REFUSALS
+  const kindOfKey = REFUSALS.kindOfKey(route.keyKind)
+  const ofKey = { key, kindOfKey, tooFast: REFUSALS.tooFast(100), busy, noCatalog }
+  if (route.method === 'GET') return { ...always, ...ofKey, notRead }
+  const { contentType } = REFUSALS
+  const ofType: DocumentedRefusals = route.keyIn ? {} : { contentType }
+  const tooLarge = REFUSALS.tooLarge(maxBodyBytesOf(route))
+  return { ...always, ...ofKey, ...BODY_ROUTE, ...(!takesMany(route) && SINGLE_ROUTE), ...ofType, tooLarge }
+}
+
+/** Whether a body may have many items, each with an answer of its own. */
+export function takesMany({ maxBodyBytes }: RouteSignature): boolean {
+  return maxBodyBytes !== undefined
+}
+
+export const RATE_LIMIT_HEADERS: readonly string[] = ['RateLimit', 'RateLimit-Policy']
+/** Statuses of the checks that come before the rate limit is looked at: never with its headers. */
+const BEFORE_RATE_LIMIT: readonly number[] = [403, 405, 408, 417, 431]
+
+/** One response a status, with an example for each refusal of it. `statuses`: what each status means. */
+export function refusalResponses(
+  refusals: DocumentedRefusals,
+  statuses: Readonly<Record<string, string>>,
+  isRateLimited: boolean,
+): ZodOpenApiResponsesObject {
+  const byStatus = Map.groupBy(Object.entries(refusals), ([, { status }]) => status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, ofStatus]) => {
+      const description = statuses[status]
+      if (description === undefined) throw new Error(`operations.yaml: statuses: ${status} has no text`)
+      const limited = isRateLimited && !BEFORE_RATE_LIMIT.includes(status) ? RATE_LIMIT_HEADERS : []
+      const examples = ofStatus.map(
+        ([name, { when, message }]) => [name, { summary: when, value: errorBody(status, message) }] as const,
+      )
+      const headers = headerRefs([...ownHeaders(status), ...limited])
+      return [status, { description, headers, content: json(ErrorBody, Object.fromEntries(examples)) }]
+    }),
+  )
+}
+
+function ownHeaders(status: number): readonly string[] {
+  if (status === 405) return ['Allow']
+  return status === 429 || status === 503 ? ['Retry-After'] : []
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RateLimit } from '@nextvisit/contracts'
+import { startRedisProxy } from '@nextvisit/service-kit/test/redis-proxy-fixture.ts'
+import { describe, expect, inject, it } from 'vitest'
+import { flood, givenLimiter, givenTwoLimiters, newPrefix, type Taken, worstExcess } from '../../test/given-limiters.ts'
+import type { RateLimiter } from './rate-limiter.ts'
+import { drain, type TokenBucket, tokensIn } from './token-bucket.ts'
+
+const HARDLY = 1 / 3_600
+
+/** How many one bucket would have let pass that everybody asks directly. */
+function ideallyPassed(takes: readonly Taken[], limit: RateLimit): number {
+  let passed = 0
+  let bucket: TokenBucket = { level: 0, atMs: 0 }
+  for (const { beganMs } of takes) {
+    bucket = drain(bucket, limit, beganMs)
+    if (tokensIn(bucket, limit) < 1) continue
+    bucket = { ...bucket, level: bucket.level + 1 }
+    passed += 1
+  }
+  return passed
+}
+
+describe('rate limits shared through Redis (decisions.md, Busy and broken)', () => {
+  it.each([1, 2, 3, 5, 10, 20, 50])(
+    'of many requests at once over two gateways exactly burst %i pass',
+    async (burst) => {
+      const limiters = await givenTwoLimiters()
+      const limit = { perSecond: HARDLY, burst }
+      const takes = Array.from({ length: burst + 20 }, () =>
+        limiters.map(async ({ take }) => take('key', limit)),
+      ).flat()
+      const verdicts = await Promise.all(takes)
+      expect(verdicts.filter(({ isAllowed }) => isAllowed)).toHaveLength(burst)
+    },
+  )
+
+  it.each([1, 2, 3, 5, 20, 50])('of requests in turn over two gateways exactly burst %i pass', async (burst) => {
+    const limiters = await givenTwoLimiters()
+    const allowed: boolean[] = []
+    for (let i = 0; i < burst + 5; i += 1)
+      for (const { take } of limiters) allowed.push((await take('key', { perSecond: HARDLY, burst })).isAllowed)
+    expect(allowed.filter(Boolean)).toHaveLength(burst)
+  })
+
+  it('exactly burst pass where one gateway falls silent with tokens leased', async () => {
+    const [one, other] = await givenTwoLimiters()
+    const limit = { perSecond: HARDLY, burst: 100 }
+    let passed = 0
+    for (let i = 0; i < 20; i += 1) if ((await one.take('key', limit)).isAllowed) passed += 1
+    for (let i = 0; i < 100; i += 1) if ((await other.take('key', limit)).isAllowed) passed += 1
+    expect(passed).toBe(100)
+  })
+
+  it('tells what is left, and when there is more: then there is', async () => {
+    const [one, other] = await givenTwoLimiters()
+    const limit = { perSecond: 1, burst: 2 }
+    expect(await one.take('key', limit)).toEqual({ isAllowed: true, remaining: 1, moreInSeconds: 1 })
+    expect(await other.take('key', limit)).toEqual({ isAllowed: true, remaining: 0, moreInSeconds: 1 })
+    for (const { take } of [one, other, one])
+      expect(await take('key', limit)).toEqual({ isAllowed: false, remaining: 0, moreInSeconds: 1 })
+    await sleep(1_000)
+    expect((await other.take('key', limit)).isAllowed).toBe(true)
+    expect((await one.take('key', limit)).isAllowed).toBe(false)
+  })
+
+  it.each([
+    { perSecond: 20, burst: 1 },
+    { perSecond: 50, burst: 5 },
+    { perSecond: 200, burst: 40 },
+    { perSecond: 2_000, burst: 200 },
+  ])('in no window pass more than burst + perSecond × time, and not many fewer: %o', async (limit) => {
+    const takes = await flood(await givenTwoLimiters(), limit, { ms: 1_000, atOnce: 8 })
+    expect(worstExcess(takes, limit)).toBeLessThanOrEqual(0)
+    expect(takes.filter(({ isAllowed }) => isAllowed).length).toBeGreaterThan(0.8 * ideallyPassed(takes, limit))
+  })
+
+  it('holds the bound for a load that comes and goes', async () => {
+    const limiters = await givenTwoLimiters()
+    const limit = { perSecond: 500, burst: 100 }
+    const takes: Taken[] = []
+    for (const atOnce of [1, 0, 20, 0, 0, 20, 1, 20]) takes.push(...(await flood(limiters, limit, { ms: 150, atOnce })))
+    expect(worstExcess(takes, limit)).toBeLessThanOrEqual(0)
+  })
+
+  it('never refuses a client below the limit', async () => {
+    const { take } = await givenLimiter()
+    const limit = { perSecond: 100, burst: 5 }
+    const pacedEveryMs = 11
+    const beganMs = performance.now()
+    const refused: number[] = []
+    for (let i = 0; i < 100; i += 1) {
+      const waitMs = beganMs + i * pacedEveryMs - performance.now()
+      // Late ones don't catch up by a burst of their own.
+      await sleep(Math.max(waitMs, 10.5))
+      if (!(await take('key', limit)).isAllowed) refused.push(i)
+    }
+    expect(refused).toEqual([])
+  })
+
+  it('asks Redis seldom while a key is busy, and not at all while it is empty', async () => {
+    const { take, asked } = await givenLimiter()
+    const limit = { perSecond: 10_000, burst: 10_000 }
+    for (let i = 0; i < 5_000; i += 1) expect((await take('busy', limit)).isAllowed).toBe(true)
+    expect(asked()).toBeLessThan(100)
+    await take('empty', { perSecond: HARDLY, burst: 1 })
+    await take('empty', { perSecond: HARDLY, burst: 1 })
+    const before = asked()
+    for (let i = 0; i < 100; i += 1) await take('empty', { perSecond: HARDLY, burst: 1 })
+    expect(asked()).toBe(before)
+  })
+
+  it('counts keys apart, and follows a changed limit with the next request', async () => {
+    const { take } = await givenLimiter()
+    const isAllowed = async (key: string, burst: number) => (await take(key, { perSecond: HARDLY, burst })).isAllowed
+    expect(await isAllowed('one', 1)).toBe(true)
+    expect(await isAllowed('one', 1)).toBe(false)
+    expect(await isAllowed('two', 1)).toBe(true)
+    expect(await isAllowed('one', 2)).toBe(true)
+    expect(await isAllowed('one', 2)).toBe(false)
+  })
+
+  it('goes on where it was when Redis is emptied', async () => {
+    const keyPrefix = newPrefix()
+    const { take, client } = await givenLimiter({ keyPrefix })
+    const isAllowed = async () => (await take('key', { perSecond: HARDLY, burst: 3 })).isAllowed
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
+    await client.del(`${keyPrefix}rate:key`)
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, false])
+  })
+})
+
+describe('while Redis is unavailable', () => {
+  const limit = { perSecond: HARDLY, burst: 5 }
+  const BACK = 'Rate limits are shared by all gateways again'
+
+  async function isShared(take: RateLimiter['take'], lines: readonly string[]): Promise<boolean> {
+    await take(randomUUID(), limit)
+    return lines.at(-1) === BACK
+  }
+
+  it.each(['frozen', 'closed'])('%s: goes on from what it knows, at once, and comes back by itself', async (how) => {
+    const proxy = await startRedisProxy(inject('redisUrl'))
+    const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const isAllowed = async () => (await take('key', limit)).isAllowed
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
+
+    if (how === 'frozen') proxy.freeze()
+    else proxy.close()
+    const beganMs = performance.now()
+    const allowed = []
+    for (let i = 0; i < 200; i += 1) allowed.push(await isAllowed())
+    // Only the first one waited, and not for the connection to be given up; each on its own would have taken ten seconds.
+    expect(performance.now() - beganMs).toBeLessThan(1_000)
+    expect(allowed.filter(Boolean)).toHaveLength(3)
+
+    if (how === 'frozen') proxy.thaw()
+    else await proxy.reopen()
+    await expect.poll(() => isShared(take, lines), { timeout: 10_000 }).toBe(true)
+    expect(lines.slice(0, 2)).toEqual([
+      'Rate limits are kept by each gateway for itself: Redis is unavailable or slow',
+      BACK,
+    ])
+  })
+
+  it('pays for what passed meanwhile as soon as it is back', async () => {
+    const proxy = await startRedisProxy(inject('redisUrl'))
+    const { take, lines } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const isAllowed = async () => (await take('key', limit)).isAllowed
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
+    proxy.freeze()
+    // The first is asked for and answered late, the second is not asked for.
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, true])
+    proxy.thaw()
+    await expect.poll(() => isShared(take, lines), { timeout: 10_000 }).toBe(true)
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, false])
+  })
+
+  it('starts without it', async () => {
+    const proxy = await startRedisProxy(inject('redisUrl'))
+    proxy.close()
+    const { take } = await givenLimiter({ redisUrl: proxy.url, patienceMs: 50 })
+    const allowed = []
+    for (let i = 0; i < 7; i += 1) allowed.push((await take('key', limit)).isAllowed)
+    expect(allowed).toEqual([true, true, true, true, true, false, false])
+  })
+})

@@ -1,0 +1,185 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { RateLimit } from '@nextvisit/contracts'
+import type { Logger } from '@nextvisit/service-kit'
+import { LRUCache } from 'lru-cache'
+import { Lease, LEASE_MS, LEASE_SCRIPT, type LeaseRequest } from './lease-script.ts'
+import { type BatchTokens, type RateLimiter, type RateLimitVerdict, verdictOf } from './rate-limiter.ts'
+import { drain, type TokenBucket, tokensIn } from './token-bucket.ts'
+
+interface SharedRateLimiterOptions {
+  /** ioredis fits. */
+  readonly redis: { readonly eval: (script: string, keyCount: number, ...given: string[]) => Promise<unknown> }
+  /** Before every key in Redis. */
+  readonly keyPrefix: string
+  /** Names this gateway among those that share the buckets. */
+  readonly instanceId: string
+  /** A clock that never goes back, such as `performance.now`. */
+  readonly nowMs: () => number
+  readonly logger: Logger
+  /** How long to wait for Redis. Default 50. */
+  readonly patienceMs?: number
+}
+
+const MAX_KEYS = 10_000
+const RETRY_AFTER_MS = 250
+/** A request that came during a call waits for the next one, and perhaps for one after other gateways returned tokens. */
+const MAX_CALLS = 3
+
+type Take = (limit: RateLimit, batch?: BatchTokens) => Promise<RateLimitVerdict>
+/** `hasPassed` once Redis was asked. */
+type WaitingBatch = BatchTokens & { hasPassed?: boolean }
+type AskForLease = (request: LeaseRequest) => Promise<Lease | undefined>
+
+/** Token buckets that all gateways share through Redis (docs/decisions/0011). */
+export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
+  const askFor = createPatientLeases(options)
+  const takes = new LRUCache<string, Take>({
+    max: MAX_KEYS,
+    memoMethod: (hash) => createTake(askFor(hash), options.nowMs),
+  })
+  return { take: (keyHash, limit, batch) => takes.memo(keyHash)(limit, batch) }
+}
+
+/** Leases of a key: `undefined` while Redis fails or is slow, which is tried again in the background. Never rejects. */
+function createPatientLeases(options: SharedRateLimiterOptions): (keyHash: string) => AskForLease {
+  const { redis, keyPrefix, instanceId, nowMs, logger, patienceMs = 50 } = options
+  let isAvailable = true
+  let retryAt = 0
+
+  async function ask(keyHash: string, request: LeaseRequest): Promise<Lease | undefined> {
+    retryAt = nowMs() + RETRY_AFTER_MS
+    const given = [`${keyPrefix}rate:${keyHash}`, JSON.stringify({ gateway: instanceId, ...request })]
+    try {
+      const reply = await Promise.race([redis.eval(LEASE_SCRIPT, 1, ...given), giveUpAfter(patienceMs)])
+      if (reply === undefined) throw new Error(`No answer within ${patienceMs} ms`)
+      const lease = Lease.parse(reply)
+      if (!isAvailable) logger.info({}, 'Rate limits are shared by all gateways again')
+      isAvailable = true
+      return lease
+    } catch (error) {
+      const because = error instanceof Error ? error.message : 'unknown'
+      if (isAvailable)
+        logger.warn({ because }, 'Rate limits are kept by each gateway for itself: Redis is unavailable or slow')
+      isAvailable = false
+      return undefined
+    }
+  }
+
+  return (keyHash) => async (request) => {
+    if (isAvailable) return ask(keyHash, request)
+    if (nowMs() >= retryAt) void ask(keyHash, { ...request, need: 0, batches: [], extra: 0 })
+    return undefined
+  }
+}
+
+async function giveUpAfter(patienceMs: number): Promise<undefined> {
+  await sleep(patienceMs, undefined, { ref: false })
+  // After a stall of this process the answer may have arrived unread: it comes first.
+  await nextTurn()
+}
+
+/**
+ * Takes tokens of one key. What recent requests suggest is leased in advance, so a request waits for Redis only if nothing
+ * is leased; an empty bucket needs no call until its next token. Without Redis this gateway continues from what it knows.
+ */
+function createTake(askForLease: AskForLease, nowMs: () => number): Take {
+  let limit: RateLimit = { perSecond: 1, burst: 1 }
+  /** The shared bucket as last heard of, never emptier than it is, and what passed here without Redis. */
+  let known: TokenBucket = { level: 0, atMs: nowMs() }
+  let leased = 0
+  let leasedAt = Number.NEGATIVE_INFINITY
+  let requests = 0
+  let waiting = 0
+  let batches: WaitingBatch[] = []
+  let asking: Promise<Lease | undefined> | undefined
+
+  function tokens(): number {
+    known = drain(known, limit, nowMs())
+    return tokensIn(known, limit)
+  }
+  function tell(isAllowed: boolean, need = 1): RateLimitVerdict {
+    return verdictOf(isAllowed, Math.min(limit.burst, tokens() + leased), limit, need)
+  }
+  function takeLeased(): RateLimitVerdict {
+    leased -= 1
+    return tell(true)
+  }
+  function mayPass({ need, isOwedAnyway = false }: BatchTokens): boolean {
+    return isOwedAnyway || tokens() + leased >= need
+  }
+  function takeWithoutRedis({ need, owed, isOwedAnyway = false }: BatchTokens, needAgain: number): RateLimitVerdict {
+    if (!isOwedAnyway && tokens() < need) return tell(false, needAgain)
+    known = { ...known, level: known.level + need + owed }
+    return tell(true)
+  }
+
+  async function ask(): Promise<Lease | undefined> {
+    // Requests of the same moment are asked for together.
+    await Promise.resolve()
+    const sentAt = nowMs()
+    known = drain(known, limit, sentAt)
+    // As many as come in the time of a lease at the pace since the last call; at most twice as many as came.
+    const extra = Math.floor(requests * Math.min(2, LEASE_MS / (sentAt - leasedAt)))
+    const asked = batches
+    const request = { ...limit, need: waiting, batches: asked, extra, returned: leased, known: known.level }
+    batches = []
+    requests = 0
+    leased = 0
+    leasedAt = sentAt
+    const lease = await askForLease(request)
+    waiting = 0
+    asking = undefined
+    if (!lease) return undefined
+    asked.forEach((batch, index) => (batch.hasPassed = lease.passed[index] === '1'))
+    known = { level: lease.known, atMs: sentAt }
+    const isLate = nowMs() >= sentAt + LEASE_MS
+    leased = lease.granted + (isLate ? 0 : lease.advance)
+    const giveBack = () => {
+      if (leased > 0 && leasedAt === sentAt) asking ??= ask()
+    }
+    if (lease.advance > 0) setTimeout(giveBack, LEASE_MS).unref()
+    return lease
+  }
+
+  function changeLimit(current: RateLimit): void {
+    leasedAt = Number.NEGATIVE_INFINITY
+    limit = current
+    // A changed limit begins with a bucket that is at most empty.
+    known = { ...known, level: Math.min(known.level, limit.burst) }
+  }
+
+  /** All at once or nothing, and never from a lease: what was leased goes back with the call. */
+  async function takeBatch(wanted: BatchTokens): Promise<RateLimitVerdict> {
+    // Whoever comes again takes a first token again.
+    const needAgain = wanted.need + 1
+    for (let calls = 0; calls < MAX_CALLS && mayPass(wanted); calls += 1) {
+      const batch: WaitingBatch = { ...wanted }
+      batches.push(batch)
+      let lease = await (asking ??= ask())
+      // It came too late for a call that was under way.
+      if (lease && batch.hasPassed === undefined) lease = await (asking ??= ask())
+      if (batch.hasPassed) return tell(true)
+      if (!lease) {
+        batches = batches.filter((one) => one !== batch)
+        return takeWithoutRedis(batch, needAgain)
+      }
+      if (lease.retryInMs > 0) await sleep(lease.retryInMs)
+    }
+    return tell(false, needAgain)
+  }
+
+  return async (current, batch) => {
+    if (current.burst !== limit.burst || current.perSecond !== limit.perSecond) changeLimit(current)
+    if (batch) return takeBatch(batch)
+    requests += 1
+    if (leased > 0 && nowMs() < leasedAt + LEASE_MS) return takeLeased()
+    for (let calls = 0; calls < MAX_CALLS && tokens() >= 1; calls += 1) {
+      waiting += 1
+      const lease = await (asking ??= ask())
+      if (!lease) return takeWithoutRedis({ need: 1, owed: 0 }, 1)
+      if (leased > 0) return takeLeased()
+      if (lease.retryInMs > 0) await sleep(lease.retryInMs)
+    }
+    return tell(false)
+  }
+}

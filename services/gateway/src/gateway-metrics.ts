@@ -1,0 +1,83 @@
+import type { RouteSignature, UserFact } from '@nextvisit/contracts'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>
+
+/** What the gateway counts of itself. */
+export function createGatewayMetrics(registry: Registry) {
+  const registers = [registry]
+  /** By route pattern and status: never a URL. */
+  const durations = new Histogram({
+    name: 'nextvisit_gateway_request_seconds',
+    help: 'From the headers of a request to its answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5],
+    registers,
+  })
+  const serviceCalls = new Counter({
+    name: 'nextvisit_gateway_owner_calls_total',
+    help: 'Calls to the services that admission and reads ask, by service and call',
+    labelNames: ['owner', 'call'],
+    registers,
+  })
+  const records = new Counter({
+    name: 'nextvisit_gateway_records_total',
+    help: 'Records that are in the log, or may be, by type: also those of batches',
+    labelNames: ['type'],
+    registers,
+  })
+  const unchecked = new Counter({
+    name: 'nextvisit_gateway_unchecked_total',
+    help: 'Records that were admitted without a check, since its service did not answer in time, by check',
+    labelNames: ['check'],
+    registers,
+  })
+  const replyWaits = new Histogram({
+    name: 'nextvisit_gateway_reply_wait_seconds',
+    help: 'From the ack of a record to the evaluator’s reply, or until the gateway stopped waiting',
+    labelNames: ['outcome'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2],
+    registers,
+  })
+  const leftOut = new Counter({
+    name: 'nextvisit_gateway_segment_left_out_total',
+    help: 'What Segment libraries sent and is not recorded: messages of anonymous users or of types without a meaning here, values that no trait can hold',
+    labelNames: ['reason'],
+    registers,
+  })
+  const refusals = new Counter({
+    name: 'nextvisit_gateway_refusals_total',
+    help: 'Requests of routes that take a key, and items of them, that were refused, by the name of the refusal',
+    labelNames: ['reason'],
+    registers,
+  })
+  const droppedRefusals = new Counter({
+    name: 'nextvisit_gateway_refusals_dropped_total',
+    help: 'Refusals that customers cannot see: Redis was unavailable (redis), or too many projects had some in one second (projects)',
+    labelNames: ['because'],
+    registers,
+  })
+  const breakersOpen = new Gauge({
+    name: 'nextvisit_gateway_breaker_open',
+    help: '1 while calls to this part are refused at once',
+    labelNames: ['breaker'],
+    registers,
+  })
+  return {
+    onAnswered: ({ method, pattern }: RouteSignature, status: number, durationMs: number) =>
+      durations.observe({ method, route: pattern, status: String(status) }, durationMs / 1_000),
+    /** A call went out to a service: none for a known user and a known name where the plan has no limit. */
+    onServiceCall: (service: string, call: string) => serviceCalls.inc({ owner: service, call }),
+    /** A record is in the log, or may be; counts it, and what it was not checked for (decisions.md, Busy and broken). */
+    onRecorded: (fact: UserFact) => {
+      records.inc({ type: fact.type })
+      for (const check of fact.type === 'VisitAnswered' ? [] : fact.unchecked) unchecked.inc({ check })
+    },
+    onLeftOut: (reason: string, count: number) => leftOut.inc({ reason }, count),
+    onRefused: (reason: string) => refusals.inc({ reason }),
+    onRefusalsDropped: (because: string, count: number) => droppedRefusals.inc({ because }, count),
+    onReplyAwaited: (waitedMs: number, hasCome: boolean) =>
+      replyWaits.observe({ outcome: hasCome ? 'replied' : 'later' }, waitedMs / 1_000),
+    onBreaker: (breaker: string, isOpen: boolean) => breakersOpen.set({ breaker }, isOpen ? 1 : 0),
+  }
+}

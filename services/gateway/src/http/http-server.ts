@@ -1,0 +1,136 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { maxBodyBytesAt } from '@nextvisit/contracts'
+import { createHttpPart } from '@nextvisit/service-kit'
+import { errorBody, type RefusalRule, REFUSALS, refuse } from '../api/refusals.ts'
+import { pathOf } from './path-of.ts'
+import { saysTooLarge } from './read-body.ts'
+import { createUnreadAnswers } from './unread-answers.ts'
+import { JSON_TYPE, SECURITY_HEADERS, writeAnswer } from './write-answer.ts'
+
+const GRACE_MS = 300
+/** From when its body is read, an answer takes at most the largest `GATEWAY_REQUEST_BUDGET_MS` and half a second. */
+const CLOSE_WITHIN_MS = 6_000
+const CLOSE_REFUSED_AFTER_MS = 1_000
+const MAKE_ROOM_EVERY_MS = 1_000
+const MAX_UNREAD_BYTES = 67_108_864
+const READ_WITHIN_MS = 10_000
+
+export interface HttpServerOptions {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** One more is closed at once. */
+  readonly maxConnections: number
+  /** Of answers that their callers have not read: over it, the connections that have waited longest are closed. Default 64 MiB. */
+  readonly maxUnreadBytes?: number
+  /** A caller who takes longer to read an answer loses the connection. Default 10 s. */
+  readonly readWithinMs?: number
+  readonly listener: RequestListener
+  /** The variable that sets the port, for whoever has to choose another one. */
+  readonly portVariable: string
+}
+
+/** The public server. */
+export function createHttpServer({
+  host,
+  port,
+  maxConnections,
+  maxUnreadBytes = MAX_UNREAD_BYTES,
+  readWithinMs = READ_WITHIN_MS,
+  listener,
+  portVariable,
+}: HttpServerOptions) {
+  const unread = createUnreadAnswers({ maxBytes: maxUnreadBytes, withinMs: readWithinMs })
+  const serve: RequestListener = (request, response) => {
+    unread.watch(response)
+    if (lacksHost(request)) refuseRequest(response, REFUSALS.noHost)
+    else listener(request, response)
+  }
+  const server = createServer(
+    {
+      requestTimeout: 10_000,
+      headersTimeout: 5_000,
+      connectionsCheckingInterval: 1_000,
+      // Longer than a load balancer keeps a connection: otherwise one could close under a request on its way.
+      keepAliveTimeout: 65_000,
+      noDelay: true,
+      // Refused above: Node's own refusal has neither body nor request id.
+      requireHostHeader: false,
+    },
+    serve,
+  )
+  server.maxConnections = maxConnections
+  let roomMadeAt = Number.NEGATIVE_INFINITY
+  server.on('drop', () => {
+    if (performance.now() - roomMadeAt < MAKE_ROOM_EVERY_MS) return
+    roomMadeAt = performance.now()
+    server.closeIdleConnections()
+  })
+  server.on('checkContinue', (request, response) => {
+    // A body that is too large is refused without asking for it.
+    if (!saysTooLarge(request, maxBodyBytesAt(pathOf(request)))) response.writeContinue()
+    // Not `serve` alone: a stop must know of this request, too.
+    server.emit('request', request, response)
+  })
+  server.on('checkExpectation', (_request, response) => refuseRequest(response, REFUSALS.expectation))
+  server.on('connect', (_request, socket) => {
+    // Node no longer listens on this socket: an error without a listener would end the process.
+    socket.on('error', () => socket.destroy())
+    answerClientError(new Error('CONNECT is for proxies'), socket)
+  })
+  server.on('clientError', (error, socket) => {
+    const response = part.underWayOn(socket)
+    if (!response?.req.complete) return answerClientError(error, socket)
+    // What came after the last request is no HTTP. That request may be recorded already, so it gets its answer.
+    socket.pause()
+    response.shouldKeepAlive = false
+    response.once('close', () => closeSoon(socket))
+  })
+
+  const part = createHttpPart(server, {
+    host,
+    port,
+    portVariable,
+    graceMs: GRACE_MS,
+    withinMs: CLOSE_WITHIN_MS,
+  })
+  return part
+}
+
+function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.host === undefined && httpVersion === '1.1'
+}
+
+function refuseRequest(response: ServerResponse, rule: RefusalRule): void {
+  writeAnswer(response, refuse(rule), { 'X-Request-Id': randomUUIDv7(), Connection: 'close' })
+}
+
+/** Answers what Node's HTTP parser refused, before there is a request: in the one form that all errors have. */
+function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const { status, message } = clientErrorOf(error.code)
+  const body = JSON.stringify(errorBody(status, message))
+  const headers = {
+    ...SECURITY_HEADERS,
+    'Content-Type': JSON_TYPE,
+    'Content-Length': Buffer.byteLength(body),
+    'X-Request-Id': randomUUIDv7(),
+    Connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  closeSoon(socket)
+}
+
+/** Node's own time limits are over for it, and a caller may leave its side open for ever. */
+function closeSoon(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), CLOSE_REFUSED_AFTER_MS)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+function clientErrorOf(code: string | undefined): RefusalRule {
+  if (code === 'HPE_HEADER_OVERFLOW') return REFUSALS.headersTooLarge
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? REFUSALS.tooSlow : REFUSALS.notHttp
+}

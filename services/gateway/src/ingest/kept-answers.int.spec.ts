@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { createLogger, createRedis } from '@nextvisit/service-kit'
+import { until } from '@nextvisit/service-kit/test/until.ts'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { createKeptAnswers, type IdempotencyLock, type KeptAnswers } from './kept-answers.ts'
+
+const REQUEST_BUDGET_MS = 2_000
+
+const logger = createLogger('test', 'silent')
+// Patient: a busy machine is no slow Redis.
+const redis = createRedis({ url: inject('redisUrl'), name: 'test', logger, commandTimeoutMs: 10_000 })
+const prefix = `test:${randomUUID()}:`
+const keptAnswers = createKeptAnswers(redis.client, prefix, REQUEST_BUDGET_MS)
+beforeAll(redis.start)
+afterAll(redis.stop)
+
+const ANSWER = { status: 202, body: { requestId: 'a', formsQueued: 1 } }
+const newRequest = () => ({ recordId: randomUUID(), name: `acme/shop/${randomUUID()}` })
+type Request = ReturnType<typeof newRequest>
+
+async function lock(request: Request, by: KeptAnswers = keptAnswers): Promise<IdempotencyLock> {
+  const begun = await by.begin(request)
+  if (begun.outcome !== 'locked') throw new Error(`expected a lock, found ${begun.outcome}`)
+  return begun
+}
+
+/** The time that a gateway which died would have run is over. */
+async function runOut({ name }: Request): Promise<void> {
+  await redis.client.hset(`${prefix}answer:${name}`, 'runs_until', 0)
+}
+
+describe('the memory of answers (decisions.md, Retries)', () => {
+  it('lets one of many parallel requests answer', async () => {
+    const request = newRequest()
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, async () => (await keptAnswers.begin(request)).outcome),
+    )
+    expect(outcomes.filter((outcome) => outcome === 'locked')).toHaveLength(1)
+    expect(outcomes.filter((outcome) => outcome === 'running')).toHaveLength(19)
+  })
+
+  it('gives repeats the answer, for 24 h', async () => {
+    const request = newRequest()
+    await (await lock(request)).keep(ANSWER)
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+    const leftMs = await redis.client.pttl(`${prefix}answer:${request.name}`)
+    expect(leftMs).toBeGreaterThan(24 * 3_600_000 - 60_000)
+    expect(leftMs).toBeLessThanOrEqual(24 * 3_600_000)
+  })
+
+  it('keeps with the answer what it confirms', async () => {
+    const request = newRequest()
+    const [id, queuedId, visitId] = [randomUUID(), randomUUID(), request.recordId]
+    const user = { organization: 'acme', project: 'shop', userId: randomUUID() }
+    const received = new Date().toISOString()
+    const confirms = { type: 'VisitAnswered', id, ...user, received, visitId, formId: 'nps', queuedId } as const
+    await (await lock(request)).keep({ ...ANSWER, confirms })
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: { ...ANSWER, confirms } })
+  })
+
+  it('gives the key to no other request, whether the first runs, was released or was answered', async () => {
+    const request = newRequest()
+    const other = { ...request, recordId: randomUUID() }
+    const first = await lock(request)
+    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+    await first.release()
+    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+    await (await lock(request)).keep(ANSWER)
+    expect(await keptAnswers.begin(other)).toEqual({ outcome: 'taken' })
+  })
+
+  it('abandons what was refused: the key is free for any request', async () => {
+    const request = newRequest()
+    await (await lock(request)).abandon()
+    expect(await lock({ ...request, recordId: randomUUID() })).toMatchObject({ isRetry: false })
+  })
+
+  it('lets the same request in again at once where its record may be in the log, and says so', async () => {
+    const request = newRequest()
+    const first = await lock(request)
+    expect(first.isRetry).toBe(false)
+    await first.release()
+    expect(await lock(request)).toMatchObject({ isRetry: true })
+  })
+
+  it('lets the same request in again when the gateway that had it is gone, and no sooner than it can have run', async () => {
+    const request = newRequest()
+    await lock(request)
+    const beganAt = performance.now()
+    let again = await keptAnswers.begin(request)
+    await until(async () => (again = await keptAnswers.begin(request)).outcome !== 'running')
+    expect(again).toMatchObject({ outcome: 'locked', isRetry: true })
+    expect(performance.now() - beganAt).toBeGreaterThan(2_500)
+  })
+
+  it('takes no word from a gateway that slept while another one got the lock', async () => {
+    const request = newRequest()
+    const late = await lock(request)
+    await runOut(request)
+    const holder = await lock(request)
+    await late.keep({ status: 202, body: { requestId: 'late' } })
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'running' })
+    await late.abandon()
+    await late.release()
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'running' })
+    await holder.keep(ANSWER)
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+  })
+
+  it('shares no key between names', async () => {
+    const request = newRequest()
+    await (await lock(request)).keep(ANSWER)
+    expect(await lock({ ...request, name: `acme/blog/${randomUUID()}` })).toMatchObject({ isRetry: false })
+  })
+
+  it('asks again where no answer came in time, and is still the first', async () => {
+    const request = newRequest()
+    let lost = 0
+    const deaf = createKeptAnswers(
+      {
+        eval: async (script: string, count: number, ...given: (string | number)[]) => {
+          const reply = await redis.client.eval(script, count, ...given)
+          if ((lost += 1) % 2 === 1) throw new Error('Command timed out')
+          return reply
+        },
+      },
+      prefix,
+      REQUEST_BUDGET_MS,
+    )
+    const first = await lock(request, deaf)
+    expect(first.isRetry).toBe(false)
+    await first.release()
+    const again = await lock(request, deaf)
+    expect(again.isRetry).toBe(true)
+    await again.keep(ANSWER)
+    expect(await keptAnswers.begin(request)).toEqual({ outcome: 'answered', answer: ANSWER })
+  })
+
+  it('lets everybody in while Redis is unavailable, and rejects nothing', async () => {
+    const away = createRedis({ url: 'redis://127.0.0.1:1', name: 'test', logger })
+    await away.start()
+    const without = createKeptAnswers(away.client, prefix, REQUEST_BUDGET_MS)
+    const request = newRequest()
+    const locks = [await lock(request, without), await lock(request, without)]
+    for (const { keep, abandon, release } of locks) await Promise.all([keep(ANSWER), abandon(), release()])
+    expect(locks.map(({ isRetry }) => isRetry)).toEqual([false, false])
+    await away.stop()
+  })
+
+  it('passes over what it can not read', async () => {
+    const request = newRequest()
+    await redis.client.set(`${prefix}answer:${request.name}`, 'not a hash', 'PX', 60_000)
+    expect(await lock(request)).toMatchObject({ isRetry: false })
+  })
+})

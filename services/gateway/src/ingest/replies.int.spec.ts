@@ -1,0 +1,181 @@
+import { HEADERS } from '@nextvisit/contracts'
+import { until } from '@nextvisit/service-kit/test/until.ts'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { type GatewayFixture, type Recorded, type Reply, startGateway } from '../../test/gateway-fixture.ts'
+import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+
+const QUEUED_ID = '0192aa00-0000-5000-8000-000000000001'
+const project = {
+  forms: [{ id: 'nps', triggers: [{ event: 'Checkout Completed' }] }],
+  sdk: { pingAgainInSeconds: 30, pingOnNextPageVisit: false, onPageDelaySeconds: 2 },
+}
+
+let gateway: GatewayFixture
+let redis: Redis
+beforeAll(async () => {
+  redis = new Redis(inject('redisUrl'))
+  gateway = await startGateway({ project })
+  await gateway.identify({ userName: 'ada' })
+})
+afterAll(async () => {
+  await gateway.stop()
+  redis.disconnect()
+})
+
+/** Stands for the evaluator: waits for a record that is not answered and asks for a reply, and gives one. */
+async function replyToNext(answered: ReadonlySet<string>, reply: (recordId: string) => object): Promise<Recorded> {
+  let found: Recorded | undefined
+  await until(async () => {
+    found = (await gateway.records()).find(({ fact, headers }) => HEADERS.replyTo in headers && !answered.has(fact.id))
+    return found !== undefined
+  })
+  if (!found) throw new Error('no record asks for a reply')
+  await redis.publish(found.headers[HEADERS.replyTo] ?? '', JSON.stringify(reply(found.fact.id)))
+  return found
+}
+
+async function whileReplying(request: () => Promise<Reply>, reply: (recordId: string) => object): Promise<Reply> {
+  const answered = new Set((await gateway.records()).map(({ fact }) => fact.id))
+  const replied = replyToNext(answered, reply)
+  const answer = await request()
+  await replied
+  return answer
+}
+
+const track = (eventName: string, more: object = {}) => gateway.track({ userName: 'ada', eventName, ...more })
+
+describe('the evaluator’s reply (design.md, Replies)', () => {
+  it.each([
+    [0, 'Event recorded.'],
+    [1, "Event recorded. 1 form queued for the user's next visit."],
+    [2, "Event recorded. 2 forms queued for the user's next visit."],
+  ])(
+    'is in the answer to a tracked event: %d forms (decisions.md, Track event: message)',
+    async (formsQueued, message) => {
+      const answer = await whileReplying(
+        () => track('checkout completed'),
+        (recordId) => ({ kind: 'track', recordId, formsQueued }),
+      )
+      expect(answer.body).toMatchObject({ triggersEvaluated: true, formsQueued, message })
+    },
+  )
+
+  it('brings the form to a visit, which is confirmed by VisitAnswered with the visit’s received', async () => {
+    const answer = await whileReplying(
+      () => gateway.visit({ userName: 'ada' }),
+      (recordId) => ({ kind: 'visit', recordId, offer: { queuedId: QUEUED_ID, formId: 'nps' }, moreWaiting: true }),
+    )
+    expect(answer.body).toMatchObject({
+      nextFeedbackId: 'nps',
+      pingAgainIn: 30,
+      pingOnNextPageVisit: true,
+      onPageDelay: 2,
+    })
+    const visitId = answer.headers['x-request-id']
+    const confirmation = async () =>
+      (await gateway.records())
+        .map(({ fact }) => fact)
+        .find((fact) => fact.type === 'VisitAnswered' && fact.visitId === visitId)
+    await until(async () => (await confirmation()) !== undefined)
+    const visit = (await gateway.records()).find(({ fact }) => fact.id === visitId)?.fact
+    expect(await confirmation()).toMatchObject({
+      formId: 'nps',
+      queuedId: QUEUED_ID,
+      received: visit?.received,
+      userId: visit?.userId,
+    })
+  })
+
+  it('brings the form to a repeat of the visit, which confirms it as well: who repeats may not have got the first answer', async () => {
+    const headers = { 'content-type': 'application/json', 'x-api-key': gateway.keys.sdk, 'idempotency-key': 'visit-1' }
+    const visit = (of: GatewayFixture = gateway) =>
+      of.call('POST', '/v2/sdk/identify-user', headers, '{"userName":"ada","repeatMayDiffer":true}')
+    const first = await whileReplying(visit, (recordId) => {
+      return { kind: 'visit', recordId, offer: { queuedId: QUEUED_ID, formId: 'nps' }, moreWaiting: false }
+    })
+    const visitId = first.headers['x-request-id']
+    const confirmations = async () =>
+      (await gateway.records())
+        .map(({ fact }) => fact)
+        .filter((fact) => fact.type === 'VisitAnswered' && fact.visitId === visitId)
+    await until(async () => (await confirmations()).length === 1)
+
+    const other = await startGateway({ project, besides: gateway })
+    const repeat = await visit(other)
+    expect([repeat.text, repeat.headers['idempotent-replayed']]).toEqual([first.text, 'true'])
+    await until(async () => (await confirmations()).length === 2)
+    await other.stop()
+    const [one, again] = await confirmations()
+    expect(again).toEqual(one)
+  })
+
+  it('shows nothing where no form waits, and confirms nothing', async () => {
+    const answer = await whileReplying(
+      () => gateway.visit({ userName: 'bea' }),
+      (recordId) => ({ kind: 'visit', recordId, offer: null, moreWaiting: false }),
+    )
+    expect(answer.body).toEqual({
+      message: 'ok',
+      userId: expect.any(String),
+      pingAgainIn: 30,
+      pingOnNextPageVisit: false,
+      onPageDelay: 2,
+    })
+  })
+
+  it('is not waited for where no form could react', async () => {
+    const answer = await track('Something Else')
+    expect(answer.body).toMatchObject({ triggersEvaluated: true, formsQueued: 0, message: 'Event recorded.' })
+    const old = await track('Checkout Completed', { occurredAt: new Date(Date.now() - 20 * 60_000).toISOString() })
+    expect(old.body).toMatchObject({
+      triggersEvaluated: false,
+      message: expect.stringContaining('older than 15 minutes'),
+    })
+    const ids = new Set([answer.body['requestId'], old.body['requestId']])
+    const records = (await gateway.records()).filter(({ fact }) => ids.has(fact.id))
+    expect(records.map(({ headers }) => HEADERS.replyTo in headers)).toEqual([false, false])
+  })
+
+  it('that does not come within the budget: 202, evaluated later (decisions.md, Track event)', async () => {
+    const hasty = await startGateway({ project, requestBudgetMs: REQUEST_BUDGET_MS, besides: gateway })
+    const answer = await hasty.track({ userName: 'ada', eventName: 'Checkout Completed' })
+    const visit = await hasty.visit({ userName: 'ada' })
+    await hasty.stop()
+    expect(answer.status).toBe(202)
+    expect(answer.body).toMatchObject({
+      triggersEvaluated: false,
+      formsQueued: 0,
+      message: 'Event recorded. Form triggers are evaluated later.',
+    })
+    expect(visit.status).toBe(200)
+    expect(visit.body).not.toHaveProperty('nextFeedbackId')
+  })
+
+  it('passes over what is no reply, and replies to other records', async () => {
+    const answer = await whileReplying(
+      () => track('Checkout Completed'),
+      (recordId) => {
+        void redis.publish(`nextvisit:replies:other`, 'x')
+        return { kind: 'track', recordId, formsQueued: 3 }
+      },
+    )
+    expect(answer.body).toMatchObject({ formsQueued: 3 })
+  })
+})
+
+describe('while Redis is unavailable (decisions.md, Busy and broken)', () => {
+  it('identify, track and visits go on; replies are not waited for', async () => {
+    const without = await startGateway({ project, redisUrl: 'redis://127.0.0.1:1', besides: gateway })
+    const answers = [
+      await without.identify({ userName: 'ada' }),
+      await without.track({ userName: 'ada', eventName: 'Checkout Completed' }),
+      await without.visit({ userName: 'ada' }),
+    ]
+    const ready = await without.get('/readyz')
+    await without.stop()
+    expect(answers.map(({ status }) => status)).toEqual([200, 202, 200])
+    expect(answers[1]?.body).toMatchObject({ message: 'Event recorded. Form triggers are evaluated later.' })
+    expect(ready.status).toBe(200)
+  })
+})

@@ -1,0 +1,33 @@
+import { userIdOf } from '@nextvisit/domain'
+import { Analytics } from '@segment/analytics-node'
+import { expect, it } from 'vitest'
+import { givenGateway } from '../../../test/given-gateway.ts'
+
+it('Segment’s own library works with this host: what it calls delivered is in the log once', async () => {
+  const gateway = await givenGateway({})
+  const analytics = new Analytics({ writeKey: gateway.keys.admin, host: `http://127.0.0.1:${gateway.port}` })
+  const failed: unknown[] = []
+  analytics.on('error', (error) => failed.push(error))
+  const names = Array.from({ length: 40 }, (_, index) => `step ${index}`)
+
+  analytics.identify({
+    userId: 'ada',
+    traits: { plan: 'pro', shop: { seats: 3 } },
+    context: { timezone: 'Europe/Berlin' },
+  })
+  for (const [index, event] of names.entries()) analytics.track({ userId: 'ada', event, properties: { index } })
+  analytics.page({ userId: 'ada', name: 'Home' })
+  analytics.track({ anonymousId: 'nobody', event: 'seen' })
+  await analytics.closeAndFlush()
+
+  expect(failed).toEqual([])
+  const userId = userIdOf(gateway.config.id, 'shop', 'ada')
+  const [first, ...events] = (await gateway.records()).flatMap(({ fact }) => (fact.userId === userId ? [fact] : []))
+  expect(first).toMatchObject({
+    operations: { set: { plan: 'pro', 'shop.seats': 3 } },
+    device: { $timezone: 'Europe/Berlin' },
+  })
+  // The library sends batches beside each other, so their order is not its own.
+  const recorded = events.map((fact) => (fact.type === 'EventTracked' ? fact.eventName : fact.type))
+  expect(recorded.toSorted()).toEqual(names.toSorted())
+})

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import { AWAITED_RECORDS_CHANNEL, ROUTES } from '@nextvisit/contracts'
+import { identifyRequested, organizationConfig } from '@nextvisit/contracts/fixtures'
+import type { PublishOutcome } from '@nextvisit/log'
+import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
+import { until } from '@nextvisit/service-kit/test/until.ts'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { answer } from '../api/answer.ts'
+import { REFUSALS, refuse } from '../api/refusals.ts'
+import { REQUEST_BUDGET_MS } from '../http/budget.ts'
+import type { CheckedRequest } from '../http/route.ts'
+import type { Published } from '../publishing/record-log.ts'
+import { createReplies, type Replies } from '../publishing/replies.ts'
+import { createKeptAnswers } from './kept-answers.ts'
+import { createPrepareRecord, type Recorded, type Recording } from './prepare-record.ts'
+import { createSingleRoute } from './single-route.ts'
+
+const logger = createLogger('test', 'silent')
+const [project] = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }] })]).projects()
+const fact = identifyRequested()
+const pay: CheckedRequest['pay'] = async () => ({ outcome: 'taken' })
+const requestWith = (budgetMs: number) =>
+  ({
+    requestId: randomUUID(),
+    deadlineAt: performance.now() + budgetMs,
+    project,
+    key: { entry: { kind: 'admin' } },
+    idempotent: 'none',
+    pay,
+  }) as CheckedRequest
+
+type Publish = (channel: string | undefined) => Promise<Published>
+const cause = new Error('no answer')
+const OUTCOMES: Readonly<Record<Published, PublishOutcome>> = {
+  published: { outcome: 'published', offset: 7n },
+  'not-published': { outcome: 'not-published', reason: 'deadline' },
+  unknown: { outcome: 'unknown', cause },
+}
+const acknowledge: Publish = async () => 'published'
+const refuseUser = async () => refuse(REFUSALS.user)
+
+describe('waiting for the evaluator (design.md, Replies)', () => {
+  const publisher = createRedis({ url: inject('redisUrl'), name: 'test', logger })
+  const subscriber = createRedisSubscriber({ url: inject('redisUrl'), name: 'test-replies', logger })
+  let replies: Replies
+  beforeAll(async () => {
+    const [instanceId, ignore] = [randomUUID(), () => undefined]
+    replies = createReplies({
+      redis: publisher.client,
+      subscriber: subscriber.client,
+      instanceId,
+      logger,
+      onState: ignore,
+      onReplyAwaited: ignore,
+    })
+    await publisher.start()
+    await subscriber.start()
+    await until(replies.isUp)
+  })
+  afterAll(async () => {
+    replies.stop()
+    await subscriber.stop()
+    await publisher.stop()
+  })
+
+  /** Records a request for which a form may react, unless it says otherwise. `publish` gets the channel that the record names. */
+  async function record(
+    request: CheckedRequest,
+    publish: Publish,
+    special: Partial<Recording<{ userName: string }, typeof fact>> = {},
+  ) {
+    let reply: Recorded<typeof fact>['reply'] | 'not awaited' = 'not awaited'
+    const prepareRecord = createPrepareRecord({
+      checkSignature: () => true,
+      keptAnswers: createKeptAnswers(publisher.client, `test:${randomUUID()}:`, REQUEST_BUDGET_MS),
+      log: {
+        placeOf: (userId) => ({ userId, partition: 0 }),
+        publish: async (_fact, _place, { replyTo }) => OUTCOMES[await publish(replyTo)],
+      },
+      replies,
+      onRecorded: () => undefined,
+    })
+    const recording: Recording<{ userName: string }, typeof fact> = {
+      parse: () => ({ outcome: 'ok', value: { userName: 'ada' } }),
+      mayReact: () => true,
+      admit: async () => ({ outcome: 'admitted', fact, settle: async () => undefined }),
+      answer: (_request, recorded) => {
+        reply = recorded.reply
+        return answer(200, {})
+      },
+      ...special,
+    }
+    const result = await createSingleRoute(prepareRecord)(ROUTES.trackEvent, recording).handle(request)
+    return { result, reply }
+  }
+
+  const replyTo = (channel: string | undefined, recordId: string) =>
+    publisher.client.publish(channel ?? '', JSON.stringify({ kind: 'track', recordId, formsQueued: 1 }))
+
+  it('hears a reply that is faster than the ack of the record', async () => {
+    const request = requestWith(60_000)
+    const { reply } = await record(request, async (channel) => {
+      await replyTo(channel, request.requestId)
+      await sleep(100)
+      return 'published'
+    })
+    expect(reply).toMatchObject({ formsQueued: 1 })
+  })
+
+  it('names the record to the evaluator once it is in the log', async () => {
+    const listener = createRedisSubscriber({ url: inject('redisUrl'), name: 'test-awaited', logger })
+    onTestFinished(listener.stop)
+    await listener.start()
+    await listener.client.subscribe(AWAITED_RECORDS_CHANNEL)
+    const request = requestWith(60_000)
+    let isInLog = false
+    listener.client.on('message', (_channel, text: string) => {
+      if (isInLog && text === JSON.stringify({ topic: 'user-events', partition: 0, offset: '7' }))
+        void replyTo(channelOfReplies, request.requestId)
+    })
+    let channelOfReplies: string | undefined
+    const { reply } = await record(request, async (channel) => {
+      channelOfReplies = channel
+      await sleep(50)
+      isInLog = true
+      return 'published'
+    })
+    expect(reply).toMatchObject({ formsQueued: 1 })
+  })
+
+  it('waits for nothing where the record was refused', async () => {
+    const { result, reply } = await record(requestWith(60_000), acknowledge, { admit: refuseUser })
+    expect(result).toMatchObject({ status: 404 })
+    expect(reply).toBe('not awaited')
+  })
+
+  it.each(['unknown', 'not-published'] as const)('waits for nothing where the record is %s', async (published) => {
+    const { result, reply } = await record(requestWith(60_000), async () => published)
+    expect(result).toMatchObject({ status: 503 })
+    expect(reply).toBe('not awaited')
+  })
+
+  it('names no channel, and waits for nothing, where no reply is wanted', async () => {
+    const channels: unknown[] = []
+    const publish: Publish = async (channel) => {
+      channels.push(channel)
+      return 'published'
+    }
+    const { reply } = await record(requestWith(60_000), publish, { mayReact: () => false })
+    expect([reply, channels]).toEqual(['none', [undefined]])
+  })
+
+  it('tells who waits, as soon as the subscription is lost, and hears again after it is back', async () => {
+    const waiting = record(requestWith(60_000), acknowledge)
+    await sleep(20)
+    subscriber.client.disconnect(true)
+    expect((await waiting).reply).toBe('later')
+    await until(replies.isUp)
+    const request = requestWith(60_000)
+    const { reply } = await record(request, async (channel) => {
+      await replyTo(channel, request.requestId)
+      return 'published'
+    })
+    expect(reply).toMatchObject({ formsQueued: 1 })
+  })
+
+  it('stops waiting for an evaluator that leaves replies unanswered', async () => {
+    const late = await Promise.all(Array.from({ length: 20 }, () => record(requestWith(20), acknowledge)))
+    expect(new Set(late.map(({ reply }) => reply))).toEqual(new Set(['later']))
+    // With the breaker open, a minute is not waited for.
+    expect((await record(requestWith(60_000), acknowledge)).reply).toBe('later')
+  })
+})

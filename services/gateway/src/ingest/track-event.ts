@@ -1,0 +1,37 @@
+import type { EventTracked } from '@nextvisit/contracts'
+import { compileForms, parseTrackBody, type TrackBody } from '@nextvisit/domain'
+import type { AdmitEvent } from '../admission/admit-event.ts'
+import { type Answer, answer } from '../api/answer.ts'
+import type { Recorded, Recording } from './prepare-record.ts'
+
+export type TrackRecording = Recording<TrackBody, EventTracked>
+
+/** How an event is tracked: alone, by either kind of key, or in a batch (contract, Track event; decisions.md, Beyond the document). */
+export function createTrackRecording(admit: AdmitEvent): TrackRecording {
+  return {
+    parse: ({ body, receivedMs }) => parseTrackBody(body, receivedMs),
+    mayReact: ({ project }, body) => body.evaluateTriggers && compileForms(project.config).reactsTo(body.slug),
+    admit,
+    answer: (_request, recorded) => trackAnswer(recorded),
+  }
+}
+
+function trackAnswer({ fact, reply }: Recorded<EventTracked>): Answer {
+  const isEvaluated = reply === 'none' || (reply !== 'later' && reply.kind === 'track')
+  const formsQueued = typeof reply === 'object' && reply.kind === 'track' ? reply.formsQueued : 0
+  return answer(202, {
+    requestId: fact.id,
+    occurredAt: fact.occurredAt,
+    newEvent: fact.newEvent,
+    // The event is safe in the log. That triggers were not evaluated is true at this moment.
+    triggersEvaluated: isEvaluated && fact.evaluateTriggers,
+    formsQueued,
+    message: isEvaluated ? messageOf(fact, formsQueued) : 'Event recorded. Form triggers are evaluated later.',
+  })
+}
+
+function messageOf({ evaluateTriggers }: EventTracked, formsQueued: number): string {
+  if (!evaluateTriggers) return 'Event recorded. It is older than 15 minutes, so form triggers were not evaluated.'
+  if (formsQueued === 0) return 'Event recorded.'
+  return `Event recorded. ${formsQueued} form${formsQueued === 1 ? '' : 's'} queued for the user's next visit.`
+}

@@ -1,0 +1,45 @@
+import { createHmac } from 'node:crypto'
+import { encryptSigningSecret } from '@nextvisit/catalog'
+import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
+import type { KeyKind } from '@nextvisit/contracts'
+import { organizationConfig } from '@nextvisit/contracts/fixtures'
+import { describe, expect, it } from 'vitest'
+import type { CheckedRequest } from '../http/route.ts'
+import { createPrepareRecord, type PrepareRecordParts } from './prepare-record.ts'
+import { createTrackRecording } from './track-event.ts'
+import { createCheckSignature } from './user-signature.ts'
+
+const SECRET_KEY = 'ab'.repeat(32)
+const signature = createHmac('sha256', 'shared secret').update('ada').digest('hex')
+
+/** Looks at the body only: everything that passes was answered before. */
+const prepare = createPrepareRecord({
+  checkSignature: createCheckSignature(SECRET_KEY),
+  keptAnswers: { begin: async () => ({ outcome: 'answered', answer: { status: 202, body: {} } }) },
+} as unknown as PrepareRecordParts)
+
+const admit = () => Promise.reject(new Error('there is no policy in this spec'))
+
+/** What becomes of a request by this kind of key after its body was looked at. */
+async function track(keyKind: KeyKind, requireUserSignature: boolean, members: object) {
+  const signingSecret = encryptSigningSecret('shared secret', SECRET_KEY, { organization: 'acme', project: 'shop' })
+  const projects = [{ id: 'shop', requireUserSignature, signingSecret }]
+  const project = staticCatalog([organizationConfig({ id: 'acme', projects })]).project('acme', 'shop')
+  const body = { userName: 'ada', eventName: 'Checkout', ...members }
+  const request = { project, key: { entry: { kind: keyKind } }, body, receivedMs: Date.now() }
+  const prepared = await prepare(createTrackRecording(admit), request as unknown as CheckedRequest)
+  return prepared.outcome === 'prepared' ? undefined : prepared.status
+}
+
+describe('userSignature of a tracked event (decisions.md, Beyond the document)', () => {
+  it('is asked of a publishable key where the project requires it', async () => {
+    expect(await track('sdk', true, { userSignature: signature })).toBe(202)
+    expect(await track('sdk', true, { userSignature: signature.replace(/^./, 'x') })).toBe(401)
+    expect(await track('sdk', true, {})).toBe(401)
+  })
+
+  it('is not asked where the project does not require it, nor of a server', async () => {
+    expect(await track('sdk', false, {})).toBe(202)
+    expect(await track('admin', true, {})).toBe(202)
+  })
+})

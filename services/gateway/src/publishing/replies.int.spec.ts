@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { createLogger, createRedis, createRedisSubscriber } from '@nextvisit/service-kit'
+import { until } from '@nextvisit/service-kit/test/until.ts'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { createReplies } from './replies.ts'
+
+const logger = createLogger('test', 'silent')
+
+/** Replies over a real Redis. `ask` waits for the reply to a record in a partition; it comes unless nobody replies. */
+async function givenReplies() {
+  const connection = { url: inject('redisUrl'), name: 'test', logger, commandTimeoutMs: 10_000 }
+  const [redis, subscriber] = [createRedis(connection), createRedisSubscriber(connection)]
+  const replies = createReplies({
+    redis: redis.client,
+    subscriber: subscriber.client,
+    instanceId: randomUUID(),
+    logger,
+    onState: () => {},
+    onReplyAwaited: () => {},
+  })
+  await redis.start()
+  await subscriber.start()
+  await until(replies.isUp)
+  onTestFinished(async () => {
+    replies.stop()
+    await subscriber.stop()
+    await redis.stop()
+  })
+  return async (partition: number, { isReplied = true, withinMs = 30_000 } = {}) => {
+    const recordId = randomUUID()
+    const waiter = replies.expect(recordId)
+    if (!waiter) throw new Error('nothing can be received')
+    const message = JSON.stringify({ kind: 'track', recordId, formsQueued: 1 })
+    if (isReplied) await redis.client.publish(waiter.channel, message)
+    const reply = await waiter.reply({ partition, offset: 1n }, performance.now() + withinMs)
+    waiter.cancel()
+    return reply
+  }
+}
+
+it('a partition without replies takes those of no other (design.md, Replies)', async () => {
+  const ask = await givenReplies()
+  for (let time = 0; time < 10; time += 1) expect(await ask(3, { isReplied: false, withinMs: 1 })).toBe('later')
+  // Nobody waits for the silent one meanwhile.
+  expect(await ask(3)).toBe('later')
+  expect(await ask(7)).toMatchObject({ formsQueued: 1 })
+})

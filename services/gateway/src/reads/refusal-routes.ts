@@ -1,0 +1,37 @@
+import { INTERNAL_ROUTES, type RefusalsAnswer, RefusalsQuery, ROUTES, Uuid } from '@nextvisit/contracts'
+import { type InternalRoute, internalRoute, type RefusalStore } from '@nextvisit/service-kit'
+import { answer } from '../api/answer.ts'
+import { pageOf, parsePage } from '../api/page-query.ts'
+import { REASONS, REFUSALS, refuse } from '../api/refusals.ts'
+import type { Route } from '../http/route.ts'
+
+/** `GET /v2/admin/refusals`: what was refused of late, by any gateway (decisions.md, Refusals). */
+export function createListRefusals({ read }: Pick<RefusalStore, 'read'>): Route {
+  return {
+    ...ROUTES.listRefusals,
+    handle: async ({ parameters, project, receivedMs }) => {
+      const asked = parsePage(parameters, (after) => Uuid.safeParse(after).success)
+      if (asked.outcome === 'refused') return asked
+      const reason = parameters.get('reason') ?? undefined
+      if (reason !== undefined && !REASONS.has(reason)) return refuse(REFUSALS.reason)
+      const found = await read(project, receivedMs, reason).catch(() => undefined)
+      if (!found) return refuse(REFUSALS.notRead)
+      const { limit, after } = asked.query
+      const rest = after === undefined ? found.refusals : found.refusals.filter(({ id }) => id < after)
+      const { page, next } = pageOf(rest, limit)
+      return answer(200, { refusals: page, counts: found.counts, next })
+    },
+  }
+}
+
+/** What the console asks: what was refused of late in a project, by any gateway, newest first. */
+export function createReadRefusals({ read }: Pick<RefusalStore, 'read'>): InternalRoute {
+  return internalRoute(
+    INTERNAL_ROUTES.readRefusals,
+    RefusalsQuery,
+    async ({ limit, ...project }): Promise<RefusalsAnswer> => {
+      const found = await read(project, Date.now()).catch(() => undefined)
+      return { refusals: found?.refusals.slice(0, limit) ?? null }
+    },
+  )
+}

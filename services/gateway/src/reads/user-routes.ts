@@ -1,0 +1,62 @@
+import { isStorable, ROUTES, type UserQuery } from '@nextvisit/contracts'
+import { checkUserName, userIdOf } from '@nextvisit/domain'
+import type { UserProjector } from '../admission/user-projector.ts'
+import { type Answer, answer } from '../api/answer.ts'
+import { type Refusal, REFUSALS, refuse, refuseBody } from '../api/refusals.ts'
+import type { CheckedRequest, Route } from '../http/route.ts'
+import type { FormTriggerEvaluator } from './form-trigger-evaluator.ts'
+
+/** What is known of one user (decisions.md, Beyond the document). */
+export function createUserRoutes(
+  { readUser }: Pick<UserProjector, 'readUser'>,
+  { readQueue, readForms }: FormTriggerEvaluator,
+): readonly Route[] {
+  async function getUser(request: CheckedRequest): Promise<Answer | Refusal> {
+    const named = namedUser(request)
+    if (named.outcome === 'refused') return named
+    const [user, queue] = await Promise.all([
+      readUser(named.query, request.deadlineAt),
+      readQueue(named.query, request.deadlineAt),
+    ])
+    if (user.outcome === 'not-found') return refuse(REFUSALS.user)
+    if (user.outcome !== 'answered' || queue.outcome === 'unavailable') return refuse(REFUSALS.notRead)
+    // A segment that the workspace no longer has vanishes at once, not only when its members were computed again.
+    const known = new Set(request.project.config.segments.map(({ id }) => id))
+    return answer(200, {
+      ...user.answer,
+      segments: user.answer.segments.filter((id) => known.has(id)),
+      waitingForms: queue.outcome === 'answered' ? queue.answer.waiting : [],
+    })
+  }
+
+  /** Why each form did, or did not, reach this user. */
+  async function getUserForms(request: CheckedRequest): Promise<Answer | Refusal> {
+    const named = namedUser(request)
+    if (named.outcome === 'refused') return named
+    const { query, userName } = named
+    const forms = await readForms(query, request.deadlineAt)
+    if (forms.outcome === 'not-found') return refuse(REFUSALS.user)
+    if (forms.outcome !== 'answered') return refuse(REFUSALS.notRead)
+    return answer(200, { userId: query.userId, userName, ...forms.answer })
+  }
+
+  return [
+    { ...ROUTES.getUser, handle: getUser },
+    // For names that do not fit into a path.
+    { ...ROUTES.findUser, handle: getUser },
+    { ...ROUTES.getUserForms, handle: getUserForms },
+  ]
+}
+
+/** The user that a read is about, by `{userName}` in its path or `?userName=`. */
+function namedUser({
+  parameters,
+  project: { organization, project },
+}: CheckedRequest): Refusal | { readonly outcome: 'named'; readonly userName: string; readonly query: UserQuery } {
+  const userName = parameters.get('userName') ?? ''
+  const rejection = checkUserName(userName)
+  if (rejection) return refuseBody(rejection)
+  if (!isStorable(userName)) return refuse(REFUSALS.notStorable)
+  const userId = userIdOf(organization, project, userName)
+  return { outcome: 'named', userName, query: { organization, project, userId } }
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RateLimit } from '@nextvisit/contracts'
+import { createLogger, createRedis } from '@nextvisit/service-kit'
+import { inject, onTestFinished } from 'vitest'
+import type { RateLimiter } from '../src/billing/rate-limiter.ts'
+import { createSharedRateLimiter } from '../src/billing/shared-rate-limiter.ts'
+
+export interface LimiterOptions {
+  readonly redisUrl?: string
+  readonly keyPrefix?: string
+  /** By default as good as endless: a busy machine is not an outage. */
+  readonly patienceMs?: number
+  /** How late each answer of Redis arrives. Default: not at all. */
+  readonly lateByMs?: () => number
+}
+
+export type GivenLimiter = Awaited<ReturnType<typeof givenLimiter>>
+
+/** One gateway's limiter, with a Redis connection and a name of its own. */
+export async function givenLimiter(options: LimiterOptions = {}) {
+  const { redisUrl = inject('redisUrl'), keyPrefix = newPrefix(), patienceMs = 5_000, lateByMs } = options
+  const lines: string[] = []
+  const logger = createLogger('rate-limit-test', 'info', {
+    write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg),
+  })
+  const quiet = createLogger('rate-limit-test', 'silent')
+  const { client, start, stop } = createRedis({
+    url: redisUrl,
+    name: 'rate-limit-test',
+    logger: quiet,
+    commandTimeoutMs: 5_000,
+  })
+  await start()
+  onTestFinished(stop)
+  let asked = 0
+  const limiter = createSharedRateLimiter({
+    redis: {
+      eval: async (...given) => {
+        asked += 1
+        const answer = await client.eval(...given)
+        if (lateByMs) await sleep(lateByMs())
+        return answer
+      },
+    },
+    keyPrefix,
+    instanceId: randomUUID(),
+    nowMs: () => performance.now(),
+    logger,
+    patienceMs,
+  })
+  return { ...limiter, client, lines, asked: () => asked, redisKey: `${keyPrefix}rate:key` }
+}
+
+/** Limiters of gateways that share their buckets. */
+export async function givenTwoLimiters(): Promise<readonly [GivenLimiter, GivenLimiter]> {
+  const keyPrefix = newPrefix()
+  return [await givenLimiter({ keyPrefix }), await givenLimiter({ keyPrefix })]
+}
+
+export function newPrefix(): string {
+  return `test:${randomUUID()}:`
+}
+
+export interface Taken {
+  readonly isAllowed: boolean
+  readonly beganMs: number
+  readonly endedMs: number
+}
+
+/** Takes a token of the bucket `key`, and measures. */
+export async function take(limiter: RateLimiter, limit: RateLimit): Promise<Taken> {
+  const beganMs = performance.now()
+  const { isAllowed } = await limiter.take('key', limit)
+  return { isAllowed, beganMs, endedMs: performance.now() }
+}
+
+/** Takes from all limiters, `atOnce` from each, every few milliseconds. */
+export async function flood(limiters: readonly RateLimiter[], limit: RateLimit, load: { ms: number; atOnce: number }) {
+  const takes: Promise<Taken>[] = []
+  const endAt = performance.now() + load.ms
+  while (performance.now() < endAt) {
+    for (let i = 0; i < load.atOnce; i += 1) for (const limiter of limiters) takes.push(take(limiter, limit))
+    await sleep(Math.random() * 10)
+  }
+  return Promise.all(takes)
+}
+
+/** How many of so many takes, one after the other, are allowed. */
+export async function countAllowed(limiter: RateLimiter, limit: RateLimit, times: number): Promise<number> {
+  let allowed = 0
+  for (let i = 0; i < times; i += 1) if ((await limiter.take('key', limit)).isAllowed) allowed += 1
+  return allowed
+}
+
+/** The most that passed in any window, beyond what burst + perSecond × its length allows. */
+export function worstExcess(takes: readonly Taken[], { perSecond, burst }: RateLimit): number {
+  const passes = takes.filter(({ isAllowed }) => isAllowed).toSorted((a, b) => a.endedMs - b.endedMs)
+  let worst = Number.NEGATIVE_INFINITY
+  for (const first of passes.keys()) {
+    let beganMs = Number.POSITIVE_INFINITY
+    for (const [index, pass] of passes.slice(first).entries()) {
+      // A token may have been given out at any moment of its take.
+      beganMs = Math.min(beganMs, pass.beganMs)
+      worst = Math.max(worst, index + 1 - burst - (perSecond * (pass.endedMs - beganMs)) / 1_000)
+    }
+  }
+  return worst
+}
