@@ -1,5 +1,5 @@
 /**
- * Writes src/api-types.ts: the types of what this package sends and receives, from docs/openapi.json. `npx -y pnpm openapi`
+ * Writes src/api-types.ts: the types of what this package sends and receives, from docs/reference/openapi.json. `npx -y pnpm openapi`
  * runs it, too.
  */
 import { readFile, writeFile } from 'node:fs/promises'
@@ -7,9 +7,9 @@ import path from 'node:path'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import { isRetryable } from './src/retry.ts'
 
-const DOCUMENT = path.resolve(import.meta.dirname, '../../docs/openapi.json')
+const DOCUMENT = path.resolve(import.meta.dirname, '../../docs/reference/openapi.json')
 const API_TYPES = path.join(import.meta.dirname, 'src/api-types.ts')
-const HEADER = '// Written by write-api-types.ts from docs/openapi.json. Do not edit it.\n\n'
+const HEADER = '// Written by write-api-types.ts from docs/reference/openapi.json. Do not edit it.\n\n'
 
 /** What the package sends and receives, and everything that these refer to. */
 const SCHEMAS = ['IdentifyItem', 'IdentifyUserAnswer', 'TrackItem', 'TrackEventAnswer', 'UserAnswer', 'ErrorBody']
@@ -47,7 +47,7 @@ function withReferred(names: readonly string[], schemas: Document['components'][
   const found = new Map<string, object>()
   const add = (name: string): void => {
     const schema = schemas[name]
-    if (!schema) throw new Error(`docs/openapi.json has no schema ${name}`)
+    if (!schema) throw new Error(`docs/reference/openapi.json has no schema ${name}`)
     if (found.has(name)) return
     // TypeScript takes a member whose type refers to itself, but not as an array: it becomes unknown[].
     const text = JSON.stringify(schema).replaceAll(`"items":{"$ref":"#/components/schemas/${name}"}`, '"items":{}')

@@ -9,7 +9,7 @@ export interface ServiceClusterCheckOptions extends Pick<ClusterCheckOptions, 'l
   readonly topics?: readonly string[]
 }
 
-/** A service's check of the cluster. In production an unsafe cluster ends it (docs/operations.md, Production mode). */
+/** A service's check of the cluster. In production an unsafe cluster ends it (docs/guides/operate.md, Production mode). */
 export function clusterCheckOf(connection: LogConnection, options: ServiceClusterCheckOptions): ClusterCheck {
   const { mode, locally = 'ignore', topics = Object.values(TOPICS), logger, onUnsafe } = options
   return createClusterCheck(connection, {

@@ -15,7 +15,7 @@ export interface GracefulStopOptions {
  * connections, so that callers who are silent do not delay it. `track` must see every response before its headers are written.
  */
 export function createGracefulStop(server: Server, { graceMs = 0, withinMs }: GracefulStopOptions) {
-  // Not a Set, whose former tables would keep the responses of a busy server (docs/performance.md, Memory).
+  // Not a Set, whose former tables would keep the responses of a busy server (docs/reference/performance.md, Memory).
   const underWay = new Yallist<ServerResponse>()
   let isStopping = false
   let isGraceOver = false

@@ -6,7 +6,7 @@ const SAMPLED = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((of) =
 
 /**
  * A service's Prometheus registry, with the process's own metrics. The event loop's delay is not sampled: a sample every
- * 10 ms was most of what an idle process cost (docs/performance.md, Idle).
+ * 10 ms was most of what an idle process cost (docs/reference/performance.md, Idle).
  */
 export function createMetrics(service: string): Registry {
   const registry = new Registry()

@@ -22,7 +22,7 @@ export interface FaultContext {
 export interface Fault {
   /** Family and victim, for example `kill gateway`. */
   readonly name: string
-  /** Faults that share a line of README's table. */
+  /** Faults of one family share a line in the table by family. */
   readonly family: string
   /** Whether `pnpm test` runs it too. */
   readonly isShort?: boolean

@@ -27,58 +27,83 @@ export function summaryOf(result: FaultResult): string {
   return `seed ${seed}  ${fault}: ${witness ?? 'DID NOT STRIKE'}; ${parts.join(', ')}; ${outcome}${late}`
 }
 
-/** The text of docs/faults.md: one line per fault, with the worst of all seeds. */
+/** Text of docs/reference/faults.md: a table by family and one by fault, each with the worst value of all seeds. */
 export function reportOf(results: readonly FaultResult[]): string {
-  return `# Faults
+  return `# Fault tests
 
-Written by \`npx -y pnpm faults\`. ${METHOD} ${totalsOf(results)}
+\`npx -y pnpm faults\` writes this page. [Run the fault tests](../guides/test.md#fault-tests) describes the command.
 
-${LEGEND}
+Each fault strikes a whole stack that serves identify, track and visit requests in three projects. A witness proves that the fault struck.
+Faults on [leased room](../decisions/0017-room-is-leased-far-from-the-limit.md) add an organization with 200 events per second.
+After each fault, the [auditor](../../tools/audit) recomputes all read models from the log. It compares them with the live tables
+and with the answers that callers got.
 
-${tableOf(results, ({ fault }) => fault, [['Witness, for example', witnessOf]])}
-`
-}
+${totalsOf(results)}
 
-/** The table in README: one line per family of faults. */
-export function readmeTableOf(results: readonly FaultResult[]): string {
-  return `${totalsOf(results)}
+## By family
 
 ${tableOf(results, ({ family }) => family)}
 
-Unknown: requests answered 503 or not at all while a part was unavailable; their callers must retry. Recovery: from the end of the
-fault until the last request that failed. At rest: until every consumer had read everything and the audit was done.
-${BOUNDS_IN_WORDS}`
+## Columns
+
+${legend()}
+
+**!** marks a value beyond its bound. Every value is the worst of all seeds.
+
+## By fault
+
+${tableOf(results, ({ fault }) => fault, [['Witness (example)', witnessOf]])}
+`
 }
 
-/** Replaces the text between two marks of a document. */
-export function betweenMarks(document: string, mark: string, text: string): string {
-  const [open, close] = [`<!-- ${mark} -->`, `<!-- /${mark} -->`]
-  const [from, to] = [document.indexOf(open), document.indexOf(close)]
-  if (from < 0 || to < from) throw new RangeError(`The document has no ${open} … ${close}`)
-  return `${document.slice(0, from + open.length)}\n${text}\n${document.slice(to)}`
+function legend(): string {
+  const rows = [
+    ['Column', 'Meaning', 'Bound'],
+    ['---', '---', '---'],
+    [
+      'Unknown',
+      'Requests without an answer or with 503. Their records are in the log once or not at all.',
+      UNKNOWN_BOUND,
+    ],
+    ['Differences', 'Rows, records or answers that the auditor computes differently.', '0'],
+    [
+      'Longest',
+      'Slowest answer. Excludes the time in which a frozen gateway was stopped.',
+      `${seconds(BOUNDS.longestMs)} s`,
+    ],
+    [
+      'Recovery',
+      'From the end of the fault to the last failed request. The load runs until no request has failed for 3 s, at most 30 s.',
+      `${seconds(BOUNDS.recoveryMs)} s`,
+    ],
+    [
+      'Failover',
+      'From the signal to the owner until other processes have committed on all its partitions.',
+      `${seconds(BOUNDS.failoverMs)} s`,
+    ],
+    [
+      'Held up',
+      'From the append of a poison record until every consumer has committed the next record.',
+      `${seconds(BOUNDS.heldUpMs)} s`,
+    ],
+    [
+      '+ MB',
+      'Memory growth of the worst service, after garbage collection, from 4 s after the start to the end of an outage of over 20 s. Large requests add load.',
+      `${BOUNDS.growthMb} MB`,
+    ],
+    ['Unchecked', 'Limit checks skipped beside a hostile organization.', String(BOUNDS.unchecked)],
+    ['Beside', 'Slowest answer to other organizations beside a hostile one.', `${seconds(BOUNDS.besideMs)} s`],
+    [
+      'Room free',
+      'From rest until no leased room is reserved. Room leased by a killed gateway stays reserved for a minute.',
+      `${seconds(BOUNDS.roomFreeMs)} s`,
+    ],
+    ['At rest', 'Time until every consumer had read everything and the audit was done.', ''],
+  ]
+  return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-const METHOD = `Each fault struck a whole stack under a load of identify, track and visits in three projects.
-Where room is leased ([decision 17](decisions/0017-room-is-leased-far-from-the-limit.md)), another organization has 200 events a second, too,
-and the witness says that their records named leases when the fault struck.
-Then [the auditor](../tools/audit) computed everything again from the log, and compared it with the read models and with
-the answers that callers got.`
-
-const BOUNDS_IN_WORDS = `**!** marks a value beyond its bound: every answer within ${seconds(BOUNDS.longestMs)} s; no failed request later than ${seconds(BOUNDS.recoveryMs)} s after the fault,
-and none at all if no part is unavailable; failover within ${seconds(BOUNDS.failoverMs)} s; a poison record delays its partition by less than ${seconds(BOUNDS.heldUpMs)} s;
-in an outage no service grows by more than ${BOUNDS.growthMb} MB; beside a hostile organization every limit is checked,
-and every answer to others comes within ${seconds(BOUNDS.besideMs)} s; leased room is free ${seconds(BOUNDS.roomFreeMs)} s later than at rest. Every value is the worst of all seeds.`
-
-const LEGEND = `Unknown: requests answered 503 or not at all, so that the caller does not know the outcome; they are in the log once or not at all.
-Longest: the slowest answer; for the frozen gateway, without the time in which it was stopped. Recovery: from the end of
-the fault until the last request that failed; the load continues until no request has failed for 3 s, at most 30 s.
-Failover: from the signal to the owner of partitions until another process had committed on every one of them. Held up:
-from the append of a poison record until every consumer had committed the record behind it. + MB: how much more memory the
-service that grew most used, after garbage collection, at the end of an outage of over 20 s than 4 s after its beginning,
-under an additional load of large requests. Unchecked: checks of limits that were left out while a hostile organization was at work.
-Beside: the slowest answer to others meanwhile. Room free: from rest until no room was reserved for the organization that
-had leased it; what a killed gateway had leased is kept for a minute. At rest: until every consumer had read everything and the audit was done.
-${BOUNDS_IN_WORDS}`
+const UNKNOWN_BOUND = `${BOUNDS.needless} if every part is available`
 
 function totalsOf(results: readonly FaultResult[]): string {
   const struck = results.filter(({ witness }) => witness !== undefined)

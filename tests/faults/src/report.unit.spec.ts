@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { FaultResult } from './fault-result.ts'
-import { betweenMarks, readmeTableOf, reportOf } from './report.ts'
+import { reportOf } from './report.ts'
+
+const REFERENCE = path.resolve(import.meta.dirname, '../../../docs/reference')
 
 const result = (over: Partial<FaultResult>): FaultResult => ({
   fault: 'kill gateway',
@@ -32,22 +36,22 @@ describe('the tables of the faults', () => {
     )
   })
 
-  it('show one line per family in README, with the seeds', () => {
+  it('show one line per family, with the seeds', () => {
     const differences = [{ kind: 'lost', count: 2, examples: [] }]
-    const table = readmeTableOf([
+    const report = reportOf([
       result({ seed: 1 }),
       result({ seed: 2, fault: 'kill redis', witness: undefined, differences }),
       result({ seed: 4, fault: 'freeze redis', family: 'freeze', growthMb: 25 }),
     ])
-    expect(table).toContain('Seeds 1–2, 4: 3 runs, 2 of which struck; 300 requests; 1 runs with a difference')
-    expect(table).toContain('| kill | 2 | 200 | 6 | 2 | 0.1 |')
-    expect(table).toContain('| freeze | 1 | 100 | 3 | 0 | 0.1 | 0.0 |  |  | 25 **!** |')
-    expect(table).not.toContain('kill redis')
+    const families = report.slice(0, report.indexOf('## By fault'))
+    expect(families).toContain('Seeds 1–2, 4: 3 runs, 2 of which struck; 300 requests; 1 runs with a difference')
+    expect(families).toContain('| kill | 2 | 200 | 6 | 2 | 0.1 |')
+    expect(families).toContain('| freeze | 1 | 100 | 3 | 0 | 0.1 | 0.0 |  |  | 25 **!** |')
+    expect(families).not.toContain('kill redis')
   })
 
-  it('are written between the marks of a document', () => {
-    const document = 'before\n<!-- faults -->\nold\n<!-- /faults -->\nafter'
-    expect(betweenMarks(document, 'faults', 'new')).toBe('before\n<!-- faults -->\nnew\n<!-- /faults -->\nafter')
-    expect(() => betweenMarks('none', 'faults', 'new')).toThrow(RangeError)
+  it('are committed as the results in faults.json render; if not: npx -y pnpm faults --render', () => {
+    const results = JSON.parse(readFileSync(path.join(REFERENCE, 'faults.json'), 'utf8')) as FaultResult[]
+    expect(readFileSync(path.join(REFERENCE, 'faults.md'), 'utf8')).toBe(reportOf(results))
   })
 })

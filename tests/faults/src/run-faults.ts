@@ -1,29 +1,28 @@
 /** `pnpm faults`: injects every fault of faults.ts into a stack under load, seed after seed, and writes the results. */
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { FAULTS } from './faults.ts'
 import { type FaultResult, isGood } from './fault-result.ts'
-import { betweenMarks, readmeTableOf, reportOf, summaryOf } from './report.ts'
+import { reportOf, summaryOf } from './report.ts'
 import { openResultsFile, type ResultsFile } from './results-file.ts'
 import { runSeed } from './run-seed.ts'
 
-const DOCS = path.resolve(import.meta.dirname, '../../../docs')
-const RESULTS = path.join(DOCS, 'faults.json')
-const REPORT = path.join(DOCS, 'faults.md')
-const README = path.join(DOCS, '../README.md')
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+const RESULTS = path.join(ROOT, 'docs/reference/faults.json')
+const REPORT = path.join(ROOT, 'docs/reference/faults.md')
 const HELP = `Usage: npx -y pnpm faults [options]
 
-Injects one fault after the other into a stack under load (docs/faults.md), audits everything after each, and keeps
-each result, with the commit that ran, in docs/faults.json. The next run continues from there: a fault that has struck is
-not repeated. The tables in docs/faults.md and README.md are written from that file. A seed takes about twenty minutes.
+Injects one fault after the other into a stack under load and audits everything after each. Results go to
+docs/reference/faults.json, with the commit that ran; the tables in docs/reference/faults.md are rendered from it.
+The next run continues: it skips faults that have struck. One seed takes about twenty minutes.
 
   --seeds A-B   seeds A to B; N alone means 1 to N (default 1)
   --fresh       delete all results first
   --seed S      run only this seed; print a table and keep nothing
   --only NAME   run only faults whose name matches this regular expression; keep nothing, as with --seed
-  --render      only write the tables from docs/faults.json
+  --render      only render the tables from docs/reference/faults.json
   --list        list the faults
   --help
 
@@ -75,7 +74,7 @@ async function main(): Promise<number> {
   else if (options.list)
     for (const { name, isShort } of options.faults)
       console.log(isShort === true ? `${name}  (also in pnpm test)` : name)
-  else if (options.render) await writeTables((await openResults(false)).all())
+  else if (options.render) await writeReport((await openResults(false)).all())
   else return options.isKept ? runKept(options) : runOnce(options)
   return 0
 }
@@ -90,7 +89,7 @@ async function runKept({ seeds, faults, fresh }: Asked): Promise<number> {
   const tell = progress(seeds.reduce((sum, seed) => sum + toRun(seed).length, 0))
   const onResult = async (result: FaultResult): Promise<void> => {
     await results.put({ ...result, commit })
-    await writeTables(results.all())
+    await writeReport(results.all())
     tell(result)
   }
   for (const seed of seeds) {
@@ -112,13 +111,13 @@ async function runOnce({ seeds, faults }: Asked): Promise<number> {
 }
 
 async function git(...command: string[]): Promise<string> {
-  return (await promisify(execFile)('git', command, { cwd: DOCS })).stdout.trim()
+  return (await promisify(execFile)('git', command, { cwd: ROOT })).stdout.trim()
 }
 
 /** Undefined if git does not know. Uncommitted changes add a `+`. */
 async function currentCommit(): Promise<string | undefined> {
   try {
-    const isChanged = (await git('status', '--porcelain', '--', '../packages', '../services', '../tools')) !== ''
+    const isChanged = (await git('status', '--porcelain', '--', 'packages', 'services', 'tools')) !== ''
     return `${await git('rev-parse', '--short', 'HEAD')}${isChanged ? '+' : ''}`
   } catch {
     return undefined
@@ -134,9 +133,8 @@ function openResults(isFresh: boolean): Promise<ResultsFile> {
   return openResultsFile(RESULTS, { faults: FAULTS.map(({ name }) => name), isFresh })
 }
 
-async function writeTables(results: readonly FaultResult[]): Promise<void> {
-  await writeFile(REPORT, reportOf(results))
-  await writeFile(README, betweenMarks(await readFile(README, 'utf8'), 'faults', readmeTableOf(results)))
+function writeReport(results: readonly FaultResult[]): Promise<void> {
+  return writeFile(REPORT, reportOf(results))
 }
 
 process.exit(

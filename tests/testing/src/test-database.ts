@@ -19,7 +19,7 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>
 }
 
-/** One database of each kind is migrated in each worker, and the specs get copies, which cost less (docs/performance.md). */
+/** One database of each kind is migrated in each worker, and the specs get copies, which cost less (docs/reference/performance.md). */
 const templates = new Map<string, Promise<TestDatabase>>()
 
 /** Creates a database with one consumer's schema. The role in `adminUrl` must be allowed to create databases. */

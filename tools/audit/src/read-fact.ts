@@ -120,7 +120,7 @@ export function readFormFact(message: Message): Reading<FormFact> {
   return readFact(message, FORM_FACTS)
 }
 
-/** A record's fact, or why it is unreadable: then every consumer must hold it as a dead letter (docs/design.md, The log). */
+/** A record's fact, or why it is unreadable: then every consumer must hold it as a dead letter (docs/explanation/design.md, The log). */
 function readFact<Fact>({ value, headers }: Message, types: ReadonlyMap<unknown, Members>): Reading<Fact> {
   if (value === null) return unreadable('it has no value')
   if (headers['schema-version'] !== '1') return unreadable('its schema-version is not 1')

@@ -50,7 +50,7 @@ export const RECORD_TYPES: readonly RecordType[] = [
   },
 ]
 
-/** The text of `docs/records/<type>.schema.json`. The schema allows unknown members, because readers ignore them. */
+/** The text of `docs/reference/records/<type>.schema.json`. The schema allows unknown members, because readers ignore them. */
 export function recordSchemaText({ type, description, schema }: RecordType): string {
   const { $schema, ...members } = z.toJSONSchema(schema, {
     target: 'draft-2020-12',

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeRecord, SCHEMA_VERSIONS } from './record-codec.ts'
 import { RECORD_TYPES, recordSchemaText } from './record-schemas.ts'
 
-const DOCUMENTS = path.resolve(import.meta.dirname, '../../../../docs/records')
+const DOCUMENTS = path.resolve(import.meta.dirname, '../../../../docs/reference/records')
 const SAMPLES = path.join(import.meta.dirname, '../../test/samples')
 
 /** A record exactly as it was published. Add samples, but never edit one. */
@@ -23,7 +23,7 @@ const samples = readdirSync(SAMPLES).map((file) => {
 
 const isDescribed = (member: object) => 'description' in member && /\w/.test(String(member.description))
 
-describe('docs/records', () => {
+describe('docs/reference/records', () => {
   it('describes every type of record', () => {
     expect(RECORD_TYPES.map(({ type }) => type).toSorted()).toEqual(Object.keys(SCHEMA_VERSIONS).toSorted())
     expect(readdirSync(DOCUMENTS)).toEqual(RECORD_TYPES.map(({ type }) => `${type}.schema.json`).toSorted())

@@ -56,7 +56,7 @@ export function createOpenApiDocument(): oas32.OpenAPIObject {
 
 let text: string | undefined
 
-/** As it is served, and committed to docs/openapi.json. Made once. */
+/** As it is served, and committed to docs/reference/openapi.json. Made once. */
 export function openApiText(): string {
   text ??= `${JSON.stringify(createOpenApiDocument(), null, 2)}\n`
   return text

@@ -17,7 +17,7 @@ import { parseContent } from './content.ts'
 import { createOpenApiDocument, openApiText } from './document.ts'
 import { REFUSALS } from './refusals.ts'
 
-const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/openapi.json')
+const COMMITTED = path.resolve(import.meta.dirname, '../../../../docs/reference/openapi.json')
 
 /** The members of the document that this spec reads. The library's own type leaves most of them open. */
 interface Document {
@@ -86,7 +86,7 @@ it('names each rule of the catalogue of refusals at some operation', () => {
   expect(unnamed.toSorted()).toEqual(OF_NO_OPERATION)
 })
 
-describe('docs/openapi.json', () => {
+describe('docs/reference/openapi.json', () => {
   it('is current: if not, run `npx -y pnpm openapi`', async () => {
     expect(await readFile(COMMITTED, 'utf8')).toBe(openApiText())
   })

@@ -1,6 +1,6 @@
-/** Writes docs/openapi.json: run it after a change of a public schema, the route table or operations.yaml. */
+/** Writes docs/reference/openapi.json: run it after a change of a public schema, the route table or operations.yaml. */
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { openApiText } from './document.ts'
 
-await writeFile(path.resolve(import.meta.dirname, '../../../../docs/openapi.json'), openApiText())
+await writeFile(path.resolve(import.meta.dirname, '../../../../docs/reference/openapi.json'), openApiText())

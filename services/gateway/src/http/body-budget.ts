@@ -34,7 +34,7 @@ interface Holder {
   readonly key: string
   requests: number
   bytes: number
-  /** What displaces each body that is still coming, the oldest first. Not a Set: docs/performance.md, Memory. */
+  /** What displaces each body that is still coming, the oldest first. Not a Set: docs/reference/performance.md, Memory. */
   readonly unfinished: Yallist<() => void>
 }
 

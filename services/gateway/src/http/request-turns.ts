@@ -5,7 +5,7 @@ import { createTurnsByKey } from './turns-by-key.ts'
 
 /** Bodies up to this size need no turn. */
 const SMALL_BODY_BYTES = 8_192
-/** Bytes of larger bodies of one key that are worked on at once, some 600 events: docs/performance.md, Batches. */
+/** Bytes of larger bodies of one key that are worked on at once, some 600 events: docs/reference/performance.md, Batches. */
 const LARGE_BODY_BYTES_AT_ONCE = 196_608
 
 interface RequestTurnsOptions {

@@ -27,7 +27,7 @@ export function exportCommand(): Command {
     .addHelpText(
       'after',
       `
-A line: {"topic","partition","offset","timestamp","key","headers","value"}; docs/records.md describes every value. Times are
+A line: {"topic","partition","offset","timestamp","key","headers","value"}; docs/reference/records.md describes every value. Times are
 times of publishing. The export reads the records that exist when it begins, partition by partition. So the same past range always
 gives the same lines. Until the file is complete, its name is FILE.<random>.part; remove what a killed export has left under such a name.
 Exits with 0 if done, 1 if failed or if the reader of standard output has gone before the end, 2 if the arguments are wrong.
