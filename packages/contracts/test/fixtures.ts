@@ -1,6 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import type { EventTracked, IdentifyRequested, VisitAnswered } from '../src/records/user-facts.ts'
+import type { EventTracked } from '../src/records/event-tracked.ts'
+import type { IdentifyRequested } from '../src/records/identify-requested.ts'
+import type { VisitAnswered } from '../src/records/visit-answered.ts'
 import { OrganizationConfig } from '../src/workspace/organization-config.ts'
 
 /** Records for tests. Each function returns a valid fact; its argument overrides members. */

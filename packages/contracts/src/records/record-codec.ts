@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { RECORDS, type RecordType, schemaVersionOf } from './records.ts'
 
 /** Header names, from CloudEvents' Kafka binding. */
 export const HEADERS = {
@@ -14,22 +15,19 @@ export const HEADERS = {
   replyTo: 'reply-to',
 } as const
 
-/** The schema version that is written now, for each type of record. */
-export const SCHEMA_VERSIONS: Readonly<Record<string, number>> = {
-  IdentifyRequested: 1,
-  EventTracked: 1,
-  VisitAnswered: 1,
-  FormQueued: 1,
-  FormDelivered: 1,
-  FormCancelled: 1,
-  FormExpired: 1,
-  OrganizationConfigured: 1,
+const TYPES: ReadonlyMap<string, RecordType> = new Map(Object.entries(RECORDS))
+
+interface RecordFact {
+  readonly id: string
+  readonly type: string
 }
 
-/** Converts version n of a type to n + 1. The bytes in the log are never rewritten. */
-type Upcaster = (value: Readonly<Record<string, unknown>>) => Record<string, unknown>
-/** Empty until a type has a second version. */
-const UPCASTERS: Readonly<Record<string, readonly Upcaster[]>> = {}
+/** A record as it is in the log. */
+export interface RecordBytes {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: Readonly<Record<string, string>>
+}
 
 export interface EncodedRecord {
   readonly value: string
@@ -45,11 +43,22 @@ export interface EncodeOptions {
   readonly replyTo?: string | undefined
 }
 
+/** Encodes facts as Kafka messages and decodes them. A codec that encrypts values has the same shape. */
+export interface RecordCodec {
+  readonly encode: (fact: RecordFact, options: EncodeOptions) => EncodedRecord
+  /** Decodes the records of one batch, in order, so that a codec can read the keys of all its users at once. */
+  readonly decode: <Fact>(schema: z.ZodType<Fact>, records: readonly RecordBytes[]) => Promise<readonly Decoded<Fact>[]>
+}
+
+/** The codec for values in plain JSON. */
+export const plainCodec: RecordCodec = {
+  encode: encodeRecord,
+  decode: async (schema, records) => records.map(({ value, headers }) => decodeRecord(schema, value, headers)),
+}
+
 /** Encodes a fact as the value and headers of a Kafka message. */
-export function encodeRecord(
-  fact: { readonly id: string; readonly type: string },
-  options: EncodeOptions,
-): EncodedRecord {
+export function encodeRecord(fact: RecordFact, options: EncodeOptions): EncodedRecord {
+  const type = TYPES.get(fact.type)
   const headers: Record<string, string> = {
     [HEADERS.id]: fact.id,
     [HEADERS.type]: fact.type,
@@ -57,7 +66,7 @@ export function encodeRecord(
     [HEADERS.time]: options.time,
     [HEADERS.specVersion]: '1.0',
     [HEADERS.contentType]: 'application/json',
-    [HEADERS.schemaVersion]: String(SCHEMA_VERSIONS[fact.type] ?? 1),
+    [HEADERS.schemaVersion]: String(type ? schemaVersionOf(type) : 1),
   }
   if (options.traceparent) headers[HEADERS.traceparent] = options.traceparent
   if (options.replyTo) headers[HEADERS.replyTo] = options.replyTo
@@ -115,12 +124,13 @@ function decode<Fact>(
 }
 
 function upcast(json: unknown, version: number): Decoded<unknown> {
-  const type = typeof json === 'object' && json !== null ? (json as Record<string, unknown>)['type'] : undefined
-  const newest = typeof type === 'string' ? SCHEMA_VERSIONS[type] : undefined
-  if (newest === undefined) return rejected('type is unknown')
+  const name = typeof json === 'object' && json !== null ? (json as Record<string, unknown>)['type'] : undefined
+  const type = typeof name === 'string' ? TYPES.get(name) : undefined
+  if (!type) return rejected('type is unknown')
+  const newest = schemaVersionOf(type)
   if (version > newest) return rejected(`schema-version ${version} is newer than this service knows (${newest})`)
   let value = json as Record<string, unknown>
-  for (const step of (UPCASTERS[type as string] ?? []).slice(version - 1)) value = step(value)
+  for (const step of type.upcasters?.slice(version - 1) ?? []) value = step(value)
   return { outcome: 'ok', fact: value }
 }
 

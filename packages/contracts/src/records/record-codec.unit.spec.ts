@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventTracked, identifyRequested } from '../../test/fixtures.ts'
 import { decodeRecord, encodeRecord, HEADERS, isStorable } from './record-codec.ts'
-import { UserFact } from './user-facts.ts'
+import { UserFact } from './records.ts'
 
 const encode = (fact: Parameters<typeof encodeRecord>[0]) =>
   encodeRecord(fact, { source: 'gateway', time: '2026-11-02T10:00:00.000Z' })

@@ -4,7 +4,7 @@ import { eventTracked, identifyRequested } from '../../test/fixtures.ts'
 import { UserReadModel } from '../calls/internal-api.ts'
 import { decodeRecord, encodeRecord } from './record-codec.ts'
 import { isTraitValue, TraitOperations, TraitValue } from './traits.ts'
-import { UserFact } from './user-facts.ts'
+import { UserFact } from './records.ts'
 
 describe('the value of a trait', () => {
   it('is checked by hand as its schema describes it', () => {

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { decodeRecord, SCHEMA_VERSIONS } from './record-codec.ts'
-import { RECORD_TYPES, recordSchemaText } from './record-schemas.ts'
+import { decodeRecord } from './record-codec.ts'
+import { recordSchemaText } from './record-schema-text.ts'
+import { RECORD_TYPES, RECORDS, type RecordTypeName, schemaOn, schemaVersionOf } from './records.ts'
 
 const DOCUMENTS = path.resolve(import.meta.dirname, '../../../../docs/reference/records')
 const SAMPLES = path.join(import.meta.dirname, '../../test/samples')
@@ -18,32 +19,35 @@ interface Sample {
 const samples = readdirSync(SAMPLES).map((file) => {
   const [type = '', version = ''] = file.split('.')
   const sample = JSON.parse(readFileSync(path.join(SAMPLES, file), 'utf8')) as Sample
-  return { file, type, version: Number(version.slice(1)), sample }
+  return { file, type: type as RecordTypeName, version: Number(version.slice(1)), sample }
 })
 
 const isDescribed = (member: object) => 'description' in member && /\w/.test(String(member.description))
 
 describe('docs/reference/records', () => {
   it('describes every type of record', () => {
-    expect(RECORD_TYPES.map(({ type }) => type).toSorted()).toEqual(Object.keys(SCHEMA_VERSIONS).toSorted())
-    expect(readdirSync(DOCUMENTS)).toEqual(RECORD_TYPES.map(({ type }) => `${type}.schema.json`).toSorted())
+    expect(readdirSync(DOCUMENTS)).toEqual(RECORD_TYPES.map((type) => `${type}.schema.json`).toSorted())
   })
 
-  it.each(RECORD_TYPES)('is current for $type: if not, run `npx -y pnpm record-schemas`', (record) => {
-    const committed = readFileSync(path.join(DOCUMENTS, `${record.type}.schema.json`), 'utf8')
-    expect(committed).toBe(recordSchemaText(record))
+  it.each(RECORD_TYPES)('is current for %s: if not, run `npx -y pnpm record-schemas`', (type) => {
+    const committed = readFileSync(path.join(DOCUMENTS, `${type}.schema.json`), 'utf8')
+    expect(committed).toBe(recordSchemaText(type))
   })
 
-  it.each(RECORD_TYPES)('describes every member of $type', (record) => {
-    const { properties } = JSON.parse(recordSchemaText(record)) as { properties: Record<string, object> }
+  it.each(RECORD_TYPES)('describes every member of %s', (type) => {
+    const { description, properties } = JSON.parse(recordSchemaText(type)) as {
+      description: string
+      properties: Record<string, object>
+    }
+    expect(description).toMatch(/\w/)
     expect(Object.keys(properties).filter((name) => !isDescribed(properties[name] ?? {}))).toEqual([])
   })
 })
 
 describe('records of every version (design.md, The log)', () => {
   it('are among the samples', () => {
-    const wanted = RECORD_TYPES.flatMap(({ type }) =>
-      Array.from({ length: SCHEMA_VERSIONS[type] ?? 0 }, (_, index) => `${type} ${index + 1}`),
+    const wanted = RECORD_TYPES.flatMap((type) =>
+      Array.from({ length: schemaVersionOf(RECORDS[type]) }, (_, index) => `${type} ${index + 1}`),
     )
     const recorded = new Set(samples.map(({ type, version }) => `${type} ${version}`))
     expect([...recorded].toSorted()).toEqual(wanted.toSorted())
@@ -54,15 +58,13 @@ describe('records of every version (design.md, The log)', () => {
     expect(decode(type, sample)).toMatchObject({ outcome: 'ok', fact: { type } })
   })
 
-  const current = samples.filter(({ type, version }) => version === SCHEMA_VERSIONS[type])
+  const current = samples.filter(({ type, version }) => version === schemaVersionOf(RECORDS[type]))
   it.each(current)('lose no member of $file', ({ type, sample }) => {
     expect(decode(type, sample)).toEqual({ outcome: 'ok', fact: JSON.parse(sample.value) })
   })
 })
 
 /** Decodes a sample as the consumers of its topic do. */
-function decode(type: string, { value, headers }: Sample) {
-  const topicSchema = RECORD_TYPES.find((record) => record.type === type)?.topicSchema
-  if (!topicSchema) throw new Error(`No topic has ${type}`)
-  return decodeRecord(topicSchema, Buffer.from(value), headers)
+function decode(type: RecordTypeName, { value, headers }: Sample) {
+  return decodeRecord(schemaOn(RECORDS[type].topic), Buffer.from(value), headers)
 }

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { Instant, SlugId } from '../primitives.ts'
+import { OrganizationConfig } from '../workspace/organization-config.ts'
+
+/**
+ * One revision of an organization, on the topic `catalog`. A record counts if its `revision` is greater than that of every
+ * record of the organization before it. So the first of two records with the same revision wins, and older records may be
+ * compacted away. `config: null` removes the organization. Written whole and checked; read piece by piece
+ * (`readOrganizationConfig`), because a later version may have written it.
+ */
+export const OrganizationConfigured = z
+  .object({
+    type: z.literal('OrganizationConfigured').describe('As in `ce_type`.'),
+    id: z.uuid().describe('As in `ce_id`. Readers drop duplicates by it.'),
+    organization: SlugId.describe('The organization that is configured. The Kafka key begins with it.'),
+    revision: z
+      .number()
+      .int()
+      .min(1)
+      .describe(
+        'The record counts if this is greater than in every record of the organization before it; of equal ones the first counts.',
+      ),
+    config: OrganizationConfig.nullable().describe(
+      'The whole configuration, as in the workspace file (docs/spec/decisions.md), keys as SHA-256 only; null removes the organization.',
+    ),
+    appliedAt: Instant.describe('When it was applied.'),
+    appliedBy: z.string().describe('The operating system user who applied it.'),
+  })
+  .describe('A revision of an organization: plan, projects, keys, segments, forms.')
+export type OrganizationConfigured = z.infer<typeof OrganizationConfigured>
+
+/** What readers need of the record around the configuration. */
+export const OrganizationConfiguredEnvelope = z.object({
+  ...OrganizationConfigured.pick({ type: true, id: true, organization: true, revision: true }).shape,
+  config: z.unknown(),
+  appliedAt: OrganizationConfigured.shape.appliedAt.optional().catch(undefined),
+  appliedBy: OrganizationConfigured.shape.appliedBy.optional().catch(undefined),
+})
