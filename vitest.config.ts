@@ -6,7 +6,7 @@ import { LongestFirst } from '@nextvisit/testing/longest-first'
 function specs(cost: 'unit' | 'int' | 'e2e') {
   return {
     name: cost,
-    include: [`{packages,services,tests,tools}/*/src/**/*.${cost}.spec.ts`],
+    include: [`{packages,services,tests,tools}/*/{src,web/src}/**/*.${cost}.spec.ts`],
   }
 }
 

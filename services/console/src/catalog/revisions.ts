@@ -8,8 +8,8 @@ import {
 } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
-import type { CatalogAnswer } from '../api/catalog.ts'
 import { createSharedRead } from '../shared-read.ts'
+import type { CatalogAnswer } from './api.ts'
 import { createReadIfGrown } from './read-if-grown.ts'
 
 const SHOWN_REVISIONS = 100

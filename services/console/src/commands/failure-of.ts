@@ -1,4 +1,4 @@
-import type { Failure } from '../api/commands.ts'
+import type { Failure } from './api.ts'
 import type { CliEnd } from './cli-process.ts'
 
 /** Why a command ended that has said neither an outcome nor an error. */

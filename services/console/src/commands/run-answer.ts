@@ -1,5 +1,5 @@
-import type { CommandRunAnswer, Failure } from '../api/commands.ts'
-import type { Role } from '../api/session.ts'
+import type { Role } from '../session/api.ts'
+import type { CommandRunAnswer, Failure } from './api.ts'
 import type { CommandRun } from './command-job.ts'
 
 const ONLY_FOR_OPERATORS = 'It failed. An operator sees how: the message may hold addresses or what users said.'

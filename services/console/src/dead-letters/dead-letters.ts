@@ -15,11 +15,11 @@ import {
 } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
-import type { Decide, LetterPath, LettersOfRecord, SetAsideInput } from '../api/dead-letters.ts'
 import { askService } from '../ask-service.ts'
 import { type ApiResult, refuse } from '../http/api-route.ts'
 import type { Target } from '../metrics/sample.ts'
 import { createSharedRead } from '../shared-read.ts'
+import type { Decide, LetterPath, LettersOfRecord, SetAsideInput } from './api.ts'
 
 /** What consumers know of their dead letters, and do with them. */
 export interface DeadLetters {

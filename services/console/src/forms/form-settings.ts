@@ -1,6 +1,6 @@
 import { durationMs, type Form, type ProjectConfig } from '@nextvisit/contracts'
 import { frequencyInWords } from '@nextvisit/domain'
-import type { FormAnswer } from '../api/forms.ts'
+import type { FormAnswer } from './api.ts'
 
 /** What the workspace file says of when a form is queued and shown, in words. */
 export function formSettingsOf(

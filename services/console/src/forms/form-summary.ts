@@ -1,6 +1,12 @@
-import type { Form, FormStep, FormStepCounts, FormStepsAnswer, OpenCountsAnswer } from '@nextvisit/contracts'
-import { GateReason } from '@nextvisit/contracts'
-import type { CountedPeriod, FormFigures, FormSummary } from '../api/forms.ts'
+import {
+  type Form,
+  type FormStep,
+  type FormStepCounts,
+  type FormStepsAnswer,
+  GateReason,
+  type OpenCountsAnswer,
+} from '@nextvisit/contracts'
+import type { CountedPeriod, FormFigures, FormSummary } from './api.ts'
 import { GATE_REASONS } from './gate-reasons.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod'
-import type { Role } from '../api/session.ts'
+import type { Role } from '../session/api.ts'
 import type { Session } from '../session/sessions.ts'
 
 /** Why a request was not answered as asked. */

@@ -7,10 +7,9 @@ import express, {
   type Response,
 } from 'express'
 import type { ZodError } from 'zod'
-import type { ErrorAnswer } from '../api/session.ts'
+import type { ErrorAnswer } from '../session/api.ts'
 import type { Session, Sessions } from '../session/sessions.ts'
-import type { ApiRefusal, ApiRoute } from './api-route.ts'
-import { refuse } from './api-route.ts'
+import { type ApiRefusal, type ApiRoute, refuse } from './api-route.ts'
 import { securityHeaders } from './security-headers.ts'
 import { sessionIdOf } from './session-cookie.ts'
 import type { Site } from './site.ts'

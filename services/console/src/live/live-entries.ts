@@ -1,9 +1,9 @@
 import { decodeRecord, FormFact, type KeptRefusal, type ProjectRef, UserFact } from '@nextvisit/contracts'
 import type { FetchedRecord } from '@nextvisit/log'
-import type { LiveEntry, LiveOutcome } from '../api/live.ts'
 import { isSameProject } from '../is-same-project.ts'
-import { HIDE_PERSONAL } from '../users/mask.ts'
+import { HIDE_PERSONAL } from '../session/mask.ts'
 import { entryOf, formEntryOf } from '../users/timeline-entries.ts'
+import type { LiveEntry, LiveOutcome } from './api.ts'
 
 /** An entry as it is kept: small, and without values. The userName is masked where it is read. */
 export interface KeptEntry {

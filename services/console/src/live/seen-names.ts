@@ -1,4 +1,4 @@
-import type { LiveEntry } from '../api/live.ts'
+import type { LiveEntry } from './api.ts'
 
 export interface SeenNames {
   readonly learn: (entries: readonly LiveEntry[]) => void

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { LiveEntry } from '../api/live.ts'
+import type { LiveEntry } from './api.ts'
 import { createSeenNames } from './seen-names.ts'
 
 const entryOf = (userId: string | null, userName: string | null) => ({ userId, userName }) as LiveEntry

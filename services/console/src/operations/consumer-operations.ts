@@ -1,6 +1,6 @@
 import type { DeadLetterGroup, OperationsAnswer, OwnedPartition } from '@nextvisit/contracts'
-import { withVisibleCause } from '../dead-letters/visible-cause.ts'
-import type { ConsumerOperations, PartitionLine } from '../api/operations.ts'
+import { withVisibleCause } from '../session/visible-cause.ts'
+import type { ConsumerOperations, PartitionLine } from './api.ts'
 
 /** What one process answered; undefined: it did not. */
 export interface ProcessOperations {

@@ -1,9 +1,9 @@
-import type { Finding, FindingPlace } from '../api/overview.ts'
 import type { PartitionReading } from '../metrics/read-process.ts'
 import { type Sample, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
+import type { Finding, FindingPlace } from './api.ts'
 import { isLate } from './is-late.ts'
-import { type LimitParts, limitFindings } from './limit-findings.ts'
+import { limitFindings, type LimitParts } from './limit-findings.ts'
 
 const VERY_LATE_AFTER_S = 60
 const OUTBOX_LATE_AFTER_S = 30

@@ -1,9 +1,9 @@
 import type { LimitReason } from '@nextvisit/contracts'
-import type { Finding } from '../api/overview.ts'
-import type { LimitName } from '../api/registry.ts'
 import { type Sample, totalsOf } from '../metrics/sample.ts'
+import type { LimitName } from '../registry/api.ts'
 import { LIMIT_TITLES } from '../registry/limit-titles.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
+import type { Finding } from './api.ts'
 
 /** Why a request is refused once a limit is reached; null: none is. */
 const REASONS: { readonly [Name in LimitName]: LimitReason | null } = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sampleOf } from '../../test/given-samples.ts'
-import type { LimitLine } from '../api/registry.ts'
+import type { LimitLine } from '../registry/api.ts'
 import { limitFindings } from './limit-findings.ts'
 
 const mau: LimitLine = {

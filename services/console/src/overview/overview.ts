@@ -1,11 +1,11 @@
-import type { OverviewAnswer, ServiceState } from '../api/overview.ts'
-import type { CounterKind } from '../metrics/read-process.ts'
-import { quantileMs } from '../metrics/quantile.ts'
-import { bucketsOf, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { LastAnswer } from '../metrics/last-answer.ts'
+import { quantileMs } from '../metrics/quantile.ts'
+import type { CounterKind } from '../metrics/read-process.ts'
+import { bucketsOf, type Sample, secondsOf, totalOf, totalsOf } from '../metrics/sample.ts'
 import type { Seen } from '../metrics/sampler.ts'
 import type { ServiceReading } from '../metrics/service-readings.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
+import type { OverviewAnswer, ServiceState } from './api.ts'
 import { findingsOf } from './findings.ts'
 
 const NOW_MS = 60_000

@@ -1,5 +1,5 @@
 import { boundsOfMonth } from '@nextvisit/domain'
-import type { LimitName } from '../api/registry.ts'
+import type { LimitName } from './api.ts'
 import type { Forecast } from './forecast.ts'
 
 /** What happens to whoever needs more. `until` a month ends; names stay. */

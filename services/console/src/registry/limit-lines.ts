@@ -1,9 +1,9 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import { MAX_EVENT_NAMES, MAX_TRAIT_SLUGS, type UsageAnswer } from '@nextvisit/contracts'
 import { boundsOfMonth, monthBefore } from '@nextvisit/domain'
-import type { LimitLine, ProjectUsage } from '../api/registry.ts'
-import { type Forecast, forecastAtRate, forecastOf, isRough } from './forecast.ts'
+import type { LimitLine, ProjectUsage } from './api.ts'
 import { atLastMonthsRateInWords, forecastInWords, roughInWords } from './forecast-words.ts'
+import { type Forecast, forecastAtRate, forecastOf, isRough } from './forecast.ts'
 
 export interface UsageParts {
   readonly plan: CatalogProject['plan']

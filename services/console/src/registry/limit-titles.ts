@@ -1,4 +1,4 @@
-import type { LimitName } from '../api/registry.ts'
+import type { LimitName } from './api.ts'
 
 /** What each limit counts. No zod here: pages import it. */
 export const LIMIT_TITLES: { readonly [Name in LimitName]: string } = {

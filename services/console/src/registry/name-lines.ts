@@ -1,7 +1,7 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import type { Definition, DefinitionsAnswer } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
-import type { NameKind, NameLine, NamesPage } from '../api/registry.ts'
+import type { NameKind, NameLine, NamesPage } from './api.ts'
 
 /** What the workspace file says of names. */
 export type DeclaredNames = Pick<

@@ -1,8 +1,8 @@
 import type { CatalogProject } from '@nextvisit/catalog'
 import { monthOf } from '@nextvisit/domain'
-import type { LimitLine } from '../api/registry.ts'
-import type { KnownCatalog } from '../known-catalog.ts'
+import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { createSharedRead, orReadLast } from '../shared-read.ts'
+import type { LimitLine } from './api.ts'
 import { reachedLinesOf } from './limit-lines.ts'
 import type { AskUsage } from './read-usage.ts'
 

@@ -2,9 +2,9 @@ import type { CatalogProject } from '@nextvisit/catalog'
 import { INTERNAL_ROUTES, type ProjectRef, UsageAnswer } from '@nextvisit/contracts'
 import { monthBefore, monthOf } from '@nextvisit/domain'
 import { createInternalClient } from '@nextvisit/service-kit'
-import type { ProjectUsage } from '../api/registry.ts'
 import { askService } from '../ask-service.ts'
 import { answered, type ApiResult } from '../http/api-route.ts'
+import type { ProjectUsage } from './api.ts'
 import { projectUsageOf } from './limit-lines.ts'
 
 /** Metering's counters of a project in a month, `2026-11`. */

@@ -1,6 +1,6 @@
 import { ReplayLine } from '@nextvisit/contracts'
-import type { ReplayResult, StartReplay } from '../api/replay.ts'
 import type { CommandKind } from '../commands/command-job.ts'
+import type { ReplayResult, StartReplay } from './api.ts'
 
 /** `nextvisit replay`. `operatorUrl`: the database, of a role that may create schemas. */
 export function replayCommand(operatorUrl: string): CommandKind<StartReplay, ReplayLine, ReplayResult> {

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Role } from '../api/session.ts'
+import type { Role } from './api.ts'
 
 export type TokenCheck =
   | { readonly outcome: 'accepted'; readonly role: Role }

@@ -1,7 +1,7 @@
 import { DryRunLine, type FormTallies } from '@nextvisit/contracts'
-import type { SimulatedSide, SimulationOutcome, StartSimulation } from '../api/simulation.ts'
 import type { CommandKind } from '../commands/command-job.ts'
 import { GATE_REASONS } from '../forms/gate-reasons.ts'
+import type { SimulatedSide, SimulationOutcome, StartSimulation } from './api.ts'
 
 /** Of each topic. What a user did before them is not known then. */
 export const MAX_RECORDS = 500_000

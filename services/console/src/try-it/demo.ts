@@ -3,7 +3,7 @@ import type { CatalogProject } from '@nextvisit/catalog'
 import { hashApiKey } from '@nextvisit/domain'
 import type { Logger } from '@nextvisit/service-kit'
 import { z } from 'zod'
-import type { KnownCatalog } from '../known-catalog.ts'
+import type { KnownCatalog } from '../catalog/known-catalog.ts'
 
 const DemoKeys = z.object({ admin: z.string(), sdk: z.string() })
 

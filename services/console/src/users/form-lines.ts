@@ -8,11 +8,11 @@ import type {
   Trigger,
 } from '@nextvisit/contracts'
 import { comparedInWords, gatesNotLookedAt, triggerInWords } from '@nextvisit/domain'
-import type { FormLine } from '../api/users.ts'
 import { GATE_REASONS } from '../forms/gate-reasons.ts'
 import { shortened } from '../forms/shortened.ts'
+import type { Mask } from '../session/mask.ts'
+import type { FormLine } from './api.ts'
 import { becameOf } from './became-of.ts'
-import type { Mask } from './mask.ts'
 
 export interface FormLinesParts extends FormsReadModel {
   readonly config: Pick<ProjectConfig, 'forms'> | undefined

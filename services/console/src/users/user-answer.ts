@@ -1,6 +1,6 @@
 import type { ProjectConfig, UserReadModel } from '@nextvisit/contracts'
-import type { UserAnswer, UserPath } from '../api/users.ts'
-import type { Mask } from './mask.ts'
+import type { Mask } from '../session/mask.ts'
+import type { UserAnswer, UserPath } from './api.ts'
 
 export interface UserParts {
   readonly path: UserPath

@@ -1,8 +1,8 @@
 import type { FormsReadModel, ProjectConfig, Trigger } from '@nextvisit/contracts'
 import { countedByTrigger } from '@nextvisit/domain'
-import type { UserFormsAnswer } from '../api/users.ts'
-import { type FormLinesParts, formLinesOf } from './form-lines.ts'
-import type { Mask } from './mask.ts'
+import type { Mask } from '../session/mask.ts'
+import type { UserFormsAnswer } from './api.ts'
+import { formLinesOf, type FormLinesParts } from './form-lines.ts'
 
 export interface UserFormsParts extends Pick<FormLinesParts, 'config' | 'soFar' | 'mask' | 'nowMs'> {
   /** undefined: nobody has identified the user. */

@@ -13,9 +13,9 @@ import {
 import { type LogConnection, partitionForKey } from '@nextvisit/log'
 import { createInternalClient } from '@nextvisit/service-kit'
 import type { ZodType } from 'zod'
-import type { TimelineAnswer, UserPath } from '../api/users.ts'
 import { askService, NOT_FOUND } from '../ask-service.ts'
 import { answered, type ApiResult } from '../http/api-route.ts'
+import type { TimelineAnswer, UserPath } from './api.ts'
 import { findRequest, type FoundRequest } from './find-request.ts'
 import { type BackwardsReading, readBackwards } from './read-backwards.ts'
 

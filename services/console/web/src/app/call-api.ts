@@ -1,4 +1,4 @@
-import type { ErrorAnswer } from '../../../src/api/session.ts'
+import type { ErrorAnswer } from '../../../src/session/api.ts'
 
 /** What the console's server refused, in words for the page. */
 export class ApiError extends Error {

@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { SessionAnswer } from '../../../src/api/session.ts'
+import type { SessionAnswer } from '../../../src/session/api.ts'
 import { ApiError, deleteAt, getFrom, postTo } from './call-api.ts'
 
 const SESSION = ['session']

@@ -1,6 +1,6 @@
 import { Link, Outlet, useLocation, useMatches, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import type { SessionAnswer } from '../../../src/api/session.ts'
+import type { SessionAnswer } from '../../../src/session/api.ts'
 import { ErrorNote, Loading } from '../parts/notes.tsx'
 import { Switch, type SwitchProps } from '../parts/switch.tsx'
 import { useZone, type Zone } from '../parts/time.tsx'

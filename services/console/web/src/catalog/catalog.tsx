@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { CatalogAnswer } from '../../../src/api/catalog.ts'
+import type { CatalogAnswer } from '../../../src/catalog/api.ts'
 import { getFrom, LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
 import { Sections } from '../operations/sections.tsx'
 import { EmptyNote } from '../parts/notes.tsx'

@@ -1,4 +1,4 @@
-import type { RevisionLine } from '../../../src/api/catalog.ts'
+import type { RevisionLine } from '../../../src/catalog/api.ts'
 import { figure } from '../parts/figures.ts'
 import { Time } from '../parts/time.tsx'
 

@@ -1,4 +1,4 @@
-import type { CatalogAnswer } from '../../../src/api/catalog.ts'
+import type { CatalogAnswer } from '../../../src/catalog/api.ts'
 import { Mark } from '../parts/mark.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 

@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import { gapsOf } from '../../../src/metrics/gaps.ts'
+import { gapsOf } from './gaps.ts'
 
 /** Shades the ground of a chart where one of its lines has a gap. */
 export function shadeGaps(chart: uPlot, color: string): void {

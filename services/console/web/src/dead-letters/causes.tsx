@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { ConsumerOperations } from '../../../src/api/operations.ts'
+import type { ConsumerOperations } from '../../../src/operations/api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'
 import { right, TableCard } from '../parts/table-card.tsx'

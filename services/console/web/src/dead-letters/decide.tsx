@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import type { Decide as Asked, Decided } from '../../../src/api/dead-letters.ts'
+import type { Decide as Asked, Decided } from '../../../src/dead-letters/api.ts'
 import { postTo } from '../app/call-api.ts'
 import { useIsOperator } from '../app/session.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'

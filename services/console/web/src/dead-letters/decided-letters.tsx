@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import type { DecidedLettersAnswer } from '../../../src/api/dead-letters.ts'
+import type { DecidedLettersAnswer } from '../../../src/dead-letters/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyNote } from '../parts/notes.tsx'

@@ -1,6 +1,6 @@
-import type { LetterLine } from '../../../src/api/dead-letters.ts'
-import { LastDecision, LetterState } from './letter-state.tsx'
+import type { LetterLine } from '../../../src/dead-letters/api.ts'
 import { LetterLink } from './letter-link.tsx'
+import { LastDecision, LetterState } from './letter-state.tsx'
 
 export const DECIDED_COLUMNS = ['Letter', 'State', 'Decision', 'Cause'] as const
 

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import type { DecisionProgress } from '../../../src/api/dead-letters.ts'
+import type { DecisionProgress } from '../../../src/dead-letters/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { figure } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'

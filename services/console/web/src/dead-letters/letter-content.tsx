@@ -1,10 +1,10 @@
-import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
-import { indentJson } from '../../../src/dead-letters/indent-json.ts'
-import { RecordUser } from './record-user.tsx'
+import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
 import { NamedRow } from '../parts/named-row.tsx'
 import { Reveal } from '../parts/reveal.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { bytesText } from './bytes-text.ts'
+import { indentJson } from './indent-json.ts'
+import { RecordUser } from './record-user.tsx'
 
 type Content = NonNullable<LetterAnswer['content']>
 type Shown = NonNullable<Content['value']>

@@ -1,4 +1,4 @@
-import type { LetterLine } from '../../../src/api/dead-letters.ts'
+import type { LetterLine } from '../../../src/dead-letters/api.ts'
 import { Time } from '../parts/time.tsx'
 
 const STATES: { readonly [State in LetterLine['state']]: { readonly label: string; readonly look: string } } = {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useSearch } from '@tanstack/react-router'
-import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
+import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { NamedRow } from '../parts/named-row.tsx'
 import { TableCard } from '../parts/table-card.tsx'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import type { LetterLine, LettersAnswer } from '../../../src/api/dead-letters.ts'
+import type { LetterLine, LettersAnswer } from '../../../src/dead-letters/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { useConsumers } from '../operations/use-consumers.ts'
 import { figure } from '../parts/figures.ts'

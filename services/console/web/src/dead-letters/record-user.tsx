@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { LetterAnswer } from '../../../src/api/dead-letters.ts'
-import { userOfRecord } from '../../../src/dead-letters/user-of-record.ts'
+import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
 import { PROJECTS } from '../parts/with-project.tsx'
+import { userOfRecord } from './user-of-record.ts'
 
 /** The way to the user that a record is about, where it says whom. */
 export function RecordUser({ content }: { readonly content: NonNullable<LetterAnswer['content']> }) {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { LetterLine, LettersOfRecord } from '../../../src/api/dead-letters.ts'
+import type { LetterLine, LettersOfRecord } from '../../../src/dead-letters/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { TableCard } from '../parts/table-card.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'

@@ -1,4 +1,4 @@
-import type { FormSummary } from '../../../src/api/forms.ts'
+import type { FormSummary } from '../../../src/forms/api.ts'
 import { figure } from '../parts/figures.ts'
 
 const LABELS = {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { Fragment } from 'react'
-import type { FormAnswer } from '../../../src/api/forms.ts'
+import type { FormAnswer } from '../../../src/forms/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'

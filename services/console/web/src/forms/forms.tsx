@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import type { FormsAnswer, FormSummary } from '../../../src/api/forms.ts'
+import type { FormsAnswer, FormSummary } from '../../../src/forms/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'

@@ -1,4 +1,4 @@
-import type { FormFigures } from '../../../src/api/forms.ts'
+import type { FormFigures } from '../../../src/forms/api.ts'
 import { figure } from '../parts/figures.ts'
 import { Share } from './share.tsx'
 

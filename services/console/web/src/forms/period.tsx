@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import type { CountedPeriod } from '../../../src/api/forms.ts'
+import type { CountedPeriod } from '../../../src/forms/api.ts'
 import { Switch, type SwitchProps } from '../parts/switch.tsx'
 import { Time } from '../parts/time.tsx'
 

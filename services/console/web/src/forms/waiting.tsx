@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import type { FormAnswer } from '../../../src/api/forms.ts'
+import type { FormAnswer } from '../../../src/forms/api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
-import { QueuedFormCells, QUEUED_FORM_COLUMNS } from '../parts/queued-form.tsx'
+import { QUEUED_FORM_COLUMNS, QueuedFormCells } from '../parts/queued-form.tsx'
 import { TableCard } from '../parts/table-card.tsx'
 import { openCount } from './form-state.tsx'
 

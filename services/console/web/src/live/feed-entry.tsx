@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { LiveEntry } from '../../../src/api/live.ts'
+import type { LiveEntry } from '../../../src/live/api.ts'
 import { Time } from '../parts/time.tsx'
 
 /** What happened, to whom, and the way to the user. */

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router'
-import type { LiveAnswer } from '../../../src/api/live.ts'
-import type { ShownEntries } from '../../../src/live/shown-entries.ts'
-import type { LiveSearch } from './live-search.ts'
+import type { LiveAnswer } from '../../../src/live/api.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { EmptyNote, Loading } from '../parts/notes.tsx'
-import { WithLinks } from '../parts/with-links.tsx'
 import { WithAnswer } from '../parts/with-answer.tsx'
+import { WithLinks } from '../parts/with-links.tsx'
 import { FeedEntry } from './feed-entry.tsx'
+import type { LiveSearch } from './live-search.ts'
+import type { ShownEntries } from './shown-entries.ts'
 import { useLive } from './use-live.ts'
 
 /** The newest entries that pass the filter; a pause keeps them still. */

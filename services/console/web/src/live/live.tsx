@@ -1,10 +1,10 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { LiveOutcome } from '../../../src/api/live.ts'
-import type { LiveSearch } from './live-search.ts'
+import type { LiveOutcome } from '../../../src/live/api.ts'
 import { ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
 import { Feed } from './feed.tsx'
+import type { LiveSearch } from './live-search.ts'
 
 const OUTCOMES: { readonly [Outcome in LiveOutcome]: string } = {
   recorded: 'Recorded',

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { LiveAnswer } from '../../../src/api/live.ts'
-import { followed, NOTHING_SHOWN, withAnswer } from '../../../src/live/shown-entries.ts'
+import type { LiveAnswer } from '../../../src/live/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import type { LiveSearch } from './live-search.ts'
+import { followed, NOTHING_SHOWN, withAnswer } from './shown-entries.ts'
 
 const AGAIN_AFTER_MS = 1_000
 

@@ -1,4 +1,4 @@
-import type { ReplayResult } from '../../../src/api/replay.ts'
+import type { ReplayResult } from '../../../src/replay/api.ts'
 import { figure } from '../parts/figures.ts'
 import { right, TableCard } from '../parts/table-card.tsx'
 

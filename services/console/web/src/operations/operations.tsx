@@ -1,5 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router'
-import type { ConsumerOperations } from '../../../src/api/operations.ts'
+import type { ConsumerOperations } from '../../../src/operations/api.ts'
 import { DeadLetterCauses } from '../dead-letters/causes.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { Mark } from '../parts/mark.tsx'

@@ -1,4 +1,4 @@
-import type { PartitionLine } from '../../../src/api/operations.ts'
+import type { PartitionLine } from '../../../src/operations/api.ts'
 import { isLate } from '../../../src/overview/is-late.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark, type MarkKind } from '../parts/mark.tsx'

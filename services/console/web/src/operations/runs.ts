@@ -1,4 +1,4 @@
-import type { ReplayAnswer } from '../../../src/api/replay.ts'
+import type { ReplayAnswer } from '../../../src/replay/api.ts'
 
 export type Run = NonNullable<ReplayAnswer['run']>
 

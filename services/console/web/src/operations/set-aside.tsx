@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { SetAsideInput } from '../../../src/api/dead-letters.ts'
-import type { PartitionLine } from '../../../src/api/operations.ts'
+import type { SetAsideInput } from '../../../src/dead-letters/api.ts'
+import type { PartitionLine } from '../../../src/operations/api.ts'
 import { postTo } from '../app/call-api.ts'
 import { useIsOperator } from '../app/session.ts'
 import { ActionDialog } from '../parts/action-dialog.tsx'

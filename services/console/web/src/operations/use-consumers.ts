@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ConsumersAnswer } from '../../../src/api/operations.ts'
+import type { ConsumersAnswer } from '../../../src/operations/api.ts'
 import { getFrom } from '../app/call-api.ts'
 
 const AGAIN_AFTER_MS = 5_000

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { PartitionLine } from '../../../src/api/operations.ts'
+import type { PartitionLine } from '../../../src/operations/api.ts'
 import { figure, seconds } from '../parts/figures.ts'
 import { Mark } from '../parts/mark.tsx'
 import { Partitions } from './partitions.tsx'

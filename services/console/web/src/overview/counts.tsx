@@ -1,6 +1,6 @@
-import type { OverviewAnswer } from '../../../src/api/overview.ts'
-import { figure } from '../parts/figures.ts'
+import type { OverviewAnswer } from '../../../src/overview/api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time, timeText, useZone } from '../parts/time.tsx'
 

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { Finding, FindingPlace, OverviewAnswer } from '../../../src/api/overview.ts'
+import type { Finding, FindingPlace, OverviewAnswer } from '../../../src/overview/api.ts'
 import { Mark } from '../parts/mark.tsx'
 import { RunbookLink } from '../parts/with-links.tsx'
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { OverviewAnswer } from '../../../src/api/overview.ts'
+import type { OverviewAnswer } from '../../../src/overview/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { figure, milliseconds, seconds } from '../parts/figures.ts'

@@ -1,4 +1,4 @@
-import type { UserFormsAnswer } from '../../../src/api/users.ts'
+import type { UserFormsAnswer } from '../../../src/users/api.ts'
 import { Time } from './time.tsx'
 
 type QueuedForm = Pick<UserFormsAnswer['queue'][number], 'state' | 'queuedAt' | 'showFrom' | 'expiresAt'>

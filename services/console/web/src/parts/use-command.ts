@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { CommandRunAnswer } from '../../../src/api/commands.ts'
-import type { ReplayAnswer, StartReplay } from '../../../src/api/replay.ts'
-import type { SimulationAnswer, StartSimulation } from '../../../src/api/simulation.ts'
+import type { CommandRunAnswer } from '../../../src/commands/api.ts'
+import type { ReplayAnswer, StartReplay } from '../../../src/replay/api.ts'
+import type { SimulationAnswer, StartSimulation } from '../../../src/simulation/api.ts'
 import { getFrom, postTo } from '../app/call-api.ts'
 
 /** The commands that the console runs: what starts one, and what is known of the last. */

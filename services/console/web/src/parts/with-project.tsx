@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { ProjectsAnswer } from '../../../src/api/session.ts'
+import type { ProjectsAnswer } from '../../../src/session/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyNote, ErrorNote, Loading } from './notes.tsx'
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import type { LimitLine, ProjectUsage } from '../../../src/api/registry.ts'
+import type { LimitLine, ProjectUsage } from '../../../src/registry/api.ts'
 import { LIMIT_TITLES } from '../../../src/registry/limit-titles.ts'
 import { getFrom } from '../app/call-api.ts'
 import { figure } from '../parts/figures.ts'

@@ -1,4 +1,4 @@
-import type { LimitLine } from '../../../src/api/registry.ts'
+import type { LimitLine } from '../../../src/registry/api.ts'
 
 export interface UseBarProps {
   readonly used: number

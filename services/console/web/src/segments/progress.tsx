@@ -1,4 +1,4 @@
-import type { SegmentLine } from '../../../src/api/segments.ts'
+import type { SegmentLine } from '../../../src/segments/api.ts'
 import { figure } from '../parts/figures.ts'
 
 /** How many users were computed with the present definition of a segment. */

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
-import type { SegmentAnswer } from '../../../src/api/segments.ts'
+import type { SegmentAnswer } from '../../../src/segments/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { CursorPages } from '../parts/cursor-pages.tsx'
 import { EmptyCard } from '../parts/empty-card.tsx'

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import type { SegmentsAnswer } from '../../../src/api/segments.ts'
+import type { SegmentsAnswer } from '../../../src/segments/api.ts'
 import { getFrom } from '../app/call-api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
 import { figure } from '../parts/figures.ts'

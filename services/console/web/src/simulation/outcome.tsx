@@ -1,6 +1,6 @@
-import type { SimulatedForm, SimulatedSide, SimulationOutcome } from '../../../src/api/simulation.ts'
-import { figure } from '../parts/figures.ts'
+import type { SimulatedForm, SimulatedSide, SimulationOutcome } from '../../../src/simulation/api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
 import { right, TableCard } from '../parts/table-card.tsx'
 import { Time } from '../parts/time.tsx'
 

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { TryAnswer } from '../../../src/api/try-it.ts'
+import type { TryAnswer } from '../../../src/try-it/api.ts'
 import { postTo } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { withoutReload } from '../parts/without-reload.ts'

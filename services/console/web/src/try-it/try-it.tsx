@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { TryAnswer } from '../../../src/api/try-it.ts'
+import type { TryAnswer } from '../../../src/try-it/api.ts'
 import { Step } from './step.tsx'
 
 const EVENT = 'Checkout Completed'

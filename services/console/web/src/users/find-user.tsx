@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { FindUser as Asked, UserPath } from '../../../src/api/users.ts'
-import { isUuid } from '../../../src/users/is-uuid.ts'
+import type { FindUser as Asked, UserPath } from '../../../src/users/api.ts'
 import { postTo } from '../app/call-api.ts'
 import { ErrorNote } from '../parts/notes.tsx'
 import { type ChosenProject, ProjectSelect, WithProject } from '../parts/with-project.tsx'
 import { withoutReload } from '../parts/without-reload.ts'
+import { isUuid } from './is-uuid.ts'
 import { searchedName } from './searched-name.ts'
 
 /** Search by the exact userName, or by a requestId. */

@@ -1,6 +1,6 @@
-import type { UserAnswer } from '../../../src/api/users.ts'
-import { figure } from '../parts/figures.ts'
+import type { UserAnswer } from '../../../src/users/api.ts'
 import { EmptyCard } from '../parts/empty-card.tsx'
+import { figure } from '../parts/figures.ts'
 import { NamedRow } from '../parts/named-row.tsx'
 import { EmptyNote } from '../parts/notes.tsx'
 import { right, TableCard } from '../parts/table-card.tsx'

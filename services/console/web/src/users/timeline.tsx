@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { TimelineAnswer, TimelineEntry } from '../../../src/api/users.ts'
+import type { TimelineAnswer, TimelineEntry } from '../../../src/users/api.ts'
 import { MAX_DEPTH } from '../../../src/users/max-depth.ts'
 import { getFrom, LONG_ANSWER_WITHIN_MS } from '../app/call-api.ts'
 import { EmptyNote } from '../parts/notes.tsx'

@@ -1,7 +1,7 @@
 import * as Tabs from '@radix-ui/react-tabs'
 import { skipToken, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import type { UserAnswer } from '../../../src/api/users.ts'
+import type { UserAnswer } from '../../../src/users/api.ts'
 import { ApiError, getFrom } from '../app/call-api.ts'
 import { Reveal } from '../parts/reveal.tsx'
 import { Time } from '../parts/time.tsx'

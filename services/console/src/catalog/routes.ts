@@ -1,5 +1,5 @@
-import { CatalogAnswer, CatalogQuery } from '../api/catalog.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { CatalogAnswer, CatalogQuery } from './api.ts'
 
 const NO_LOG = refuse(503, 'no-log', 'Kafka does not answer, so the catalog cannot be read. The Overview says more.')
 

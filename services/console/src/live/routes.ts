@@ -1,12 +1,12 @@
 import type { ProjectRef } from '@nextvisit/contracts'
 import { eventSlug } from '@nextvisit/domain'
-import { LiveAnswer, type LiveEntry, LiveQuery } from '../api/live.ts'
+import { findProject, NO_CATALOG } from '../catalog/find-project.ts'
+import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import type { KnownCatalog } from '../known-catalog.ts'
-import type { LiveFeed } from '../live/live-feed.ts'
+import { maskFor, revealedName } from '../session/mask.ts'
 import type { Session } from '../session/sessions.ts'
-import { maskFor, revealedName } from '../users/mask.ts'
-import { findProject, NO_CATALOG } from './find-project.ts'
+import { LiveAnswer, type LiveEntry, LiveQuery } from './api.ts'
+import type { LiveFeed } from './live-feed.ts'
 
 export interface LiveRouteParts {
   readonly catalog: () => Promise<KnownCatalog>

@@ -1,8 +1,8 @@
-import { ReplayAnswer, type ReplayResult, StartReplay } from '../api/replay.ts'
-import { Nothing } from '../api/session.ts'
 import type { CommandJob } from '../commands/command-job.ts'
 import { runAnswerOf } from '../commands/run-answer.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { Nothing } from '../session/api.ts'
+import { ReplayAnswer, type ReplayResult, StartReplay } from './api.ts'
 
 export interface ReplayRoutesParts {
   /** Undefined: replays are started on a terminal only. */

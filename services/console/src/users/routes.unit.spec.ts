@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { noAnswerOf } from '../ask-service.ts'
 import { answered } from '../http/api-route.ts'
 import { createSessions } from '../session/sessions.ts'
-import type { Users } from '../users/users.ts'
-import { createUserRoutes } from './user-routes.ts'
+import { createUserRoutes } from './routes.ts'
+import type { Users } from './users.ts'
 
 const lookups = staticCatalog([organizationConfig({ id: 'acme', projects: [{ id: 'shop' }, { id: 'other' }] })])
 const catalog = async () => ({ ...lookups, projects: () => [...lookups.projects()] })

@@ -1,8 +1,8 @@
 import { type CatalogKey, type CatalogProject, lookupsOf, readCatalog } from '@nextvisit/catalog'
 import { TOPICS } from '@nextvisit/contracts'
 import { type LogConnection, withLogAdmin } from '@nextvisit/log'
-import { createReadIfGrown } from './catalog/read-if-grown.ts'
-import { createSharedRead, orReadLast } from './shared-read.ts'
+import { createSharedRead, orReadLast } from '../shared-read.ts'
+import { createReadIfGrown } from './read-if-grown.ts'
 
 /** The catalog as it was read last. */
 export interface KnownCatalog {

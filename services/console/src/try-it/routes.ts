@@ -1,8 +1,8 @@
 import { ROUTES, type RouteSignature } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
-import { TryAnswer, TryIdentify, TryTrack, TryVisit } from '../api/try-it.ts'
 import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import type { Demo } from '../try-it/demo.ts'
+import { TryAnswer, TryIdentify, TryTrack, TryVisit } from './api.ts'
+import type { Demo } from './demo.ts'
 
 export interface TryItParts {
   readonly findDemo: () => Promise<Demo | undefined>

@@ -2,11 +2,11 @@ import { staticCatalog } from '@nextvisit/catalog/test/static-catalog.ts'
 import { organizationConfig } from '@nextvisit/contracts/fixtures'
 import { expect, it } from 'vitest'
 import type { ApiRoute } from '../http/api-route.ts'
+import { createSegmentRoutes } from '../segments/routes.ts'
 import { createSegments } from '../segments/segments.ts'
-import { createSessions } from '../session/sessions.ts'
+import { createUserRoutes } from '../users/routes.ts'
 import { createUsers } from '../users/users.ts'
-import { createSegmentRoutes } from './segment-routes.ts'
-import { createUserRoutes } from './user-routes.ts'
+import { createSessions } from './sessions.ts'
 
 const config = organizationConfig({
   id: 'acme',

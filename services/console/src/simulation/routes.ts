@@ -1,9 +1,9 @@
-import { Nothing } from '../api/session.ts'
-import { SimulationAnswer, StartSimulation } from '../api/simulation.ts'
 import type { CommandJob } from '../commands/command-job.ts'
 import { runAnswerOf } from '../commands/run-answer.ts'
 import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import { MAX_RECORDS, type SimulationResult } from '../simulation/simulation-command.ts'
+import { Nothing } from '../session/api.ts'
+import { SimulationAnswer, StartSimulation } from './api.ts'
+import { MAX_RECORDS, type SimulationResult } from './simulation-command.ts'
 
 /** A file of the greatest length, with every character escaped. */
 const MAX_BODY = '1mb'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NamesQuery } from './registry.ts'
+import { NamesQuery } from './api.ts'
 
 const asked = { organization: 'demo', project: 'shop', kind: 'traits' }
 

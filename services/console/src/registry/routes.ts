@@ -1,12 +1,12 @@
 import { DefinitionsAnswer, INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { createInternalClient } from '@nextvisit/service-kit'
-import { NamesPage, NamesQuery, ProjectPath, ProjectUsage } from '../api/registry.ts'
 import { askService } from '../ask-service.ts'
+import { findProject } from '../catalog/find-project.ts'
+import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
-import type { KnownCatalog } from '../known-catalog.ts'
-import { namesPageOf, slugPrefixOf } from '../registry/name-lines.ts'
-import type { ReadUsage } from '../registry/read-usage.ts'
-import { findProject } from './find-project.ts'
+import { NamesPage, NamesQuery, ProjectPath, ProjectUsage } from './api.ts'
+import { namesPageOf, slugPrefixOf } from './name-lines.ts'
+import type { ReadUsage } from './read-usage.ts'
 
 export interface RegistryRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>

@@ -1,7 +1,7 @@
 import { Instant, SlugId } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from '../simulation/simulation-bounds.ts'
-import { CommandRunAnswer } from './commands.ts'
+import { CommandRunAnswer } from '../commands/api.ts'
+import { MAX_SIMULATED_DAYS, MAX_WORKSPACE_CHARACTERS } from './simulation-bounds.ts'
 
 export const StartSimulation = z.strictObject({
   /** The edited workspace file. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LiveEntry } from '../api/live.ts'
+import type { LiveEntry } from '../../../src/live/api.ts'
 import { followed, MAX_SHOWN, NOTHING_SHOWN, type ShownEntries, withAnswer } from './shown-entries.ts'
 
 const entryAt = (second: number): LiveEntry => ({

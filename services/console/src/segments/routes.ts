@@ -1,20 +1,13 @@
 import { type CatalogProject, type SegmentDefinition, segmentDefinitions } from '@nextvisit/catalog'
 import { treeInWords } from '@nextvisit/domain'
-import {
-  SegmentAnswer,
-  type SegmentLine,
-  SegmentPath,
-  SegmentQuery,
-  SegmentsAnswer,
-  SegmentsQuery,
-} from '../api/segments.ts'
-import { Nothing } from '../api/session.ts'
+import { findProject } from '../catalog/find-project.ts'
+import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { shortened } from '../forms/shortened.ts'
 import { answered, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import type { KnownCatalog } from '../known-catalog.ts'
-import type { Segments } from '../segments/segments.ts'
-import { maskFor } from '../users/mask.ts'
-import { findProject } from './find-project.ts'
+import { Nothing } from '../session/api.ts'
+import { maskFor } from '../session/mask.ts'
+import { SegmentAnswer, type SegmentLine, SegmentPath, SegmentQuery, SegmentsAnswer, SegmentsQuery } from './api.ts'
+import type { Segments } from './segments.ts'
 
 export interface SegmentRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>

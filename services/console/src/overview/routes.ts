@@ -1,9 +1,9 @@
-import { OverviewAnswer } from '../api/overview.ts'
-import { Nothing } from '../api/session.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
 import type { Sampler } from '../metrics/sampler.ts'
-import { overviewOf } from '../overview/overview.ts'
 import type { ReachedLimit } from '../registry/reached-limits.ts'
+import { Nothing } from '../session/api.ts'
+import { OverviewAnswer } from './api.ts'
+import { overviewOf } from './overview.ts'
 
 export interface OverviewRouteParts {
   readonly sampler: Pick<Sampler, 'look'>

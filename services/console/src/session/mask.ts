@@ -1,6 +1,6 @@
 import type { GateOutcome } from '@nextvisit/contracts'
-import { MASK, type UserPath } from '../api/users.ts'
-import type { Session } from '../session/sessions.ts'
+import { MASK, type UserPath } from '../users/api.ts'
+import type { Session } from './sessions.ts'
 
 /** Of a shorter userName the first character tells too much. */
 const MIN_CHARACTERS = 8

@@ -1,30 +1,30 @@
 import type { Trigger } from '@nextvisit/contracts'
 import { userIdOf } from '@nextvisit/domain'
 import { z } from 'zod'
-import { Nothing, ProjectsAnswer } from '../api/session.ts'
+import { findProject, NO_CATALOG, NO_PROJECT } from '../catalog/find-project.ts'
+import type { KnownCatalog } from '../catalog/known-catalog.ts'
+import { answered, type ApiRefusal, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { createAtATime } from '../http/at-a-time.ts'
+import { isSameProject } from '../is-same-project.ts'
+import type { ReadRefusals } from '../live/read-refusals.ts'
+import { Nothing, ProjectsAnswer } from '../session/api.ts'
+import { maskFor, revealedName } from '../session/mask.ts'
 import {
-  type FindUser as Asked,
   FindUser,
+  type FindUser as Asked,
   FoundUser,
   TimelineAnswer,
   TimelineQuery,
   UserAnswer,
   UserFormsAnswer,
   UserPath,
-} from '../api/users.ts'
-import { answered, type ApiRefusal, type ApiResult, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import { createAtATime } from '../http/at-a-time.ts'
-import { isSameProject } from '../is-same-project.ts'
-import type { KnownCatalog } from '../known-catalog.ts'
-import type { ReadRefusals } from '../live/read-refusals.ts'
-import { ALL_KEPT, findRefusal, type FoundRefusal } from '../users/find-refusal.ts'
-import type { FoundRequest } from '../users/find-request.ts'
-import { maskFor, revealedName } from '../users/mask.ts'
-import { timelineEntriesOf } from '../users/timeline-entries.ts'
-import type { UserLog, Users } from '../users/users.ts'
-import { userAnswerOf } from '../users/user-answer.ts'
-import { countedTriggers, userFormsAnswerOf } from '../users/user-forms-answer.ts'
-import { findProject, NO_CATALOG, NO_PROJECT } from './find-project.ts'
+} from './api.ts'
+import { ALL_KEPT, findRefusal, type FoundRefusal } from './find-refusal.ts'
+import type { FoundRequest } from './find-request.ts'
+import { timelineEntriesOf } from './timeline-entries.ts'
+import { userAnswerOf } from './user-answer.ts'
+import { countedTriggers, userFormsAnswerOf } from './user-forms-answer.ts'
+import type { UserLog, Users } from './users.ts'
 
 export interface UserRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>

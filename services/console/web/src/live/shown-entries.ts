@@ -1,4 +1,4 @@
-import type { LiveAnswer, LiveEntry } from '../api/live.ts'
+import type { LiveAnswer, LiveEntry } from '../../../src/live/api.ts'
 
 /** What a page shows of Live. No zod here: pages import it. */
 export interface ShownEntries {

@@ -1,13 +1,13 @@
 import type { Form } from '@nextvisit/contracts'
 import { treeInWords, triggerInWords } from '@nextvisit/domain'
-import { FormAnswer, FormQuery, FormsAnswer, FormsQuery } from '../api/forms.ts'
-import { formSettingsOf } from '../forms/form-settings.ts'
-import { formSummaryOf, periodOf } from '../forms/form-summary.ts'
-import { EVALUATOR_SILENT, type Forms } from '../forms/forms.ts'
-import { shortened } from '../forms/shortened.ts'
+import { findProject } from '../catalog/find-project.ts'
+import type { KnownCatalog } from '../catalog/known-catalog.ts'
 import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
-import type { KnownCatalog } from '../known-catalog.ts'
-import { findProject } from './find-project.ts'
+import { FormAnswer, FormQuery, FormsAnswer, FormsQuery } from './api.ts'
+import { formSettingsOf } from './form-settings.ts'
+import { formSummaryOf, periodOf } from './form-summary.ts'
+import { EVALUATOR_SILENT, type Forms } from './forms.ts'
+import { shortened } from './shortened.ts'
 
 export interface FormRoutesParts {
   readonly catalog: () => Promise<KnownCatalog>

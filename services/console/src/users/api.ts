@@ -1,6 +1,6 @@
 import { Instant, SlugId, Uuid } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { MAX_DEPTH } from '../users/max-depth.ts'
+import { MAX_DEPTH } from './max-depth.ts'
 
 /** In place of a value that the viewer has not asked for. */
 export const MASK = '•••'

@@ -1,6 +1,6 @@
-import type { LetterAnswer } from '../api/dead-letters.ts'
-import type { ProjectsAnswer } from '../api/session.ts'
-import type { UserPath } from '../api/users.ts'
+import type { LetterAnswer } from '../../../src/dead-letters/api.ts'
+import type { ProjectsAnswer } from '../../../src/session/api.ts'
+import type { UserPath } from '../../../src/users/api.ts'
 import { isUuid } from '../users/is-uuid.ts'
 
 /**

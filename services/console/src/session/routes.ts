@@ -1,12 +1,12 @@
 import type { Logger } from '@nextvisit/service-kit'
 import { type RequestHandler, Router } from 'express'
-import { type SessionAnswer, SignIn } from '../api/session.ts'
 import { refuse } from '../http/api-route.ts'
 import { badInput, readBodyOf, sendRefusal, whoIs } from '../http/app.ts'
 import { clearSessionCookie, sessionIdOf, setSessionCookie } from '../http/session-cookie.ts'
 import type { Site } from '../http/site.ts'
-import type { TokenCheck } from '../session/check-token.ts'
-import type { Session, Sessions } from '../session/sessions.ts'
+import { type SessionAnswer, SignIn } from './api.ts'
+import type { TokenCheck } from './check-token.ts'
+import type { Session, Sessions } from './sessions.ts'
 
 export interface SigningInParts {
   readonly site: Site

@@ -1,5 +1,10 @@
 import { MAX_DECIDED_LETTERS } from '@nextvisit/contracts'
 import type { Logger } from '@nextvisit/service-kit'
+import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
+import { whoIs } from '../http/app.ts'
+import { Nothing } from '../session/api.ts'
+import { maskFor } from '../session/mask.ts'
+import { withVisibleCause } from '../session/visible-cause.ts'
 import {
   Decide,
   Decided,
@@ -14,13 +19,8 @@ import {
   LettersQuery,
   RecordPath,
   SetAsideInput,
-} from '../api/dead-letters.ts'
-import { Nothing } from '../api/session.ts'
-import type { DeadLetters } from '../dead-letters/dead-letters.ts'
-import { withVisibleCause } from '../dead-letters/visible-cause.ts'
-import { answered, type ApiRoute, apiRoute, refuse } from '../http/api-route.ts'
-import { whoIs } from '../http/app.ts'
-import { maskFor } from '../users/mask.ts'
+} from './api.ts'
+import type { DeadLetters } from './dead-letters.ts'
 
 /** Dead letters of a consumer: look, retry, discard; and the record that halts a partition, set aside. */
 export function createDeadLetterRoutes(letters: DeadLetters, logger: Logger): readonly ApiRoute[] {

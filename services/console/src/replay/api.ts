@@ -1,6 +1,6 @@
 import { Instant, ReplayComparison, ReplayStep } from '@nextvisit/contracts'
 import { z } from 'zod'
-import { CommandRunAnswer } from './commands.ts'
+import { CommandRunAnswer } from '../commands/api.ts'
 
 export const StartReplay = z.strictObject({
   service: z.string().max(100),

@@ -1,5 +1,5 @@
 import { withoutQuotedError } from '@nextvisit/contracts'
-import { MASK } from '../api/users.ts'
+import { MASK } from '../users/api.ts'
 
 /** Without what an error quotes, unless `withMessages`. */
 export function withVisibleCause<Letters extends { readonly cause: string }>(

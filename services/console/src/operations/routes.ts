@@ -1,9 +1,9 @@
-import { ConsumersAnswer } from '../api/operations.ts'
-import { Nothing } from '../api/session.ts'
-import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
 import type { DeadLetters } from '../dead-letters/dead-letters.ts'
-import type { AskConsumers } from '../operations/ask-consumers.ts'
-import { consumerOperationsOf } from '../operations/consumer-operations.ts'
+import { answered, type ApiRoute, apiRoute } from '../http/api-route.ts'
+import { Nothing } from '../session/api.ts'
+import { ConsumersAnswer } from './api.ts'
+import type { AskConsumers } from './ask-consumers.ts'
+import { consumerOperationsOf } from './consumer-operations.ts'
 
 /** `GET api/consumers`: partitions with their owners, and dead letters by cause. */
 export function createConsumersRoute(
