@@ -9,7 +9,7 @@ interface Counted {
   readonly where?: Where
 }
 
-/** What names a count in a user's rows (docs/spec/forms.md, Counts of events with such properties). */
+/** What names a count in a user's rows (docs/spec/forms.md, Property counts). */
 export function countName({ event, where }: Counted): string {
   return where ? `${slugOf(event)}#${hashOf(where)}` : slugOf(event)
 }

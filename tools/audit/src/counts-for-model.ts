@@ -13,7 +13,7 @@ const KIND = 'user-events: countsFor'
 type Wheres = ReadonlyMap<string, Where>
 
 /**
- * What each record of an event says that it counts for (docs/spec/forms.md, Counts of events with such properties): each of
+ * What each record of an event says that it counts for (docs/spec/forms.md, Property counts): each of
  * these conditions holds, and none is missing that was asked for all the time.
  */
 export function createCountsForModel(catalog: Catalog, findings: Findings): Model {

@@ -18,7 +18,7 @@ export type UserLeaf =
 
 export type PropertyLeaf = { readonly property: string } & Operators
 
-/** What is asked of the properties of an event (docs/spec/forms.md, What is asked of properties). */
+/** What is asked of the properties of an event (docs/spec/forms.md, Property conditions). */
 export type Where = Tree<PropertyLeaf>
 
 export interface Operators {

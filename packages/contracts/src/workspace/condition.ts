@@ -62,13 +62,13 @@ export const TraitLeaf = z
   .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
 export type TraitLeaf = z.infer<typeof TraitLeaf>
 
-/** `property`: a path into the properties of an event, such as `cart.total` (forms.md, What is asked of properties). */
+/** `property`: a path into the properties of an event, such as `cart.total` (forms.md, Property conditions). */
 export const PropertyLeaf = z
   .strictObject({ property: z.string().min(1), ...valueOperators })
   .refine(oneOperator(VALUE_OPERATORS), needsOneOperator)
 export type PropertyLeaf = z.infer<typeof PropertyLeaf>
 
-/** What a trigger or a count asks of the properties of an event (forms.md, What is asked of properties). */
+/** What a trigger or a count asks of the properties of an event (forms.md, Property conditions). */
 export type PropertyCondition = Tree<PropertyLeaf>
 export const PropertyCondition = treeOf<PropertyLeaf>([['property', PropertyLeaf]]).describe(
   '`all`, `any` and `not` over conditions on properties such as `{ property: total, atLeast: 100 }`.',

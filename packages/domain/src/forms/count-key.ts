@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { EventTracked, PropertyCondition, Trigger, UserFact } from '@nextvisit/contracts'
 import { eventSlug } from '../event-slug.ts'
 
-/** An event that is counted: each of them, or only those with such properties (forms.md, What is asked of properties). */
+/** An event that is counted: each of them, or only those with such properties (forms.md, Property conditions). */
 export interface Counted {
   readonly event: string
   readonly where?: PropertyCondition | undefined

@@ -16,7 +16,7 @@ export type Properties = EventTracked['properties']
 /** What a `where` finds in the properties of an event received at an instant (ms). */
 export type FindInProperties = (properties: Properties, now: number) => Finding<PropertyLeaf>
 
-/** (forms.md, What is asked of properties) */
+/** (forms.md, Property conditions) */
 export function compilePropertyCondition(condition: PropertyCondition): FindInProperties {
   const find = compileTree<Properties, PropertyLeaf>(condition, (leaf) => {
     const test = valueTest(leaf)

@@ -10,7 +10,7 @@ const find = (where: PropertyCondition, properties?: Record<string, unknown>) =>
 
 const listOf = (length: number) => ({ list: Array.from({ length }, () => 1) })
 
-describe('the value at a path (forms.md, What is asked of properties)', () => {
+describe('the value at a path (forms.md, Property conditions)', () => {
   const properties: Record<string, unknown> = JSON.parse(`{
     "total": 120.5, "coupon": null, "tags": ["a", 1, null], "items": [{ "sku": "A-1" }],
     "cart": { "total": 99, "a.b": "in cart", "x": { "y": { "z": true } }, "__proto__": { "deep": 1 } },

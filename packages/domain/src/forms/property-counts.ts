@@ -4,7 +4,7 @@ import { leavesOf } from './condition-tree.ts'
 import { type Counted, countedByTrigger, whereHashOf } from './count-key.ts'
 import { compilePropertyCondition, type Properties } from './property-conditions.ts'
 
-/** A count of events with such properties (forms.md, Counts of events with such properties). */
+/** A count of events with such properties (forms.md, Property counts). */
 interface PropertyCount {
   readonly hash: string
   /** Whether an event with these properties, received at this instant (ms), counts. */

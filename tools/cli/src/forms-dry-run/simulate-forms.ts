@@ -155,7 +155,7 @@ function foldTracked(
 
 /**
  * What the event counts for by its properties, under both catalogs: its record says only what the project asked for when
- * it was written (forms.md, Counts of events with such properties).
+ * it was written (forms.md, Property counts).
  */
 function countsFromProperties({ proposed, today }: ComparedProject, fact: EventTracked): readonly string[] {
   const hashes = [proposed, today ?? proposed].flatMap((project) => countsForOf(project, fact).countsFor ?? [])

@@ -4,7 +4,7 @@ import { leaves } from './check-segments.ts'
 import type { Problem } from './explain-issue.ts'
 import { items, member, text, type YamlNode } from './yaml-node.ts'
 
-/** A project that counts by more conditions than a record may cost (forms.md, Counts of events with such properties). */
+/** A project that counts by more conditions than a record may cost (forms.md, Property counts). */
 export function checkPropertyCounts(project: YamlNode): readonly Problem[] {
   const places = new Map<string, YamlNode>()
   for (const counted of countedBy(project)) {

@@ -16,7 +16,7 @@ CREATE TABLE users (
 );
 
 -- How often a user had an event, and when. With a # in it, a slug is of the events with such properties, by the hash of the condition
--- (docs/spec/forms.md, Counts of events with such properties).
+-- (docs/spec/forms.md, Property counts).
 CREATE TABLE event_occurrences (
   organization       text NOT NULL,
   project            text NOT NULL,

@@ -30,7 +30,7 @@ CREATE INDEX users_changing ON users (partition, changes_at) WHERE changes_at IS
 CREATE INDEX users_computed ON users (partition, organization, project, definitions, user_id);
 
 -- How often a user had an event, and when (occurredAt). Also for users that no identify has named yet. With a # in it, a slug is of
--- the events with such properties, by the hash of the condition (docs/spec/forms.md, Counts of events with such properties).
+-- the events with such properties, by the hash of the condition (docs/spec/forms.md, Property counts).
 CREATE TABLE user_events (
   organization text NOT NULL,
   project      text NOT NULL,
