@@ -2,9 +2,9 @@ import { INTERNAL_ROUTES } from '@nextvisit/contracts'
 import { z, type ZodType } from 'zod'
 import { type BatchedCall, type BatchedCallOptions, createBatchedCall } from './create-batched-call.ts'
 import { type BreakerWatch, createBreaker } from './create-breaker.ts'
+import type { CallOutcome } from './calls.ts'
 import { InternalCallError } from './errors.ts'
-import { type CallOutcome, createInternalClient } from './internal-client.ts'
-import { remainingMs } from './remaining-ms.ts'
+import { createInternalClient } from './internal-client.ts'
 
 interface ServiceClientOptions extends BreakerWatch {
   readonly token: string
@@ -68,7 +68,7 @@ export function createServiceClient(
       breaker.run<CallOutcome<ReturnType<typeof schema.parse>>>(
         () => {
           onCall(service, route)
-          return client.call(INTERNAL_ROUTES[route], question, schema, { remainingMs: remainingMs(deadlineAt) })
+          return client.call(INTERNAL_ROUTES[route], question, schema, { deadlineAt })
         },
         ({ outcome }) => outcome === 'unavailable',
         NOT_CALLED,

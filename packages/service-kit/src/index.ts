@@ -1,3 +1,20 @@
+export {
+  type Ask,
+  askHere,
+  type Asks,
+  asksOf,
+  type Behind,
+  behind,
+  type CallContext,
+  type CallOptions,
+  type CallOutcome,
+  type Handlers,
+  type InternalRoute,
+  type NotFound,
+  notFound,
+  type Send,
+  serveCalls,
+} from './calls.ts'
 export { clusterCheckOf } from './cluster-check-of.ts'
 export {
   databaseAddress,
@@ -25,22 +42,8 @@ export {
 export { createServiceClient, type ServiceClient, TELLS } from './create-service-client.ts'
 export { hearChannel, type HearChannelOptions } from './hear-channel.ts'
 export { ConfigError } from './errors.ts'
-export {
-  type CallOptions,
-  type CallOutcome,
-  createInternalClient,
-  type InternalClient,
-  type InternalClientOptions,
-} from './internal-client.ts'
-export {
-  type Behind,
-  behind,
-  type CallContext,
-  type InternalRoute,
-  internalRoute,
-  type NotFound,
-  notFound,
-} from './internal-route.ts'
+export { createInternalClient, type InternalClient, type InternalClientOptions } from './internal-client.ts'
+export { internalRoute } from './internal-route.ts'
 export {
   createInternalServer,
   type Health,

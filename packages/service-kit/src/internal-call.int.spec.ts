@@ -1,9 +1,10 @@
 import net from 'node:net'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { type CallContext, type InternalRoute, notFound } from './calls.ts'
 import { createLogger } from './create-logger.ts'
 import { createInternalClient } from './internal-client.ts'
-import { type CallContext, type InternalRoute, internalRoute, notFound } from './internal-route.ts'
+import { internalRoute } from './internal-route.ts'
 import { createInternalServer, type Health, type InternalServerOptions } from './internal-server.ts'
 import { createMetrics } from './metrics.ts'
 
@@ -134,10 +135,14 @@ describe('an internal call', () => {
   it('ends with its budget, or when the caller says so', async () => {
     const { url } = await startBlackHole()
     const client = clientOf(url)
-    expect(await client.call('/x', {}, Answer, { remainingMs: 50 })).toMatchObject({ outcome: 'unavailable' })
+    expect(await client.call('/x', {}, Answer, { deadlineAt: performance.now() + 50 })).toMatchObject({
+      outcome: 'unavailable',
+    })
     const signal = AbortSignal.timeout(50)
     expect(await client.call('/x', {}, Answer, { signal })).toMatchObject({ outcome: 'unavailable' })
-    expect(await client.call('/x', {}, Answer, { remainingMs: 0 })).toMatchObject({ outcome: 'unavailable' })
+    expect(await client.call('/x', {}, Answer, { deadlineAt: performance.now() })).toMatchObject({
+      outcome: 'unavailable',
+    })
   })
 
   it('tells the handler when nobody waits any longer', async () => {
@@ -149,7 +154,7 @@ describe('an internal call', () => {
     }
     const { url } = await serve([internalRoute('/internal/wait', Question, waitForAbort)])
     const client = clientOf(url)
-    await client.call('/internal/wait', { n: 1 }, Answer, { remainingMs: 50 })
+    await client.call('/internal/wait', { n: 1 }, Answer, { deadlineAt: performance.now() + 50 })
     await client.call('/internal/wait', { n: 1 }, Answer, { signal: AbortSignal.timeout(50) })
     await expect.poll(() => aborted.length).toBe(2)
   })

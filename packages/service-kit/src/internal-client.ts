@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { z, type ZodType } from 'zod'
+import type { CallOptions, CallOutcome, Send } from './calls.ts'
 import { InternalCallError } from './errors.ts'
 
 export interface InternalClientOptions {
@@ -12,21 +13,8 @@ export interface InternalClientOptions {
   readonly timeoutMs: number
 }
 
-export interface CallOptions {
-  /** The rest of the caller's budget, if less than `timeoutMs`. It is sent to the other service, too. */
-  readonly remainingMs?: number
-  readonly signal?: AbortSignal
-}
-
-export type CallOutcome<Answer> =
-  | { readonly outcome: 'answered'; readonly answer: Answer }
-  | { readonly outcome: 'not-found' }
-  /** What was asked for is not folded yet. The other service works. */
-  | { readonly outcome: 'behind' }
-  /** Unreachable, too slow, or an invalid answer. The other service may still have done the work. */
-  | { readonly outcome: 'unavailable'; readonly cause: Error }
-
 export interface InternalClient {
+  readonly send: Send
   readonly call: <Answer>(
     path: string,
     body: object,
@@ -54,9 +42,9 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
     path: string,
     body: object,
     answerSchema: ZodType<Answer>,
-    { remainingMs = timeoutMs, signal }: CallOptions = {},
+    { deadlineAt = Infinity, signal }: CallOptions = {},
   ): Promise<CallOutcome<Answer>> {
-    const deadline = performance.now() + Math.min(remainingMs, timeoutMs)
+    const deadline = Math.min(deadlineAt, performance.now() + timeoutMs)
     const payload = JSON.stringify(body)
     let cause = new InternalCallError('No address of the service is known.')
     let current = preferred
@@ -64,7 +52,7 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
       const leftMs = Math.floor(deadline - performance.now())
       if (leftMs <= 0 || signal?.aborted) return unavailable(new InternalCallError('The budget is used up.', { cause }))
       try {
-        return await send(new URL(path, baseUrls[current]), { payload, leftMs, signal, answerSchema })
+        return await attempt(new URL(path, baseUrls[current]), { payload, leftMs, signal, answerSchema })
       } catch (error) {
         cause = new InternalCallError('The service can not be reached.', { cause: error })
         const next = (current + 1) % baseUrls.length
@@ -77,7 +65,7 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
     return unavailable(cause)
   }
 
-  async function send<Answer>(url: URL, { payload, leftMs, signal, answerSchema }: Attempt<Answer>) {
+  async function attempt<Answer>(url: URL, { payload, leftMs, signal, answerSchema }: Attempt<Answer>) {
     const options = {
       method: 'POST',
       headers: {
@@ -104,7 +92,11 @@ export function createInternalClient({ baseUrls, token, timeoutMs }: InternalCli
     }
   }
 
-  return { call }
+  return {
+    call,
+    send: ({ path, answer }, question, options) =>
+      call(path, question as object, answer as ZodType<z.output<typeof answer>>, options),
+  }
 }
 
 /** Throws, and ends the connection, where the answer is too large. */

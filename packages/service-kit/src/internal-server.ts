@@ -3,8 +3,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { behind, type InternalRoute, notFound } from './calls.ts'
 import { createHttpPart } from './create-http-part.ts'
-import { type InternalRoute, isBehind, isNotFound } from './internal-route.ts'
 
 export type Health =
   | {
@@ -99,7 +99,7 @@ function checkToken(token: string): RequestHandler {
 
 function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
   return async (request, response) => {
-    const body = route.schema.safeParse(request.body)
+    const body = route.question.safeParse(request.body)
     if (!body.success) {
       const fault = body.error.issues[0]
       return refuse(response, 400, 'BAD_REQUEST', `${fault?.path.join('.') || 'body'}: ${fault?.message}`)
@@ -111,8 +111,8 @@ function answerCall(route: InternalRoute, logger: Logger): RequestHandler {
     response.once('close', () => abort.abort(new Error('The caller is gone.')))
     try {
       const answer = await route.handle(body.data, { signal: abort.signal, deadlineAt })
-      if (isNotFound(answer)) refuse(response, 404, 'NOT_FOUND', 'There is nothing by that name.')
-      else if (isBehind(answer)) refuse(response, 503, 'BEHIND', 'What was asked for is not folded yet; ask again.')
+      if (answer === notFound()) refuse(response, 404, 'NOT_FOUND', 'There is nothing by that name.')
+      else if (answer === behind()) refuse(response, 503, 'BEHIND', 'What was asked for is not folded yet; ask again.')
       else response.json(answer)
     } catch (err) {
       const isPassing = abort.signal.aborted || isRetryable(err)

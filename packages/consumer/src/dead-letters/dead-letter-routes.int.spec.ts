@@ -12,10 +12,10 @@ const NOT_JSON = 'value is not JSON'
 /** A call as the internal server makes it. */
 function callsOf(db: Db) {
   const routes = createDeadLetterRoutes('visits', queryOf(db))
-  return async (name: keyof typeof INTERNAL_ROUTES, body: object): Promise<object | symbol> => {
+  return async (name: keyof typeof INTERNAL_ROUTES, body: object): Promise<unknown> => {
     const route = routes.find(({ path }) => path === INTERNAL_ROUTES[name])
     if (!route) throw new Error(`There is no route ${name}`)
-    return route.handle(route.schema.parse(body), { signal: new AbortController().signal, deadlineAt: 0 })
+    return route.handle(route.question.parse(body), { signal: new AbortController().signal, deadlineAt: 0 })
   }
 }
 
@@ -41,6 +41,8 @@ it('groups the dead letters that wait by their cause', async () => {
         causeId: expect.stringMatching(/^c[0-9a-f]+$/),
         dead: 1,
         toRetry: 1,
+        retried: 0,
+        discarded: 0,
         oldest: '2026-11-23T03:01:00.000Z',
         newest: '2026-11-23T03:02:00.000Z',
         example: '2',
@@ -51,6 +53,8 @@ it('groups the dead letters that wait by their cause', async () => {
         causeId: expect.stringMatching(/^c[0-9a-f]+$/),
         dead: 1,
         toRetry: 0,
+        retried: 0,
+        discarded: 0,
         oldest: '2026-11-23T03:00:00.000Z',
         newest: '2026-11-23T03:00:00.000Z',
         example: '1',

@@ -122,17 +122,8 @@ export function createDeadLetterRoutes(projection: string, query: Query): readon
   return [readCauses, list, listDecided, read, readAt, decide, follow, setAside]
 }
 
-function groupOf({ cause, causeId, dead, toRetry, oldest, newest, example, lastId }: DeadLetterCause): DeadLetterGroup {
-  return {
-    cause,
-    causeId,
-    dead,
-    toRetry,
-    oldest: oldest.toISOString(),
-    newest: newest.toISOString(),
-    example,
-    lastId,
-  }
+function groupOf({ oldest, newest, ...group }: DeadLetterCause): DeadLetterGroup {
+  return { ...group, oldest: oldest.toISOString(), newest: newest.toISOString() }
 }
 
 /** `last`: of the page, where another one follows it. */

@@ -1,36 +1,43 @@
 import { z } from 'zod'
 import { Instant } from '../primitives.ts'
 import { isStorable } from '../records/record-codec.ts'
+import { type CallTable, defineCall } from './define-call.ts'
 
-/** Offsets and ids have 64 bits, so they are texts. */
+/** Offsets and ids have 64 bits and travel as strings. */
 const Whole = z.string().regex(/^\d{1,18}$/, 'must be a whole number')
 const CauseId = z.string().regex(/^c[0-9a-f]{1,16}$/, 'must be the id of a cause')
-/** Who decides, for the rows. */
+/** Name of the operator, stored with the rows. */
 const By = z.string().min(1).max(200).refine(isStorable, 'must hold no U+0000 or lone surrogate')
 const count = z.number().int()
+const pageSize = z.number().int().min(1).max(200)
 
-/** Dead letters of a service that share what is wrong with them, and wait for somebody or for their next try. */
+/** Dead letters of a service with the same cause. */
 export const DeadLetterGroup = z.object({
   cause: z.string(),
-  /** Names the cause where its text must not stand: it may quote what a user said. */
+  /** Names the cause where its text must not be shown, because it may quote personal data. */
   causeId: CauseId,
   dead: count,
   toRetry: count,
+  retried: count,
+  discarded: count,
   /** Kafka's times of the oldest and of the newest record. */
   oldest: Instant,
   newest: Instant,
   /** The id of the oldest, for `nextvisit dead-letters show`. */
   example: z.string(),
-  /** The greatest id: letters that die later have a greater one. */
+  /** The greatest id. Later dead letters have greater ones. */
   lastId: Whole,
 })
 export type DeadLetterGroup = z.infer<typeof DeadLetterGroup>
-/** The largest first. */
-export const DeadLetterCausesAnswer = z.object({ groups: z.array(DeadLetterGroup) })
-export type DeadLetterCausesAnswer = z.infer<typeof DeadLetterCausesAnswer>
 
 export const DeadLetterState = z.enum(['dead', 'retry', 'retried', 'discarded'])
+export type DeadLetterState = z.infer<typeof DeadLetterState>
 
+/** Position of a record in the log. */
+export const LogPosition = z.object({ topic: z.string().min(1).max(249), partition: count.min(0), offset: Whole })
+export type LogPosition = z.infer<typeof LogPosition>
+
+/** A record that a service could not parse or fold, without its content. */
 export const DeadLetter = z.object({
   id: Whole,
   state: DeadLetterState,
@@ -41,9 +48,9 @@ export const DeadLetter = z.object({
   offset: Whole,
   recordTime: Instant,
   deadAt: Instant,
-  /** Of the consumer, when it last tried the record. */
+  /** Version of the consumer that last tried the record. */
   serviceVersion: z.string(),
-  /** Who last asked for a retry or discarded it, and when. */
+  /** The operator who last retried or discarded it, and the time. */
   decidedBy: z.string().nullable(),
   decidedAt: Instant.nullable(),
   /** null: the record has no value. */
@@ -51,39 +58,17 @@ export const DeadLetter = z.object({
 })
 export type DeadLetter = z.infer<typeof DeadLetter>
 
-/** `causeId`: those that wait. `after`: the last id of the page before. */
-export const DeadLettersQuery = z.object({
-  causeId: CauseId,
-  after: Whole.default('0'),
-  limit: z.number().int().min(1).max(200),
+/** Bytes in readable form. */
+export const ShownText = z.object({
+  /** `hex`: the bytes are not UTF-8. */
+  form: z.enum(['json', 'text', 'hex']),
+  text: z.string(),
+  /** `text` is only the beginning. */
+  isCut: z.boolean(),
 })
-export const DeadLettersAnswer = z.object({ letters: z.array(DeadLetter), next: Whole.nullable() })
-export type DeadLettersAnswer = z.infer<typeof DeadLettersAnswer>
-
-/** A record's place in the log. */
-export const RecordPlace = z.object({ topic: z.string().min(1).max(249), partition: count.min(0), offset: Whole })
-export type RecordPlace = z.infer<typeof RecordPlace>
-/** What this consumer's letter of the record says; null: it has none. */
-export const DeadLetterAtAnswer = z.object({ letter: DeadLetter.nullable() })
-export type DeadLetterAtAnswer = z.infer<typeof DeadLetterAtAnswer>
-
-/** A place among the letters that somebody has decided on. */
-export const DecidedPosition = z.object({ decidedAt: Instant, id: Whole })
-export type DecidedPosition = z.infer<typeof DecidedPosition>
-/** `after`: the last of the page before. */
-export const DecidedLettersQuery = z.object({
-  after: DecidedPosition.optional(),
-  limit: z.number().int().min(1).max(200),
-})
-/** Those that were decided last come first. */
-export const DecidedLettersAnswer = z.object({ letters: z.array(DeadLetter), next: DecidedPosition.nullable() })
-export type DecidedLettersAnswer = z.infer<typeof DecidedLettersAnswer>
-
-/** `text`, of the form that `form` says; of a longer one only the beginning. */
-export const ShownText = z.object({ form: z.enum(['json', 'text', 'hex']), text: z.string(), isCut: z.boolean() })
 export type ShownText = z.infer<typeof ShownText>
 
-/** What a record holds, which may be personal. Bounded. */
+/** Content of a record; may be personal data. */
 export const RecordContent = z.object({
   key: ShownText.nullable(),
   headers: z.array(z.object({ name: z.string(), value: z.string() })),
@@ -91,46 +76,117 @@ export const RecordContent = z.object({
 })
 export type RecordContent = z.infer<typeof RecordContent>
 
-export const DeadLetterQuery = z.object({ id: Whole, withContent: z.boolean() })
-/** `content` is null unless it was asked for. */
-export const DeadLetterAnswer = DeadLetter.extend({ content: RecordContent.nullable() })
-export type DeadLetterAnswer = z.infer<typeof DeadLetterAnswer>
+/** Position in the list of decided dead letters. */
+export const DecidedPosition = z.object({ decidedAt: Instant, id: Whole })
+export type DecidedPosition = z.infer<typeof DecidedPosition>
 
-/** One decision takes at most so many letters. */
-export const MAX_DECIDED_LETTERS = 10_000
+/** Maximum number of dead letters in one decision. */
+export const MAX_DECIDED_DEAD_LETTERS = 10_000
 
-/** `lastId`: no letters with a greater id, which whoever decides has not seen. */
-export const SelectedLetters = z.discriminatedUnion('by', [
-  z.object({ by: z.literal('ids'), ids: z.array(Whole).min(1).max(200) }),
+/** Selects dead letters that the operator has seen. */
+export const SeenDeadLetters = z.discriminatedUnion('by', [
+  z.object({ by: z.literal('ids'), ids: z.array(Whole).min(1).max(MAX_DECIDED_DEAD_LETTERS) }),
+  /** Only ids up to `lastId`. */
   z.object({ by: z.literal('causeId'), causeId: CauseId, lastId: Whole }),
 ])
-export type SelectedLetters = z.infer<typeof SelectedLetters>
+export type SeenDeadLetters = z.infer<typeof SeenDeadLetters>
 
-/** `retry`: fold them again, late. `discard`: never fold them. Of the selected, those that are dead. */
-export const Decision = z.enum(['retry', 'discard'])
-export type Decision = z.infer<typeof Decision>
-export const DecideDeadLetters = z.object({ selected: SelectedLetters, decision: Decision, by: By })
-/** `decidedAt` names the decision for {@link DecisionQuery}; null: none of the selected was dead. */
-export const DecidedAnswer = z.object({ count, decidedAt: Instant.nullable() })
-export type DecidedAnswer = z.infer<typeof DecidedAnswer>
-
-export const DecisionQuery = z.object({ decidedAt: Instant })
-/** In which states the letters are now. `deadAgain`: what is wrong with the dead ones, the most frequent causes. */
-export const DecisionAnswer = z.object({
-  retry: count,
-  retried: count,
-  dead: count,
-  discarded: count,
-  deadAgain: z.array(DeadLetterGroup.pick({ cause: true, causeId: true }).extend({ count })),
-})
-export type DecisionAnswer = z.infer<typeof DecisionAnswer>
-
-export const SetAside = RecordPlace.extend({ by: By })
-export const SetAsideAnswer = z.discriminatedUnion('outcome', [
-  /** The partition's owner does it in its next commit. */
-  z.object({ outcome: z.literal('asked') }),
-  z.object({ outcome: z.literal('dead-letter'), id: Whole }),
-  /** Nothing was done. */
-  z.object({ outcome: z.literal('refused'), reason: z.string() }),
+/** Selects dead letters of a service. */
+export const DeadLetterSelection = z.discriminatedUnion('by', [
+  ...SeenDeadLetters.options,
+  z.object({ by: z.literal('cause'), cause: z.string() }),
+  z.object({ by: z.literal('all') }),
 ])
-export type SetAsideAnswer = z.infer<typeof SetAsideAnswer>
+export type DeadLetterSelection = z.infer<typeof DeadLetterSelection>
+
+/** `retry`: fold them again, late. `discard`: never fold them. */
+export const DeadLetterDecision = z.enum(['retry', 'discard'])
+export type DeadLetterDecision = z.infer<typeof DeadLetterDecision>
+
+/**
+ * Served by every consumer, and by the CLI in process. Each process answers for the whole service: the dead letters are in
+ * its schema.
+ */
+export const deadLetterCalls = {
+  /** Groups the dead letters by cause, the largest group first. Without `withSettled`: only those that wait or are to be retried. */
+  readCauses: defineCall({
+    path: '/internal/dead-letters/causes/read',
+    question: z.object({
+      withSettled: z.boolean().default(false),
+      limit: z.number().int().min(1).max(10_000).default(200),
+    }),
+    answer: z.object({ groups: z.array(DeadLetterGroup) }),
+  }),
+  /** Lists those of a cause that wait or are to be retried, the oldest first. `after`: the last id of the previous page. */
+  list: defineCall({
+    path: '/internal/dead-letters/list',
+    question: z.object({ causeId: CauseId, after: Whole.default('0'), limit: pageSize }),
+    answer: z.object({ letters: z.array(DeadLetter), next: Whole.nullable() }),
+  }),
+  /** Lists decided dead letters, the latest decision first. `after`: the last position of the previous page. */
+  listDecided: defineCall({
+    path: '/internal/dead-letters/decided/list',
+    question: z.object({ after: DecidedPosition.optional(), limit: pageSize }),
+    answer: z.object({ letters: z.array(DeadLetter), next: DecidedPosition.nullable() }),
+  }),
+  /** Reads one. `content` is null for `none`. `bounded` cuts long values and headers; `headers` is `whole` without the value. */
+  read: defineCall({
+    path: '/internal/dead-letters/read',
+    question: z.object({ id: Whole, content: z.enum(['none', 'headers', 'bounded', 'whole']) }),
+    answer: DeadLetter.extend({ content: RecordContent.nullable() }),
+  }),
+  /** Finds the service's dead letter of one record; null: it has none. */
+  readAt: defineCall({
+    path: '/internal/dead-letters/at/read',
+    question: LogPosition,
+    answer: z.object({ letter: DeadLetter.nullable() }),
+  }),
+  /** Counts the selected that are dead, and lists ids that do not exist. Changes nothing. */
+  preview: defineCall({
+    path: '/internal/dead-letters/preview',
+    question: z.object({ selected: DeadLetterSelection }),
+    answer: z.object({ dead: count, missingIds: z.array(Whole) }),
+  }),
+  /** Decides for the selected that are dead, the oldest {@link MAX_DECIDED_DEAD_LETTERS} of them. */
+  decide: defineCall({
+    path: '/internal/dead-letters/decide',
+    question: z.object({
+      selected: DeadLetterSelection,
+      decision: DeadLetterDecision,
+      by: By,
+      /** Continues the decision of this instant, whose answer was full. */
+      continues: Instant.nullable().default(null),
+    }),
+    answer: z.object({
+      count,
+      /** Names the decision; null: none of the selected was dead. */
+      decidedAt: Instant.nullable(),
+      /** More of the selected may be left. */
+      isFull: z.boolean(),
+    }),
+  }),
+  /** Counts the dead letters of a decision by their present state. `deadAgain`: the most frequent causes of the dead ones. */
+  readDecision: defineCall({
+    path: '/internal/dead-letters/decisions/read',
+    question: z.object({ decidedAt: Instant }),
+    answer: z.object({
+      retry: count,
+      retried: count,
+      dead: count,
+      discarded: count,
+      deadAgain: z.array(DeadLetterGroup.pick({ cause: true, causeId: true }).extend({ count })),
+    }),
+  }),
+  /** Makes the record that halts a partition a dead letter. Repeating the call changes nothing. */
+  setAside: defineCall({
+    path: '/internal/halts/set-aside',
+    question: LogPosition.extend({ by: By }),
+    answer: z.discriminatedUnion('outcome', [
+      /** The partition's owner does it in its next commit. */
+      z.object({ outcome: z.literal('asked') }),
+      z.object({ outcome: z.literal('dead-letter'), id: Whole }),
+      /** Nothing was done; `reason` is a sentence. */
+      z.object({ outcome: z.literal('refused'), reason: z.string() }),
+    ]),
+  }),
+} satisfies CallTable

@@ -1,8 +1,18 @@
 import { z } from 'zod'
-import { Instant, Month, SlugId, Uuid } from '../primitives.ts'
-import { DeviceFacts } from '../records/device-info.ts'
-import { slugMap, traitMap } from '../records/traits.ts'
-import { WaitingForm } from './queue-row.ts'
+import { Uuid } from '../primitives.ts'
+import {
+  DeadLetter,
+  DeadLetterDecision,
+  deadLetterCalls,
+  LogPosition,
+  MAX_DECIDED_DEAD_LETTERS,
+  RecordContent,
+  SeenDeadLetters,
+} from './dead-letters.ts'
+import { LeaseQuestion, Reservation, ReserveVerdict, ReturnedUnits } from './metering.ts'
+import { PartitionStatus } from './operations.ts'
+import { Claim, ClaimVerdict, ReleasedClaim } from './trait-registry.ts'
+import { Existence, UserLookUp } from './user-projector.ts'
 
 /**
  * What services ask each other over HTTP on their internal ports: JSON, never published, `Authorization: Bearer` with a
@@ -67,212 +77,57 @@ export const INTERNAL_ROUTES = {
   setAside: '/internal/halts/set-aside',
 } as const
 
-const place = { organization: SlugId, project: SlugId }
-/** A record that is not published yet: its id, and its partition of `user-events`, whose owner cleans up if it never arrives. */
-const recordRef = { recordId: Uuid, partition: z.number().int().min(0) }
-
-const room = {
-  ...place,
-  month: Month,
-  limit: z.number().int(),
-  /** Answers whether there is room, and reserves nothing. */
-  dryRun: z.literal(true).optional(),
-}
-
-export const ReserveRequest = z.object({
-  reservations: z
-    .array(
-      z.discriminatedUnion('kind', [
-        /** One tracked event under the organization's `eventsPerMonth`. */
-        z.object({ kind: z.literal('event'), ...recordRef, ...room }),
-        /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
-        z.object({ kind: z.literal('mau'), ...recordRef, ...room, userId: Uuid }),
-      ]),
-    )
-    .max(1_000),
-})
+export const ReserveRequest = z.object({ reservations: z.array(Reservation).max(1_000) })
 export type ReserveRequest = z.infer<typeof ReserveRequest>
-export type Reservation = ReserveRequest['reservations'][number]
-/**
- * `counted`: the user already counts this month, or the record is a duplicate of one that is folded; nothing was reserved.
- * `held`: no room now, but some of it is only reserved, for records that are not folded and may never be: ask again.
- * `room`: there is room, but this was a dry run.
- */
-export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'exhausted', 'room'])
-export type ReserveVerdict = z.infer<typeof ReserveVerdict>
 export const ReserveAnswer = z.object({ verdicts: z.array(ReserveVerdict) })
-
 export const ReleaseRequest = z.object({ recordIds: z.array(Uuid).max(1_000) })
 export type ReleaseRequest = z.infer<typeof ReleaseRequest>
-
-/** Of one request to trait-registry; also of one question: an identify has at most so many operations. */
-export const MAX_CLAIMED_NAMES = 250
-
-const names = {
-  kind: z.enum(['trait', 'event']),
-  ...place,
-  /** In the order in which new ones are to be admitted. */
-  slugs: z.array(z.string()).min(1).max(MAX_CLAIMED_NAMES),
-}
-
-export const ClaimRequest = z.object({
-  claims: z
-    .array(
-      z.object({
-        ...recordRef,
-        ...names,
-        /** Cap on the project's unique names of this kind. */
-        limit: z.number().int(),
-        /** Slugs marked disabled do not count toward the cap on traits. */
-        disabled: z.array(z.string()).default([]),
-        /** Answers whether there is room, and claims nothing. */
-        dryRun: z.literal(true).optional(),
-      }),
-    )
-    .max(1_000),
-})
+export const LeaseRequest = z.object({ questions: z.array(LeaseQuestion).max(1_000) })
+export type LeaseRequest = z.infer<typeof LeaseRequest>
+export const LeaseAnswer = z.object({ granted: z.array(z.boolean()) })
+export const ReturnLeasedRequest = z.object({ returned: z.array(ReturnedUnits).max(1_000) })
+export type ReturnLeasedRequest = z.infer<typeof ReturnLeasedRequest>
+export const ClaimRequest = z.object({ claims: z.array(Claim).max(1_000) })
 export type ClaimRequest = z.infer<typeof ClaimRequest>
-export type Claim = ClaimRequest['claims'][number]
-/**
- * `registered`: folded from a record. `claimed`: another request registers it just now. `new`: this request registers it
- * (`newEvent: true`). `no-room`: the cap is reached. `room`: there is room, but this was a dry run.
- */
-export const ClaimVerdict = z.enum(['registered', 'claimed', 'new', 'no-room', 'room'])
-export type ClaimVerdict = z.infer<typeof ClaimVerdict>
-/** For each claim, for each of its slugs, in order. */
 export const ClaimAnswer = z.object({ verdicts: z.array(z.array(ClaimVerdict)) })
-
-export const ReleaseClaimsRequest = z.object({
-  claims: z.array(z.object({ recordId: Uuid, ...names })).max(1_000),
-})
-export type ReleasedClaim = z.infer<typeof ReleaseClaimsRequest>['claims'][number]
-
-export const UserQuery = z.object({ ...place, userId: Uuid })
-export type UserQuery = z.infer<typeof UserQuery>
-
-export const LookUpUsersRequest = z.object({
-  users: z.array(UserQuery.extend({ partition: z.number().int().min(0) })).max(1_000),
-})
+export const ReleaseClaimsRequest = z.object({ claims: z.array(ReleasedClaim).max(1_000) })
+export const LookUpUsersRequest = z.object({ users: z.array(UserLookUp).max(1_000) })
 export type LookUpUsersRequest = z.infer<typeof LookUpUsersRequest>
-export type UserLookUp = LookUpUsersRequest['users'][number]
-/** `unknown`: the user's partition is not folded far enough to say that the user is missing. */
-export const Existence = z.enum(['exists', 'missing', 'unknown'])
-export type Existence = z.infer<typeof Existence>
-/** For each user, in order. */
 export const LookUpUsersAnswer = z.object({ users: z.array(Existence) })
+export const OwnedPartition = PartitionStatus
+export type OwnedPartition = PartitionStatus
 
-/** Events of one user that an answer shows; a project may have many more names. */
-export const MAX_EVENTS_SHOWN = 1_000
-
-const EventSummary = z.object({ count: z.number().int(), firstAt: Instant, lastAt: Instant })
-type EventSummary = z.infer<typeof EventSummary>
-const isEventSummary = (input: unknown): input is EventSummary => EventSummary.safeParse(input).success
-
-/** The user projector's read model of one user. */
-export const UserReadModel = z.object({
-  userId: Uuid,
-  userName: z.string(),
-  traits: traitMap(),
-  droppedTraitOperations: z
-    .number()
-    .int()
-    .optional()
-    .describe(
-      'How many trait operations and device facts were dropped, as the user has reached a limit; absent: none.',
-    ),
-  country: z.string().nullable(),
-  device: DeviceFacts,
-  firstSeenAt: Instant,
-  lastSeenAt: Instant,
-  /** By slug, at most {@link MAX_EVENTS_SHOWN}. */
-  events: slugMap(EventSummary, isEventSummary),
-  moreEvents: z
-    .literal(true)
-    .optional()
-    .describe('The user has had more events than are shown here: the first 1,000 by slug.'),
-  segments: z.array(z.string()),
+const calls = deadLetterCalls
+export const DeadLetterCausesAnswer = calls.readCauses.answer
+export type DeadLetterCausesAnswer = z.infer<typeof DeadLetterCausesAnswer>
+export const DeadLettersQuery = calls.list.question
+export const DeadLettersAnswer = calls.list.answer
+export type DeadLettersAnswer = z.infer<typeof DeadLettersAnswer>
+export const RecordPlace = LogPosition
+export type RecordPlace = LogPosition
+export const DeadLetterAtAnswer = calls.readAt.answer
+export type DeadLetterAtAnswer = z.infer<typeof DeadLetterAtAnswer>
+export const DecidedLettersQuery = calls.listDecided.question
+export const DecidedLettersAnswer = calls.listDecided.answer
+export type DecidedLettersAnswer = z.infer<typeof DecidedLettersAnswer>
+export const DeadLetterQuery = z.object({ id: DeadLetter.shape.id, withContent: z.boolean() })
+export const DeadLetterAnswer = DeadLetter.extend({ content: RecordContent.nullable() })
+export type DeadLetterAnswer = z.infer<typeof DeadLetterAnswer>
+export const MAX_DECIDED_LETTERS = MAX_DECIDED_DEAD_LETTERS
+export const SelectedLetters = SeenDeadLetters
+export type SelectedLetters = SeenDeadLetters
+export const Decision = DeadLetterDecision
+export type Decision = DeadLetterDecision
+export const DecideDeadLetters = z.object({
+  selected: SelectedLetters,
+  decision: Decision,
+  by: calls.decide.question.shape.by,
 })
-export type UserReadModel = z.infer<typeof UserReadModel>
-
-export const SegmentsQuery = z.object({
-  ...place,
-  /** With the definition that the asker knows: progress is that of exactly this one. */
-  segments: z.array(z.object({ id: SlugId, definition: z.string() })).max(1_000),
-})
-export type SegmentsQuery = z.infer<typeof SegmentsQuery>
-export const SegmentsAnswer = z.object({
-  /** In the order asked for. */
-  segments: z.array(z.object({ members: z.number().int(), usersComputed: z.number().int() })),
-  usersTotal: z.number().int(),
-})
-export type SegmentsAnswer = z.infer<typeof SegmentsAnswer>
-
-export const SegmentMembersQuery = z.object({
-  ...place,
-  segmentId: SlugId,
-  limit: z.number().int().min(1).max(1_000),
-  after: Uuid.optional(),
-})
-export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
-export const SegmentMember = z.object({ userId: Uuid, userName: z.string(), since: Instant })
-export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
-export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
-
-export const QueueAnswer = z.object({ waiting: z.array(WaitingForm) })
-
-export const UsageQuery = z.object({ ...place, month: Month })
-export type UsageQuery = z.infer<typeof UsageQuery>
-export const UsageAnswer = z.object({
-  month: Month,
-  events: z.number().int(),
-  monthlyActiveUsers: z.number().int(),
-  uniqueEvents: z.number().int(),
-  uniqueTraits: z.number().int(),
-})
-export type UsageAnswer = z.infer<typeof UsageAnswer>
-
-export const DefinitionsQuery = z.object({
-  kind: z.enum(['trait', 'event']),
-  ...place,
-  limit: z.number().int().min(1).max(1_000),
-  after: z.string().optional(),
-  /** Only slugs that begin with it. */
-  prefix: z.string().optional(),
-})
-export type DefinitionsQuery = z.infer<typeof DefinitionsQuery>
-export const Definition = z.object({
-  slug: z.string(),
-  name: z.string(),
-  firstSeenAt: Instant,
-  lastSeenAt: Instant,
-  count: z.number().int(),
-})
-export type Definition = z.infer<typeof Definition>
-export const DefinitionsAnswer = z.object({ definitions: z.array(Definition), next: z.string().nullable() })
-export type DefinitionsAnswer = z.infer<typeof DefinitionsAnswer>
-
-/** A partition that a consumer's process owns, or waits to own. */
-export const OwnedPartition = z.object({
-  topic: z.string(),
-  partition: z.number().int(),
-  /** The checkpoint, as a text: offsets have 64 bits. */
-  nextOffset: z.string().regex(/^\d{1,19}$/),
-  lagRecords: z.number().int(),
-  lagSeconds: z.number(),
-  alarms: z.array(
-    z.object({
-      kind: z.enum(['halted', 'stalled', 'ticks']),
-      offset: z.string(),
-      /** Of the record that halts the partition; null: no record does. */
-      recordId: z.string().nullable(),
-      /** Whether that record can be set aside now: not before the alarm is written. */
-      canSetAside: z.boolean(),
-      code: z.string(),
-      message: z.string(),
-      since: Instant,
-    }),
-  ),
-})
-export type OwnedPartition = z.infer<typeof OwnedPartition>
-export const OperationsAnswer = z.object({ partitions: z.array(OwnedPartition) })
-export type OperationsAnswer = z.infer<typeof OperationsAnswer>
+export const DecidedAnswer = calls.decide.answer.omit({ isFull: true })
+export type DecidedAnswer = z.infer<typeof DecidedAnswer>
+export const DecisionQuery = calls.readDecision.question
+export const DecisionAnswer = calls.readDecision.answer
+export type DecisionAnswer = z.infer<typeof DecisionAnswer>
+export const SetAside = calls.setAside.question
+export const SetAsideAnswer = calls.setAside.answer
+export type SetAsideAnswer = z.infer<typeof SetAsideAnswer>

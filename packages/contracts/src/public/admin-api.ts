@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { Definition, SegmentMember, UserReadModel } from '../calls/internal-api.ts'
 import { WaitingForm } from '../calls/queue-row.ts'
+import { Definition } from '../calls/trait-registry.ts'
+import { SegmentMember, UserReadModel } from '../calls/user-projector.ts'
 import { Environment, Instant, KeyKind, Month, SlugId, Uuid } from '../primitives.ts'
 import { DEVICE_FIELD_VALUES, DEVICE_FIELDS, DeviceFacts, type DeviceField } from '../records/device-info.ts'
 import { FormsReadModel } from '../records/form-decisions.ts'

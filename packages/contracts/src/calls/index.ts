@@ -1,0 +1,32 @@
+import { deadLetterCalls } from './dead-letters.ts'
+import type { CallTable } from './define-call.ts'
+import { formTriggerEvaluatorCalls } from './form-trigger-evaluator.ts'
+import { gatewayCalls } from './gateway.ts'
+import { meteringCalls } from './metering.ts'
+import { operationsCalls } from './operations.ts'
+import { traitRegistryCalls } from './trait-registry.ts'
+import { userProjectorCalls } from './user-projector.ts'
+
+/** Served by every consumer beside its own calls. */
+export const consumerCalls = { ...operationsCalls, ...deadLetterCalls } satisfies CallTable
+
+/** The calls of each service that others may ask, by its name. */
+export const CALLS = {
+  gateway: gatewayCalls,
+  'user-projector': { ...userProjectorCalls, ...consumerCalls },
+  'trait-registry': { ...traitRegistryCalls, ...consumerCalls },
+  metering: { ...meteringCalls, ...consumerCalls },
+  'form-trigger-evaluator': { ...formTriggerEvaluatorCalls, ...consumerCalls },
+} satisfies Readonly<Record<string, CallTable>>
+
+/** A service with internal calls. */
+export type ServiceName = keyof typeof CALLS
+
+/**
+ * Returns the variable with the internal addresses of a service's processes, such as `METERING_URLS`. The gateway's contains
+ * `INTERNAL`, because it has a public address, too.
+ */
+export function addressesVariable(service: string): string {
+  const name = service === 'gateway' ? 'gateway-internal' : service
+  return `${name.replaceAll('-', '_').toUpperCase()}_URLS`
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { Month, SlugId, Uuid } from '../primitives.ts'
+import { projectFields, unpublishedFields } from './call-fields.ts'
+import { type CallTable, defineBatchedCall, defineCall, Done } from './define-call.ts'
+
+const room = {
+  ...projectFields,
+  month: Month,
+  limit: z.number().int(),
+  /** Checks for room, and reserves nothing. */
+  dryRun: z.literal(true).optional(),
+}
+
+/** A request for room under a limit, for a record that is about to be published. */
+export const Reservation = z.discriminatedUnion('kind', [
+  /** One tracked event under the organization's `eventsPerMonth`. */
+  z.object({ kind: z.literal('event'), ...unpublishedFields, ...room }),
+  /** A user's first activity in the month under the project's `monthlyActiveUsers`. */
+  z.object({ kind: z.literal('mau'), ...unpublishedFields, ...room, userId: Uuid }),
+])
+export type Reservation = z.infer<typeof Reservation>
+
+/**
+ * - `granted`: the room is reserved.
+ * - `counted`: nothing was reserved, because the user already counts this month or the record repeats a folded one.
+ * - `held`: the remaining room is reserved for records that are not folded yet and may never be. Ask again.
+ * - `exhausted`: the limit is reached.
+ * - `room`: the answer to a dry run that found room.
+ */
+export const ReserveVerdict = z.enum(['granted', 'counted', 'held', 'exhausted', 'room'])
+export type ReserveVerdict = z.infer<typeof ReserveVerdict>
+
+/** A reservation to give back. */
+export const ReservedRecord = z.object({ organization: SlugId, recordId: Uuid })
+export type ReservedRecord = z.infer<typeof ReservedRecord>
+
+const ofMonth = { organization: SlugId, month: Month }
+const lease = { lease: Uuid, units: z.number().int().min(1) }
+
+/** A request to lease the organization's room for events that do not exist yet: all of these units, or none. */
+export const LeaseQuestion = z.object({
+  ...ofMonth,
+  limit: z.number().int(),
+  /** A new id for each partition that the events will be in. */
+  leases: z
+    .array(z.object({ ...lease, partition: z.number().int().min(0) }))
+    .min(1)
+    .max(1_000),
+})
+export type LeaseQuestion = z.infer<typeof LeaseQuestion>
+
+/** Units of one lease given back so far, including earlier calls: a call may be repeated or arrive late. */
+export const ReturnedUnits = z.object({ ...ofMonth, ...lease })
+export type ReturnedUnits = z.infer<typeof ReturnedUnits>
+
+export const UsageQuery = z.object({ ...projectFields, month: Month })
+export type UsageQuery = z.infer<typeof UsageQuery>
+/** A project's counters of a month. */
+export const UsageAnswer = z.object({
+  month: Month,
+  events: z.number().int(),
+  monthlyActiveUsers: z.number().int(),
+  uniqueEvents: z.number().int(),
+  uniqueTraits: z.number().int(),
+})
+export type UsageAnswer = z.infer<typeof UsageAnswer>
+
+export const meteringCalls = {
+  /** Reserves room under limits. */
+  reserve: defineBatchedCall({ path: '/internal/reservations', question: Reservation, answer: ReserveVerdict }),
+  /** Gives back reservations of records that certainly were not published. */
+  release: defineBatchedCall({ path: '/internal/reservations/release', question: ReservedRecord, answer: Done }),
+  /** Leases room under event limits (docs/decisions/0017). Answers whether all units are leased. */
+  lease: defineBatchedCall({ path: '/internal/leases', question: LeaseQuestion, answer: z.boolean() }),
+  /** Gives back units of leases that certainly are not used. */
+  returnLeased: defineBatchedCall({
+    path: '/internal/leases/return',
+    question: z.array(ReturnedUnits).max(1_000),
+    answer: Done,
+  }),
+  readUsage: defineCall({ path: '/internal/usage/read', question: UsageQuery, answer: UsageAnswer }),
+} satisfies CallTable

@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { Instant, SlugId, Uuid } from '../primitives.ts'
+import { DeviceFacts } from '../records/device-info.ts'
+import { slugMap, traitMap } from '../records/traits.ts'
+import { projectFields, UserQuery } from './call-fields.ts'
+import { type CallTable, defineBatchedCall, defineCall } from './define-call.ts'
+
+export const UserLookUp = UserQuery.extend({ partition: z.number().int().min(0) })
+export type UserLookUp = z.infer<typeof UserLookUp>
+/** `unknown`: the user's partition is not folded far enough to say that the user is missing. */
+export const Existence = z.enum(['exists', 'missing', 'unknown'])
+export type Existence = z.infer<typeof Existence>
+
+/** Maximum number of a user's events in an answer; a project may have many more names. */
+export const MAX_EVENTS_SHOWN = 1_000
+
+const EventSummary = z.object({ count: z.number().int(), firstAt: Instant, lastAt: Instant })
+type EventSummary = z.infer<typeof EventSummary>
+const isEventSummary = (input: unknown): input is EventSummary => EventSummary.safeParse(input).success
+
+/** The user projector's read model of one user. */
+export const UserReadModel = z.object({
+  userId: Uuid,
+  userName: z.string(),
+  traits: traitMap(),
+  droppedTraitOperations: z
+    .number()
+    .int()
+    .optional()
+    .describe(
+      'How many trait operations and device facts were dropped, as the user has reached a limit; absent: none.',
+    ),
+  country: z.string().nullable(),
+  device: DeviceFacts,
+  firstSeenAt: Instant,
+  lastSeenAt: Instant,
+  /** By slug, at most {@link MAX_EVENTS_SHOWN}. */
+  events: slugMap(EventSummary, isEventSummary),
+  moreEvents: z
+    .literal(true)
+    .optional()
+    .describe('The user has had more events than are shown here: the first 1,000 by slug.'),
+  segments: z.array(z.string()),
+})
+export type UserReadModel = z.infer<typeof UserReadModel>
+
+export const SegmentsQuery = z.object({
+  ...projectFields,
+  /** With the definition that the caller knows: progress is that of exactly this one. */
+  segments: z.array(z.object({ id: SlugId, definition: z.string() })).max(1_000),
+})
+export type SegmentsQuery = z.infer<typeof SegmentsQuery>
+export const SegmentsAnswer = z.object({
+  /** In the order of the question. */
+  segments: z.array(z.object({ members: z.number().int(), usersComputed: z.number().int() })),
+  usersTotal: z.number().int(),
+})
+export type SegmentsAnswer = z.infer<typeof SegmentsAnswer>
+
+export const SegmentMembersQuery = z.object({
+  ...projectFields,
+  segmentId: SlugId,
+  limit: z.number().int().min(1).max(1_000),
+  /** The last userId of the previous page. */
+  after: Uuid.optional(),
+})
+export type SegmentMembersQuery = z.infer<typeof SegmentMembersQuery>
+export const SegmentMember = z.object({ userId: Uuid, userName: z.string(), since: Instant })
+export const SegmentMembersAnswer = z.object({ users: z.array(SegmentMember), next: z.string().nullable() })
+export type SegmentMembersAnswer = z.infer<typeof SegmentMembersAnswer>
+
+export const userProjectorCalls = {
+  /** Checks that users exist, behind the barrier of their partition. */
+  lookUpUsers: defineBatchedCall({ path: '/internal/users/look-up', question: UserLookUp, answer: Existence }),
+  /** Not found: the user does not exist. */
+  readUser: defineCall({ path: '/internal/users/read', question: UserQuery, answer: UserReadModel }),
+  /** Counts the members of these segments. */
+  readSegments: defineCall({ path: '/internal/segments/read', question: SegmentsQuery, answer: SegmentsAnswer }),
+  readSegmentMembers: defineCall({
+    path: '/internal/segments/members/read',
+    question: SegmentMembersQuery,
+    answer: SegmentMembersAnswer,
+  }),
+} satisfies CallTable

@@ -1,0 +1,111 @@
+import type { Call, CallTable } from '@nextvisit/contracts'
+import type { z, ZodType } from 'zod'
+
+/** Circumstances of a call that a handler answers. */
+export interface CallContext {
+  /** Aborted when the caller's deadline passes or the caller disconnects: the answer is not read then. */
+  readonly signal: AbortSignal
+  /** The caller's deadline, a `performance.now()` instant. */
+  readonly deadlineAt: number
+}
+
+export interface CallOptions {
+  /** The caller's deadline, a `performance.now()` instant. It is sent with the call. Default: the client's timeout. */
+  readonly deadlineAt?: number
+  readonly signal?: AbortSignal
+}
+
+export type CallOutcome<Answer> =
+  | { readonly outcome: 'answered'; readonly answer: Answer }
+  | { readonly outcome: 'not-found' }
+  /** The requested rows are not folded yet. The service works. */
+  | { readonly outcome: 'behind' }
+  /** Unreachable, too slow, or an invalid answer. The service may still have done the work. */
+  | { readonly outcome: 'unavailable'; readonly cause: Error }
+
+const NOT_FOUND = Symbol('not found')
+const BEHIND = Symbol('behind')
+export type NotFound = typeof NOT_FOUND
+export type Behind = typeof BEHIND
+
+/** Returns the answer of a handler that knows nothing by that name; the caller's outcome is `not-found`. */
+export function notFound(): NotFound {
+  return NOT_FOUND
+}
+
+/**
+ * Returns the answer of a handler whose rows are behind the log; the caller's outcome is `behind`. A breaker does not count
+ * it as a failure, because rows of other partitions may be up to date.
+ */
+export function behind(): Behind {
+  return BEHIND
+}
+
+/** Answers one call. An error that is `retryable` means that the caller may ask again. */
+export type Handler<Question, Answer> = (
+  question: Question,
+  context: CallContext,
+) => Promise<Answer | NotFound | Behind>
+
+/** One handler for each call of a table. */
+export type Handlers<Table extends CallTable> = {
+  readonly [Name in keyof Table]: Handler<z.output<Table[Name]['question']>, z.input<Table[Name]['answer']>>
+}
+
+/** A call with its handler: a route of an internal server. */
+export interface InternalRoute extends Pick<Call, 'question'> {
+  readonly path: string
+  readonly handle: Handler<unknown, unknown>
+}
+
+/** Asks a service one question. Never rejects. */
+export type Ask<Question, Answer> = (question: Question, options?: CallOptions) => Promise<CallOutcome<Answer>>
+
+/** The calls of a table as functions. */
+export type Asks<Table extends CallTable> = {
+  readonly [Name in keyof Table]: Ask<z.input<Table[Name]['question']>, z.output<Table[Name]['answer']>>
+}
+
+/** Carries one call to a service. Never rejects. */
+export type Send = <Answer extends ZodType>(
+  call: Call<ZodType, Answer>,
+  question: unknown,
+  options?: CallOptions,
+) => Promise<CallOutcome<z.output<Answer>>>
+
+/** Returns the routes of a service, for its internal server. */
+export function serveCalls<Table extends CallTable>(table: Table, handlers: Handlers<Table>): readonly InternalRoute[] {
+  return Object.entries(table).map(([name, { path, question }]) => ({
+    path,
+    question,
+    handle: handlerOf(handlers, name),
+  }))
+}
+
+/** Returns the calls of a table as functions. `send` decides where they go: any process behind a breaker, or a certain one. */
+export function asksOf<Table extends CallTable>(table: Table, send: Send): Asks<Table> {
+  return mapCalls(table, (call) => (question: unknown, options?: CallOptions) => send(call, question, options))
+}
+
+/** Returns the calls of a table as functions that run the handlers in this process. They reject as the handlers do. */
+export function askHere<Table extends CallTable>(table: Table, handlers: Handlers<Table>): Asks<Table> {
+  return mapCalls(table, (call, name) => async (question: unknown, options: CallOptions = {}) => {
+    const { signal = new AbortController().signal, deadlineAt = Infinity } = options
+    const answer = await handlerOf(handlers, name)(call.question.parse(question), { signal, deadlineAt })
+    if (answer === NOT_FOUND) return { outcome: 'not-found' }
+    if (answer === BEHIND) return { outcome: 'behind' }
+    return { outcome: 'answered', answer: call.answer.parse(answer) }
+  })
+}
+
+/** The compiler has checked each handler against its call; here the calls are no longer told apart. */
+function handlerOf<Table extends CallTable>(handlers: Handlers<Table>, name: keyof Table): Handler<unknown, unknown> {
+  return handlers[name] as unknown as Handler<unknown, unknown>
+}
+
+function mapCalls<Table extends CallTable>(
+  table: Table,
+  askOf: (call: Call, name: string) => Ask<unknown, unknown>,
+): Asks<Table> {
+  return Object.fromEntries(Object.entries(table).map(([name, call]) => [name, askOf(call, name)])) as Asks<Table>
+}
